@@ -97,7 +97,7 @@ impl<'m> Allocator<'m> {
             jobs,
             tickets: Tickets::default(),
         };
-        allocator.check_memory(&grid, strategy)?;
+        allocator.check(&grid, strategy)?;
         allocator.clear(grid);
         Ok(allocator)
     }
@@ -112,14 +112,14 @@ impl<'m> Allocator<'m> {
         grid: Grid,
         strategy: StrategyKind,
     ) -> Result<(), ConfigureError> {
-        self.check_memory(&grid, strategy)?;
+        self.check(&grid, strategy)?;
         self.strategy.switch(strategy, grid)?;
         self.clear(grid);
         Ok(())
     }
 
     /// Whether the memory suffices, but for the strategy's own.
-    pub(crate) fn check_memory(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
+    pub(crate) fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
         let needs = Needs::of(strategy, grid, self.jobs as usize);
         if needs.words
             > self
@@ -409,11 +409,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     // The board has one copy.
     #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn release_watched(
-        &mut self,
-        mut blocks: Chain,
-        mut watch: Watch<'_, 'm>,
-    ) -> u32 {
+    pub(crate) fn release_watched(&mut self, mut blocks: Chain, mut watch: Watch<'_, 'm>) -> u32 {
         let (mut processors, mut untold) = (0, 0);
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
@@ -436,7 +432,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         allocation: &Allocation,
     ) -> Result<impl Iterator<Item = Block> + use<'_, 'm, S>, AllocationError> {
         let cell = self.tickets.check(allocation)?;
-        Ok(self.pool.iter(self.pool.chain_from(cell)))
+        Ok(self.pool.iter_from(cell))
     }
 
     /// The number of processors of an allocation.
@@ -453,8 +449,11 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// Asserts every invariant. For tests; slow.
     pub fn check_invariants(&self) {
         let blocks = self.pool.held().count() as u32;
-        self.check(None, blocks);
-        assert!(self.tickets.held() <= blocks as usize, "an allocation has a block");
+        self.check_holding(None, blocks);
+        assert!(
+            self.tickets.held() <= blocks as usize,
+            "an allocation has a block"
+        );
     }
 
     pub(crate) const fn held(&self) -> Held<'_, 'm> {
@@ -602,7 +601,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 
     /// Asserts every invariant, where these jobs hold this many blocks, or allocations if there are
     /// no jobs.
-    pub(crate) fn check(&self, jobs: Option<&JobTable<'m>>, blocks: u32) {
+    pub(crate) fn check_holding(&self, jobs: Option<&JobTable<'m>>, blocks: u32) {
         self.occupancy.check_invariants();
         self.pool.check_invariants(blocks);
         let grid = *self.occupancy.grid();

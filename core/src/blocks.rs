@@ -178,7 +178,7 @@ impl<'m> BlockPool<'m> {
     /// The chain whose first cell this is.
     #[inline]
     pub(crate) fn chain_from(&self, head: Link) -> Chain {
-        let len = self.iter(Chain::new(head, 0)).count();
+        let len = self.iter_from(head).count();
         Chain::new(head, len as Link)
     }
 
@@ -188,7 +188,13 @@ impl<'m> BlockPool<'m> {
 
     #[inline]
     pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + use<'_, 'm> {
-        let mut at = chain.head();
+        self.iter_from(chain.head())
+    }
+
+    /// The blocks of the chain whose first cell this is.
+    #[inline]
+    pub(crate) fn iter_from(&self, head: Link) -> impl Iterator<Item = Block> + use<'_, 'm> {
+        let mut at = head;
         core::iter::from_fn(move || {
             if at == NONE {
                 return None;

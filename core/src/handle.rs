@@ -54,7 +54,10 @@ impl Allocation {
     ///
     /// The bits, from the highest: 32 of the epoch, 32 of the generation, 32 of the cell.
     #[must_use = "what is not released stays busy"]
-    #[allow(clippy::cast_lossless, reason = "`From` cannot be called in a constant")]
+    #[allow(
+        clippy::cast_lossless,
+        reason = "`From` cannot be called in a constant"
+    )]
     pub const fn into_raw(self) -> u128 {
         (self.epoch as u128) << 64 | (self.generation as u128) << 32 | self.cell as u128
     }

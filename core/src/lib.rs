@@ -51,7 +51,6 @@ pub mod word;
 
 pub use allocator::Allocator;
 pub use blocks::Draft;
-pub use handle::{Allocation, AllocationError, ReleaseError};
 #[cfg(feature = "restore")]
 pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;
@@ -64,9 +63,10 @@ pub use grid::{
     Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
     ShapeError, Tuple,
 };
+pub use handle::{Allocation, AllocationError, ReleaseError};
 #[cfg(feature = "leases")]
 pub use jobs::LeaseEnded;
-pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
+pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
     Capacity, Command, Configuration, Counts, FaultReport, Grant, JobState, Reply, Statistics,
 };

@@ -284,7 +284,7 @@ impl<'m> Occupancy<'m> {
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
         into.copy_from_slice(self.marked_row(row));
         for &block in &self.pending {
-            let Submesh { base, sides } = block.into();
+            let Submesh { base, sides } = Submesh::of_plane(block);
             let first = usize::from(base.y);
             if (first..first + usize::from(sides.h)).contains(&row) {
                 let span = Span::new(u32::from(base.x), u32::from(sides.w));
@@ -401,7 +401,7 @@ impl<'m> Occupancy<'m> {
             busy += (self.busy[word] & bits).count_ones();
             true
         });
-        let common = |pending: &Block| Submesh::from(*pending).common(submesh);
+        let common = |pending: &Block| Submesh::of_plane(*pending).common(submesh);
         let pending: u32 = self.pending.iter().map(common).sum();
         submesh.area() - busy - pending
     }

@@ -224,7 +224,8 @@ impl Needs {
     const fn padded(&self, table: usize) -> usize {
         let words = (3 * self.words + self.scratch) * size_of::<Word>();
         let blocks = self.blocks * size_of::<BlockCell>();
-        (words + blocks + self.list * size_of::<u64>() + table).next_multiple_of(Self::ALIGN)
+        let arrays = words + blocks + self.list * size_of::<u64>();
+        (arrays.next_multiple_of(align_of::<u64>()) + table).next_multiple_of(Self::ALIGN)
     }
 }
 
@@ -521,8 +522,13 @@ mod tests {
 
     #[test]
     fn bytes_are_those_of_the_types() {
-        const fn of<const W: usize, const J: usize, const S: usize, const B: usize, const L: usize>()
-        -> [usize; 6] {
+        const fn of<
+            const W: usize,
+            const J: usize,
+            const S: usize,
+            const B: usize,
+            const L: usize,
+        >() -> [usize; 6] {
             let needs = Needs {
                 words: W,
                 scratch: S,
@@ -538,7 +544,14 @@ mod tests {
                 align_of::<AllocatorStorage<W, S, B, L>>(),
             ]
         }
-        for [bytes, size, allocator_bytes, allocator_size, align, allocator_align] in [
+        for [
+            bytes,
+            size,
+            allocator_bytes,
+            allocator_size,
+            align,
+            allocator_align,
+        ] in [
             of::<1, 1, 0, 1, 0>(),
             of::<3, 7, 5, 9, 0>(),
             of::<16, 33, 33, 255, 256>(),

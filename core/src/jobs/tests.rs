@@ -82,7 +82,7 @@ fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks:
 fn end(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot) {
     let id = table.get(slot).id();
     let held = table.take(id).flatten();
-    pool.free(held.expect("it runs").into_blocks());
+    pool.free(held.expect("it runs"));
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl Strategy for FrameSliding<'_> {
 
     /// The frame, and the node where the sliding begins.
     fn kept_free(&self, supposed: &Occupancy<'_>, place: Block) -> Block {
-        let place = Submesh::from(place);
+        let place = Submesh::of_plane(place);
         let Some(start) = first_free(supposed) else {
             return place.into();
         };

@@ -190,7 +190,7 @@ impl Strategy for Neighbor<'_> {
         let rectangle = first_of_all_shapes(occupancy, request, mesh, scratch, draft);
         if let Some(rectangle) = rectangle {
             let mut gather = Gather::new(self.mesh.grid(), draft);
-            let Submesh { base, sides } = rectangle.into();
+            let Submesh { base, sides } = Submesh::of_plane(rectangle);
             let (w, len) = (u32::from(sides.w), request.processors);
             let rows = (0..len.div_ceil(w)).zip(base.y..);
             for (row, y) in rows {

@@ -77,7 +77,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// O(words) of what is given back.
     pub fn give_back(&mut self, allocation: &Allocation) -> Result<(), AllocationError> {
         let cell = self.tickets.check(allocation)?;
-        for block in self.pool.iter(self.pool.chain_from(cell)) {
+        for block in self.pool.iter_from(cell) {
             // What is free already must not be counted twice.
             self.supposed.withhold(block);
             self.supposed.suppose_free(self.occupancy, block);

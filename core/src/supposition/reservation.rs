@@ -100,7 +100,9 @@ impl Supposition<'_, '_> {
         // What is free here and busy in truth has been given back.
         let busy = |place: Submesh| -> u32 {
             let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
-            blocks.map(|block| place.common(block.into())).sum()
+            blocks
+                .map(|block| place.common(Submesh::of_plane(block)))
+                .sum()
         };
         let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
         for_each_maximal(self.supposed, |step| {

@@ -385,7 +385,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
         assert_eq!(grant.first as usize, nodes.len());
         assert_eq!(grant.blocks_total, PROCESSORS);
         for &block in &grant.blocks {
-            let Submesh { base, sides } = block.into();
+            let Submesh { base, sides } = Submesh::of(&random.machine, block).unwrap();
             assert_eq!((sides.w, sides.h), (1, 1));
             nodes.push(u32::from(base.y) * 128 + u32::from(base.x));
         }

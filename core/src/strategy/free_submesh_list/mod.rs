@@ -245,7 +245,7 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
-        match list::take(self.workspace.list, self.len, block.into(), worked) {
+        match list::take(self.workspace.list, self.len, Submesh::of_plane(block), worked) {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(occupancy, worked),
         }
@@ -256,15 +256,15 @@ impl Strategy for FreeSubmeshList<'_> {
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
         let is_any_faulty = occupancy.faulty_count() > 0;
         if is_any_faulty
-            && faulty_nodes(occupancy, block.into())
+            && faulty_nodes(occupancy, Submesh::of_plane(block))
                 .nth(FEW_FAULTS)
                 .is_some()
         {
             return self.build_from(occupancy, worked);
         }
-        let mut len = list::release(self.workspace.list, self.len, block.into(), worked);
+        let mut len = list::release(self.workspace.list, self.len, Submesh::of_plane(block), worked);
         if is_any_faulty {
-            for node in faulty_nodes(occupancy, block.into()) {
+            for node in faulty_nodes(occupancy, Submesh::of_plane(block)) {
                 len = len.and_then(|len| list::take(self.workspace.list, len, node, worked));
             }
         }
