@@ -83,7 +83,7 @@ fn host() -> Lane<'static> {
         .step("examples of core", |step| {
             // Built with the tests.
             let folder = target_dir().join("debug").join("examples");
-            for example in ["allocator", "static_storage", "hosted"] {
+            for example in ["allocator", "own_strategy", "static_storage", "hosted"] {
                 step.run(&Cmd::at(&folder.join(example)))?;
             }
             Ok(())
