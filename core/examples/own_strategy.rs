@@ -66,8 +66,7 @@ impl Strategy for LastFit {
 fn main() -> Result<(), Box<dyn Error>> {
     let mesh = Mesh::new(8, 8)?;
     let mut storage: storage!(mesh 8 x 8, strategies [], blocks 16) = AllocatorStorage::new();
-    let mut allocator =
-        Allocator::with_strategy(storage.memory(), mesh.into(), LastFit { mesh })?;
+    let mut allocator = Allocator::with_strategy(storage.memory(), mesh.into(), LastFit { mesh })?;
 
     allocator.mark_faulty(Submesh::new(7, 7, 1, 1).into());
     let wide = allocator.allocate_checked(&Request::submesh(5, 2))?;

@@ -17,7 +17,7 @@ use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Needs, Processors};
-use crate::strategy::{AnyStrategy, Strategy, StrategyKind, demand_on};
+use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace, demand_on};
 use crate::supposition::Supposition;
 use crate::watch::Watch;
 
@@ -70,9 +70,13 @@ impl<'m> Allocator<'m> {
         grid: Grid,
         strategy: StrategyKind,
     ) -> Result<Self, ConfigureError> {
-        let mut allocator = Self::with_parts(memory.processors, grid, strategy, 1)?;
-        allocator.tickets = Tickets::new(memory.tickets);
-        Ok(allocator)
+        Self::with_tickets(
+            memory.processors,
+            Tickets::new(memory.tickets),
+            grid,
+            strategy,
+            1,
+        )
     }
 
     /// An allocator without handles, for this number of jobs.
@@ -82,24 +86,22 @@ impl<'m> Allocator<'m> {
         strategy: StrategyKind,
         jobs: u32,
     ) -> Result<Self, ConfigureError> {
-        let Processors {
-            busy,
-            faulty,
-            supposed,
-            blocks,
-            workspace,
-        } = memory;
-        let mut allocator = Allocator {
-            supposed: Occupancy::supposed(grid, supposed),
-            occupancy: Occupancy::new(grid, busy, faulty)?,
-            strategy: AnyStrategy::new(strategy, grid, workspace)?,
-            pool: BlockPool::new(blocks),
-            jobs,
-            tickets: Tickets::default(),
-        };
-        allocator.check(&grid, strategy)?;
-        allocator.clear(grid);
-        Ok(allocator)
+        Self::with_tickets(memory, Tickets::default(), grid, strategy, jobs)
+    }
+
+    #[inline]
+    fn with_tickets(
+        mut memory: Processors<'m>,
+        tickets: Tickets<'m>,
+        grid: Grid,
+        strategy: StrategyKind,
+        jobs: u32,
+    ) -> Result<Self, ConfigureError> {
+        let (words, blocks) = (memory.words(), memory.blocks.len());
+        check(words, blocks, &memory.workspace, &grid, strategy, jobs)?;
+        let workspace = core::mem::take(&mut memory.workspace);
+        let strategy = AnyStrategy::new(strategy, grid, workspace)?;
+        Ok(Self::build(memory, tickets, grid, strategy, jobs))
     }
 
     /// Another machine or strategy in the same memory. Whatever was held or faulty is forgotten.
@@ -118,23 +120,13 @@ impl<'m> Allocator<'m> {
         Ok(())
     }
 
-    /// Whether the memory suffices, but for the strategy's own.
+    /// Whether the memory suffices.
     pub(crate) fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
-        let needs = Needs::of(strategy, grid, self.jobs as usize);
-        if needs.words
-            > self
-                .occupancy
-                .capacity_words()
-                .min(self.supposed.capacity_words())
-        {
-            return Err(ConfigureError::MachineTooLarge);
-        }
-        AnyStrategy::check(strategy, grid, self.strategy.workspace())?;
-        let words = self.strategy.workspace().words.len();
-        match needs.blocks <= self.pool.capacity() as usize && needs.scratch <= words {
-            true => Ok(()),
-            false => Err(ConfigureError::StrategyMemory),
-        }
+        let occupancy = self.occupancy.capacity_words();
+        let words = occupancy.min(self.supposed.capacity_words());
+        let blocks = self.pool.capacity() as usize;
+        let workspace = self.strategy.workspace();
+        check(words, blocks, workspace, grid, strategy, self.jobs)
     }
 
     /// The entries that a strategy's list has room for.
@@ -174,26 +166,42 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         grid: Grid,
         strategy: S,
     ) -> Result<Self, ConfigureError> {
-        let Processors {
-            busy,
-            faulty,
-            supposed,
-            blocks,
-            ..
-        } = memory.processors;
-        let mut allocator = Allocator {
-            supposed: Occupancy::supposed(grid, supposed),
-            occupancy: Occupancy::new(grid, busy, faulty)?,
-            strategy,
-            pool: BlockPool::new(blocks),
-            jobs: 1,
-            tickets: Tickets::new(memory.tickets),
-        };
-        if Occupancy::words_needed(&grid) > allocator.supposed.capacity_words() {
-            return Err(ConfigureError::MachineTooLarge);
+        let AllocatorMemory {
+            processors,
+            tickets,
+        } = memory;
+        match processors.words() >= Occupancy::words_needed(&grid) {
+            true => Ok(Self::build(
+                processors,
+                Tickets::new(tickets),
+                grid,
+                strategy,
+                1,
+            )),
+            false => Err(ConfigureError::MachineTooLarge),
         }
+    }
+
+    /// An allocator in memory that suffices. Its value is made where the caller wants it, so that
+    /// the stack needs no room for copies.
+    #[inline(never)]
+    fn build(
+        memory: Processors<'m>,
+        tickets: Tickets<'m>,
+        grid: Grid,
+        strategy: S,
+        jobs: u32,
+    ) -> Self {
+        let mut allocator = Allocator {
+            occupancy: Occupancy::new(grid, memory.busy, memory.faulty),
+            strategy,
+            pool: BlockPool::new(memory.blocks),
+            supposed: Occupancy::supposed(grid, memory.supposed),
+            jobs,
+            tickets,
+        };
         allocator.clear(grid);
-        Ok(allocator)
+        allocator
     }
 
     /// Finds processors for a request and takes them, if the proposal of the strategy is legal: its
@@ -627,5 +635,26 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         }
         assert_eq!(held, held_nodes, "blocks are disjoint, and busy");
         self.strategy.check_invariants(&self.occupancy);
+    }
+}
+
+/// Whether this many words for each bitmap, this many blocks and this workspace suffice for the
+/// machine, the strategy and the number of jobs.
+fn check(
+    words: usize,
+    blocks: usize,
+    workspace: &Workspace<'_>,
+    grid: &Grid,
+    strategy: StrategyKind,
+    jobs: u32,
+) -> Result<(), ConfigureError> {
+    let needs = Needs::of(strategy, grid, jobs as usize);
+    if needs.words > words {
+        return Err(ConfigureError::MachineTooLarge);
+    }
+    AnyStrategy::check(strategy, grid, workspace)?;
+    match needs.blocks <= blocks && needs.scratch <= workspace.words.len() {
+        true => Ok(()),
+        false => Err(ConfigureError::StrategyMemory),
     }
 }

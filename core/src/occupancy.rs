@@ -2,7 +2,6 @@
 
 use heapless::Vec;
 
-use crate::error::ConfigureError;
 use crate::grid::{Block, Grid};
 use crate::layout::Layout;
 use crate::marking::for_each_row;
@@ -57,21 +56,10 @@ impl<'m> Occupancy<'m> {
         grid.rows() as usize * words_for(grid.row_len())
     }
 
-    /// All processors free.
-    ///
-    /// # Errors
-    ///
-    /// When one of the slices is shorter than [`Occupancy::words_needed`].
-    pub(crate) fn new(
-        grid: Grid,
-        busy: &'m mut [Word],
-        faulty: &'m mut [Word],
-    ) -> Result<Self, ConfigureError> {
+    /// An occupancy of this machine, which says nothing before [`Occupancy::clear`].
+    pub(crate) fn new(grid: Grid, busy: &'m mut [Word], faulty: &'m mut [Word]) -> Self {
         let words = busy.len().min(faulty.len());
-        if words < Self::words_needed(&grid) {
-            return Err(ConfigureError::MachineTooLarge);
-        }
-        let mut occupancy = Occupancy {
+        Occupancy {
             layout: Layout::new(grid),
             unmarked_max: 0,
             pending: Vec::new(),
@@ -81,9 +69,7 @@ impl<'m> Occupancy<'m> {
             free: 0,
             faulty_count: 0,
             releases: Some(0),
-        };
-        occupancy.clear(grid, 0);
-        Ok(occupancy)
+        }
     }
 
     /// An occupancy of this machine that is supposed, in memory of its own. It says nothing before the first

@@ -55,6 +55,14 @@ pub(crate) struct Processors<'m> {
     pub(crate) workspace: Workspace<'m>,
 }
 
+impl Processors<'_> {
+    /// The words there are for each bitmap.
+    pub(crate) fn words(&self) -> usize {
+        let words = self.busy.len().min(self.faulty.len());
+        words.min(self.supposed.len())
+    }
+}
+
 /// How much memory a strategy needs to serve a machine, apart from the table of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {

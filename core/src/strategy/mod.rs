@@ -59,7 +59,7 @@ pub use text::StrategyTextError;
 
 /// No strategy of this build looks ahead.
 #[cfg(not(any(feature = "least-expected-blocking", feature = "leb-estimates")))]
-pub(crate) const fn foresight_words(_: &crate::grid::Grid, _: u64, _: usize) -> usize {
+pub(crate) const fn foresight_words(_: &Grid, _: u64, _: usize) -> usize {
     0
 }
 
