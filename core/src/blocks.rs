@@ -9,7 +9,7 @@ use crate::word::LONG_WORDS;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
-pub type Link = u32;
+pub(crate) type Link = u32;
 /// An index into a table.
 #[cfg(not(target_pointer_width = "64"))]
 pub type Link = u16;
@@ -19,7 +19,7 @@ pub(crate) const NONE: Link = Link::MAX;
 
 /// One cell of the pool.
 #[derive(Clone, Copy, Debug)]
-pub struct BlockCell {
+pub(crate) struct BlockCell {
     /// Invariant: none exactly if the cell has been given back.
     block: Block,
     next: Link,
@@ -27,7 +27,7 @@ pub struct BlockCell {
 
 impl BlockCell {
     /// An unused cell: all zeros, so that a static pool takes no room in flash.
-    pub const EMPTY: BlockCell = BlockCell {
+    pub(crate) const EMPTY: BlockCell = BlockCell {
         block: Block::ZERO,
         next: 0,
     };

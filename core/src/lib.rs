@@ -5,31 +5,34 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
-pub mod allocator;
-pub mod blocks;
+/// The version of [heapless](https://docs.rs/heapless) whose `Vec` is in public types.
+pub use heapless;
+
+mod allocator;
+mod blocks;
 #[cfg(feature = "restore")]
-pub mod checkpoint;
-pub mod compactness;
+mod checkpoint;
+mod compactness;
 pub mod controller;
-pub mod cube;
-pub mod error;
+mod cube;
+mod error;
 pub mod grid;
 mod handle;
 pub mod jobs;
 mod layout;
 mod marking;
-pub mod mesh;
+mod mesh;
 pub mod message;
-pub mod node;
+mod node;
 pub mod notation;
-pub mod occupancy;
-pub mod outlook;
+mod occupancy;
+mod outlook;
 mod pause;
-pub mod request;
-pub mod scheduler;
+mod request;
+mod scheduler;
 pub mod storage;
 pub mod strategy;
-pub mod supposition;
+mod supposition;
 mod watch;
 
 #[cfg_attr(
@@ -47,12 +50,12 @@ mod search;
         reason = "the searches share operations on words, and a build has a part of the searches"
     )
 )]
-pub mod word;
+mod word;
 
 pub use allocator::Allocator;
 pub use blocks::Draft;
 #[cfg(feature = "restore")]
-pub use checkpoint::{RestoreError, SaveError};
+pub use checkpoint::{PART_MAX, RestoreError, SaveError};
 pub use compactness::Compactness;
 pub use controller::{Controller, Granted, Interrupts, Pauses, Status, View};
 #[cfg(feature = "restore")]
@@ -72,12 +75,11 @@ pub use message::{
 };
 pub use node::NodeId;
 pub use occupancy::Occupancy;
-pub use outlook::{HeldBlock, Outlook};
 pub use request::{Flags, JobId, Request, Ticks};
-pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
+pub use scheduler::{SchedulerInfo, SchedulerKind, Threshold};
 pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
     AnyStrategy, CurveFit, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo,
-    StrategyKind, StrategyMemory, StrategyTextError, Workspace,
+    StrategyKind, StrategyMemory, StrategyTextError,
 };
 pub use supposition::Supposition;

@@ -309,6 +309,7 @@ impl From<Submesh> for Block {
 /// A block is no submesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum SubmeshError {
     /// The machine has another number of dimensions than 2, or wraps.
     NotPlane,

@@ -11,7 +11,7 @@ use crate::grid::MESH_SIDE_MAX;
 
 /// A word of the occupancy bitmap.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
-pub type Word = u64;
+pub(crate) type Word = u64;
 /// A word of the occupancy bitmap.
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
 pub type Word = u32;
@@ -36,7 +36,7 @@ pub(crate) const fn halves(words: Wide) -> [Word; 2] {
 }
 
 /// Bits in a [`Word`].
-pub const WORD_BITS: u32 = Word::BITS;
+pub(crate) const WORD_BITS: u32 = Word::BITS;
 
 /// Whether words are those of hosts. What only makes hosts faster, or pays on meshes for which other machines have no room, is left out where they are not, as flash is short on boards.
 pub(crate) const LONG_WORDS: bool = WORD_BITS == u64::BITS;
@@ -49,7 +49,7 @@ pub(crate) const fn low_half(word: Word) -> u32 {
 }
 
 /// The words that a row of this many processors takes.
-pub const fn words_for(bits: u32) -> usize {
+pub(crate) const fn words_for(bits: u32) -> usize {
     bits.div_ceil(WORD_BITS) as usize
 }
 

@@ -1,7 +1,7 @@
 //! Which waiting jobs may try, and when: the disciplines of bypassing a head in floating point, and bypassing without limit.
 
 use meshalloc::SchedulerKind;
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 
 #[derive(Clone, Copy, Debug)]
 enum Rule {

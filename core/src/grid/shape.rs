@@ -272,6 +272,7 @@ impl From<Shape> for heapless::Vec<u16, DIMENSIONS_MAX> {
 /// No machine could serve such a shape: [`Shape::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum ShapeError {
     /// A text is not a list of numbers of 0 to 65,535 with an `x` between them.
     NotNumbers,

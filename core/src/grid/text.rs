@@ -87,6 +87,7 @@ impl FromStr for Grid {
 
 /// A text names no grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GridTextError {
     /// It is of no known form.
     Unknown,

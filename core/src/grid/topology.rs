@@ -441,6 +441,7 @@ impl Grid {
 /// There is no such grid: [`Grid::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum GridError {
     /// No dimension, or more than [`DIMENSIONS_MAX`].
     Dimensions {

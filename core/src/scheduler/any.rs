@@ -33,6 +33,7 @@ macro_rules! schedulers {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
         pub enum SchedulerKind {
             $($(#[$meta])* $kind $($fields)?,)*
         }
@@ -96,14 +97,14 @@ macro_rules! schedulers {
 
         /// A scheduler chosen at run time.
         #[derive(Clone, Debug)]
-        pub enum AnyScheduler {
+        pub(crate) enum AnyScheduler {
             $(
                 #[cfg(feature = $name)]
                 $(#[$meta])*
                 $kind($kind),
             )*
             /// Never made. It keeps the type whole in a build without schedulers.
-            #[doc(hidden)]
+            #[allow(dead_code, reason = "there is none")]
             Never(Infallible),
         }
 
@@ -113,7 +114,7 @@ macro_rules! schedulers {
             /// # Errors
             ///
             /// `SchedulerNotBuilt`.
-            pub const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
+            pub(crate) const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
                 match kind {
                     $(
                         #[cfg(feature = $name)]
@@ -179,6 +180,7 @@ macro_rules! schedulers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Threshold {
     /// When so much time has passed since it became the head.
     Static {

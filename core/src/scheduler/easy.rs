@@ -99,7 +99,7 @@ use crate::request::Flags;
 
 /// EASY backfilling.
 #[derive(Clone, Copy, Debug)]
-pub struct Easy {
+pub(crate) struct Easy {
     reservations_max: u64,
     /// Jobs before the one that tries: those of this pass that were refused, in the order of the queue.
     refused: u64,
@@ -109,7 +109,7 @@ pub struct Easy {
 
 impl Easy {
     /// EASY backfilling; the first `reservations_max` jobs of the queue that have to wait hold a reservation.
-    pub const fn new(reservations_max: u64) -> Self {
+    pub(crate) const fn new(reservations_max: u64) -> Self {
         Easy {
             reservations_max,
             refused: 0,

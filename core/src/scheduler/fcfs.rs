@@ -7,7 +7,7 @@ use super::{Attempt, Event, Scheduler, Try, World};
 /// An arrival tries only if no other job waits; after a departure the head tries, and each new head
 /// after a success.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fcfs;
+pub(crate) struct Fcfs;
 
 impl Scheduler for Fcfs {
     #[inline]

@@ -21,8 +21,9 @@ mod any;
 mod reservations;
 mod world;
 
-pub use any::{AnyScheduler, SchedulerInfo, SchedulerKind, Threshold};
-pub use world::World;
+pub(crate) use any::AnyScheduler;
+pub use any::{SchedulerInfo, SchedulerKind, Threshold};
+pub(crate) use world::World;
 
 /// The modules of the schedulers in this build, and what is public in them.
 macro_rules! modules {
@@ -30,7 +31,7 @@ macro_rules! modules {
         #[cfg(feature = $name)]
         mod $module;
         #[cfg(feature = $name)]
-        pub use $module::*;
+        pub(crate) use $module::*;
     )* };
 }
 
@@ -38,7 +39,7 @@ table!(modules);
 
 /// What sets the scheduler off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     /// This job has just joined the end of the queue.
     Arrival(Slot),
     /// Processors have become free, or a waiting job has left the queue.
@@ -47,7 +48,7 @@ pub enum Event {
 
 /// Which job tries, and what it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Try {
+pub(crate) enum Try {
     /// The job may take whatever is free.
     Freely(Slot),
     /// The job must leave free what is reserved for others ([`World::reserve`]) from before its own estimated end on.
@@ -57,7 +58,7 @@ pub enum Try {
 
 impl Try {
     /// The job.
-    pub const fn job(self) -> Slot {
+    pub(crate) const fn job(self) -> Slot {
         match self {
             Try::Freely(job) => job,
             #[cfg(feature = "reservations")]
@@ -68,7 +69,7 @@ impl Try {
 
 /// How a job's attempt went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// The job. If it was granted it is no longer in the queue.
     pub job: Slot,
     /// The job that waits behind it.
@@ -80,7 +81,7 @@ pub struct Attempt {
 }
 
 /// A job scheduling discipline.
-pub trait Scheduler {
+pub(crate) trait Scheduler {
     /// The first job to try after an event; `None` for none.
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try>;
 

@@ -56,7 +56,7 @@ use crate::request::{JobId, Ticks};
 
 /// Modified FCFS.
 #[derive(Clone, Copy, Debug)]
-pub struct ModifiedFcfs {
+pub(crate) struct ModifiedFcfs {
     threshold: Threshold,
     /// The head: its name and arrival tell it from a later job of the same name.
     head: Option<(JobId, Ticks)>,
@@ -72,7 +72,7 @@ pub struct ModifiedFcfs {
 
 impl ModifiedFcfs {
     /// Modified FCFS before any job.
-    pub const fn new(threshold: Threshold) -> Self {
+    pub(crate) const fn new(threshold: Threshold) -> Self {
         ModifiedFcfs {
             threshold,
             head: None,

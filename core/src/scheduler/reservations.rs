@@ -11,7 +11,7 @@ use crate::supposition::Supposition;
 
 impl<'m> World<'_, 'm> {
     /// Whether a running job has used up its estimate. Such a job is expected to end at once, again and again.
-    pub fn is_any_overdue(&self) -> bool {
+    pub(crate) fn is_any_overdue(&self) -> bool {
         let now = self.now;
         self.running()
             .any(|job| job.ends(0).is_some_and(|end| end <= now))
@@ -31,7 +31,7 @@ impl<'m> World<'_, 'm> {
     /// # Time complexity
     ///
     /// O(jobs up to the last one that holds a reservation).
-    pub fn cancel_reservations(&mut self) {
+    pub(crate) fn cancel_reservations(&mut self) {
         self.jobs.cancel_reservations();
         self.allocator.cancel_reserved();
     }
@@ -111,7 +111,7 @@ impl<'m> World<'_, 'm> {
     /// The first reservation takes O(log running) suppositions, if what fits in less fits in more
     /// ([`Strategy::is_monotone`]); any other O(running jobs + reservations), as what is reserved
     /// is taken away again.
-    pub fn reserve(&mut self, job: Slot) {
+    pub(crate) fn reserve(&mut self, job: Slot) {
         self.sort_running();
         let reserved = match self.allocator.strategy().takes_any() {
             true => self.earliest_processors(job),

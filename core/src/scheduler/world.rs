@@ -4,7 +4,6 @@ use super::Try;
 use crate::allocator::Allocator;
 use crate::blocks::Chain;
 use crate::error::Refusal;
-use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Slot};
 use crate::outlook::Placing;
 use crate::request::{Request, Ticks};
@@ -16,7 +15,7 @@ use crate::watch::Watcher;
 /// It changes nothing but reservations, and these are notes on jobs that wait: they keep no processor from anyone but by the
 /// [`Try`](super::Try) that a scheduler makes of them.
 #[derive(Debug)]
-pub struct World<'a, 'm> {
+pub(crate) struct World<'a, 'm> {
     pub(crate) jobs: &'a mut JobTable<'m>,
     pub(crate) allocator: &'a mut Allocator<'m>,
     pub(crate) strategy: &'a StrategyKind,
@@ -27,38 +26,28 @@ pub struct World<'a, 'm> {
 impl<'m> World<'_, 'm> {
     /// The present.
     #[inline]
-    pub const fn now(&self) -> Ticks {
+    pub(crate) const fn now(&self) -> Ticks {
         self.now
     }
 
-    /// The machine.
-    pub const fn machine(&self) -> &Grid {
-        self.allocator.occupancy().grid()
-    }
-
     /// The number of free processors.
-    pub const fn free(&self) -> u32 {
+    pub(crate) const fn free(&self) -> u32 {
         self.allocator.occupancy().free()
     }
 
     /// The jobs that wait, in the order of their arrival.
     #[inline]
-    pub fn queue(&self) -> Queue<'_> {
+    pub(crate) fn queue(&self) -> Queue<'_> {
         self.jobs.queue()
     }
 
     /// The jobs that run, in the order of their grants.
-    pub fn running(&self) -> impl Iterator<Item = &JobSlot> {
+    pub(crate) fn running(&self) -> impl Iterator<Item = &JobSlot> {
         self.jobs.running()
     }
 
-    /// The blocks of a running job.
-    pub fn blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
-        self.allocator.chain(job.blocks())
-    }
-
     /// When a waiting job would be expected to end if it began at a time; `Ticks::MAX` without an estimate.
-    pub fn would_end(&self, job: Slot, start: Ticks) -> Ticks {
+    pub(crate) fn would_end(&self, job: Slot, start: Ticks) -> Ticks {
         let estimate = self.jobs.get(job).request().estimate;
         estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
     }

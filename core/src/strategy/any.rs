@@ -29,6 +29,7 @@ macro_rules! strategies {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
         pub enum StrategyKind {
             $($(#[$meta])* $kind $({ $($(#[$field_meta])* $field: $type),+ })?,)*
         }
@@ -113,6 +114,7 @@ macro_rules! strategies {
         /// A strategy chosen at run time.
         #[derive(Debug)]
         #[allow(clippy::large_enum_variant, reason = "there is one at a time, and no heap to put it on")]
+        #[non_exhaustive]
         pub enum AnyStrategy<'m> {
             $(
                 #[cfg(feature = $name)]
@@ -415,6 +417,7 @@ pub struct StrategyForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum PageOrder {
     /// Line after line along dimension 0, each from its start.
     RowMajor,
@@ -428,6 +431,7 @@ pub(super) const BUDGETS: RangeInclusive<u64> = 4..=4096;
 
 /// The memory that a strategy needs beside the occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StrategyMemory {
     /// None.
     Nothing,

@@ -121,7 +121,7 @@ use super::foresight::{Decision, Foresight, Rule, departures};
 use crate::request::Request;
 
 /// Least expected blocking.
-pub type LeastExpectedBlocking<'m> = Foresight<'m, AnyDepartures>;
+pub(crate) type LeastExpectedBlocking<'m> = Foresight<'m, AnyDepartures>;
 
 /// Each set of running jobs is as likely to be the next that leave as any other of as many.
 #[derive(Debug)]

@@ -98,7 +98,7 @@ use super::foresight::{Decision, Foresight, Rule};
 use crate::request::Request;
 
 /// Least expected blocking with estimates.
-pub type LebEstimates<'m> = Foresight<'m, FirstEndFirst>;
+pub(crate) type LebEstimates<'m> = Foresight<'m, FirstEndFirst>;
 
 /// Running jobs leave in the order in which they are expected to end.
 #[derive(Debug)]

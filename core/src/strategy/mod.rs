@@ -54,6 +54,8 @@ pub use any::{
 pub use foresight::Candidate;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 pub(crate) use foresight::words as foresight_words;
+#[cfg(feature = "free-submesh-list")]
+pub use free_submesh_list::reservation_factor;
 pub use serves::Serves;
 pub use text::StrategyTextError;
 
@@ -71,7 +73,7 @@ macro_rules! modules {
         #[cfg(feature = $name)]
         mod $module;
         #[cfg(feature = $name)]
-        pub use $module::*;
+        pub(crate) use $module::*;
     )* };
 }
 

@@ -1,7 +1,7 @@
 //! The real client and the real server: every decision over the line is the one made in process.
 
+use meshalloc::Threshold;
 use meshalloc::message::GRANT_BLOCKS_MAX;
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Error, FaultReport, Flags, Grid, JobId,
     JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,

@@ -1,6 +1,6 @@
 //! How long a checkpoint becomes against what was said before: [`Controller::growth`] and [`Controller::growth_by_time`].
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Grid, JobId, Request, SchedulerKind, StrategyKind, Ticks,
 };

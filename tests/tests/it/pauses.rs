@@ -1,6 +1,6 @@
 //! A controller whose attempts pause as often as they can, with queries in the pauses, against its twin that is never interrupted.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Grid, NodeId, Reply, SchedulerKind, Statistics,
     StrategyKind, Ticks, View,
