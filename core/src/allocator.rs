@@ -15,11 +15,11 @@ use crate::jobs::JobTable;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing};
+use crate::pause::{LOOK_INSTRUCTIONS, Pause};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Needs, Processors};
 use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace, demand_on};
 use crate::supposition::Supposition;
-use crate::watch::Watch;
 
 /// Gives processors of one machine away and takes them back.
 ///
@@ -289,13 +289,13 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     fn search(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
         self.arrived(request);
-        self.find(request, demand, None, Watch::never())
+        self.find(request, demand, None, None)
     }
 
     /// Takes what the strategy has found: at least one block.
     #[inline]
     fn hand_out(&mut self, blocks: Chain) -> Allocation {
-        self.take_watched(blocks, Watch::never());
+        self.take_pausing(blocks, None);
         self.tickets.issue(blocks.head())
     }
 
@@ -313,7 +313,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         request: &Request,
         demand: u32,
         placing: Option<Placing<'_, 'm>>,
-        mut watch: Watch<'_, 'm>,
+        pause: Option<&Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
@@ -323,8 +323,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.strategy.look(&outlook);
         }
         self.occupancy.settle_for_search();
-        let mut search = watch.over(&self.occupancy);
-        let mut draft = Draft::new(&mut self.pool, search.pausing());
+        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         draft.finish(found)
     }
@@ -335,17 +334,20 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// That of the strategy.
     pub fn fits(&mut self, request: &Request) -> bool {
-        self.fits_watched(request, Watch::never())
+        self.fits_pausing(request, None)
     }
 
     /// [`Allocator::fits`], with pauses.
-    pub(crate) fn fits_watched(&mut self, request: &Request, mut watch: Watch<'_, 'm>) -> bool {
+    pub(crate) fn fits_pausing(
+        &mut self,
+        request: &Request,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> bool {
         if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
             return false;
         }
         self.occupancy.settle_for_search();
-        let mut search = watch.over(&self.occupancy);
-        let mut draft = Draft::new(&mut self.pool, search.pausing());
+        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let strategy = &mut self.strategy;
         let fits = strategy.would_fit(&self.occupancy, request, &mut draft);
         draft.discard();
@@ -354,15 +356,13 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 
     /// Takes what the strategy has found.
     #[inline(always)]
-    pub(crate) fn take_watched(&mut self, blocks: Chain, mut watch: Watch<'_, 'm>) {
-        let mut untold = 0;
+    pub(crate) fn take_pausing(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
-            watch.visited_one(block, &mut untold, &self.occupancy, &self.pool);
-            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            self.strategy.taken(&self.occupancy, block, &mut worked);
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            spend(self.occupancy.layout().instructions(block));
+            self.strategy.taken(&self.occupancy, block, &spend);
         }
-        watch.worked(untold, &self.occupancy, &self.pool);
     }
 
     /// What would be if something were given back or withheld. It begins with what is.
@@ -371,13 +371,13 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// O(words).
     pub fn suppose(&mut self) -> Supposition<'_, 'm, S> {
-        self.suppose_watched(Watch::never())
+        self.suppose_pausing(None)
     }
 
     /// [`Allocator::suppose`], with pauses.
-    pub(crate) fn suppose_watched<'a>(
+    pub(crate) fn suppose_pausing<'a>(
         &'a mut self,
-        watch: Watch<'a, 'm>,
+        pause: Option<Pause<'a, 'm>>,
     ) -> Supposition<'a, 'm, S> {
         self.occupancy.settle();
         Supposition::new(
@@ -386,7 +386,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             &mut self.strategy,
             &mut self.pool,
             &self.tickets,
-            watch,
+            pause,
         )
     }
 
@@ -407,7 +407,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             Ok(cell) => {
                 self.tickets.revoke(cell);
                 let blocks = self.pool.chain_from(cell);
-                Ok(self.release_watched(blocks, Watch::never()))
+                Ok(self.release_pausing(blocks, None))
             }
             Err(reason) => Err(ReleaseError { allocation, reason }),
         }
@@ -417,15 +417,18 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     // The board has one copy.
     #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn release_watched(&mut self, mut blocks: Chain, mut watch: Watch<'_, 'm>) -> u32 {
-        let (mut processors, mut untold) = (0, 0);
+    pub(crate) fn release_pausing(
+        &mut self,
+        mut blocks: Chain,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> u32 {
+        let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
-            watch.visited_one(block, &mut untold, &self.occupancy, &self.pool);
-            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            self.strategy.released(&self.occupancy, block, &mut worked);
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            spend(self.occupancy.layout().instructions(block));
+            self.strategy.released(&self.occupancy, block, &spend);
         }
-        watch.worked(untold, &self.occupancy, &self.pool);
         processors
     }
 
@@ -497,19 +500,23 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
     pub fn mark_faulty(&mut self, block: Block) -> u32 {
         match self.occupancy.grid().contains(block) {
-            true => self.mark_faulty_watched(block, Watch::never()),
+            true => self.mark_faulty_pausing(block, None),
             false => 0,
         }
     }
 
     /// [`Allocator::mark_faulty`] of a block of the machine, with pauses.
-    pub(crate) fn mark_faulty_watched(&mut self, block: Block, mut watch: Watch<'_, 'm>) -> u32 {
+    pub(crate) fn mark_faulty_pausing(
+        &mut self,
+        block: Block,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> u32 {
         debug_assert!(self.occupancy.grid().contains(block));
         let before = self.occupancy.free();
         let changed = self.occupancy.mark_faulty(block);
         if self.occupancy.free() != before {
-            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            self.strategy.taken(&self.occupancy, block, &mut worked);
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            self.strategy.taken(&self.occupancy, block, &spend);
         }
         changed
     }
@@ -523,33 +530,35 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// one processor.
     pub fn clear_faulty(&mut self, block: Block) -> u32 {
         match self.occupancy.grid().contains(block) {
-            true => self.clear_faulty_watched(block, None, Watch::never()),
+            true => self.clear_faulty_pausing(block, None, None),
             false => 0,
         }
     }
 
     /// [`Allocator::clear_faulty`] of a block of the machine, with pauses. Blocks are those of
     /// these jobs, if there are jobs.
-    pub(crate) fn clear_faulty_watched(
+    pub(crate) fn clear_faulty_pausing(
         &mut self,
         block: Block,
         jobs: Option<&JobTable<'m>>,
-        mut watch: Watch<'_, 'm>,
+        pause: Option<&Pause<'_, 'm>>,
     ) -> u32 {
         debug_assert!(self.occupancy.grid().contains(block));
         let before = self.occupancy.free();
         // What the block holds that stays busy.
         self.supposed.suppose_all_free();
         for held in Held(&self.pool).by(jobs) {
-            if watch.overlap(held, block, &self.occupancy, &self.pool) {
+            let mut instructions = LOOK_INSTRUCTIONS;
+            if self.occupancy.grid().overlap(held, block) {
                 self.supposed.withhold(held);
-                watch.visited(held, &self.occupancy, &self.pool);
+                instructions = self.occupancy.layout().instructions(held);
             }
+            Pause::spend(pause, instructions, &self.occupancy, &self.pool);
         }
         let changed = self.occupancy.clear_faulty(block, &self.supposed);
         if self.occupancy.free() != before {
-            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            self.strategy.repaired(&self.occupancy, block, &mut worked);
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            self.strategy.repaired(&self.occupancy, block, &spend);
         }
         changed
     }

@@ -33,7 +33,6 @@ mod scheduler;
 pub mod storage;
 pub mod strategy;
 mod supposition;
-mod watch;
 
 #[cfg_attr(
     not(feature = "strategies"),
@@ -57,14 +56,14 @@ pub use blocks::Draft;
 #[cfg(feature = "restore")]
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
 pub use compactness::Compactness;
-pub use controller::{Controller, Granted, Interrupts, Pauses, Status, View};
+pub use controller::{Controller, Granted, Status, View};
 #[cfg(feature = "restore")]
 pub use controller::{Effect, Restoring};
 pub use cube::{Cube, CubeError};
 pub use error::{AllocateError, ConfigureError, Error, IllegalProposal, Refusal};
 pub use grid::{
-    Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
-    ShapeError, Tuple,
+    Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
+    NODES_MAX, Shape, ShapeError, Tuple,
 };
 pub use handle::{Allocation, AllocationError, ReleaseError};
 #[cfg(feature = "leases")]
@@ -75,6 +74,7 @@ pub use message::{
 };
 pub use node::NodeId;
 pub use occupancy::Occupancy;
+pub use pause::Pauses;
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{SchedulerInfo, SchedulerKind, Threshold};
 pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};

@@ -14,7 +14,7 @@ use crate::random::Random;
 pub struct HeapMemory(HeapStorage);
 
 impl HeapMemory {
-    /// Memory for this machine and this number of jobs, waiting and running together.
+    /// Memory for exactly this machine and this number of jobs, waiting and running together.
     pub fn new(machine: impl Into<Grid>, jobs: usize) -> Self {
         Self::for_largest_of(&[machine.into()], jobs)
     }
@@ -36,7 +36,8 @@ impl HeapMemory {
         HeapMemory(HeapStorage::new(needs, jobs))
     }
 
-    /// Fills the memory with random numbers: nothing may depend on what is there.
+    /// Fills the memory with random numbers, since nothing may depend on its contents. Jobs and
+    /// blocks cannot be made of numbers; they keep those of an earlier controller.
     pub fn fill_with_noise(&mut self, random: &mut Random) {
         self.0.overwrite(|| {
             (0..4).fold(0, |number, _| {
@@ -101,7 +102,7 @@ pub fn configuration(machine: impl Into<Grid>, strategy: StrategyKind) -> Config
     }
 }
 
-/// Everything that one command was answered with.
+/// The whole answer to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The grants in the order in which they came, the blocks of each put together.
@@ -128,7 +129,7 @@ pub struct Granted {
 }
 
 impl Answer {
-    /// The one block that the command brought about, if that is all it brought about.
+    /// The granted block, if the answer is a single grant of one block.
     pub fn block(&self) -> Option<Block> {
         match self.grants.as_slice() {
             [granted] => match granted.blocks.as_slice() {
@@ -139,7 +140,7 @@ impl Answer {
         }
     }
 
-    /// The one submesh of a two-dimensional mesh, likewise.
+    /// The same as a submesh of a two-dimensional mesh.
     pub fn submesh(&self) -> Option<Submesh> {
         self.block().map(submesh)
     }
@@ -149,8 +150,8 @@ impl Answer {
 ///
 /// # Panics
 ///
-/// When the parts are not what [`Reply`] promises: the blocks of a job in order and without gaps, a job
-/// at a time, and one final reply at the end.
+/// When the parts are not what [`Reply`] promises: the blocks of a job in order and without gaps, a
+/// job at a time, and one final reply at the end.
 #[derive(Debug, Default)]
 struct Collector {
     grants: Vec<Granted>,
@@ -220,7 +221,7 @@ pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) ->
     }
 }
 
-/// The grants with numbers above this one, as they can be asked for later.
+/// The grants with numbers above this one, as events.
 pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
     let grants = controller.granted_since(number);
     grants.map(|(_, granted)| Granted::from(granted)).collect()
@@ -258,11 +259,20 @@ pub fn unit(machine: &Grid, node: NodeId) -> Block {
     machine.unit(node).expect("a processor of the machine")
 }
 
-/// The command that makes the processors of a block faulty, or as they were.
+/// The command that marks the processors of a block as faulty or as working.
 pub const fn fault(block: Block, faulty: bool) -> Command {
     match faulty {
         true => Command::MarkFaulty { block },
         false => Command::ClearFaulty { block },
+    }
+}
+
+/// A command in words, with a block as coordinates of the machine.
+pub fn described(command: &Command, machine: &Grid) -> String {
+    match *command {
+        Command::MarkFaulty { block } => format!("MarkFaulty {}", machine.place(block)),
+        Command::ClearFaulty { block } => format!("ClearFaulty {}", machine.place(block)),
+        _ => format!("{command:?}"),
     }
 }
 
@@ -272,7 +282,7 @@ pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> A
     ask(controller, &fault(block, faulty))
 }
 
-/// Marks a processor of an allocator as faulty; returns whether it was in order before.
+/// Marks a processor of an allocator as faulty; returns whether it worked before.
 pub fn mark_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
     let block = unit(allocator.occupancy().grid(), node);
     allocator.mark_faulty(block) == 1
@@ -300,7 +310,7 @@ pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
 ///
 /// # Panics
 ///
-/// When a chunk is answered with anything else, or there is no end to them.
+/// When a chunk gets another answer, or there is no last chunk.
 pub fn list_jobs(controller: &mut Controller<'_>, on: Option<Block>) -> Vec<(JobId, u32)> {
     let mut jobs = Vec::new();
     let mut from = Some(0);
@@ -322,7 +332,7 @@ pub fn list_jobs(controller: &mut Controller<'_>, on: Option<Block>) -> Vec<(Job
 ///
 /// # Panics
 ///
-/// When a chunk is answered with anything else, or says something of processors that do not exist.
+/// When a chunk gets another answer, or describes processors that do not exist.
 pub fn occupancy_map(controller: &mut Controller<'_>) -> Vec<(bool, bool)> {
     let nodes = controller.machine().nodes();
     let mut map = Vec::new();

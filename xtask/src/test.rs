@@ -110,6 +110,9 @@ fn board() -> Lane<'static> {
         })
         .step("core with its oldest Rust", oldest_rust)
         .step("dependencies", dependencies)
+        .step("the program of a guide", |step| {
+            step.run(&chore()?.args("guide"))
+        })
         .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",
