@@ -192,11 +192,18 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         strategy: S,
         jobs: u32,
     ) -> Self {
+        let Processors {
+            busy,
+            faulty,
+            supposed,
+            blocks,
+            ..
+        } = memory;
         let mut allocator = Allocator {
-            occupancy: Occupancy::new(grid, memory.busy, memory.faulty),
+            occupancy: Occupancy::new(grid, busy, faulty),
             strategy,
-            pool: BlockPool::new(memory.blocks),
-            supposed: Occupancy::supposed(grid, memory.supposed),
+            pool: BlockPool::new(blocks),
+            supposed: Occupancy::supposed(grid, supposed),
             jobs,
             tickets,
         };

@@ -12,7 +12,7 @@ use crate::pause::Pause;
 pub(crate) type Link = u32;
 /// An index into a table.
 #[cfg(not(target_pointer_width = "64"))]
-pub type Link = u16;
+pub(crate) type Link = u16;
 
 /// No index.
 pub(crate) const NONE: Link = Link::MAX;

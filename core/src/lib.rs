@@ -29,6 +29,13 @@ mod occupancy;
 mod outlook;
 mod pause;
 mod request;
+#[cfg_attr(
+    not(feature = "schedulers"),
+    allow(
+        dead_code,
+        reason = "a build with some of the schedulers uses a part of what several share"
+    )
+)]
 mod scheduler;
 pub mod storage;
 pub mod strategy;

@@ -14,7 +14,7 @@ use crate::grid::MESH_SIDE_MAX;
 pub(crate) type Word = u64;
 /// A word of the occupancy bitmap.
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
-pub type Word = u32;
+pub(crate) type Word = u32;
 
 /// Two words.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]

@@ -87,7 +87,6 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// Of a chain that was not given back before.
     #[cfg(feature = "reservations")]
-
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
