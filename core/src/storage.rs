@@ -261,6 +261,10 @@ impl Needs {
 ///   the allocations that are held at a time: the type is an [`AllocatorStorage`]. Or `blocks N`,
 ///   the blocks of all allocations together: the same, for strategies that hold several blocks.
 ///
+/// Where the memory has to serve several machines, a constant
+/// [`Needs`](crate::storage::Needs) takes the place of machine and strategies:
+/// `storage!(needs (NEEDS), jobs 128)` for a controller, `storage!(needs (NEEDS))` for an allocator.
+///
 /// What makes no sense does not compile:
 ///
 /// ```compile_fail,E0080
@@ -289,29 +293,37 @@ macro_rules! storage {
         $crate::storage!(machine ($crate::Grid::torus(&[$first $(, $side)*])), $($rest)*)
     };
     (machine ($machine:expr), strategies $strategies:tt, jobs $jobs:expr) => {
-        $crate::Storage<
-            { $crate::storage!(@needs $machine, $strategies, $jobs, 1).words },
-            { $jobs },
-            { $crate::storage!(@needs $machine, $strategies, $jobs, 1).scratch },
-            { $crate::storage!(@needs $machine, $strategies, $jobs, 1).blocks },
-            { $crate::storage!(@needs $machine, $strategies, $jobs, 1).list },
-        >
+        $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, $jobs, 1)), jobs $jobs)
     };
     (machine ($machine:expr), strategies $strategies:tt, allocations $count:expr) => {
-        $crate::storage!(@allocator $machine, $strategies, $count, 1)
+        $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, $count, 1)))
     };
     (machine ($machine:expr), strategies $strategies:tt, blocks $count:expr) => {
-        $crate::storage!(@allocator $machine, $strategies, 0, $count)
+        $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, 0, $count)))
     };
-    (@allocator $machine:expr, $strategies:tt, $count:expr, $blocks:expr) => {
-        $crate::AllocatorStorage<
-            { $crate::storage!(@needs $machine, $strategies, $count, $blocks).words },
-            { $crate::storage!(@needs $machine, $strategies, $count, $blocks).scratch },
-            { $crate::storage!(@needs $machine, $strategies, $count, $blocks).blocks },
-            { $crate::storage!(@needs $machine, $strategies, $count, $blocks).list },
+    (needs ($needs:expr), jobs $jobs:expr) => {
+        $crate::Storage<
+            { $needs.words },
+            { $jobs },
+            { $needs.scratch },
+            { $needs.blocks },
+            { $needs.list },
         >
     };
-    (@needs $machine:expr, [$($kind:ident $({ $($field:ident: $value:expr),* $(,)? })?),* $(,)?], $jobs:expr, $blocks:expr) => {
+    (needs ($needs:expr)) => {
+        $crate::AllocatorStorage<
+            { $needs.words },
+            { $needs.scratch },
+            { $needs.blocks },
+            { $needs.list },
+        >
+    };
+    (
+        @ $machine:expr,
+        [$($kind:ident $({ $($field:ident: $value:expr),* $(,)? })?),* $(,)?],
+        $jobs:expr,
+        $blocks:expr
+    ) => {
         $crate::storage::Needs::of_declared(
             $machine,
             &[$($crate::StrategyKind::$kind $({ $($field: $value),* })?),*],
