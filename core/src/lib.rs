@@ -15,6 +15,7 @@ mod checkpoint;
 mod compactness;
 pub mod controller;
 mod cube;
+mod delegate;
 mod error;
 pub mod grid;
 mod handle;
@@ -87,6 +88,6 @@ pub use scheduler::{SchedulerInfo, SchedulerKind, Threshold};
 pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
     AnyStrategy, CurveFit, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo,
-    StrategyKind, StrategyMemory, StrategyTextError,
+    StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;

@@ -2,9 +2,9 @@
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocator, AllocatorMemory, AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid,
-    JobId, LeaseEnded, Memory, Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind,
-    Submesh, Ticks,
+    Allocator, AllocatorMemory, Block, Command, Configuration, Controller, Cube, Grid, JobId,
+    LeaseEnded, Memory, Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh,
+    Ticks,
 };
 
 use crate::random::Random;
@@ -300,10 +300,8 @@ pub fn clear_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
 ///
 /// When its strategy keeps none.
 pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
-    match controller.strategy() {
-        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes().collect(),
-        other => panic!("{other:?} keeps no list"),
-    }
+    let list = controller.strategy().dominant_free_submeshes();
+    list.expect("its strategy keeps a list").collect()
 }
 
 /// All jobs, or those on a block, and the processors they hold, by name, asked for in chunks.

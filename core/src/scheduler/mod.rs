@@ -1,12 +1,14 @@
 //! Which waiting job may try: the [`Scheduler`] trait, and [`AnyScheduler`] to choose at run time.
 //!
-//! After every arrival and every departure the controller asks the scheduler for a job, tries to place
-//! it, reports the outcome to the scheduler and gets the next one, until the scheduler has no more.
+//! After every arrival and every departure the controller asks the scheduler for a job, tries to
+//! place it, reports the outcome to the scheduler and gets the next one, until the scheduler has no
+//! more.
 //!
 //! # Adding a scheduler
 //!
-//! One file in this folder with a type that implements [`Scheduler`], an entry in the table in `table.rs` and a cargo feature of its name.
-//! One that makes reservations needs the feature `reservations`.
+//! Write a file in this folder with a type that implements [`Scheduler`], an entry in `table.rs`
+//! and a cargo feature with the scheduler's name. A scheduler that makes reservations needs the
+//! feature `reservations`.
 
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
@@ -25,13 +27,13 @@ pub(crate) use any::AnyScheduler;
 pub use any::{SchedulerInfo, SchedulerKind, Threshold};
 pub(crate) use world::World;
 
-/// The modules of the schedulers in this build, and what is public in them.
+/// The files of the schedulers in this build.
 macro_rules! modules {
     ($names:tt $($(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt $rest:tt)*) => { $(
         #[cfg(feature = $name)]
         mod $module;
         #[cfg(feature = $name)]
-        pub(crate) use $module::*;
+        use $module::*;
     )* };
 }
 
@@ -51,7 +53,8 @@ pub(crate) enum Event {
 pub(crate) enum Try {
     /// The job may take whatever is free.
     Freely(Slot),
-    /// The job must leave free what is reserved for others ([`World::reserve`]) from before its own estimated end on.
+    /// The job must leave free what is reserved for others ([`World::reserve`]) from before its own
+    /// estimated end on.
     #[cfg(feature = "reservations")]
     AroundReservations(Slot),
 }
@@ -88,23 +91,25 @@ pub(crate) trait Scheduler {
     /// The job to try after this attempt; `None` to stop.
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
 
-    /// The most jobs of the queue that may still try, from this one on: it and those behind it, unless jobs try in another order than that of the queue.
+    /// The most jobs of the queue that may still try, from this one on: it and those behind it,
+    /// unless jobs try in another order than that of the queue.
     fn left(&self, queue: Queue<'_>, next: Slot) -> u32 {
         queue.len() - queue.ahead(next)
     }
 
-    /// Processors have become faulty or work again, between two passes. If some are free now a pass begins behind this.
+    /// Processors have become faulty or work again, between two passes. If some are free now, a
+    /// pass begins after this.
     fn faults_changed(&mut self) {}
 
-    /// Saves what it knows between two passes, beside what is reserved: items, as many as it likes. Nothing for some.
+    /// Saves what it knows between two passes, except what is reserved, as any number of items.
     #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
-    /// Restores from the next item that [`Scheduler::save`] has put.
+    /// Restores from the next item that [`Scheduler::save`] has written.
     ///
     /// # Errors
     ///
-    /// When it was not put by this scheduler.
+    /// When this scheduler did not write it.
     #[cfg(feature = "restore")]
     fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)
