@@ -68,7 +68,8 @@ use crate::strategy::AnyStrategy;
 ///     StrategyKind, Submesh,
 /// };
 ///
-/// let mut storage = Storage::<8, 16, 0, 16, 64>::new();
+/// let mut storage: meshalloc::storage!(mesh 8 x 8, strategies [FreeSubmeshList], jobs 16) =
+///     Storage::new();
 /// let mut controller = Controller::new(
 ///     storage.memory(),
 ///     Configuration {

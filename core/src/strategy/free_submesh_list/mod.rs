@@ -71,7 +71,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 0, 16, 128>::new();
+//! let mut storage: storage!(mesh 10 x 10, strategies [FreeSubmeshList], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::FreeSubmeshList,
