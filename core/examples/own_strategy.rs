@@ -1,5 +1,5 @@
-//! A strategy of your own: *last fit* takes the free submesh whose base node comes last in row-major
-//! order. The allocator checks each proposal before it takes effect.
+//! A strategy of your own: *last fit* takes the free submesh whose base node comes last in
+//! row-major order. The allocator checks each proposal before it takes effect.
 //!
 //! ```sh
 //! cargo run -p meshalloc --example own_strategy

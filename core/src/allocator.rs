@@ -212,8 +212,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 
     /// Finds processors for a request and takes them, if the proposal of the strategy is legal: its
-    /// blocks are within the machine, free and disjoint, and have at least as many processors as the
-    /// request asks for. The shape is the strategy's business: some fold or scatter it.
+    /// blocks are within the machine, free and disjoint, and have at least as many processors as
+    /// the request asks for. The shape is the strategy's business: some fold or scatter it.
     ///
     /// [`Allocator::allocate`] does the same without the check, for the strategies of this crate.
     ///

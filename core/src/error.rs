@@ -136,8 +136,8 @@ impl From<Refusal> for AllocateError {
     }
 }
 
-/// What is wrong with the blocks that a [`Strategy`](crate::Strategy) proposed. `at` is the place of
-/// a block in the proposal, from 0.
+/// What is wrong with the blocks that a [`Strategy`](crate::Strategy) proposed. `at` is the place
+/// of a block in the proposal, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IllegalProposal {

@@ -84,7 +84,7 @@ impl Allocation {
 pub enum AllocationError {
     /// Another allocator made it.
     Foreign,
-    /// Its processors were released before, or the integer of which it was made is of no allocation.
+    /// Its processors were released before, or it was made of an integer that is of no allocation.
     Stale,
 }
 

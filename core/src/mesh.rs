@@ -132,8 +132,8 @@ impl Submesh {
         Submesh::new(x1, y1, x2 - x1 + 1, y2 - y1 + 1)
     }
 
-    /// The block as a submesh. What the numbers of a block mean depends on the machine, so this takes
-    /// the machine.
+    /// The block as a submesh. What the numbers of a block mean depends on the machine, so this
+    /// takes the machine.
     ///
     /// ```
     /// use meshalloc::{Grid, Submesh, SubmeshError};

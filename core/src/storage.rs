@@ -1,9 +1,9 @@
-//! Memory of a fixed capacity. [`Storage`] owns that of a controller, [`AllocatorStorage`] that of an
-//! allocator alone; [`Memory`] and [`AllocatorMemory`] lend it. [`Needs`] says how much is needed.
+//! Memory of a fixed capacity. [`Storage`] owns that of a controller, [`AllocatorStorage`] that of
+//! an allocator alone; [`Memory`] and [`AllocatorMemory`] lend it. [`Needs`] says how much is needed.
 //!
 //! Const generics own the arrays; everything else takes slices, so one copy of the code serves every
-//! capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time. A host
-//! that knows its machine only at run time takes `HeapStorage` (feature `alloc`).
+//! capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time. A
+//! host that knows its machine only at run time takes `HeapStorage` (feature `alloc`).
 
 #[cfg(feature = "alloc")]
 mod heap;
@@ -181,8 +181,8 @@ impl Needs {
         if slot > cell { slot } else { cell }
     };
 
-    /// The bytes of a [`Storage`] of these capacities for this number of jobs. For programs in other
-    /// languages that provide the memory; its alignment is [`Needs::ALIGN`].
+    /// The bytes of a [`Storage`] of these capacities for this number of jobs, for programs in
+    /// other languages that provide the memory. Its alignment is [`Needs::ALIGN`].
     ///
     /// ```
     /// use meshalloc::storage::Needs;
@@ -228,8 +228,8 @@ impl Needs {
 ///
 /// - The machine: `mesh` or `torus` and its sides, or `machine (EXPRESSION)` with a constant
 ///   `Result<Grid, GridError>`.
-/// - `strategies [NAME, ..]`, variants of [`StrategyKind`](crate::StrategyKind). One with parameters
-///   is written with them: `Paging { order: PageOrder::Snake, exponent: 1 }`. The memory serves any
+/// - `strategies [NAME, ..]`, variants of [`StrategyKind`](crate::StrategyKind). One with
+///   parameters is written with them: `Paging { order: PageOrder::Snake, exponent: 1 }`. The memory serves any
 ///   of them. For a [strategy of your own](crate::Allocator::with_strategy) the list is empty.
 /// - `jobs N`, the jobs that wait or run at a time: the type is a [`Storage`]. Or `allocations N`,
 ///   the allocations that are held at a time: the type is an [`AllocatorStorage`]. Or `blocks N`,
@@ -237,7 +237,8 @@ impl Needs {
 ///
 /// Where the memory has to serve several machines, a constant
 /// [`Needs`](crate::storage::Needs) takes the place of machine and strategies:
-/// `storage!(needs (NEEDS), jobs 128)` for a controller, `storage!(needs (NEEDS))` for an allocator.
+/// `storage!(needs (NEEDS), jobs 128)` for a controller, `storage!(needs (NEEDS))` for an
+/// allocator.
 ///
 /// What makes no sense does not compile:
 ///

@@ -8,20 +8,20 @@ use crate::delegate::delegate;
 use crate::error::ConfigureError;
 use crate::request::Ticks;
 
-/// What is known about a scheduler.
+/// The description of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulerInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// The forms in which it is written: the name and, after a colon, its parameter, in which
-    /// `SECONDS` stands for a time and `COUNT` for a whole number of at least 1.
+    /// Its forms on the command line: the name and, after a colon, the parameter. `SECONDS` stands
+    /// for a time, `COUNT` for a whole number of at least 1.
     pub forms: &'static [&'static str],
     /// The name, empty if it has none, and the type of each parameter, in the order in which they
     /// are on the wire.
     pub parameters: &'static [(&'static str, &'static str)],
     /// What it does, in a sentence or two; times are in seconds.
     pub meaning: &'static str,
-    /// Author, year and title; empty for what is as old as queues.
+    /// Author, year and title; empty for folklore.
     pub source: &'static str,
 }
 
@@ -61,7 +61,7 @@ macro_rules! schedulers {
                 &ALL
             };
 
-            /// What is known about each scheduler.
+            /// The description of each scheduler.
             pub const INFO: &'static [SchedulerInfo] = &[$(SchedulerInfo {
                 name: $name,
                 forms: &[$($form),+],
@@ -70,7 +70,7 @@ macro_rules! schedulers {
                 source: $source,
             }),*];
 
-            /// What is known about this scheduler.
+            /// The description of this scheduler.
             pub const fn info(self) -> &'static SchedulerInfo {
                 enum Place {
                     $($kind,)*
@@ -87,8 +87,8 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The form in which it is written ([`SchedulerInfo::forms`]) and the number in it, a
-            /// time in ticks; 0 if it has none.
+            /// Its form ([`SchedulerInfo::forms`]) and the number in the form: a time in ticks, a
+            /// count, or 0 for a form without a number.
             pub const fn form(self) -> (&'static str, Ticks) {
                 let $number = 0;
                 match self {
@@ -99,8 +99,8 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The scheduler in one of its forms, with the number in it, a time in ticks, and the
-            /// ticks of a second.
+            /// The scheduler with this form and the number in it: a time in ticks or a count.
+            /// `second` is the length of a second in ticks.
             pub fn from_form(form: &str, $number: Ticks, $second: Ticks) -> Option<Self> {
                 match form {
                     $($($form => Some(SchedulerKind::$kind $($value)?),)+)*
@@ -208,24 +208,26 @@ impl Scheduler for Infallible {
     }
 }
 
-/// When a blocked head has been bypassed enough. From then on no job is allocated before it.
+/// The bound for bypassing a blocked head of the queue. Once it is reached, no job goes before the
+/// head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Threshold {
-    /// When this much time has passed since it became the head.
+    /// Reached after this time as the head.
     Static {
-        /// The time.
+        /// The time in ticks.
         ticks: Ticks,
     },
-    /// When the seconds since it became the head are at least mean queueing delay times arrival
+    /// Reached when the seconds as the head are at least the mean queueing delay times the arrival
     /// rate.
     Dynamic {
-        /// The ticks in a second.
+        /// The length of a second in ticks.
         second: Ticks,
     },
-    /// When the jobs that have bypassed it are at least mean queueing delay times arrival rate.
+    /// Reached when the number of jobs that have bypassed the head is at least the mean queueing
+    /// delay times the arrival rate.
     Count,
 }
 

@@ -119,7 +119,8 @@ pub(super) struct Easy {
 }
 
 impl Easy {
-    /// EASY backfilling; the first `reservations_max` jobs of the queue that have to wait hold a reservation.
+    /// EASY backfilling; the first `reservations_max` jobs of the queue that are refused get a
+    /// reservation.
     pub(super) const fn new(reservations_max: u64) -> Self {
         Easy {
             reservations_max,

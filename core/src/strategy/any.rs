@@ -131,7 +131,11 @@ impl<'m> AnyStrategy<'m> {
     /// # Errors
     ///
     /// Those of [`AnyStrategy::check`]; then nothing has changed.
-    pub(crate) fn switch(&mut self, kind: StrategyKind, machine: Grid) -> Result<(), ConfigureError> {
+    pub(crate) fn switch(
+        &mut self,
+        kind: StrategyKind,
+        machine: Grid,
+    ) -> Result<(), ConfigureError> {
         Self::check(kind, &machine, self.workspace())?;
         let workspace = with_chosen!(mut self, strategy => &mut strategy.workspace);
         *self = Self::new(kind, machine, core::mem::take(workspace))?;

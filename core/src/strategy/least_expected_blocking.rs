@@ -110,7 +110,8 @@
 //!     let place = allocator.blocks(&job)?.next().expect("one block");
 //!     allocator.release(b)?;
 //!     let place = Submesh::of(&MESH, place)?;
-//!     Ok::<_, Box<dyn std::error::Error>>((place, allocator.suppose().fits(&Request::submesh(6, 7))))
+//!     let fits = allocator.suppose().fits(&Request::submesh(6, 7));
+//!     Ok::<_, Box<dyn std::error::Error>>((place, fits))
 //! };
 //! assert_eq!(place(StrategyKind::FreeSubmeshList)?, (Submesh::between(3, 2, 4, 7), false));
 //! let leb = StrategyKind::LeastExpectedBlocking { budget: 64 };

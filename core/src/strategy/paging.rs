@@ -41,8 +41,10 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: storage!(mesh 4 x 4, strategies [Paging { order: PageOrder::Snake, exponent: 1 }], allocations 16) =
-//!     AllocatorStorage::new();
+//! type Memory = storage!(
+//!     mesh 4 x 4, strategies [Paging { order: PageOrder::Snake, exponent: 1 }], allocations 16
+//! );
+//! let mut storage = Memory::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, "paging:snake=1".parse()?)?;
 //! // Pages of 2 x 2: <0, 0>, <2, 0>, then <2, 2> before <0, 2>.

@@ -2,7 +2,8 @@
 //! attempt at most.
 //!
 //! ```sh
-//! cargo build -p meshalloc-chips --bin riscv --profile firmware --target riscv32imac-unknown-none-elf
+//! cargo build -p meshalloc-chips --bin riscv --profile firmware \
+//!     --target riscv32imac-unknown-none-elf
 //! ```
 
 #![no_std]
