@@ -209,7 +209,7 @@ impl<'a> Bands<'a> {
             let first = bottom.max(ends);
             let mut above = self.narrow(first);
             let mut free = runs_through(below_ends & !above, span);
-            spend(150 + 80 * (count - first) as u32);
+            spend(1_000 + 80 * (count - first) as u32);
             for top in first..count {
                 free &= !above;
                 if free & span == 0 || free & below == 0 {

@@ -130,7 +130,12 @@ impl<'a> Change<'a> {
     }
 
     /// The places of what the limit admits, and the entries there.
-    fn near(&mut self, limit: Limit) -> Result<[Entries<'a>; 2], NoRoom> {
+    fn near(
+        &mut self,
+        limit: Limit,
+        spend: &dyn Fn(u32),
+    ) -> Result<[Entries<'a>; 2], NoRoom> {
+        spend(1_000 + 24 * self.len as u32);
         let mut places = self.entries(self.len)?;
         let mut entries = self.entries(self.len)?;
         let list = &self.memory[..self.len];
@@ -239,11 +244,10 @@ pub(super) fn take(
     busy: Submesh,
     spend: &dyn Fn(u32),
 ) -> Result<usize, NoRoom> {
-    spend(1_000 + 24 * len as u32);
     let busy = Entry::from(busy);
     let overlapping = busy.overlapping();
     let mut list = Change { memory, len };
-    let [mut places, near] = list.near(busy.touching())?;
+    let [mut places, near] = list.near(busy.touching(), spend)?;
     let mut beside = list.entries(near.len)?;
     let mut pieces = list.entries(4 * near.len)?;
     let cut = Cut::around(busy);
@@ -252,10 +256,6 @@ pub(super) fn take(
         let is_over = overlapping.admits(entry);
         places.push_if(Entry(places.cells[at]), is_over);
         beside.push_if(entry, !is_over);
-        // Whether it overlaps is hard to predict, and a board does not.
-        if !LONG_WORDS && !is_over {
-            continue;
-        }
         for side in SIDES {
             pieces.push_if(
                 cut.outside(entry, side),
@@ -290,11 +290,10 @@ pub(super) fn release(
     released: Submesh,
     spend: &dyn Fn(u32),
 ) -> Result<usize, NoRoom> {
-    spend(1_000 + 24 * len as u32);
     let released = Entry::from(released);
     let overlapping = released.overlapping();
     let mut list = Change { memory, len };
-    let [mut places, near] = list.near(released.touching())?;
+    let [mut places, near] = list.near(released.touching(), spend)?;
     let mut outer = list.entries(near.len)?;
     let room = (list.memory.len() - len) / 4;
     let mut fresh = list.entries(room)?;
