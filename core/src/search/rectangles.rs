@@ -7,9 +7,7 @@ use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{
-    Doubling, LONG_WORDS, Span, WORD_BITS, Word, and_shifted, keep_starts, runs,
-};
+use crate::word::{Doubling, LONG_WORDS, Span, WORD_BITS, Word, and_shifted, keep_starts, runs};
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
