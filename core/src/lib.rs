@@ -9,6 +9,7 @@ pub mod checkpoint;
 pub mod compactness;
 pub mod controller;
 pub mod cube;
+mod delegate;
 pub mod error;
 pub mod grid;
 pub mod jobs;
@@ -73,6 +74,6 @@ pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
 pub use storage::{Memory, Storage};
 pub use strategy::{
     AnyStrategy, CurveFit, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo,
-    StrategyKind, StrategyMemory, StrategyTextError, Workspace,
+    StrategyKind, StrategyTextError, Workspace,
 };
 pub use supposition::Supposition;

@@ -7,8 +7,7 @@ use crate::blocks::{BlockCell, Link};
 use crate::grid::Grid;
 use crate::jobs::JobSlot;
 use crate::occupancy::Occupancy;
-use crate::search::curve::lengths_max;
-use crate::strategy::{StrategyKind, StrategyMemory, Workspace, foresight_words};
+use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
 use crate::word::Word;
 
 /// The memory a controller works in, borrowed. What is in it does not matter at first. [`Needs`] says how much a machine and a
@@ -61,38 +60,13 @@ impl Needs {
     /// # Ok::<(), meshalloc::MeshSidesError>(())
     /// ```
     pub const fn of(strategy: StrategyKind, machine: &Grid, jobs: usize) -> Needs {
-        let (words, nodes) = (Occupancy::words_needed(machine), machine.nodes() as usize);
-        let mut needs = Needs {
-            words,
-            scratch: 0,
-            blocks: strategy.holds().blocks(jobs, nodes),
-            list: 0,
-        };
-        match strategy.needs() {
-            StrategyMemory::Nothing => {}
-            StrategyMemory::Scratch => {
-                needs.scratch = match machine.is_plane() {
-                    true => words,
-                    false => 2 * words,
-                }
-            }
-            StrategyMemory::TwiceScratch => needs.scratch = 2 * words,
-            StrategyMemory::Lengths => {
-                let lengths = 2 * lengths_max(machine.nodes());
-                needs.scratch = if lengths > words { lengths } else { words };
-            }
-            StrategyMemory::List => needs.list = nodes,
-            StrategyMemory::Foresight { budget } => {
-                needs.list = nodes;
-                needs.scratch = foresight_words(machine, budget, 0);
-            }
-            StrategyMemory::ForesightWithEnds { budget } => {
-                needs.list = nodes;
-                needs.scratch =
-                    foresight_words(machine, budget, if jobs < nodes { jobs } else { nodes });
-            }
+        let WorkspaceSize { scratch, list } = WorkspaceSize::of(strategy, machine, jobs);
+        Needs {
+            words: Occupancy::words_needed(machine),
+            scratch,
+            blocks: strategy.holds().blocks(jobs, machine.nodes() as usize),
+            list,
         }
-        needs
     }
 
     /// Enough for each strategy of this build, with the parameters that its name alone stands for, on those of the machines that it serves.
@@ -138,7 +112,7 @@ impl Needs {
 /// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice on a two-dimensional mesh for a
 ///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`,
 ///   for `l-shape`, `neighbor`, `multiple-buddy` and the dependent and independent binary trees, too; non-contiguous strategies need up to a block for each processor,
-///   `free-submesh-list` a list as long. Strategies that look ahead need that list too, and scratch for tables ([`StrategyMemory`]). `curve` needs 2 sqrt(2 N) words of scratch for N processors where that is more.
+///   `free-submesh-list` a list as long. Strategies that look ahead need that list too, and scratch for tables. `curve` needs 2 sqrt(2 N) words of scratch for N processors where that is more.
 ///
 /// A capacity that makes no sense does not compile:
 ///

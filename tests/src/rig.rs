@@ -4,9 +4,8 @@ use meshalloc::jobs::{BlockCell, JobSlot};
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Allocator, AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId,
-    LeaseEnded, Memory, Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh,
-    Ticks, Workspace,
+    Allocator, Block, Command, Configuration, Controller, Cube, Grid, JobId, LeaseEnded, Memory,
+    Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
 };
 
 use crate::random::Random;
@@ -330,10 +329,8 @@ pub fn clear_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
 ///
 /// When its strategy keeps none.
 pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
-    match controller.strategy() {
-        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes().collect(),
-        other => panic!("{other:?} keeps no list"),
-    }
+    let list = controller.strategy().dominant_free_submeshes();
+    list.expect("its strategy keeps a list").collect()
 }
 
 /// All jobs, or those on a block, and the processors they hold, by name, asked for in chunks.

@@ -134,8 +134,8 @@ impl Grid {
     ///
     /// On a two-dimensional mesh the text names the lower left and the upper right node:
     /// `(<1, 1>, <3, 2>)`. The JSON has `x`, `y`, `w` and `h`. On any other grid the text is
-    /// `start+extent`, `(1, 1, 0)+(3, 2, 1)`, and the JSON has the arrays `start` and `extent`. Both
-    /// use the order in which the grid writes coordinates.
+    /// `start+extent`, `(1, 1, 0)+(3, 2, 1)`, and the JSON has the arrays `start` and `extent`.
+    /// Both use the order in which the grid writes coordinates.
     pub const fn place(&self, block: Block) -> FormattedBlock<'_> {
         FormattedBlock { grid: self, block }
     }

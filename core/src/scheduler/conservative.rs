@@ -49,11 +49,11 @@ use crate::checkpoint::{Reader, RestoreError, Writer};
 
 /// Conservative backfilling.
 #[derive(Clone, Copy, Debug)]
-pub struct Conservative(Easy);
+pub(super) struct Conservative(Easy);
 
 impl Conservative {
     /// Conservative backfilling before any job.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Conservative(Easy::new(u64::MAX))
     }
 }

@@ -56,7 +56,7 @@ use crate::request::{JobId, Ticks};
 
 /// Modified FCFS.
 #[derive(Clone, Copy, Debug)]
-pub struct ModifiedFcfs {
+pub(super) struct ModifiedFcfs {
     threshold: Threshold,
     /// The head's name and arrival. Together they differ from those of a later job with the same
     /// name.
@@ -73,7 +73,7 @@ pub struct ModifiedFcfs {
 
 impl ModifiedFcfs {
     /// Modified FCFS before any job.
-    pub const fn new(threshold: Threshold) -> Self {
+    pub(super) const fn new(threshold: Threshold) -> Self {
         ModifiedFcfs {
             threshold,
             head: None,

@@ -45,13 +45,13 @@ use crate::request::Ticks;
 
 /// Shortest job first.
 #[derive(Clone, Copy, Debug)]
-pub struct ShortestJobFirst {
+pub(super) struct ShortestJobFirst {
     threshold: Ticks,
 }
 
 impl ShortestJobFirst {
     /// Shortest job first; a head that has waited for `threshold` ticks goes before.
-    pub const fn new(threshold: Ticks) -> Self {
+    pub(super) const fn new(threshold: Ticks) -> Self {
         ShortestJobFirst { threshold }
     }
 

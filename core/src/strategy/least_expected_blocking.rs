@@ -121,11 +121,11 @@ use super::foresight::{Decision, Foresight, Rule, departures};
 use crate::request::Request;
 
 /// Least expected blocking.
-pub type LeastExpectedBlocking<'m> = Foresight<'m, AnyDepartures>;
+pub(super) type LeastExpectedBlocking<'m> = Foresight<'m, AnyDepartures>;
 
 /// Each set of running jobs is as likely to be the next that leave as any other of as many.
 #[derive(Debug)]
-pub struct AnyDepartures;
+pub(super) struct AnyDepartures;
 
 impl Rule for AnyDepartures {
     const BY_ENDS: bool = false;

@@ -98,11 +98,11 @@ use super::foresight::{Decision, Foresight, Rule};
 use crate::request::Request;
 
 /// Least expected blocking with estimates.
-pub type LebEstimates<'m> = Foresight<'m, FirstEndFirst>;
+pub(super) type LebEstimates<'m> = Foresight<'m, FirstEndFirst>;
 
 /// Running jobs leave in the order in which they are expected to end.
 #[derive(Debug)]
-pub struct FirstEndFirst;
+pub(super) struct FirstEndFirst;
 
 impl Rule for FirstEndFirst {
     const BY_ENDS: bool = true;

@@ -64,7 +64,7 @@ use crate::word::{WORD_BITS, Word, bits_from, ones, set_bits_from};
 
 /// Paging.
 #[derive(Debug)]
-pub struct Paging<'m> {
+pub(super) struct Paging<'m> {
     grid: Grid,
     order: PageOrder,
     /// Processors of a page along each dimension.

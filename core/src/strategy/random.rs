@@ -62,7 +62,7 @@ use crate::word::{WORD_BITS, Word};
 
 /// Random.
 #[derive(Debug)]
-pub struct Random<'m> {
+pub(super) struct Random<'m> {
     grid: Grid,
     draws: Draws,
     pub(super) workspace: Workspace<'m>,

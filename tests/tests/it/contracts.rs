@@ -2,9 +2,10 @@
 //! of refusals.
 
 use meshalloc::storage::Needs;
+use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocator, AnyStrategy, Command, Configuration, Controller, Error, Flags, JobId, NodeId,
-    Refusal, Reply, Request, SchedulerKind, StrategyKind, Submesh,
+    Allocator, Command, Configuration, Controller, Error, Flags, JobId, NodeId, Refusal, Reply,
+    Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::rig::{
     HeapMemory, ask, ask_at, configuration, cube, mesh, set_faulty, subcube, submit,
@@ -53,12 +54,10 @@ fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
         }
     }
     submit(&mut controller, 2, Request::submesh(2, 5));
-    match controller.strategy() {
-        AnyStrategy::LeastExpectedBlocking(leb) => {
-            leb.latest().map(|candidate| candidate.score).collect()
-        }
-        other => panic!("{other:?} does not look ahead"),
-    }
+    let mut scores = Vec::new();
+    let mut push = |candidate: Candidate| scores.push(candidate.score);
+    controller.strategy().latest_candidates(&mut push);
+    scores
 }
 
 /// A strategy remembers a refused request only if there was no place for it.

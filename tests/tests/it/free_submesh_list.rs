@@ -5,9 +5,7 @@
 //! Theorem 1 of Kim and Yoon 1995 (at most `4 * k` dominant free submeshes around `k` allocated
 //! ones) is false. What holds is `min(free nodes, (k + 1)^2)`.
 
-use meshalloc::{
-    Allocation, Allocator, AnyStrategy, Command, Controller, Request, StrategyKind, Submesh,
-};
+use meshalloc::{Allocation, Allocator, Command, Controller, Request, StrategyKind, Submesh};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
@@ -342,9 +340,9 @@ fn the_list_is_the_same_behind_every_supposition() {
                 allocator.release(job.take().unwrap());
             }
         }
-        let list = |allocator: &Allocator<'_>| match allocator.strategy() {
-            AnyStrategy::FreeSubmeshList(fsl) => fsl.dominant_free_submeshes().collect::<Vec<_>>(),
-            _ => unreachable!("it was asked for"),
+        let list = |allocator: &Allocator<'_>| {
+            let list = allocator.strategy().dominant_free_submeshes();
+            list.expect("it was asked for").collect::<Vec<_>>()
         };
         let before = list(&allocator);
         for busy in 0u32..1 << NODES {

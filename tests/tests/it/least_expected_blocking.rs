@@ -5,8 +5,8 @@
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocation, Allocator, AnyStrategy, Command, Configuration, ConfigureError, Controller, Flags,
-    JobId, NodeId, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
+    Allocation, Allocator, Command, Configuration, ConfigureError, Controller, Flags, JobId,
+    NodeId, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
@@ -27,11 +27,10 @@ struct Rig<'m> {
 
 impl Rig<'_> {
     fn candidates(&self) -> Vec<Candidate> {
-        match self.controller.strategy() {
-            AnyStrategy::LeastExpectedBlocking(leb) => leb.latest().collect(),
-            AnyStrategy::LebEstimates(leb) => leb.latest().collect(),
-            _ => unreachable!("no other is configured"),
-        }
+        let mut candidates = Vec::new();
+        let mut push = |candidate| candidates.push(candidate);
+        self.controller.strategy().latest_candidates(&mut push);
+        candidates
     }
 
     fn attempts(&self) -> u64 {

@@ -11,8 +11,8 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::any::BUDGETS;
 use super::common::demand_either_way;
+use super::kind::BUDGETS;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
@@ -120,7 +120,7 @@ impl<'a> Parts<'a> {
 }
 
 /// How a strategy that looks ahead chooses.
-pub trait Rule: fmt::Debug {
+pub(super) trait Rule: fmt::Debug {
     /// Whether it goes by when running jobs are expected to end.
     const BY_ENDS: bool;
 
@@ -133,7 +133,7 @@ pub trait Rule: fmt::Debug {
 
 /// A strategy that looks ahead and chooses by this rule.
 #[derive(Debug)]
-pub struct Foresight<'m, R> {
+pub(super) struct Foresight<'m, R> {
     mesh: Mesh,
     budget: u64,
     division: Division,
@@ -251,8 +251,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
     }
 
     /// The candidates of the latest decision with their scores, which are 0 if there was only one. For tests.
-    #[doc(hidden)]
-    pub fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
+    pub(super) fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
         let keys = self.division.keys();
         let contacts = keys + self.division.candidates;
         let scores = contacts + self.division.candidates;
@@ -348,7 +347,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
 }
 
 /// A choice among several candidates, which are to be scored.
-pub struct Decision<'a> {
+pub(super) struct Decision<'a> {
     bands: Bands<'a>,
     candidates: Candidates<'a>,
     fits: Fits<'a>,

@@ -78,10 +78,10 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
-//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &|_| ());
+//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
 //! }
-//! let AnyStrategy::FreeSubmeshList(fsl) = controller.strategy() else { unreachable!() };
-//! assert!(fsl.dominant_free_submeshes().eq([
+//! let list = controller.strategy().dominant_free_submeshes().expect("it keeps a list");
+//! assert!(list.eq([
 //!     Submesh::between(0, 0, 6, 4), // S1
 //!     Submesh::between(4, 0, 6, 9), // S2
 //!     Submesh::between(4, 5, 9, 7), // S3
@@ -123,7 +123,7 @@ const FEW_FAULTS: usize = 8;
 
 /// Free submesh list.
 #[derive(Debug)]
-pub struct FreeSubmeshList<'m> {
+pub(super) struct FreeSubmeshList<'m> {
     mesh: Mesh,
     /// Invariant: `workspace.list[..len]` are exactly the dominant free submeshes, in the order of
     /// definition 1.
@@ -148,7 +148,7 @@ impl<'m> FreeSubmeshList<'m> {
 
     /// The list: every dominant free submesh, in the order of definition 1.
     #[inline]
-    pub fn dominant_free_submeshes(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
+    pub(super) fn dominant_free_submeshes(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
         let list = self.workspace.list[..self.len].iter();
         list.map(|&cell| Entry(cell).into())
     }
