@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Change, Configuration, Controller, Grid, JobId, Outcome, Request, SchedulerKind, Storage,
     StrategyKind,

@@ -1,6 +1,6 @@
 //! Small machines, and changes and queries for them.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Block, Change, Configuration, Cube, Grid, GridError, JobId, Query, Request, SchedulerKind,
     Shape, Storage, StrategyKind, Submesh,

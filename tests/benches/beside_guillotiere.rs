@@ -32,7 +32,7 @@ use meshalloc::{
 use meshalloc_tests::bench;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
+use meshalloc_tests::rig::{HeapMemory, configuration, mesh, submesh};
 use meshalloc_tests::submesh::Rect;
 
 const OPERATIONS: usize = 20_000;
@@ -193,15 +193,15 @@ impl Placer for Meshalloc<'_> {
     #[inline]
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
         let allocation = self.allocator.allocate(&Request::submesh(w, h)).ok()?;
-        let block = self.allocator.blocks(&allocation).next();
+        let block = self.allocator.blocks(&allocation).unwrap().next();
         self.held[slot as usize] = Some(allocation);
-        block.map(|block| rect(block.into()))
+        block.map(|block| rect(submesh(block)))
     }
 
     #[inline]
     fn release(&mut self, slot: u32) {
         if let Some(allocation) = self.held[slot as usize].take() {
-            black_box(self.allocator.release(allocation));
+            black_box(self.allocator.release(allocation).unwrap());
         }
     }
 }
@@ -220,7 +220,7 @@ impl Placer for Served<'_> {
         let outcome = self.controller.handle(&Change::submit(job, request), 0);
         let view = self.controller.view();
         let place = outcome.ok().and_then(|_| view.blocks(job).next());
-        let place = place.map(Submesh::from);
+        let place = place.map(submesh);
         self.granted[slot as usize] = place.is_some();
         place.map(rect)
     }
@@ -297,7 +297,7 @@ impl Contender {
             Contender::Strategy(kind) => {
                 let mesh = mesh(side, side);
                 let mut memory = HeapMemory::new(mesh, slots);
-                let allocator = Allocator::new(memory.memory(), mesh.into(), kind)
+                let allocator = Allocator::new(memory.allocator_memory(), mesh.into(), kind)
                     .expect("memory for the mesh");
                 body(&mut Meshalloc {
                     allocator,

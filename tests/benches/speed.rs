@@ -31,7 +31,7 @@ use meshalloc::{
     Ticks,
 };
 use meshalloc_host_sim::backend::{
-    Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends, OnEvent,
+    Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent, heap_storage,
 };
 use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
@@ -135,7 +135,7 @@ impl Backends for RecorderBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);
-        let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
+        let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
         body(&mut Recorder {
             inner: InProcess::new(storage.memory(), configuration)?,
             commands: &mut self.commands,
@@ -166,7 +166,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     let experiment = scenario(side, strategy, JOBS);
     experiment::run_once(&experiment, strategy, 0, &mut recorder, &()).expect("a sound scenario");
     let configuration = recorder.configuration.expect("the run took place");
-    let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
+    let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
     let mut statistics = None;
     let time = shortest(|| {
         let mut controller =

@@ -65,7 +65,8 @@ use crate::strategy::{AnyStrategy, StrategyKind};
 ///     StrategyKind, Submesh,
 /// };
 ///
-/// let mut storage = Storage::<8, 16, 0, 16, 64>::new();
+/// let mut storage: meshalloc::storage!(mesh 8 x 8, strategies [FreeSubmeshList], jobs 16) =
+///     Storage::new();
 /// let mut controller = Controller::new(
 ///     storage.memory(),
 ///     Configuration {
@@ -111,26 +112,15 @@ impl<'m> Controller<'m> {
             scheduler,
         } = configuration;
         let Memory {
-            busy,
-            faulty,
-            supposed,
+            processors,
             slots,
             index,
             order,
-            blocks,
-            workspace,
         } = memory;
         let jobs = JobTable::new(slots, index, order);
         let room = jobs.capacity();
         Ok(Controller {
-            allocator: Allocator::with_parts(
-                [busy, faulty, supposed],
-                blocks,
-                workspace,
-                machine,
-                strategy,
-                room,
-            )?,
+            allocator: Allocator::with_parts(processors, machine, strategy, room)?,
             strategy,
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,

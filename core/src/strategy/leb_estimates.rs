@@ -67,7 +67,7 @@
 //! const NEEDS: Needs = Needs::of_build(&[MESH], 8);
 //!
 //! let place = |strategy| {
-//!     let mut storage = Storage::<{ NEEDS.words }, 8, { NEEDS.scratch }, { NEEDS.blocks }, { NEEDS.list }>::new();
+//!     let mut storage: storage!(needs (NEEDS), jobs 8) = Storage::new();
 //!     let mut controller = Controller::new(storage.memory(), Configuration {
 //!         machine: MESH,
 //!         strategy,
@@ -77,7 +77,8 @@
 //!     for (job, (w, h, estimate)) in (0..).zip([(4, 2, 10), (4, 2, 1000), (4, 5, 100)]) {
 //!         let request = Request::submesh(w, h).with_estimate(estimate);
 //!         controller.handle(&Change::submit(JobId(job), request), 0)?;
-//!         places.extend(controller.view().blocks(JobId(job)).map(Submesh::from));
+//!         let blocks = controller.view().blocks(JobId(job));
+//!         places.extend(blocks.map(|block| Submesh::of(&MESH, block).unwrap()));
 //!     }
 //!     Ok::<_, Error>(places)
 //! };

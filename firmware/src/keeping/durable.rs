@@ -75,7 +75,7 @@ pub struct Durable<F, const REGIONS: usize> {
 
 /// The fewest bytes of a part of a state that is not the last: it may be a quarter shorter than the
 /// longest.
-const PART_MIN: usize = meshalloc::checkpoint::PART_MAX / 4 * 3;
+const PART_MIN: usize = meshalloc::PART_MAX / 4 * 3;
 
 /// When the attempts since a checkpoint have taken about this many instructions, another is due: a
 /// restore takes them again, and answers no frame meanwhile. 36 seconds at 180 MHz and 1.5 cycles

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU64;
 
+use meshalloc::Threshold;
 use meshalloc::message::{
     BLOCKS_MAX, BlockList, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
 };
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Answer, Block, Capacity, Change, Configuration, Counts, Error, Event, FaultReport, Flags, Grid,
     Happened, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query, Request,

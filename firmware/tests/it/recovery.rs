@@ -887,7 +887,7 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
         (StrategyKind::FirstFit, [256, 245, 157]),
         (
             StrategyKind::LeastExpectedBlocking { budget: 64 },
-            [256, 239, 153],
+            [256, 239, 154],
         ),
         (StrategyKind::LShape, [240, 223, 148]),
         (StrategyKind::Naive, [56, 50, 31]),
@@ -958,7 +958,7 @@ fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
         }
     }
     let range = seen.iter().min().zip(seen.iter().max());
-    assert_eq!(range, Some((&246, &254)), "{seen:?}");
+    assert_eq!(range, Some((&247, &255)), "{seen:?}");
 }
 
 /// No commands lead to this state, but another image may have left it.

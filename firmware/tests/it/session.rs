@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Answer, Change, Configuration, ConfigureError, Controller, Error, FaultReport, Flags, Grid,
     Happened, JobId, NodeId, Outcome, Query, Refusal, Request, SchedulerKind, Storage,
@@ -389,7 +389,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     assert_eq!(blocks.len() as u32, PROCESSORS);
     let mut nodes = Vec::new();
     for &block in blocks {
-        let Submesh { base, sides } = block.into();
+        let Submesh { base, sides } = Submesh::of(&random.machine, block).unwrap();
         assert_eq!((sides.w, sides.h), (1, 1));
         nodes.push(u32::from(base.y) * 128 + u32::from(base.x));
     }

@@ -10,7 +10,7 @@ pub mod in_process;
 pub mod line;
 pub mod stopwatch;
 
-pub use in_process::{GrowingStorage, HeapStorage, InProcess, InProcessBackends};
+pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage};
 pub use stopwatch::{Stopwatch, StopwatchBackends};
 
 /// Takes an event, with the blocks of a job that was granted.

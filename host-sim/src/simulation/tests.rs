@@ -5,7 +5,7 @@ use meshalloc::{
 };
 
 use super::*;
-use crate::backend::{HeapStorage, InProcess, OnEvent};
+use crate::backend::{InProcess, OnEvent, heap_storage};
 use crate::metrics::Metric;
 use crate::statistics::{Estimate, Sampling};
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Work};
@@ -54,7 +54,7 @@ fn with_backend<T>(
     table: usize,
     body: impl FnOnce(&mut dyn Backend) -> T,
 ) -> T {
-    let mut storage = HeapStorage::new(machine, strategy, table);
+    let mut storage = heap_storage(machine, strategy, table);
     let configuration = Configuration {
         machine,
         strategy,
@@ -73,6 +73,11 @@ fn simulate(
     with_backend(machine, strategy, table, |backend| {
         run(backend, machine, jobs, measured, &mut |_| {})
     })
+}
+
+/// The block as a submesh; its numbers mean the same in all two-dimensional meshes.
+fn submesh(block: Block) -> Submesh {
+    Submesh::of(&Grid::mesh(&[1024, 1024]).unwrap(), block).unwrap()
 }
 
 /// Events with their blocks, and an outcome.
@@ -121,7 +126,7 @@ impl Backend for Spy<'_> {
         });
         let note = self.notes.last_mut().unwrap();
         self.inner.call(change, now, &mut |event, blocks| {
-            *note += &format!(", grant {} {}", event.job, Submesh::from(blocks[0]));
+            *note += &format!(", grant {} {}", event.job, submesh(blocks[0]));
             on_event(event, blocks);
         })
     }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use meshalloc::Threshold;
 use meshalloc::controller::Effect;
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Change, Configuration, Controller, Error, Grid, Outcome, Refusal, SchedulerKind, Strategy,
     StrategyKind, Ticks,

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Change, Configuration, Controller, Grid, JobId, Request, SchedulerKind, StrategyKind, Ticks,
 };

@@ -22,6 +22,7 @@ mod limits;
 mod naive_forms;
 #[cfg(feature = "host-sim")]
 mod network;
+mod own_strategy;
 mod pauses;
 mod qemu;
 mod random_operations;

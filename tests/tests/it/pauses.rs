@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Change, Configuration, Controller, Error, Grid, NodeId, Outcome, Pauses, SchedulerKind,
     Statistics, StrategyKind, Ticks, View,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Change, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
     Refusal, Request, SchedulerKind, StrategyKind, Submesh,

@@ -1,6 +1,6 @@
 //! The decisions of the firmware in QEMU are those of a controller in process.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Answer, Change, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId,
     Outcome, Query, Request, SchedulerKind, Shape, Storage, StrategyKind,

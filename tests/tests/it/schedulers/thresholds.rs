@@ -1,6 +1,6 @@
 //! What the schedulers do at their thresholds, step by step.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Change, Configuration, Controller, Error, Flags, JobId, Refusal, Request, SchedulerKind,
     StrategyKind, Ticks,

@@ -22,7 +22,7 @@ fn machines() -> [Grid; 4] {
 /// Random changes and queries, and all answers to them. Returns the number of grants.
 fn believe(configuration: Configuration, seed: u64) -> u32 {
     let machine = configuration.machine;
-    let mut storage = HeapStorage::new(machine, configuration.strategy, JOBS);
+    let mut storage = heap_storage(machine, configuration.strategy, JOBS);
     let Ok(mut controller) = InProcess::new(storage.memory(), configuration) else {
         return 0;
     };
