@@ -889,7 +889,7 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
             StrategyKind::LeastExpectedBlocking { budget: 64 },
             [256, 239, 154],
         ),
-        (StrategyKind::LShape, [240, 223, 148]),
+        (StrategyKind::LShape, [240, 224, 148]),
         (StrategyKind::Naive, [56, 50, 31]),
         (StrategyKind::Neighbor, [56, 50, 31]),
     ];
