@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 
-use meshalloc::checkpoint::PART_MAX;
-use meshalloc::scheduler::Threshold;
+use meshalloc::PART_MAX;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Grid, JobId, NodeId, Request, RestoreError,
     SaveError, SchedulerKind, StrategyKind, Submesh,
