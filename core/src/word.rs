@@ -23,18 +23,6 @@ pub(crate) type Wide = u128;
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
 pub(crate) type Wide = u64;
 
-/// Joins two words, the low one first.
-#[inline(always)]
-pub(crate) const fn wide([low, high]: [Word; 2]) -> Wide {
-    low as Wide | (high as Wide) << WORD_BITS
-}
-
-/// Splits two words into the low and the high one.
-#[inline(always)]
-pub(crate) const fn halves(words: Wide) -> [Word; 2] {
-    [words as Word, (words >> WORD_BITS) as Word]
-}
-
 /// The number of bits in a [`Word`].
 pub(crate) const WORD_BITS: u32 = Word::BITS;
 
@@ -216,27 +204,9 @@ impl Doubling {
     }
 
     /// The steps, in order.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn steps(&self) -> &[u32] {
         &self.steps[..self.count]
-    }
-
-    /// Reduces a row of two words to the starts of its runs. It shifts the words one by one, since
-    /// the board shifts a double word by a function call.
-    // Inlined, since a call for each row takes as long as the row.
-    #[inline(always)]
-    pub(crate) fn reduced(&self, ones: Wide) -> Wide {
-        let [mut low, mut high] = halves(ones);
-        for &step in self.steps() {
-            if step < WORD_BITS {
-                low &= low >> step | high << 1 << (WORD_BITS - 1 - step);
-                high &= high >> step;
-            } else {
-                low &= high.checked_shr(step - WORD_BITS).unwrap_or(0);
-                high = 0;
-            }
-        }
-        wide([low, high])
     }
 
     /// Reduces a row of several words to the starts of its runs.

@@ -119,7 +119,6 @@ impl Strategy for Buddy<'_> {
             Sides::new(wanted, wanted),
             self.workspace.words,
         );
-        draft.spend_passes(2, occupancy.grid());
         while squares.width() <= self.mesh.sides().w.into() {
             let mut found = false;
             squares.each_largest(draft, |x, y, draft| {

@@ -127,11 +127,6 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
         }
     }
 
-    /// See [`Draft::spend`].
-    pub(super) fn spend(&self, instructions: u32) {
-        self.draft.spend(instructions);
-    }
-
     /// Writes what is left.
     pub(super) fn finish(mut self) {
         self.close();

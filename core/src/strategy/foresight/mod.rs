@@ -402,7 +402,6 @@ impl Decision<'_> {
     pub(super) fn largest_first(&mut self, count: usize) {
         let area = |block| Submesh::from_bits(block).area();
         for at in 0..self.running.len() {
-            (self.spend)(60 + 40 * at.min(count) as u32);
             let mut to = at.min(count);
             self.running.swap(at, to);
             while to > 0 && area(self.running[to - 1]) < area(self.running[to]) {
@@ -437,7 +436,6 @@ impl Decision<'_> {
     pub(super) fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
         self.fits.begin(state, from, self.candidates.len());
         let instructions = self.instructions_each();
-        (self.spend)(1_000 + instructions);
         let mut blocks = [Submesh::EMPTY; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {
             *block = self.block(job);
