@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_list_is_told_and_added() {
+    fn a_place_that_is_not_in_the_list_is_reported_and_added() {
         let list = "# Why.\n1 2 a\n0 1 gone\n";
         let found = Counts::from([("a".to_owned(), [1, 3]), ("b::c<d, e>".to_owned(), [0, 1])]);
         assert_eq!(differences(list, &found).unwrap().len(), 2);

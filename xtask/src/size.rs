@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_of_more_than_two_percent_is_told() {
+    fn growth_of_more_than_two_percent_is_reported() {
         let before = row(10_000, 2_000);
         assert_eq!(row(10_200, 2_200).growth(&before), [""; 0]);
         assert_eq!(row(9_000, 100).growth(&before), [""; 0]);
