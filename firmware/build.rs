@@ -6,7 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[path = "src/boards.rs"]
-#[expect(dead_code, unreachable_pub, reason = "a module of the library")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    unused_qualifications,
+    reason = "a module of the library, which has no std"
+)]
 mod boards;
 
 use boards::{BOARDS, Info};
@@ -111,6 +116,8 @@ fn memory(board: &Info) -> String {
         ] {
             text += &format!("REGION_ALIAS(\"REGION_{region}\", {memory});\n");
         }
+        // Nothing unwinds.
+        text += "SECTIONS { /DISCARD/ : { *(.eh_frame .eh_frame.*) } }\n";
     }
     text
 }
