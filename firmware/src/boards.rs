@@ -44,7 +44,7 @@ pub struct Emulator {
     pub machine: &'static str,
     /// Further arguments of the program, separated by blanks.
     pub arguments: &'static str,
-    /// Features of the image in addition to that of the board, each with a comma before it.
+    /// Features of the image in addition to that of the board, separated by commas.
     pub features: &'static str,
 }
 
@@ -105,7 +105,7 @@ pub const BOARDS: [Info; 5] = [
             machine: "netduinoplus2",
             // The first serial port is USART1; the image uses the second, USART2.
             arguments: "-serial null",
-            features: ",qemu",
+            features: "qemu",
         }),
     },
     // Not tried on hardware.
