@@ -14,11 +14,11 @@ use crate::jobs::JobTable;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing};
+use crate::pause::{LOOK_INSTRUCTIONS, Pause};
 use crate::request::Request;
 use crate::storage::{Memory, Needs};
 use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace};
 use crate::supposition::Supposition;
-use crate::watch::Watch;
 use crate::word::Word;
 
 /// Gives processors of one machine away and takes them back.
@@ -179,7 +179,7 @@ impl<'m> Allocator<'m> {
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
         let demand = self.demand(request)?;
         self.arrived(request);
-        let blocks = self.find(request, demand, None, Watch::never())?;
+        let blocks = self.find(request, demand, None, None)?;
         Ok(self.take(blocks))
     }
 
@@ -197,7 +197,7 @@ impl<'m> Allocator<'m> {
         request: &Request,
         demand: u32,
         placing: Option<Placing<'_, 'm>>,
-        mut watch: Watch<'_, 'm>,
+        pause: Option<&Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
@@ -207,8 +207,7 @@ impl<'m> Allocator<'m> {
             self.strategy.look(&outlook);
         }
         self.occupancy.settle_for_search();
-        let mut search = watch.over(&self.occupancy);
-        let mut draft = Draft::new(&mut self.pool, search.pausing());
+        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         draft.finish(found)
     }
@@ -219,17 +218,20 @@ impl<'m> Allocator<'m> {
     ///
     /// That of the strategy.
     pub fn fits(&mut self, request: &Request) -> bool {
-        self.fits_watched(request, Watch::never())
+        self.fits_pausing(request, None)
     }
 
     /// [`Allocator::fits`], with pauses.
-    pub(crate) fn fits_watched(&mut self, request: &Request, mut watch: Watch<'_, 'm>) -> bool {
+    pub(crate) fn fits_pausing(
+        &mut self,
+        request: &Request,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> bool {
         if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
             return false;
         }
         self.occupancy.settle_for_search();
-        let mut search = watch.over(&self.occupancy);
-        let mut draft = Draft::new(&mut self.pool, search.pausing());
+        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let strategy = &mut self.strategy;
         let fits = strategy.would_fit(&self.occupancy, request, &mut draft);
         draft.discard();
@@ -239,20 +241,22 @@ impl<'m> Allocator<'m> {
     /// Takes what the strategy has found.
     #[inline]
     pub(crate) fn take(&mut self, blocks: Chain) -> Allocation {
-        self.take_watched(blocks, Watch::never())
+        self.take_pausing(blocks, None)
     }
 
     /// [`Allocator::take`], with pauses.
     #[inline(always)]
-    pub(crate) fn take_watched(&mut self, blocks: Chain, mut watch: Watch<'_, 'm>) -> Allocation {
-        let mut untold = 0;
+    pub(crate) fn take_pausing(
+        &mut self,
+        blocks: Chain,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Allocation {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
-            watch.visited_one(block, &mut untold, &self.occupancy, &self.pool);
-            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            self.strategy.taken(&self.occupancy, block, &mut worked);
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            spend(self.occupancy.layout().instructions(block));
+            self.strategy.taken(&self.occupancy, block, &spend);
         }
-        watch.worked(untold, &self.occupancy, &self.pool);
         Allocation::new(blocks)
     }
 
@@ -262,18 +266,21 @@ impl<'m> Allocator<'m> {
     ///
     /// O(words).
     pub fn suppose(&mut self) -> Supposition<'_, 'm> {
-        self.suppose_watched(Watch::never())
+        self.suppose_pausing(None)
     }
 
     /// [`Allocator::suppose`], with pauses.
-    pub(crate) fn suppose_watched<'a>(&'a mut self, watch: Watch<'a, 'm>) -> Supposition<'a, 'm> {
+    pub(crate) fn suppose_pausing<'a>(
+        &'a mut self,
+        pause: Option<Pause<'a, 'm>>,
+    ) -> Supposition<'a, 'm> {
         self.occupancy.settle();
         Supposition::new(
             &mut self.supposed,
             &self.occupancy,
             &mut self.strategy,
             &mut self.pool,
-            watch,
+            pause,
         )
     }
 
@@ -284,27 +291,26 @@ impl<'m> Allocator<'m> {
     /// That of the strategy, and O(words) of what is released.
     #[inline]
     pub fn release(&mut self, allocation: Allocation) -> u32 {
-        self.release_watched(allocation, Watch::never())
+        self.release_pausing(allocation, None)
     }
 
     /// [`Allocator::release`], with pauses.
     // The board has one copy.
     #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn release_watched(
+    pub(crate) fn release_pausing(
         &mut self,
         allocation: Allocation,
-        mut watch: Watch<'_, 'm>,
+        pause: Option<&Pause<'_, 'm>>,
     ) -> u32 {
         let mut blocks = allocation.into_blocks();
-        let (mut processors, mut untold) = (0, 0);
+        let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
-            watch.visited_one(block, &mut untold, &self.occupancy, &self.pool);
-            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            self.strategy.released(&self.occupancy, block, &mut worked);
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            spend(self.occupancy.layout().instructions(block));
+            self.strategy.released(&self.occupancy, block, &spend);
         }
-        watch.worked(untold, &self.occupancy, &self.pool);
         processors
     }
 
@@ -354,19 +360,23 @@ impl<'m> Allocator<'m> {
     /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
     pub fn mark_faulty(&mut self, block: Block) -> u32 {
         match self.occupancy.grid().contains(block) {
-            true => self.mark_faulty_watched(block, Watch::never()),
+            true => self.mark_faulty_pausing(block, None),
             false => 0,
         }
     }
 
     /// [`Allocator::mark_faulty`] of a block of the machine, with pauses.
-    pub(crate) fn mark_faulty_watched(&mut self, block: Block, mut watch: Watch<'_, 'm>) -> u32 {
+    pub(crate) fn mark_faulty_pausing(
+        &mut self,
+        block: Block,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> u32 {
         debug_assert!(self.occupancy.grid().contains(block));
         let before = self.occupancy.free();
         let changed = self.occupancy.mark_faulty(block);
         if self.occupancy.free() != before {
-            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            self.strategy.taken(&self.occupancy, block, &mut worked);
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            self.strategy.taken(&self.occupancy, block, &spend);
         }
         changed
     }
@@ -380,33 +390,35 @@ impl<'m> Allocator<'m> {
     /// one processor.
     pub fn clear_faulty(&mut self, block: Block) -> u32 {
         match self.occupancy.grid().contains(block) {
-            true => self.clear_faulty_watched(block, None, Watch::never()),
+            true => self.clear_faulty_pausing(block, None, None),
             false => 0,
         }
     }
 
     /// [`Allocator::clear_faulty`] of a block of the machine, with pauses. Blocks are those of
     /// these jobs, if there are jobs.
-    pub(crate) fn clear_faulty_watched(
+    pub(crate) fn clear_faulty_pausing(
         &mut self,
         block: Block,
         jobs: Option<&JobTable<'m>>,
-        mut watch: Watch<'_, 'm>,
+        pause: Option<&Pause<'_, 'm>>,
     ) -> u32 {
         debug_assert!(self.occupancy.grid().contains(block));
         let before = self.occupancy.free();
         // What the block holds that stays busy.
         self.supposed.suppose_all_free();
         for held in Held(&self.pool).by(jobs) {
-            if watch.overlap(held, block, &self.occupancy, &self.pool) {
+            let mut instructions = LOOK_INSTRUCTIONS;
+            if self.occupancy.grid().overlap(held, block) {
                 self.supposed.withhold(held);
-                watch.visited(held, &self.occupancy, &self.pool);
+                instructions = self.occupancy.layout().instructions(held);
             }
+            Pause::spend(pause, instructions, &self.occupancy, &self.pool);
         }
         let changed = self.occupancy.clear_faulty(block, &self.supposed);
         if self.occupancy.free() != before {
-            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            self.strategy.repaired(&self.occupancy, block, &mut worked);
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            self.strategy.repaired(&self.occupancy, block, &spend);
         }
         changed
     }

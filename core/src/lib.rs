@@ -26,7 +26,6 @@ pub mod scheduler;
 pub mod storage;
 pub mod strategy;
 pub mod supposition;
-mod watch;
 
 #[cfg_attr(
     not(feature = "strategies"),
@@ -50,14 +49,14 @@ pub use blocks::{Allocation, Draft};
 #[cfg(feature = "restore")]
 pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;
-pub use controller::{Controller, Granted, Interrupts, Pauses, Status, View};
+pub use controller::{Controller, Granted, Status, View};
 #[cfg(feature = "restore")]
 pub use controller::{Effect, Restoring};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
 pub use grid::{
-    Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
-    ShapeError, Tuple,
+    Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
+    NODES_MAX, Shape, ShapeError, Tuple,
 };
 #[cfg(feature = "leases")]
 pub use jobs::LeaseEnded;
@@ -68,6 +67,7 @@ pub use message::{
 pub use node::NodeId;
 pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};
+pub use pause::Pauses;
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
 pub use storage::{Memory, Storage};

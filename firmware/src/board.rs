@@ -9,6 +9,8 @@
 //! the same for all boards, and in `boards/` a module for each of them.
 
 #[cfg(feature = "durable")]
+use core::cell::RefCell;
+#[cfg(feature = "durable")]
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -278,8 +280,15 @@ impl<'m, B: Board> Processor<'m, B, Durable<B::Flash, REGIONS>> {
         #[cfg(feature = "defmt")]
         defmt::info!("journal: {}", recovered);
         if kept.may_restore() {
-            let mut feeding = Feeding(&mut self.board);
-            self.server.restore(recovered, &mut feeding);
+            // The line is not looked at meanwhile.
+            let board = RefCell::new(&mut self.board);
+            let feed = |_, _: &View<'_, '_>| {
+                if let Ok(mut board) = board.try_borrow_mut() {
+                    board.feed();
+                }
+            };
+            self.server
+                .restore(recovered, &Pauses::new(FED_EVERY, &feed));
         } else {
             #[cfg(feature = "defmt")]
             defmt::error!("the journal is not read: each time the chip was reset");
@@ -378,16 +387,9 @@ impl<B: Board, K: Keep> Processor<'_, B, K> {
     }
 }
 
-/// Feeds the watchdog during a restore, in which the line is not looked at.
+/// Instructions between two feeds of the watchdog in a restore.
 #[cfg(feature = "durable")]
-struct Feeding<'a, B>(&'a mut B);
-
-#[cfg(feature = "durable")]
-impl<B: Board> Pauses for Feeding<'_, B> {
-    fn worked(&mut self, _: u32, _: &View<'_, '_>) {
-        self.0.feed();
-    }
-}
+const FED_EVERY: u32 = 100_000;
 
 /// The serial port of a board. Each look at it feeds the watchdog.
 struct Watched<'a, B>(&'a mut B);

@@ -26,7 +26,7 @@ pub struct HeapMemory {
 }
 
 impl HeapMemory {
-    /// Memory for this machine and so many jobs, waiting and running together, and nothing to spare.
+    /// Memory for exactly this machine and this number of jobs, waiting and running together.
     pub fn new(machine: impl Into<Grid>, jobs: usize) -> Self {
         Self::for_largest_of(&[machine.into()], jobs)
     }
@@ -56,8 +56,8 @@ impl HeapMemory {
         }
     }
 
-    /// Fills the memory with random numbers: nothing may depend on what is there. Jobs and blocks cannot be made of them; those are left over
-    /// from the controller that has used the memory before.
+    /// Fills the memory with random numbers, since nothing may depend on its contents. Jobs and
+    /// blocks cannot be made of numbers; they keep those of an earlier controller.
     pub fn fill_with_noise(&mut self, random: &mut Random) {
         let words = [
             &mut self.busy,
@@ -132,7 +132,7 @@ pub fn configuration(machine: impl Into<Grid>, strategy: StrategyKind) -> Config
     }
 }
 
-/// Everything that one command was answered with.
+/// The whole answer to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The grants in the order in which they came, the blocks of each put together.
@@ -159,7 +159,7 @@ pub struct Granted {
 }
 
 impl Answer {
-    /// The one block that the command brought about, if that is all it brought about.
+    /// The granted block, if the answer is a single grant of one block.
     pub fn block(&self) -> Option<Block> {
         match self.grants.as_slice() {
             [granted] => match granted.blocks.as_slice() {
@@ -170,7 +170,7 @@ impl Answer {
         }
     }
 
-    /// The one submesh of a two-dimensional mesh, likewise.
+    /// The same as a submesh of a two-dimensional mesh.
     pub fn submesh(&self) -> Option<Submesh> {
         self.block().map(Submesh::from)
     }
@@ -180,8 +180,8 @@ impl Answer {
 ///
 /// # Panics
 ///
-/// When the parts are not what [`Reply`] promises: the blocks of a job in order and without gaps, a job
-/// at a time, and one final reply at the end.
+/// When the parts are not what [`Reply`] promises: the blocks of a job in order and without gaps, a
+/// job at a time, and one final reply at the end.
 #[derive(Debug, Default)]
 struct Collector {
     grants: Vec<Granted>,
@@ -251,7 +251,7 @@ pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) ->
     }
 }
 
-/// The grants with numbers above this one, as they can be asked for later.
+/// The grants with numbers above this one, as events.
 pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
     let grants = controller.granted_since(number);
     grants.map(|(_, granted)| Granted::from(granted)).collect()
@@ -289,11 +289,20 @@ pub fn unit(machine: &Grid, node: NodeId) -> Block {
     machine.unit(node).expect("a processor of the machine")
 }
 
-/// The command that makes the processors of a block faulty, or as they were.
+/// The command that marks the processors of a block as faulty or as working.
 pub const fn fault(block: Block, faulty: bool) -> Command {
     match faulty {
         true => Command::MarkFaulty { block },
         false => Command::ClearFaulty { block },
+    }
+}
+
+/// A command in words, with a block as coordinates of the machine.
+pub fn described(command: &Command, machine: &Grid) -> String {
+    match *command {
+        Command::MarkFaulty { block } => format!("MarkFaulty {}", machine.place(block)),
+        Command::ClearFaulty { block } => format!("ClearFaulty {}", machine.place(block)),
+        _ => format!("{command:?}"),
     }
 }
 
@@ -303,7 +312,7 @@ pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> A
     ask(controller, &fault(block, faulty))
 }
 
-/// Marks a processor of an allocator as faulty; returns whether it was in order before.
+/// Marks a processor of an allocator as faulty; returns whether it worked before.
 pub fn mark_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
     let block = unit(allocator.occupancy().grid(), node);
     allocator.mark_faulty(block) == 1
@@ -331,7 +340,7 @@ pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
 ///
 /// # Panics
 ///
-/// When a chunk is answered with anything else, or there is no end to them.
+/// When a chunk gets another answer, or there is no last chunk.
 pub fn list_jobs(controller: &mut Controller<'_>, on: Option<Block>) -> Vec<(JobId, u32)> {
     let mut jobs = Vec::new();
     let mut from = Some(0);
@@ -353,7 +362,7 @@ pub fn list_jobs(controller: &mut Controller<'_>, on: Option<Block>) -> Vec<(Job
 ///
 /// # Panics
 ///
-/// When a chunk is answered with anything else, or says something of processors that do not exist.
+/// When a chunk gets another answer, or describes processors that do not exist.
 pub fn occupancy_map(controller: &mut Controller<'_>) -> Vec<(bool, bool)> {
     let nodes = controller.machine().nodes();
     let mut map = Vec::new();

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::book;
 use crate::command::{Cmd, root};
 
 /// The options of `cargo xtask docs`.
@@ -18,7 +19,7 @@ pub(crate) struct Options {
 /// The folder of the generated reference.
 const REFERENCE: &str = "docs/reference";
 
-/// Writes all generated files, then the book; or compares the reference with its source.
+/// Writes all generated files, or compares the reference with its source. Then builds the book.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.check {
         return check();
@@ -35,13 +36,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             Cmd::new(test).run()?;
         }
     }
-    match Cmd::new("mdbook --version").succeeds() {
-        true => Cmd::new("mdbook build docs").run(),
-        false => {
-            println!("The book is not built: `cargo install mdbook` installs what it needs.");
-            Ok(())
-        }
-    }
+    book::build()
 }
 
 /// Writes the reference pages into a folder.
@@ -77,5 +72,5 @@ fn check() -> Result<()> {
         );
     }
     println!("every page in {REFERENCE} is up to date");
-    Ok(())
+    book::build()
 }

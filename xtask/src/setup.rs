@@ -62,8 +62,10 @@ fn component(name: &str, probe: &str) -> Result<()> {
     Ok(())
 }
 
-/// The toolchain file lists the target as well, but rustup ignores that list where automatic
-/// installation is off (`RUSTUP_AUTO_INSTALL=0`).
+/// Makes sure that a target is there.
+///
+/// The toolchain file lists it as well, but rustup ignores that list where automatic installation
+/// is off (`RUSTUP_AUTO_INSTALL=0`).
 pub(crate) fn target(target: &str) -> Result<()> {
     if !target_is_installed(target)? {
         rustup(&format!("rustup target add {target}"), target)?;

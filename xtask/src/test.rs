@@ -115,6 +115,9 @@ fn board() -> Lane<'static> {
         .step("the other boards", other_boards)
         .step("core with its oldest Rust", oldest_rust)
         .step("dependencies", dependencies)
+        .step("the program of a guide", |step| {
+            step.run(&chore()?.args("guide"))
+        })
         .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",

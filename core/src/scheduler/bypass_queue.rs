@@ -1,4 +1,5 @@
-//! Bypass queue (BQ): after a departure all that wait may try, until the head has waited too long.
+//! Bypass queue (BQ): after a departure all waiting jobs may try, until the head has waited too
+//! long.
 //!
 //! # Source
 //!
@@ -8,9 +9,9 @@
 //!
 //! # Differences from the paper
 //!
-//! As Fig. 2 is printed, a head that was granted after it had waited for the threshold time would end the
-//! scan, and the next head would wait for another departure. Here a granted head is always followed
-//! by the next one, as under first come, first served; a threshold of 0 is exactly that.
+//! In Fig. 2 a head that is granted after it has waited for the threshold time ends the scan; the
+//! next head waits for another departure. Here the next head always tries after a granted one, as
+//! under first come, first served. A threshold of 0 is first come, first served.
 //!
 //! # Example
 //!

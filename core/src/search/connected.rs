@@ -76,7 +76,7 @@ impl<'s> Components<'s> {
                 at += 1;
                 continue;
             }
-            draft.worked(200);
+            draft.spend(200);
             processors += runs.count_ones();
             if processors >= enough {
                 break;
@@ -199,7 +199,7 @@ pub(crate) fn grow(
             rows[at] = 0;
             let first = at as u32 * WORD_BITS;
             beside &= ones(height - first);
-            draft.worked(60 * stride as u32 * beside.count_ones());
+            draft.spend(60 * stride as u32 * beside.count_ones());
             while beside != 0 {
                 let bit = beside.trailing_zeros();
                 beside &= beside - 1;

@@ -1,6 +1,5 @@
 //! A line through all processors of a two-dimensional mesh, and the search for free processors along it: [`FreeOnCurve`].
 
-use core::cell::RefCell;
 use core::ops::Range;
 
 use super::selection::Selection;
@@ -166,8 +165,7 @@ impl<'a> Lengths<'a> {
 pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
     line: Line,
     occupancy: &'a Occupancy<'m>,
-    /// Every look at processors is work.
-    draft: RefCell<&'a mut Draft<'d, 'p>>,
+    draft: &'a mut Draft<'d, 'p>,
 }
 
 impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
@@ -178,7 +176,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         FreeOnCurve {
             line,
             occupancy,
-            draft: RefCell::new(draft),
+            draft,
         }
     }
 
@@ -217,7 +215,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             while missing > 0 && !run.is_empty() {
                 let part = self.line.part(run.start, missing.min(run.end - run.start));
                 selection.fill(part);
-                self.worked(250);
+                self.draft.spend(500);
                 missing -= part.area();
                 run.start += part.area();
             }
@@ -225,7 +223,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
                 break;
             }
         }
-        selection.propose(self.draft.into_inner());
+        selection.propose(self.draft);
         true
     }
 
@@ -234,10 +232,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     fn least_growth(&self, wanted: u32, scratch: &mut [Word]) -> Option<u32> {
         let intervals = || {
             let runs = self.intervals_from(0);
-            runs.map(|run| {
-                self.worked(200);
-                (run.start, run.end - run.start)
-            })
+            runs.map(|run| (run.start, run.end - run.start))
         };
         let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
         intervals().for_each(|(_, len)| lengths.add(len));
@@ -267,7 +262,6 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
                 least = Some((span, run.start));
             }
             before += run.end - run.start;
-            self.worked(100);
         }
         least.map(|(_, start)| start)
     }
@@ -286,6 +280,8 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         numbers.map(move |number| {
             let place = number as u32 * WORD_BITS;
             if place.is_multiple_of(PLACES) {
+                // Also for what is done with the intervals of so many processors.
+                self.draft.spend(100 * PLACES);
                 words = self.words(place);
             }
             words[(place % PLACES / WORD_BITS) as usize]
@@ -302,7 +298,6 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
 
     /// Those of a tile on the Hilbert curve.
     fn tile(&self, place: u32) -> [Word; WORDS] {
-        self.worked(600);
         let of = self.line.sides.w.ilog2();
         let Square {
             x,
@@ -361,12 +356,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             }
             free[word as usize] |= bits << bit;
             at += len;
-            self.worked(120);
         }
         free
-    }
-
-    fn worked(&self, instructions: u32) {
-        self.draft.borrow_mut().worked(instructions);
     }
 }

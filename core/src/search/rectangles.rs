@@ -300,16 +300,8 @@ fn and_windows(mut rows: &mut [[Word; 2]], window: usize) {
     rows.fill([0; 2]);
 }
 
-/// A step of the search for maximal free submeshes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
-    /// Here is one.
-    Found(Submesh),
-    /// About so many instructions have gone by.
-    Worked(u32),
-}
-
-/// Calls `visit` for every maximal free submesh, each once, and for the work in between.
+/// Calls `visit` for every maximal free submesh, each once, and `spend` for the instructions in
+/// between.
 ///
 /// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as can
 /// be; such a run is maximal if something busy stops it both below and above. Rows above which nothing ends, and below which
@@ -319,9 +311,13 @@ pub(crate) enum Step {
 ///
 /// O(rows^2 * words in a row); the number of submeshes is at most the number of free processors, see
 /// the free submesh list.
-pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut visit: impl FnMut(Step)) {
-    any_maximal(occupancy, |step| {
-        visit(step);
+pub(crate) fn for_each_maximal(
+    occupancy: &Occupancy<'_>,
+    spend: &dyn Fn(u32),
+    mut visit: impl FnMut(Submesh),
+) {
+    any_maximal(occupancy, spend, |free| {
+        visit(free);
         false
     });
 }
@@ -334,27 +330,30 @@ pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut visit: impl FnMut(
 pub(crate) fn fits_somewhere(
     occupancy: &Occupancy<'_>,
     request: &Request,
-    draft: &mut Draft<'_, '_>,
+    draft: &Draft<'_, '_>,
 ) -> bool {
-    any_maximal(occupancy, |step| match step {
-        Step::Found(free) => request.fits_in(free.sides),
-        Step::Worked(instructions) => {
-            draft.worked(instructions);
-            false
-        }
-    })
+    let spend = |instructions| draft.spend(instructions);
+    any_maximal(occupancy, &spend, |free| request.fits_in(free.sides))
 }
 
 /// Whether any maximal free submesh is `wanted`; calls it until one is.
-fn any_maximal(occupancy: &Occupancy<'_>, wanted: impl FnMut(Step) -> bool) -> bool {
+fn any_maximal(
+    occupancy: &Occupancy<'_>,
+    spend: &dyn Fn(u32),
+    wanted: impl FnMut(Submesh) -> bool,
+) -> bool {
     match occupancy.settled_rows() {
-        Some(busy) if occupancy.stride() == 1 => any_maximal_narrow(busy, wanted),
-        _ => any_maximal_wide(occupancy, wanted),
+        Some(busy) if occupancy.stride() == 1 => any_maximal_narrow(busy, spend, wanted),
+        _ => any_maximal_wide(occupancy, spend, wanted),
     }
 }
 
 /// Rows of one word.
-fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Step) -> bool) -> bool {
+fn any_maximal_narrow(
+    busy: &[Word],
+    spend: &dyn Fn(u32),
+    mut wanted: impl FnMut(Submesh) -> bool,
+) -> bool {
     // Outside is busy.
     let mut below = Word::MAX;
     for (bottom, &first) in busy.iter().enumerate() {
@@ -378,7 +377,7 @@ fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Step) -> bool) -> bo
                     if run & stopped_below != 0 && run & above != 0 {
                         let (x, w) = (run.trailing_zeros() as u16, run.count_ones() as u16);
                         let h = (top - bottom + 1) as u16;
-                        if wanted(Step::Found(Submesh::new(x, bottom as u16, w, h))) {
+                        if wanted(Submesh::new(x, bottom as u16, w, h)) {
                             return true;
                         }
                     }
@@ -389,12 +388,16 @@ fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Step) -> bool) -> bo
                 }
             }
         }
-        wanted(Step::Worked(instructions));
+        spend(instructions);
     }
     false
 }
 
-fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Step) -> bool) -> bool {
+fn any_maximal_wide(
+    occupancy: &Occupancy<'_>,
+    spend: &dyn Fn(u32),
+    mut wanted: impl FnMut(Submesh) -> bool,
+) -> bool {
     let rows = occupancy.grid().rows() as usize;
     let stride = occupancy.stride();
     let (mut free, mut below, mut row, mut above) = (
@@ -442,13 +445,13 @@ fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Step) -> b
                 if span.any(below) && span.any(above) {
                     let h = (top - bottom + 1) as u16;
                     let found = Submesh::new(x as u16, bottom as u16, w as u16, h);
-                    if wanted(Step::Found(found)) {
+                    if wanted(found) {
                         return true;
                     }
                 }
             }
         }
-        wanted(Step::Worked(instructions));
+        spend(instructions);
     }
     false
 }

@@ -1,8 +1,8 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
 use super::boxes::{
-    NoneLeft, Nothing, box_at, check_sides, first_node, first_rectangle, free_nodes,
-    instructions_along, instructions_of_scan, leave_starts,
+    NoneLeft, Nothing, box_at, check_sides, first_node, first_rectangle, free_nodes, leave_starts,
+    passes_along,
 };
 use super::failed::Failed;
 use super::orders::{Orders, next_order};
@@ -163,13 +163,12 @@ pub(crate) fn first_along(
         && let &[h, w] = radices
     {
         // The lowest row, then the lowest column: first fit.
-        draft.worked(instructions_of_scan(occupancy));
-        let found = first_rectangle(occupancy, Sides::new(w, h), scratch);
+        let found = first_rectangle(occupancy, Sides::new(w, h), scratch, draft);
         return found.ok_or(NoneLeft { dimensions: 2 });
     }
     let (bases, spare) = free_nodes(occupancy, scratch);
     for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
-        draft.worked(instructions_along(occupancy, radix));
+        draft.spend_passes(passes_along(radix), occupancy.grid());
         let none_left = |Nothing| NoneLeft { dimensions };
         leave_starts(layout, dimension, radix, bases, spare).map_err(none_left)?;
         let axis = layout.axis(dimension);
@@ -183,14 +182,14 @@ pub(crate) fn first_along(
     let mut extents = [1; DIMENSIONS_MAX];
     for (dimension, &radix) in notation.stars().zip(radices) {
         extents[dimension] = radix;
-        draft.worked(instructions_along(occupancy, radix));
+        draft.spend_passes(passes_along(radix), occupancy.grid());
         let axis = layout.axis(dimension);
         // With all nodes of a ring, every start is the same box.
         let around = u32::from(radix) == axis.side;
         keep_least(axis, if around { 1 } else { axis.side }, bases, spare);
     }
     for dimension in notation.selects() {
-        draft.worked(instructions_along(occupancy, 2));
+        draft.spend_passes(1, occupancy.grid());
         let axis = layout.axis(dimension);
         keep_least(axis, axis.side, bases, spare);
     }

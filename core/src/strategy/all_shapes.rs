@@ -69,7 +69,7 @@ use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::boxes::{first_rectangle, instructions_of_scan};
+use crate::search::boxes::first_rectangle;
 use crate::search::few::blocks_for_first_fit;
 use crate::search::shapes::all_shapes;
 
@@ -100,10 +100,7 @@ impl Strategy for AllShapes<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         all_shapes(request, self.mesh.sides())
-            .find_map(|sides| {
-                draft.worked(instructions_of_scan(occupancy));
-                first_rectangle(occupancy, sides, self.workspace.words)
-            })
+            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words, draft))
             .map(|block| draft.push(block))
             .is_some()
     }

@@ -232,10 +232,10 @@ macro_rules! strategies {
             }
 
             #[inline]
-            fn end_supposing(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32)) {
+            fn end_supposing(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.end_supposing(occupancy, worked),)*
-                    AnyStrategy::Never(s) => s.end_supposing(occupancy, worked),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.end_supposing(occupancy, spend),)*
+                    AnyStrategy::Never(s) => s.end_supposing(occupancy, spend),
                 }
             }
 
@@ -291,25 +291,25 @@ macro_rules! strategies {
             }
 
             #[inline]
-            fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+            fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.taken(occupancy, block, worked),)*
-                    AnyStrategy::Never(s) => s.taken(occupancy, block, worked),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.taken(occupancy, block, spend),)*
+                    AnyStrategy::Never(s) => s.taken(occupancy, block, spend),
                 }
             }
 
             #[inline]
-            fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+            fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, block, worked),)*
-                    AnyStrategy::Never(s) => s.released(occupancy, block, worked),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, block, spend),)*
+                    AnyStrategy::Never(s) => s.released(occupancy, block, spend),
                 }
             }
 
-            fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+            fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.repaired(occupancy, block, worked),)*
-                    AnyStrategy::Never(s) => s.repaired(occupancy, block, worked),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.repaired(occupancy, block, spend),)*
+                    AnyStrategy::Never(s) => s.repaired(occupancy, block, spend),
                 }
             }
 

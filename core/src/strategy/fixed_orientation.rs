@@ -116,7 +116,7 @@ impl Strategy for FixedOrientation<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let place = first_rectangle(occupancy, self.turned(request), self.workspace.words);
+        let place = first_rectangle(occupancy, self.turned(request), self.workspace.words, draft);
         place.map(|block| draft.push(block)).is_some()
     }
 }

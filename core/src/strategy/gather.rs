@@ -117,16 +117,14 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     #[inline]
     fn close(&mut self) {
         if self.open.h > 0 {
-            // A division in each dimension.
-            self.draft.worked(60 * self.grid.dimensions() as u32);
             self.draft.push(self.open.block(&self.grid));
         }
     }
 
-    /// See [`Draft::worked`].
+    /// See [`Draft::spend`].
     #[cfg(feature = "random")]
-    pub(super) fn worked(&mut self, instructions: u32) {
-        self.draft.worked(instructions);
+    pub(super) fn spend(&self, instructions: u32) {
+        self.draft.spend(instructions);
     }
 
     /// Writes what is left.

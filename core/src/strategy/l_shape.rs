@@ -76,7 +76,7 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::boxes::{first_rectangle, instructions_of_scan};
+use crate::search::boxes::first_rectangle;
 use crate::search::rectangles::all_bases;
 use crate::search::shapes::folded;
 use crate::search::staircase::{Growing, Staircase};
@@ -200,7 +200,7 @@ impl LShape<'_> {
             if !across.has(ell.across, draft) || !talls.has(ell.taller, draft) {
                 return None;
             }
-            draft.worked(3 * instructions_of_scan(occupancy));
+            draft.spend_passes(3, occupancy.grid());
             place(occupancy, ell, talls.scratch(), across.scratch())
         })
     }
@@ -276,10 +276,8 @@ impl Strategy for LShape<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let rectangle = rectangles(request).find_map(|sides| {
-            draft.worked(instructions_of_scan(occupancy));
-            first_rectangle(occupancy, sides, self.workspace.words)
-        });
+        let rectangle = rectangles(request)
+            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words, draft));
         if let Some(block) = rectangle {
             draft.push(block);
             return true;

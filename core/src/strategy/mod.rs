@@ -123,9 +123,9 @@ pub trait Strategy {
         self.suppose(occupancy, request, draft)
     }
 
-    /// The supposition is over; `occupancy` is the machine's. For a strategy that had to overwrite what it keeps. `worked` is called with about how many
-    /// instructions that takes, as in [`Draft::worked`].
-    fn end_supposing(&mut self, _occupancy: &Occupancy<'_>, _worked: &mut dyn FnMut(u32)) {}
+    /// The supposition is over; `occupancy` is the machine's. For a strategy that had to overwrite
+    /// what it keeps. It calls `spend` with the instructions that takes, as in [`Draft::spend`].
+    fn end_supposing(&mut self, _occupancy: &Occupancy<'_>, _spend: &dyn Fn(u32)) {}
 
     /// Whether a place is found for the request whenever any submesh of these sides is free in a two-dimensional mesh. Then
     /// a submesh that is kept free is enough to be sure of a place.
@@ -164,26 +164,17 @@ pub trait Strategy {
     fn look(&mut self, _outlook: &Outlook<'_, '_>) {}
 
     /// The block has become busy: a job took it, or its processors are faulty, some of which may have been busy before. `occupancy` says so
-    /// already. `worked` is called with about how many instructions that takes, as in [`Draft::worked`].
-    fn taken(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _worked: &mut dyn FnMut(u32)) {}
+    /// already. The strategy calls `spend` with the instructions that its own part takes, as in
+    /// [`Draft::spend`].
+    fn taken(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _spend: &dyn Fn(u32)) {}
 
-    /// The block has become free, but for its faulty processors. `occupancy` says so already. `worked` as above.
-    fn released(
-        &mut self,
-        _occupancy: &Occupancy<'_>,
-        _block: Block,
-        _worked: &mut dyn FnMut(u32),
-    ) {
-    }
+    /// The block has become free, but for its faulty processors. `occupancy` says so already. `spend` as
+    /// above.
+    fn released(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _spend: &dyn Fn(u32)) {}
 
-    /// Processors of the block that were faulty have become free. `occupancy` says so already. `worked` as above.
-    fn repaired(
-        &mut self,
-        _occupancy: &Occupancy<'_>,
-        _block: Block,
-        _worked: &mut dyn FnMut(u32),
-    ) {
-    }
+    /// Processors of the block that were faulty have become free. `occupancy` says so already. `spend` as
+    /// above.
+    fn repaired(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _spend: &dyn Fn(u32)) {}
 
     /// Forget everything and begin with this occupancy.
     fn rebuild(&mut self, _occupancy: &Occupancy<'_>) {}

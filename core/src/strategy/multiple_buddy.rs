@@ -117,7 +117,7 @@ impl Choice<'_, '_, '_> {
         let stride = self.occupancy.stride();
         let sides = Sides::new(side, side);
         let mut squares = Aligned::new(self.busy, stride, sides, self.scratch);
-        draft.worked(squares.instructions());
+        draft.spend_passes(2, self.occupancy.grid());
         while !squares.is_empty() {
             let parts = squares.width() / u32::from(side);
             squares.each_largest(draft, |x, y, draft| {
@@ -136,7 +136,6 @@ impl Choice<'_, '_, '_> {
             if missing == 0 {
                 break;
             }
-            draft.worked(squares.double_instructions());
             squares.double();
         }
         missing

@@ -265,12 +265,11 @@ impl Strategy for Paging<'_> {
         let busy = occupancy.busy_rows();
         let chosen = &mut self.workspace.words[..busy.len()];
         chosen.fill(0);
-        draft.worked(10 * busy.len() as u32);
         let len = u32::from(self.grid.side(0));
         loop {
             let along = walk.positions[0];
             let mut pages = walk.free(busy, len - along.at * along.step);
-            draft.worked(80);
+            draft.spend(300);
             if pages != 0 {
                 let count = pages.count_ones();
                 if count > missing {
@@ -281,7 +280,6 @@ impl Strategy for Paging<'_> {
                 }
                 missing = missing.saturating_sub(count);
                 walk.choose(pages, chosen);
-                draft.worked(100 * walk.pieces);
             }
             if missing == 0 || !walk.step() {
                 break;

@@ -110,7 +110,6 @@ impl Strategy for ParallelLayout<'_> {
         if middle > 0 {
             selected += selection.fill_columns(below, from_below, true);
         }
-        draft.worked(30 * (u32::from(sides.w) + occupancy.busy_rows().len() as u32));
         selection.propose(draft);
         selected == request.processors
     }

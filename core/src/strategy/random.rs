@@ -170,7 +170,7 @@ impl Strategy for Random<'_> {
                 let mut chosen = self.draws.sample(free, missing, left);
                 missing -= chosen.count_ones();
                 left -= free.count_ones();
-                gather.worked(40 * free.count_ones());
+                gather.spend(40 * free.count_ones());
                 while chosen != 0 {
                     let zeros = chosen.trailing_zeros();
                     let start = first + zeros;

@@ -1,18 +1,18 @@
-//! What would be if: [`Supposition`].
+//! Questions about a supposed occupancy: [`Supposition`].
 
 use crate::blocks::{Allocation, BlockPool, Chain, Draft};
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::occupancy::Occupancy;
+use crate::pause::Pause;
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, Strategy};
-use crate::watch::Watch;
 
 #[cfg(feature = "reservations")]
 mod reservation;
 
-/// An occupancy that the machine does not have: some blocks given back, some processors withheld. What the strategy would do in it
-/// can be asked; nothing changes by that.
+/// A supposed occupancy: some allocations given back, some processors withheld. It answers what the
+/// strategy would do then. The machine and its jobs do not change.
 ///
 /// ```
 /// use meshalloc::{Allocator, Mesh, Request, Storage, StrategyKind, Submesh};
@@ -34,11 +34,11 @@ mod reservation;
 #[derive(Debug)]
 pub struct Supposition<'a, 'm> {
     supposed: &'a mut Occupancy<'m>,
-    /// What is in truth.
+    /// The machine's own occupancy.
     occupancy: &'a Occupancy<'m>,
     strategy: &'a mut AnyStrategy<'m>,
     pool: &'a mut BlockPool<'m>,
-    watch: Watch<'a, 'm>,
+    pause: Option<Pause<'a, 'm>>,
 }
 
 impl<'a, 'm> Supposition<'a, 'm> {
@@ -48,7 +48,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
         occupancy: &'a Occupancy<'m>,
         strategy: &'a mut AnyStrategy<'m>,
         pool: &'a mut BlockPool<'m>,
-        watch: Watch<'a, 'm>,
+        pause: Option<Pause<'a, 'm>>,
     ) -> Self {
         supposed.suppose(occupancy);
         Supposition {
@@ -56,16 +56,18 @@ impl<'a, 'm> Supposition<'a, 'm> {
             occupancy,
             strategy,
             pool,
-            watch,
+            pause,
         }
     }
 
-    /// What is held is free, but for faulty processors. An allocation is given back once at most, and nothing that is withheld is given back
-    /// afterwards: processors would be counted as free twice.
+    /// Supposes that the allocation was released. Its faulty processors stay busy.
+    ///
+    /// Give an allocation back at most once, and do not give back processors that were withheld:
+    /// they would count as free twice.
     ///
     /// # Time complexity
     ///
-    /// O(words) of what is given back.
+    /// O(words of the allocation).
     pub fn give_back(&mut self, allocation: &Allocation) {
         self.give_back_blocks(allocation.blocks());
     }
@@ -73,21 +75,22 @@ impl<'a, 'm> Supposition<'a, 'm> {
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
-            self.watch.visited(block, self.occupancy, self.pool);
+            self.spend_on(block);
         }
     }
 
-    /// The processors of the block are busy, whatever they were. A block that is not within the machine changes nothing. O(words) of the block.
+    /// Supposes that the processors of the block are busy, free or not. A block that is not within
+    /// the machine changes nothing. O(words of the block).
     pub fn withhold(&mut self, block: Block) {
         if self.supposed.grid().contains(block) {
             self.withhold_block(block);
         }
     }
 
-    /// [`Supposition::withhold`] of a block of the machine.
+    /// [`Supposition::withhold`] for a block that is within the machine.
     pub(crate) fn withhold_block(&mut self, block: Block) {
         self.supposed.withhold(block);
-        self.watch.visited(block, self.occupancy, self.pool);
+        self.spend_on(block);
     }
 
     /// The number of free processors.
@@ -110,34 +113,39 @@ impl<'a, 'm> Supposition<'a, 'm> {
         if demand > self.free() {
             return false;
         }
-        let mut search = self.watch.over(self.occupancy);
-        let mut draft = Draft::new(self.pool, search.pausing());
-        // The search itself, and to make the bitmap.
-        draft.worked(10 * self.supposed.grid().nodes());
+        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
+        // The bitmap was made, and the search may be one that has no pauses.
+        draft.spend_passes(2, self.occupancy.grid());
         let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
         draft.discard();
         self.end();
         fits
     }
 
-    /// What the strategy finds here for a request whose demand is free; it keeps what it kept before.
+    /// Lets the strategy search here for a request whose demand is free. The strategy's own data
+    /// stay as they were.
     fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
-        let mut search = self.watch.over(self.occupancy);
-        let mut draft = Draft::new(self.pool, search.pausing());
+        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         let found = self.strategy.suppose(self.supposed, request, &mut draft);
         let blocks = draft.finish(found);
         self.end();
         blocks
     }
 
-    /// The strategy goes by what is in truth again.
+    /// Returns the strategy to the machine's own occupancy.
     fn end(&mut self) {
-        let mut worked = |instructions| self.watch.worked(instructions, self.occupancy, self.pool);
-        self.strategy.end_supposing(self.occupancy, &mut worked);
+        let spend = |n| Pause::spend(self.pause.as_ref(), n, self.occupancy, self.pool);
+        self.strategy.end_supposing(self.occupancy, &spend);
     }
 
-    /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks, or if as many blocks are held as there is
-    /// room for.
+    /// The words of a block were visited.
+    fn spend_on(&self, block: Block) {
+        let instructions = self.occupancy.layout().instructions(block);
+        Pause::spend(self.pause.as_ref(), instructions, self.occupancy, self.pool);
+    }
+
+    /// The block that the strategy would give to a request. `None` if it finds no place or more
+    /// than one block, or if the pool of blocks is full.
     ///
     /// # Time complexity
     ///

@@ -1,4 +1,4 @@
-//! One entry of the log: how it is written, and how it is recognised.
+//! Writes and reads one entry of the journal.
 //!
 //! An entry consists of whole units of writing: those of 4 bytes if the flash writes words or
 //! less, else those of the flash, up to 32 bytes.
@@ -21,43 +21,43 @@ use heapless::Vec;
 use super::region::{Region, UNIT_MAX, WORD};
 use crate::checksum::Crc32;
 
-/// The most bytes of a record or of a chunk of a checkpoint.
+/// The maximum length of a record or of a chunk of a checkpoint, in bytes.
 pub const PAYLOAD_MAX: usize = 240;
 
 /// Room for one entry.
 pub(super) type Buffer = Vec<u8, { size_max(UNIT_MAX) }>;
 
-/// What an entry is.
+/// The kinds of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A checkpoint begins, and with it a generation: its payload is [`MAGIC`] and the generation.
+pub(super) enum EntryKind {
+    /// The start of a checkpoint and of a generation. Its payload is [`MAGIC`] and the generation.
     Begin = 0x11,
     /// A part of the checkpoint.
     Chunk = 0x22,
-    /// The checkpoint is whole.
+    /// The end of the checkpoint, which is whole from then on.
     Commit = 0x44,
-    /// A record since the checkpoint.
+    /// A record after the checkpoint.
     Record = 0x88,
 }
 
-impl Kind {
-    const fn from_byte(byte: u8) -> Option<Kind> {
+impl EntryKind {
+    const fn from_byte(byte: u8) -> Option<EntryKind> {
         match byte {
-            0x11 => Some(Kind::Begin),
-            0x22 => Some(Kind::Chunk),
-            0x44 => Some(Kind::Commit),
-            0x88 => Some(Kind::Record),
+            0x11 => Some(EntryKind::Begin),
+            0x22 => Some(EntryKind::Chunk),
+            0x44 => Some(EntryKind::Commit),
+            0x88 => Some(EntryKind::Record),
             _ => None,
         }
     }
 }
 
-/// Begins the payload of every [`Kind::Begin`]: this layout.
+/// The start of the payload of every [`EntryKind::Begin`]. It names this layout.
 const MAGIC: [u8; WORD] = *b"MAJ1";
-/// Bytes of the payload of a [`Kind::Begin`].
+/// The length of the payload of a [`EntryKind::Begin`], in bytes.
 pub(super) const BEGIN_LEN: usize = WORD + size_of::<u64>();
 
-/// The payload of a [`Kind::Begin`].
+/// The payload of a [`EntryKind::Begin`].
 pub(super) fn begin(generation: u64) -> [u8; BEGIN_LEN] {
     let [a, b, c, d] = MAGIC;
     let [e, f, g, h, i, j, k, l] = generation.to_le_bytes();
@@ -90,8 +90,8 @@ pub(super) const fn mark(at: u32) -> u32 {
     0x5ea1_ed00 ^ at
 }
 
-/// The place that this word marks, if it is a mark.
-pub(super) const fn place(mark: u32) -> u32 {
+/// The place of the entry whose mark this word would be.
+pub(super) const fn marked_place(mark: u32) -> u32 {
     0x5ea1_ed00 ^ mark
 }
 
@@ -105,7 +105,7 @@ fn checksum(generation: u64, at: u32, covered: &[u8]) -> u32 {
 
 /// Writes the bytes of an entry into `buffer`; `None` if the payload is too long.
 pub(super) fn encode(
-    kind: Kind,
+    kind: EntryKind,
     payload: &[u8],
     generation: u64,
     at: u32,
@@ -128,13 +128,13 @@ pub(super) fn encode(
 /// A valid entry that was read; its payload is in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     payload_len: usize,
-    /// The region's.
+    /// The generation of the region.
     pub(super) generation: u64,
     /// Where the next entry begins.
     pub(super) next: u32,
-    /// Its mark is there.
+    /// Whether it has its mark.
     pub(super) marked: bool,
 }
 
@@ -146,7 +146,7 @@ impl Entry {
 }
 
 /// Reads the entry at `at` of a region of this generation; `None` if there is no valid one. A
-/// [`Kind::Begin`] names the generation itself.
+/// [`EntryKind::Begin`] names the generation itself.
 pub(super) fn read<F: NorFlash>(
     flash: &mut F,
     region: &Region,
@@ -161,7 +161,8 @@ pub(super) fn read<F: NorFlash>(
     }
     flash.read(region.address(at), &mut header)?;
     let [kind, len, not_kind, not_len] = header;
-    let Some(kind) = Kind::from_byte(kind).filter(|_| kind == !not_kind && len == !not_len) else {
+    let Some(kind) = EntryKind::from_byte(kind).filter(|_| kind == !not_kind && len == !not_len)
+    else {
         return Ok(None);
     };
     let payload_len = usize::from(len);
@@ -172,7 +173,7 @@ pub(super) fn read<F: NorFlash>(
     flash.read(region.address(at), buffer)?;
     let payload = buffer.get(WORD..WORD + payload_len).unwrap_or(&[]);
     let generation = match kind {
-        Kind::Begin => generation_of(payload).filter(|&generation| generation < u64::MAX),
+        EntryKind::Begin => generation_of(payload).filter(|&generation| generation < u64::MAX),
         _ => Some(generation),
     };
     let (Some(generation), Some(marked)) = (generation, size.checked_sub(unit)) else {

@@ -83,17 +83,17 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
         self.noise = noise;
     }
 
-    /// Gives it power again.
+    /// Restores the power.
     pub const fn power_on(&mut self) {
         self.cut_at = None;
     }
 
-    /// Whether the power was cut: a step has come to it.
+    /// Whether a step has reached the cut of the power.
     pub fn is_cut(&self) -> bool {
         self.cut_at.is_some_and(|cut| self.steps > cut)
     }
 
-    /// Steps so far.
+    /// The number of steps so far.
     pub const fn steps(&self) -> u64 {
         self.steps
     }

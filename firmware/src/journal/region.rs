@@ -1,4 +1,4 @@
-//! A range of the flash with entries: [`Region`].
+//! A range of the flash that stores entries: [`Region`].
 
 use core::ops::Range;
 
@@ -8,11 +8,11 @@ pub(super) const WORD: usize = 4;
 /// The longest unit of writing that a journal supports, in bytes.
 pub(super) const UNIT_MAX: usize = 32;
 
-/// A range of the flash, whole sectors.
+/// A range of whole sectors of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Region {
     start: u32,
-    /// Bytes for entries: all but the last unit.
+    /// The number of bytes for entries: all but the last unit.
     len: u32,
     /// Bytes of a unit of writing: a power of two from [`WORD`] to [`UNIT_MAX`]. Everything is
     /// written in whole units, and each unit at most once between two erases.
@@ -41,7 +41,7 @@ impl Region {
         self.start.saturating_add(at)
     }
 
-    /// The address behind the region.
+    /// The address after the end of the region.
     pub(super) const fn end(&self) -> u32 {
         self.address(self.len.saturating_add(self.unit))
     }
@@ -51,22 +51,22 @@ impl Region {
         self.len
     }
 
-    /// Bytes for entries from `at` on.
+    /// The number of bytes for entries from `at` on.
     pub(super) const fn room(&self, at: u32) -> usize {
         self.len.saturating_sub(at) as usize
     }
 
-    /// Bytes for entries.
+    /// The number of bytes for entries.
     pub(super) const fn capacity(&self) -> usize {
         self.len as usize
     }
 
-    /// Bytes of a unit of writing.
+    /// The length of a unit of writing, in bytes.
     pub(super) const fn unit(&self) -> usize {
         self.unit as usize
     }
 
-    /// True if the two have bytes in common.
+    /// Whether the two share a byte.
     pub(super) const fn overlaps(&self, other: &Region) -> bool {
         self.start < other.end() && other.start < self.end()
     }

@@ -1,4 +1,4 @@
-//! What is in a region: a checkpoint and the records since, or what is left of them.
+//! Finds the contents of a region: a checkpoint and the records after it, or their rests.
 //!
 //! ```text
 //!   Begin │ Chunk │ .. │ Chunk │ Commit │ Record │ .. │ Record │ erased .. │ closed
@@ -9,7 +9,7 @@
 
 use embedded_storage::nor_flash::NorFlash;
 
-use super::entry::{self, BEGIN_LEN, Buffer, Kind};
+use super::entry::{self, BEGIN_LEN, Buffer, EntryKind};
 use super::region::{Region, WORD};
 
 const ERASED: u8 = 0xff;
@@ -19,15 +19,15 @@ const ERASED: u8 = 0xff;
 /// if its writing was interrupted: that began when the next region had a whole checkpoint.
 const CHANGED_BITS_MAX: u32 = 3;
 
-/// What is behind the last valid entry.
+/// The contents after the last valid entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// Nothing: the next entry goes there.
+    /// Blank flash: the next entry goes there.
     Erased,
-    /// At most one entry that is not whole, and was never acknowledged, and bits that have changed
-    /// where nothing was written.
+    /// At most one entry that is not whole and was never acknowledged, and bits that have changed
+    /// in blank flash.
     Torn,
-    /// An entry that was whole, or more than one.
+    /// An entry that was whole, or more than one entry.
     Damaged,
 }
 
@@ -42,17 +42,17 @@ pub(super) enum Closing {
     Closed,
 }
 
-/// What a region holds.
+/// The contents of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Nothing.
+    /// Blank flash.
     Erased,
-    /// No more than the beginning of a first entry, and bits that have changed where nothing was
-    /// written.
+    /// At most the start of a first entry, and bits that have changed in blank flash.
     Cut,
-    /// No checkpoint begins there: damaged, its erasing was cut, or not of a journal.
+    /// It does not start with a checkpoint: it is damaged, its erasing was cut, or it is not a
+    /// journal's.
     Foreign,
-    /// A checkpoint that was never committed, if the tail is not damaged.
+    /// A checkpoint without a commit. It was never committed if the tail is not damaged.
     Begun { generation: u64, tail: Tail },
     /// A checkpoint, and the records up to `end`.
     Whole {
@@ -72,7 +72,7 @@ pub(super) fn scan<F: NorFlash>(
     let first = entry::read(flash, region, 0, 0, buffer)?;
     let unit = region.unit();
     let whole_region = region.closed_at().saturating_add(unit as u32);
-    let Some(begin) = first.filter(|entry| entry.kind == Kind::Begin) else {
+    let Some(begin) = first.filter(|entry| entry.kind == EntryKind::Begin) else {
         let first_entry = entry::size(BEGIN_LEN, unit);
         return Ok(match written(flash, region, 0, whole_region)? {
             Written { is_blank: true, .. } => Content::Erased,
@@ -84,9 +84,9 @@ pub(super) fn scan<F: NorFlash>(
     let (mut at, mut marked, mut whole) = (begin.next, begin.marked, false);
     while let Some(entry) = entry::read(flash, region, at, generation, buffer)? {
         match entry.kind {
-            Kind::Chunk if !whole => {}
-            Kind::Commit if !whole => whole = true,
-            Kind::Record if whole => {}
+            EntryKind::Chunk if !whole => {}
+            EntryKind::Commit if !whole => whole = true,
+            EntryKind::Record if whole => {}
             _ => break,
         }
         (at, marked) = (entry.next, entry.marked);
@@ -118,14 +118,14 @@ pub(super) fn is_blank<F: NorFlash>(flash: &mut F, region: &Region) -> Result<bo
     Ok(written(flash, region, 0, end)?.is_blank)
 }
 
-/// What is written in a part of a region.
+/// The written words in a part of a region.
 #[derive(Clone, Copy, Debug)]
 struct Written {
-    /// Every bit is as after an erase.
+    /// Whether every bit is as after an erase.
     is_blank: bool,
-    /// Bytes up to the last word that was written.
+    /// The number of bytes up to the end of the last written word.
     len: usize,
-    /// One of the words is the mark of an entry that begins in this part.
+    /// Whether one of the words is the mark of an entry that starts in this part.
     marked: bool,
 }
 
@@ -151,7 +151,7 @@ fn written<F: NorFlash>(
         flash.read(region.address(at), words.as_flattened_mut())?;
         for word in words {
             let word = u32::from_le_bytes(*word);
-            written.marked |= (from..at).contains(&entry::place(word));
+            written.marked |= (from..at).contains(&entry::marked_place(word));
             at = at.saturating_add(WORD as u32);
             written.is_blank &= word == u32::MAX;
             if word.count_zeros() > CHANGED_BITS_MAX {

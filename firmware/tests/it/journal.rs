@@ -1,4 +1,4 @@
-//! The journal against a naive model, with its power cut in every step, and with damaged flash.
+//! The journal against a naive model, with a power cut in every step, and with damaged flash.
 
 use std::ops::Range;
 
@@ -12,14 +12,14 @@ const SECTOR: usize = 1024;
 
 type Flash<const UNIT: usize = 4> = MemoryFlash<SECTOR, UNIT>;
 
-/// The naive model: what must be restored.
+/// The naive model: the state that must be restored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     checkpoint: Vec<Vec<u8>>,
     records: Vec<Vec<u8>>,
 }
 
-/// A step of a caller.
+/// An operation of a caller.
 #[derive(Clone, Debug)]
 enum Operation {
     Append(Vec<u8>),
@@ -28,7 +28,7 @@ enum Operation {
     Commit,
 }
 
-/// Both side by side.
+/// The journal and its model.
 #[derive(Clone, Debug)]
 struct Pair<const REGIONS: usize, const UNIT: usize = 4> {
     journal: Journal<Flash<UNIT>, REGIONS>,
@@ -37,7 +37,7 @@ struct Pair<const REGIONS: usize, const UNIT: usize = 4> {
     chunks: Vec<Vec<u8>>,
 }
 
-/// One region behind the other, each of so many sectors.
+/// Consecutive regions of `sectors` sectors each.
 fn regions<const REGIONS: usize>(sectors: usize) -> [Range<u32>; REGIONS] {
     let len = (sectors * SECTOR) as u32;
     std::array::from_fn(|index| index as u32 * len..(index as u32 + 1) * len)
@@ -78,7 +78,7 @@ impl<const REGIONS: usize, const UNIT: usize> Pair<REGIONS, UNIT> {
         }
     }
 
-    /// Opens what this flash holds, which must be one of these states.
+    /// Opens the flash, whose state must be one of these.
     fn reopen(flash: Flash<UNIT>, allowed: &[&State]) -> Self {
         let (mut journal, recovered) = open(flash);
         let state = replayed(&mut journal);
@@ -140,7 +140,7 @@ fn payload(random: &mut Random) -> Vec<u8> {
 }
 
 fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
-    // Now and then what erased flash looks like.
+    // Sometimes the bytes of erased flash.
     let erased = random.once_in(4);
     let byte = |_| if erased { 0xff } else { random.next() as u8 };
     (0..len).map(byte).collect()
@@ -172,7 +172,8 @@ fn next_operations<const REGIONS: usize, const UNIT: usize>(
     }
 }
 
-/// Runs some hundred operations; before each one, cuts the power in every step of it, several times with other noise.
+/// Runs some hundred operations. Before each one, cuts the power in every step of it, several times
+/// with different noise.
 fn cut_in_every_step<const REGIONS: usize, const UNIT: usize>(
     sectors: usize,
     operations: usize,
@@ -210,7 +211,7 @@ fn cut_in_every_step<const REGIONS: usize, const UNIT: usize>(
     assert!(cuts > 10 * operations, "{cuts} cuts");
 }
 
-/// After a start everything works as ever, and another start finds the same.
+/// After a start everything works, and another start finds the same state.
 fn goes_on<const REGIONS: usize, const UNIT: usize>(
     mut pair: Pair<REGIONS, UNIT>,
     random: &mut Random,
@@ -243,7 +244,7 @@ fn a_cut_in_any_step_of_any_unit_leaves_the_state_before_or_after() {
     cut_in_every_step::<2, 32>(2, 250, 25);
 }
 
-/// One cut after the other, also in the checkpoint that the last one has made necessary.
+/// One cut after the other, also in the checkpoint that the last cut has made necessary.
 fn survive_cuts_in_a_row<const UNIT: usize>(sectors: usize, cuts: u32) {
     let mut random = Random(3);
     let mut pair = Pair::<3, UNIT>::new(sectors);
@@ -284,14 +285,15 @@ fn acknowledged_records_survive_ten_thousand_cuts_in_a_row() {
     survive_cuts_in_a_row::<32>(2, 2_000);
 }
 
-/// The chunk and the record of [`in_use`] take so many bytes, and its first entry and its commit so many.
+/// The bytes of the chunk and of a record of [`in_use`]; below, of its first entry and its commit.
 const EIGHT: usize = 20;
 const BEGIN: usize = 24;
 const COMMIT: usize = 12;
 /// Where the first record is.
 const RECORDS: usize = BEGIN + EIGHT + COMMIT;
 
-/// A journal with two closed regions and some records in the active one, which is opened again after each checkpoint.
+/// A journal with two closed regions and some records in the active one, which is opened again
+/// after each checkpoint.
 fn in_use<const UNIT: usize>(seed: u64, records: usize) -> Pair<3, UNIT> {
     let mut random = Random(seed);
     let mut eight = || random.next().to_le_bytes().to_vec();
@@ -315,8 +317,8 @@ fn in_use<const UNIT: usize>(seed: u64, records: usize) -> Pair<3, UNIT> {
     pair
 }
 
-/// Flips every bit of the flash in turn. What is opened is not reported as whole unless everything
-/// acknowledged is there, and is whole if the bit was in a word that was not written.
+/// Flips every bit of the flash in turn. The opened journal is reported as whole only if everything
+/// acknowledged is there. It is whole if the bit was in an unwritten word.
 fn flip_every_bit<const UNIT: usize>(flash: &Flash<UNIT>, acknowledged: &State) -> usize {
     let mut reported = 0;
     for bit in 0..flash.bytes().len() * 8 {
@@ -357,7 +359,7 @@ fn no_flipped_bit_drops_anything_silently() {
         let pair = in_use::<4>(seed, 6);
         let reported = flip_every_bit(&pair.journal.into_flash(), &pair.state);
         // Of each of the 6 records of 8 bytes 16 bytes are covered.
-        assert!(reported > 6 * 16 * 8, "{reported}");
+        assert!(reported > 6 * 16 * 8, "{reported} flips reported");
     }
 }
 
@@ -375,9 +377,8 @@ fn no_flipped_bit_drops_anything_silently_before_a_cut() {
     }
 }
 
-/// Bits that have changed by themselves where nothing was written are no loss: of a new flash, of a
-/// region that was not used yet, of one with a checkpoint that was begun, and behind the last
-/// record. What is appended from then on is durable.
+/// Flipped bits in unwritten flash are no loss: in a new flash, in an unused region, in one with an
+/// incomplete checkpoint, and behind the last record. Later appends are durable.
 #[test]
 fn bits_that_change_where_nothing_was_written_are_no_loss() {
     let mut random = Random(15);
@@ -578,7 +579,8 @@ fn a_full_region_refuses_and_loses_nothing() {
         Err(JournalError::CheckpointUnderWay)
     );
     pair.run(&Operation::Commit).expect("it has begun");
-    // The first entry takes 24 bytes, the last of the checkpoint 12, the closing word 4, a record of 5 bytes 20.
+    // The first entry takes 24 bytes, the last of the checkpoint 12, the closing word 4, a record
+    // of 5 bytes 20.
     let record = Operation::Append(vec![1, 2, 3, 4, 5]);
     let fit = (SECTOR - 24 - 12 - 4) / 20;
     let mut due = 0;
@@ -644,7 +646,8 @@ fn a_region_is_refused_if_it_is_smaller_than_the_least() {
     check::<32>();
 }
 
-/// Every region is erased for as many records as a server writes behind a checkpoint, all equally often.
+/// Every region is erased for as many records as a server writes behind a checkpoint, all equally
+/// often.
 #[test]
 fn wear_is_even_and_as_computed() {
     const SIXTEEN_KB: usize = 16 * 1024;
@@ -719,7 +722,7 @@ fn what_is_left_of_other_entries_is_no_record() {
     }
 }
 
-/// What reads as erased may be what an interrupted erase has left.
+/// Flash that reads as erased may be the result of an interrupted erase.
 #[test]
 fn a_region_is_erased_before_it_is_used_again() {
     let mut flash = in_use::<4>(12, 3).journal.into_flash();
@@ -740,7 +743,11 @@ fn a_word_that_does_not_become_what_was_written_is_an_error() {
         let worn = &mut pair.journal.flash_mut().bytes_mut()[end + byte];
         *worn = value;
         let record = Operation::Append(vec![0xff; 8]);
-        assert_eq!(pair.run(&record), Err(JournalError::Unverified), "{byte}");
+        assert_eq!(
+            pair.run(&record),
+            Err(JournalError::Unverified),
+            "byte {byte}"
+        );
         assert_eq!(pair.journal.append(&[]), Err(JournalError::NeedsCheckpoint));
     }
 }

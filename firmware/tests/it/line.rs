@@ -1,4 +1,4 @@
-//! A line in memory between the real client and the real server, with the faults of real ones.
+//! A line in memory between the real client and the real server, with the faults of a real line.
 
 use std::collections::VecDeque;
 use std::io;
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// How often the line does what: once in so many bursts, 0 for never.
+/// The rate of each fault: once in this number of bursts, 0 for never.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) lose: usize,
@@ -105,8 +105,8 @@ impl Direction {
     }
 }
 
-/// The client's end of a line whose other end is `server`. What is sent is served at once, and before it the server finds time
-/// to try a job or two; a receive with nothing to receive is a timeout.
+/// The client's end of a line whose other end is `server`. The server tries a job or two, then
+/// answers each burst at once. Receiving from an empty line is a timeout.
 pub(crate) struct MemoryLine<'s, 'm> {
     pub(crate) server: &'s mut Server<'m>,
     pub(crate) now: u64,
@@ -138,7 +138,7 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
         }
     }
 
-    /// From now on the line does this.
+    /// Sets the faults from now on.
     pub(crate) fn set_faults(&mut self, faults: Faults) {
         self.there.faults = faults;
         self.back.faults = faults;
@@ -148,7 +148,7 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
         std::array::from_fn(|i| self.there.happened[i] + self.back.happened[i])
     }
 
-    /// Bytes to the server beside the client's; what it answers stands before the client's next reply.
+    /// Sends other bytes to the server. Its answers come before the client's next reply.
     pub(crate) fn inject(&mut self, bytes: &[u8]) {
         let mut answer = Vec::new();
         self.server

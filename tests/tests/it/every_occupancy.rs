@@ -1,9 +1,10 @@
-//! Every occupancy of small machines, made of faulty nodes, times every request, and random occupancies of larger ones:
-//! each strategy answers exactly as its naive form, grants nothing that is not free, and recognises completely if it says
-//! so.
+//! Every request at every occupancy of small machines, made of faulty nodes, and at random
+//! occupancies of larger ones. Each strategy answers exactly as its naive form, grants only free
+//! nodes, and is complete if its documentation says so.
 //!
-//! In the order of a Gray code each occupancy is made from the one before by a single fault or repair, so what a strategy
-//! keeps has been updated 65,536 times in a row on 16 nodes, and once more by every grant and release.
+//! In the order of a Gray code each occupancy follows from the one before by a single fault or
+//! repair. So a strategy updates its data 65,536 times in a row on 16 nodes, and again by every
+//! grant and release.
 
 use meshalloc::{CurveFit, Grid as Machine, PageOrder, StrategyKind};
 use meshalloc_tests::convert::{self, is_served};
@@ -37,7 +38,7 @@ const LONG: [(u32, u32); 20] = [
     (1, 0),
 ];
 
-/// Asks for everything.
+/// Makes every request.
 fn over(
     kind: StrategyKind,
     machine: Machine,
@@ -54,7 +55,7 @@ fn over(
     found
 }
 
-/// So many times an occupancy of every density.
+/// Random occupancies of every density, `rounds` times.
 fn random_occupancies(grid: &Grid, rounds: u32) -> impl Iterator<Item = u64> {
     let nodes = grid.nodes();
     let mut random = Random::new(
@@ -70,7 +71,8 @@ fn random_occupancies(grid: &Grid, rounds: u32) -> impl Iterator<Item = u64> {
 }
 
 fn answers_as_its_naive_form(kind: StrategyKind) {
-    // Where only the number of processors matters, most of the requests say the same: `io_processors` compares the rest.
+    // If only the number of processors matters, most of these requests are the same;
+    // `io_processors` compares the others.
     let on_4_by_4 = match kind {
         StrategyKind::Naive | StrategyKind::Random { .. } => Compare::WithModel,
         _ if counts_processors(kind) => Compare::Nothing,
@@ -180,8 +182,8 @@ strategies! {
     leb_estimates: LebEstimates { budget: 64 };
 }
 
-/// On a hypercube there is one radix, and nothing to round or to order: all are complete but partner and first fit, which
-/// do not try all dimensions.
+/// On a hypercube there is one radix, and nothing to round or to order: all are complete but
+/// partner and first fit, which do not try all dimensions.
 #[test]
 fn on_a_hypercube_only_partner_and_first_fit_are_incomplete() {
     let machine = cube(2, 3).grid();

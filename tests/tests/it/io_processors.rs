@@ -1,5 +1,5 @@
-//! The strategies of Liu, Hsu and Wu (binary trees, SCBT, PLAS) and allocation along a curve: random operations against their
-//! naive models, and what a tolerance changes and what it does not.
+//! The strategies of Liu, Hsu and Wu (binary trees, SCBT, PLAS) and allocation along a curve:
+//! random operations against their naive models, and the effect of a tolerance.
 
 mod compact;
 
@@ -15,13 +15,13 @@ fn strategy(text: &str) -> StrategyKind {
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// A request for so many processors of a machine, whatever their shape.
+/// A request for a number of processors of a machine, in any shape.
 fn request(machine: Grid, processors: u32) -> Request {
     let shape = Shape::new(machine.sides()).expect("the sides of the machine");
     Request::new(shape).with_processors(processors)
 }
 
-/// How many processors are asked for: often few, sometimes more than are free.
+/// A random number of processors: often few, sometimes more than are free.
 fn processors(random: &mut Random, nodes: u32) -> u32 {
     let most = match random.below(4) {
         0 => nodes,
@@ -31,8 +31,9 @@ fn processors(random: &mut Random, nodes: u32) -> u32 {
     random.between(1, most.max(1))
 }
 
-/// So many allocations, releases, faults and repairs. The strategy grants what its naive model grants, exactly as many
-/// processors as asked for, none of them busy; a refusal changes nothing, and what is released is free again.
+/// Random allocations, releases, faults and repairs. The strategy grants the same processors as its
+/// naive model, exactly as many as requested, none of them busy. A refusal changes nothing, and
+/// released processors are free again.
 fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
     let (kind, machine) = (strategy(text), mesh(w, h).grid());
     let mut memory = HeapMemory::new(machine, 1);
@@ -52,11 +53,14 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                     Ok(allocation) => {
                         let blocks: Vec<_> = allocator.blocks(&allocation).collect();
                         let held = expected.unwrap_or_else(|refusal| {
-                            panic!("{kind} grants {processors}: {refusal}\n{}", model.machine())
+                            panic!(
+                                "{kind} grants {processors} processors: {refusal}\n{}",
+                                model.machine()
+                            )
                         });
                         assert!(
                             held.is(model.grid(), &blocks),
-                            "{kind}, {processors}, operation {operation}\n{held:?}\n{blocks:?}\n{}",
+                            "{kind}, {processors} processors, operation {operation}\n{held:?}\n{blocks:?}\n{}",
                             model.machine()
                         );
                         assert_eq!(held.nodes(model.grid()).len() as u32, processors);
@@ -64,7 +68,12 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                         jobs.push((allocation, held));
                         granted += 1;
                     }
-                    Err(refusal) => assert_eq!(expected, Err(refusal), "{kind}, {processors}"),
+                    Err(refusal) => assert_eq!(
+                        expected,
+                        Err(refusal),
+                        "{kind}, {processors} processors\n{}",
+                        model.machine()
+                    ),
                 }
             }
             10..19 if !jobs.is_empty() => {
@@ -146,8 +155,8 @@ strategies! {
     sum_of_squares_on_a_curve: "curve:sum-of-squares";
 }
 
-/// Strategies that take processors in an order, at the edges of words and on small machines, with processors busy here and there and whole squares of them:
-/// what their naive models hold.
+/// Strategies that take processors in an order grant the same as their naive models: at the edges
+/// of words and on small machines, with single busy processors and whole busy squares.
 #[test]
 fn orders_at_the_edges_of_words() {
     let sides = [1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65];
@@ -211,13 +220,18 @@ fn orders_at_the_edges_of_words() {
                             let held = expected.expect("granted by the model");
                             assert!(
                                 held.is(model.grid(), &blocks),
-                                "{kind}, {processors}\n{held:?}\n{blocks:?}\n{}",
+                                "{kind}, {processors} processors\n{held:?}\n{blocks:?}\n{}",
                                 model.machine()
                             );
                             allocator.release(allocation);
                             placed += 1;
                         }
-                        Err(refusal) => assert_eq!(expected, Err(refusal), "{kind}, {processors}"),
+                        Err(refusal) => assert_eq!(
+                            expected,
+                            Err(refusal),
+                            "{kind}, {processors} processors\n{}",
+                            model.machine()
+                        ),
                     }
                 }
             }
@@ -226,8 +240,8 @@ fn orders_at_the_edges_of_words() {
     }
 }
 
-/// Other machines: of one row, with words of several lengths, and for those that serve them sides that are no powers of
-/// two, and meshes higher than wide.
+/// Other machines: of one row, with words of several lengths, and for those that serve them sides
+/// that are no powers of two, and meshes higher than wide.
 #[test]
 fn every_strategy_on_other_machines() {
     let meshes = [
@@ -257,7 +271,8 @@ fn every_strategy_on_other_machines() {
     }
 }
 
-/// Whatever the tolerance, static and dynamic trees grant exactly what the plain tree grants in the same state.
+/// Whatever the tolerance, static and dynamic trees grant exactly what the plain tree grants in the
+/// same state.
 #[test]
 fn a_tolerance_does_not_change_what_is_recognised() {
     let machine = mesh(8, 8).grid();
@@ -309,10 +324,14 @@ fn a_tolerance_does_not_change_what_is_recognised() {
             });
         }
     }
-    assert!(granted > 1000 && refused > 1000, "{granted}, {refused}");
+    assert!(
+        granted > 1000 && refused > 1000,
+        "{granted} granted, {refused} refused"
+    );
 }
 
-/// With the largest tolerance jobs fill one half before the other is touched; with none they go to both by turns.
+/// With the largest tolerance jobs fill one half before the other is touched; with none they go to
+/// both by turns.
 #[test]
 fn a_tolerance_packs_jobs_and_none_spreads_them() {
     let machine = mesh(16, 16).grid();

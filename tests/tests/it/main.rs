@@ -1,5 +1,5 @@
-//! What crosses packages: the code under test against naive models, the papers' examples, the limits, the simulator, and
-//! the firmware in QEMU (all tests whose names begin with `qemu_`).
+//! Tests across packages: the code under test against naive models, the papers' examples, the
+//! limits, the simulator, and the firmware in QEMU (all tests whose names begin with `qemu_`).
 
 mod alshdefat;
 mod backfilling;

@@ -1,4 +1,4 @@
-//! Random and paging: what holds beside the comparison with their naive forms.
+//! Properties of `random` and `paging` that the comparison with naive forms does not show.
 
 use meshalloc::{Allocator, NodeId, PageOrder, Refusal, Request, Storage, StrategyKind, Submesh};
 use meshalloc::{Command, Controller};
@@ -58,7 +58,7 @@ fn a_reset_begins_the_random_numbers_anew() {
     );
 }
 
-/// An attempt that fails draws nothing: what comes next is what would have come.
+/// A failed attempt draws nothing: the next placement is the same as without it.
 #[test]
 fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
     let machine = mesh(8, 8).into();
@@ -89,7 +89,8 @@ fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
     }
 }
 
-/// Pearson's statistic of how often each free processor is chosen, and each pair of them, stays below its 99.9 % quantile.
+/// Pearson's statistic of how often each free processor is chosen, and each pair of them, stays
+/// below its 99.9 % quantile.
 #[test]
 fn every_free_processor_and_every_pair_is_as_likely() {
     const ROUNDS: u32 = 20_000;
@@ -125,17 +126,18 @@ fn every_free_processor_and_every_pair_is_as_likely() {
         let deviation = |&count: &u32| (f64::from(count) - expected).powi(2) / expected;
         counts.iter().map(deviation).sum()
     };
-    // Draws without replacement: the statistic of single processors is 2/3 of one with 9 degrees of freedom; that of pairs is
-    // 2.25 of one with 9 and .536 of one with 35, with mean 39 and standard deviation 10.6.
+    // Draws without replacement: the statistic of single processors is 2/3 of one with 9 degrees of
+    // freedom; that of pairs is 2.25 of one with 9 and .536 of one with 35, with mean 39 and
+    // standard deviation 10.6.
     let rounds = f64::from(ROUNDS);
     let single = statistic(&single, rounds * 4.0 / 10.0) * 1.5;
-    assert!(single < 27.9, "{single}");
+    assert!(single < 27.9, "statistic of single processors: {single}");
     let pairs: Vec<u32> = (0..10)
         .flat_map(|at| pairs[at][at + 1..].to_vec())
         .collect();
     assert_eq!(pairs.len(), 45);
     let pairs = statistic(&pairs, rounds * 12.0 / 90.0);
-    assert!(pairs < 39.0 + 4.0 * 10.6, "{pairs}");
+    assert!(pairs < 39.0 + 4.0 * 10.6, "statistic of pairs: {pairs}");
 }
 
 #[test]

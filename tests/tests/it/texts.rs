@@ -1,4 +1,4 @@
-//! What errors and names say to a reader: each something, and each something else.
+//! Errors and names have texts, and no two are the same.
 
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};

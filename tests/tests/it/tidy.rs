@@ -5,10 +5,40 @@ use std::path::{Path, PathBuf};
 
 /// The folders and files whose comments follow the rules; it grows until it is the whole project.
 const COVERED: &[&str] = &[
-    "xtask",
+    "firmware/tests",
+    "fuzz",
+    "core/src/checkpoint.rs",
+    "core/src/compactness.rs",
+    "core/src/cube.rs",
+    "core/src/error.rs",
+    "core/src/grid",
+    "core/src/jobs",
+    "core/src/layout.rs",
+    "core/src/marking.rs",
+    "core/src/mesh.rs",
+    "core/src/node.rs",
+    "core/src/notation.rs",
+    "core/src/occupancy",
+    "core/src/occupancy.rs",
+    "core/src/outlook.rs",
+    "core/src/request.rs",
+    "core/src/scheduler/reservations.rs",
+    "core/src/scheduler/world.rs",
+    "core/src/supposition",
+    "core/src/word.rs",
+    "firmware/src/body.rs",
+    "firmware/src/checksum.rs",
+    "firmware/src/client/error.rs",
+    "firmware/src/client/exchange.rs",
+    "firmware/src/client/line.rs",
+    "firmware/src/frame.rs",
+    "firmware/src/journal",
+    "firmware/src/journal.rs",
+    "firmware/src/rate.rs",
     "host-sim/src/reference.rs",
     "host-sim/tests/it/documents.rs",
-    "tests/tests/it/tidy.rs",
+    "tests",
+    "xtask",
 ];
 /// Generated documents, whose lines may be long.
 const LONG_LINES: &[&str] = &["docs/reference"];
@@ -27,6 +57,11 @@ const PHRASES: &[[&str; 2]] = &[
     ["goes on", " where"],
     ["heard", " of"],
     ["as it", " were"],
+    ["told", " of"],
+    ["who", " calls"],
+    ["such", " a"],
+    ["for", " ever"],
+    ["in", " whatever"],
 ];
 
 fn root() -> PathBuf {

@@ -5,7 +5,6 @@ use core::ops::Range;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::search::rectangles::Step;
 use crate::word::{Span, WORD_BITS, Word, low_half, next_bit};
 
 /// Rows of so many words are looked at as one number.
@@ -141,7 +140,8 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// Calls `visit` for every maximal free submesh that meets each of these running blocks: each once, if it is free, and for the work in between.
+    /// Calls `visit` for every maximal free submesh that meets each of these running blocks: each once, if it is free.
+    /// It calls `spend` with the instructions in between.
     ///
     /// For each bottom and top band, the runs of the AND of the bands between are as wide as can be; such a run is maximal
     /// if something busy stops it both below and above. The further away the bottom and the top are from the blocks, the less of
@@ -150,7 +150,12 @@ impl<'a> Bands<'a> {
     /// # Time complexity
     ///
     /// O(bands^2 * words in a row).
-    pub(super) fn for_each_maximal_meeting(&self, blocks: &[Submesh], visit: &mut dyn FnMut(Step)) {
+    pub(super) fn for_each_maximal_meeting(
+        &self,
+        blocks: &[Submesh],
+        spend: &dyn Fn(u32),
+        visit: &mut dyn FnMut(Submesh),
+    ) {
         let whole = Submesh::new(0, 0, self.columns as u16, self.start(self.len()));
         let mut spans = [whole; 3];
         for (span, block) in spans.iter_mut().zip(blocks) {
@@ -164,8 +169,8 @@ impl<'a> Bands<'a> {
             (begins, ends) = (begins.min(bands.end - 1), ends.max(bands.start));
         }
         match self.stride <= NARROW_WORDS {
-            true => self.search_narrow(begins, ends, spans, visit),
-            false => self.search_wide(begins, ends, spans, visit),
+            true => self.search_narrow(begins, ends, spans, spend, visit),
+            false => self.search_wide(begins, ends, spans, spend, visit),
         }
     }
 
@@ -175,7 +180,8 @@ impl<'a> Bands<'a> {
         begins: usize,
         ends: usize,
         spans: &[Submesh],
-        visit: &mut dyn FnMut(Step),
+        spend: &dyn Fn(u32),
+        visit: &mut dyn FnMut(Submesh),
     ) {
         let count = self.len();
         let mut masks = [0; 3];
@@ -203,9 +209,8 @@ impl<'a> Bands<'a> {
             let first = bottom.max(ends);
             let mut above = self.narrow(first);
             let mut free = runs_through(below_ends & !above, span);
-            let mut instructions = 150;
+            spend(150 + 80 * (count - first) as u32);
             for top in first..count {
-                instructions += 80;
                 free &= !above;
                 if free & span == 0 || free & below == 0 {
                     break;
@@ -228,11 +233,10 @@ impl<'a> Bands<'a> {
                     let stops = run & below != 0 && run & above != 0;
                     if stops && masks.iter().all(|mask| run & mask != 0) {
                         let (x, w) = (run.trailing_zeros() as u16, run.count_ones() as u16);
-                        visit(Step::Found(Submesh::new(x, y, w, h)));
+                        visit(Submesh::new(x, y, w, h));
                     }
                 }
             }
-            visit(Step::Worked(instructions));
         }
     }
 
@@ -242,7 +246,8 @@ impl<'a> Bands<'a> {
         begins: usize,
         ends: usize,
         blocks: &[Submesh],
-        visit: &mut dyn FnMut(Step),
+        spend: &dyn Fn(u32),
+        visit: &mut dyn FnMut(Submesh),
     ) {
         let (count, stride) = (self.len(), self.stride);
         let mut spans = [Span::new(0, 1); 3];
@@ -287,9 +292,9 @@ impl<'a> Bands<'a> {
             }
             free.copy_from_slice(below_ends);
             let below = bottom.checked_sub(1);
-            let mut instructions = 200;
-            for top in bottom.max(ends)..count {
-                instructions += 100 * (1 + stride as u32);
+            let first = bottom.max(ends);
+            spend(200 + 100 * ((1 + stride) * (count - first)) as u32);
+            for top in first..count {
                 and_free(free, top);
                 if !meets(free) || !is_stopped(free, below) {
                     break;
@@ -302,11 +307,10 @@ impl<'a> Bands<'a> {
                 for_each_run_meeting(free, spans, |x, w| {
                     let run = Span::new(x, w);
                     if is_run_stopped(run, below) && is_run_stopped(run, Some(top + 1)) {
-                        visit(Step::Found(Submesh::new(x as u16, y, w as u16, h)));
+                        visit(Submesh::new(x as u16, y, w as u16, h));
                     }
                 });
             }
-            visit(Step::Worked(instructions));
         }
     }
 

@@ -3,14 +3,8 @@
 use super::entry::{Border, Cut, Entry, Limit, SIDES, guard, opposite};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::search::rectangles::{Step, for_each_maximal};
+use crate::search::rectangles::for_each_maximal;
 use crate::word::LONG_WORDS;
-
-/// After about so many instructions it is said that time has gone by.
-const TOLD_AT: u32 = 4_000;
-
-/// Of so many entries that are inserted it is told together.
-const TOLD_TOGETHER: usize = 8;
 
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
@@ -22,7 +16,7 @@ pub(super) struct NoRoom;
 /// # Time complexity
 ///
 /// O(n log n).
-pub(super) fn sort(entries: &mut [u64], worked: &mut dyn FnMut(u32)) {
+pub(super) fn sort(entries: &mut [u64], spend: &dyn Fn(u32)) {
     let len = entries.len();
     let precedes = |a: u64, b: u64| Entry(a).precedes(Entry(b));
     // Invariant of a heap: no entry comes before its two successors, 2 i + 1 and 2 i + 2.
@@ -39,11 +33,11 @@ pub(super) fn sort(entries: &mut [u64], worked: &mut dyn FnMut(u32)) {
         }
     };
     for at in (0..len / 2).rev() {
-        worked(SIFT_INSTRUCTIONS);
+        spend(SIFT_INSTRUCTIONS);
         sift(entries, at);
     }
     for end in (1..len).rev() {
-        worked(SIFT_INSTRUCTIONS);
+        spend(SIFT_INSTRUCTIONS);
         entries.swap(0, end);
         sift(&mut entries[..end], 0);
     }
@@ -60,20 +54,16 @@ const SIFT_INSTRUCTIONS: u32 = 4_000;
 pub(super) fn build(
     memory: &mut [u64],
     occupancy: &Occupancy<'_>,
-    worked: &mut dyn FnMut(u32),
+    spend: &dyn Fn(u32),
 ) -> Result<usize, NoRoom> {
     let mut len = 0;
-    for_each_maximal(occupancy, |step| {
-        let submesh = match step {
-            Step::Found(submesh) => submesh,
-            Step::Worked(instructions) => return worked(instructions),
-        };
+    for_each_maximal(occupancy, spend, |submesh| {
         if let Some(cell) = memory.get_mut(len) {
             *cell = Entry::from(submesh).0;
         }
         len += 1;
     });
-    sort(memory.get_mut(..len).ok_or(NoRoom)?, worked);
+    sort(memory.get_mut(..len).ok_or(NoRoom)?, spend);
     Ok(len)
 }
 
@@ -152,18 +142,15 @@ impl<'a> Change<'a> {
     }
 
     /// Removes what is in these places, in ascending order, and inserts new entries, which are in no order. Returns the length of the list.
-    fn replace(self, gone: &[u64], new: &[u64], mut work: Work<'_>) -> Result<usize, NoRoom> {
+    fn replace(self, gone: &[u64], new: &[u64], spend: &dyn Fn(u32)) -> Result<usize, NoRoom> {
         let Change { memory, len } = self;
         let mut len = remove(&mut memory[..len], gone);
         let list = memory.get_mut(..len + new.len()).ok_or(NoRoom)?;
-        for new in new.chunks(TOLD_TOGETHER) {
-            work.worked(new.len() as u32 * (200 + 20 * len as u32));
-            for &cell in new {
-                insert(list, len, Entry(cell));
-                len += 1;
-            }
+        for &cell in new {
+            spend(200 + 20 * len as u32);
+            insert(list, len, Entry(cell));
+            len += 1;
         }
-        work.tell();
         Ok(len)
     }
 }
@@ -250,10 +237,9 @@ pub(super) fn take(
     memory: &mut [u64],
     len: usize,
     busy: Submesh,
-    worked: &mut dyn FnMut(u32),
+    spend: &dyn Fn(u32),
 ) -> Result<usize, NoRoom> {
-    let mut work = Work::new(worked);
-    work.worked(1_000 + 24 * len as u32);
+    spend(1_000 + 24 * len as u32);
     let busy = Entry::from(busy);
     let overlapping = busy.overlapping();
     let mut list = Change { memory, len };
@@ -279,12 +265,12 @@ pub(super) fn take(
     }
     let mut new = list.entries(pieces.len)?;
     for piece in pieces.iter() {
-        work.worked(150 + 12 * (pieces.len + beside.len) as u32);
+        spend(150 + 12 * (pieces.len + beside.len) as u32);
         // Itself, for one.
         let covering = pieces.count_covering(piece) + beside.count_covering(piece);
         new.push_if(piece.with_area(), covering == 1);
     }
-    list.replace(places.cells(), new.cells(), work)
+    list.replace(places.cells(), new.cells(), spend)
 }
 
 /// Updates the list in `memory[..len]` after `released` has become free. Returns the new length.
@@ -302,10 +288,9 @@ pub(super) fn release(
     memory: &mut [u64],
     len: usize,
     released: Submesh,
-    worked: &mut dyn FnMut(u32),
+    spend: &dyn Fn(u32),
 ) -> Result<usize, NoRoom> {
-    let mut work = Work::new(worked);
-    work.worked(1_000 + 24 * len as u32);
+    spend(1_000 + 24 * len as u32);
     let released = Entry::from(released);
     let overlapping = released.overlapping();
     let mut list = Change { memory, len };
@@ -332,7 +317,7 @@ pub(super) fn release(
         }
         joined.len = 0;
         for inner in fresh.iter() {
-            work.worked(50 + 20 * outer.len as u32);
+            spend(50 + 20 * outer.len as u32);
             let is_reached = border.reached_by(inner);
             for entry in outer.iter() {
                 let join = border.join(inner, entry);
@@ -341,7 +326,7 @@ pub(super) fn release(
             }
         }
         for join in joined.iter() {
-            work.worked(100 + 20 * fresh.len as u32);
+            spend(100 + 20 * fresh.len as u32);
             fresh.push_dominant(join);
         }
     }
@@ -349,38 +334,11 @@ pub(super) fn release(
     // Those go that a new one covers.
     places.len = 0;
     for (at, entry) in near.iter().enumerate() {
-        work.worked(50 + 12 * fresh.len as u32);
+        spend(50 + 12 * fresh.len as u32);
         places.push_if(Entry(places.cells[at]), fresh.count_covering(entry) > 0);
     }
     for cell in &mut fresh.cells[..fresh.len] {
         *cell = Entry(*cell).with_area().0;
     }
-    list.replace(places.cells(), fresh.cells(), work)
-}
-
-/// Instructions that are told of when some thousand have come together.
-struct Work<'a> {
-    untold: u32,
-    worked: &'a mut dyn FnMut(u32),
-}
-
-impl<'a> Work<'a> {
-    fn new(worked: &'a mut dyn FnMut(u32)) -> Self {
-        Work { untold: 0, worked }
-    }
-
-    #[inline]
-    fn worked(&mut self, instructions: u32) {
-        self.untold += instructions;
-        if self.untold >= TOLD_AT {
-            self.tell();
-        }
-    }
-
-    fn tell(&mut self) {
-        match core::mem::take(&mut self.untold) {
-            0 => {}
-            untold => (self.worked)(untold),
-        }
-    }
+    list.replace(places.cells(), fresh.cells(), spend)
 }

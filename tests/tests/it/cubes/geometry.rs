@@ -49,7 +49,8 @@ fn digits(numbers: &[u32]) -> Vec<u16> {
 }
 
 proptest! {
-    /// A part is free exactly if all of its nodes are, one by one: all but some busy, and all but one free.
+    /// A part is free exactly if all of its nodes are, one by one: all but some busy, and all but
+    /// one free.
     #[test]
     fn words_are_the_nodes((cube, part, other) in parts(), which in any::<u32>()) {
         let naive = naive(cube);

@@ -1,4 +1,4 @@
-//! Rings, lines, meshes, tori and hypercubes: cubes with a k or an n of their own, or what is asked of them.
+//! Rings, lines, meshes, tori and hypercubes: special cubes, and special requests to cubes.
 
 use meshalloc::{Allocator, Block, Cube, NodeId, Refusal, Request, StrategyKind};
 use meshalloc_tests::rig::{HeapMemory, cube, mark_faulty, subcube};

@@ -157,11 +157,13 @@ pub(crate) fn start() -> Virt {
     set_time(clint::TIME, 0);
     set_time(clint::COMPARE, clint::EACH_MS);
     Ns16550.set_baud(BAUD_DEFAULT);
-    Ns16550.set_interrupt_on_room(false);
     LINE.open(Ns16550);
     plic::PRIORITY.write(1);
-    plic::THRESHOLD.write(0);
     plic::ENABLE.write(1 << plic::UART);
+    plic::THRESHOLD.write(0);
+    // Last: a byte that came before the start is an interrupt now, which QEMU's PLIC would not
+    // pass on when it is enabled later.
+    Ns16550.set_interrupt_on_room(false);
     // SAFETY: no critical section masks these interrupts alone. What their handlers use is in place.
     unsafe {
         mie::set_mtimer();
