@@ -44,8 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let board = board()?;
         fs::write(out.join("memory.x"), memory(board))?;
         println!("cargo::rustc-link-search={}", out.display());
-        // --nmagic: do not align sections to pages, there are none. --icf: equal functions are there
-        // once.
+        // --nmagic: do not align sections to pages, there are none. --icf: equal functions are
+        // there once.
         for argument in ["--nmagic", "--icf=all", "-Tlink.x", "-Tdefmt.x"] {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
@@ -78,8 +78,8 @@ fn board() -> Result<&'static Info, String> {
 
 /// The linker script of the board's memory.
 ///
-/// The stack lies at the very bottom of the RAM and everything else above it. A stack that grows too
-/// long leaves the RAM and does not enter the job table:
+/// The stack lies at the very bottom of the RAM and everything else above it. A stack that grows
+/// too long leaves the RAM and does not enter the job table:
 ///
 /// ```text
 ///   RAM  │ ◀── stack │ variables │ not used │

@@ -67,7 +67,8 @@ pub trait Board {
     fn feed(&mut self);
 
     /// Sleeps until an interrupt is pending. Called while interrupts are masked, so that none comes
-    /// between a look at the line and the sleep. An interrupt comes at least every few milliseconds.
+    /// between a look at the line and the sleep. An interrupt comes at least every few
+    /// milliseconds.
     fn sleep(&mut self);
 
     /// A number that differs after each loss of power, such as one of a random number generator, or
@@ -124,7 +125,8 @@ pub fn mixed(start: u64, samples: impl Iterator<Item = u64>) -> u64 {
 pub struct Kept {
     /// The number of this boot, low word first.
     boot: [AtomicU32; 2],
-    /// The number of restores in a row that did not end, and its complement. Any other pair means 0.
+    /// The number of restores in a row that did not end, and its complement. Any other pair means
+    /// 0.
     #[cfg_attr(
         not(feature = "durable"),
         expect(dead_code, reason = "nothing is restored")
@@ -132,8 +134,8 @@ pub struct Kept {
     restores: [AtomicU32; 2],
 }
 
-/// After this number of restores in a row that ended in a reset the journal is not read: something in
-/// it resets the board.
+/// After this number of restores in a row that ended in a reset the journal is not read: something
+/// in it resets the board.
 #[cfg(feature = "durable")]
 const RESTORES_MAX: u32 = 3;
 
@@ -147,8 +149,8 @@ impl Kept {
     }
 
     /// The number of the next boot. Clients have not seen it before: otherwise a command that was
-    /// meant for an earlier boot could be carried out in this one. It is mixed from the number of the
-    /// last boot and from what differs after a loss of power.
+    /// meant for an earlier boot could be carried out in this one. It is mixed from the number of
+    /// the last boot and from what differs after a loss of power.
     fn next_boot(&self, noise: u64) -> u64 {
         let [low, high] = self
             .boot

@@ -15,8 +15,8 @@ pub struct Info {
     pub flash: Memory,
     /// The memory for variables and the stack.
     pub ram: Memory,
-    /// Where the code begins in an image with a journal, in bytes from the start of the flash: behind
-    /// the sectors of the journal, if these are in the same flash as the code.
+    /// Where the code begins in an image with a journal, in bytes from the start of the flash:
+    /// behind the sectors of the journal, if these are in the same flash as the code.
     pub code_behind_journal: u32,
     /// The name of its chip in probe-rs, if it is flashed with that.
     pub chip: Option<&'static str>,

@@ -92,7 +92,7 @@ impl<U> Default for Line<U> {
 }
 
 impl<U: Uart> Line<U> {
-    /// Serves the port: to be called by its interrupt, for whatever reason that comes.
+    /// Serves the port. Its interrupt calls this, for any reason.
     pub fn on_interrupt(&self) {
         self.with(State::serve);
     }
@@ -193,8 +193,8 @@ struct Ring {
     bytes: [u8; RING_LEN],
     /// Where the oldest byte is, below [`RING_LEN`].
     start: usize,
-    /// The number of bytes, at most [`RING_LEN`]. Behind the last place of `bytes` they go on at the
-    /// first.
+    /// The number of bytes, at most [`RING_LEN`]. Behind the last place of `bytes` they go on at
+    /// the first.
     len: usize,
 }
 

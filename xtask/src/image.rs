@@ -23,11 +23,6 @@ pub(crate) fn build_command(board: &Info, features: &str) -> Cmd {
     command("build", board, features)
 }
 
-/// The command that checks the image, without its code.
-pub(crate) fn check_command(board: &Info, features: &str) -> Cmd {
-    command("check", board, features)
-}
-
 /// The command that lints the image with these features of the firmware, in addition to the default
 /// ones or without them. What runs on the host, such as derive macros, is not compiled again for
 /// the build.

@@ -38,8 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const ROUND_TRIPS: u32 = 200;
 
 /// Tries a board: greeting, configuration, jobs, the line and the clock. All of its jobs are
-/// forgotten. `report` gets a line for each step that has passed. `clock_off` is how much a lease of
-/// two seconds may be off, usually [`CLOCK_OFF`]. An emulator whose host is busy loses ticks.
+/// forgotten. `report` gets a line for each step that has passed. `clock_off` is how much a lease
+/// of two seconds may be off, usually [`CLOCK_OFF`]. An emulator whose host is busy loses ticks.
 ///
 /// # Errors
 ///

@@ -5,7 +5,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::boards;
 
-/// Set by the first crash. A crash while that is logged, perhaps in the logger itself, is not logged.
+/// Set by the first crash. A crash while that is logged, perhaps in the logger itself, is not
+/// logged.
 static CRASHING: AtomicBool = AtomicBool::new(false);
 
 /// Logs with interrupts masked, leaves a debugger the time to read the log, and resets the board.
@@ -24,8 +25,8 @@ pub(crate) fn crash(log: impl FnOnce()) -> ! {
 fn panic(info: &PanicInfo<'_>) -> ! {
     #[cfg(feature = "panic-message")]
     crash(|| defmt::error!("{}", defmt::Display2Format(info)));
-    // A handler that reads nothing of it leaves the formatting and the texts of all panics out of the
-    // image.
+    // A handler that reads nothing of it leaves the formatting and the texts of all panics out of
+    // the image.
     #[cfg(not(feature = "panic-message"))]
     {
         let _ = info;

@@ -1,5 +1,5 @@
-//! The main loop that measures how long commands take, for `cargo xtask instructions`, which reads the
-//! times from the memory of QEMU.
+//! The main loop that measures how long commands take, for `cargo xtask instructions`, which reads
+//! the times from the memory of QEMU.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,14 +14,15 @@ const KEPT: usize = 512;
 /// In this order, `xtask/src/image.rs` knows the name:
 ///
 /// - the number of commands since the reset that change something,
-/// - for each of them, at its number modulo [`KEPT`], the ticks of SysTick from its last byte to that
+/// - for each of them, at its number modulo [`KEPT`], the ticks of SysTick from its last byte to
+///   that
 ///   of the reply, and in the scheduling that follows from it,
 /// - the ticks of the latest frame of any kind,
 /// - the longest time without a look at the line.
 static COMMAND_TICKS: [AtomicU32; 1 + KEPT + 2] = [const { AtomicU32::new(0) }; 1 + KEPT + 2];
 
-/// The ticks at the latest look at the line or the latest end of a sleep; 0 before the first, since no
-/// command comes while the program starts.
+/// The ticks at the latest look at the line or the latest end of a sleep; 0 before the first, since
+/// no command comes while the program starts.
 static LAST_LOOK: AtomicU32 = AtomicU32::new(0);
 
 /// Runs the main loop.

@@ -50,8 +50,8 @@ mod image {
         Ok(jobs) => jobs,
         Err(_) => panic!("MESHALLOC_JOBS: expected a number of jobs"),
     };
-    /// What the strategies of this image need on machines of 4,096 processors: a mesh of 64 x 64, and
-    /// any grid whose node numbers lie in one row, such as a torus of 16 x 16 x 16.
+    /// What the strategies of this image need on machines of 4,096 processors: a mesh of 64 x 64,
+    /// and any grid whose node numbers lie in one row, such as a torus of 16 x 16 x 16.
     const NEEDS: Needs = Needs::of_build(&[MESH, CUBE], JOBS);
 
     const AT_RESET: Configuration = Configuration {
@@ -104,7 +104,7 @@ mod image {
 
     /// The start-up code leaves this section alone, and nothing else is ever stored there.
     #[expect(unsafe_code, reason = "the name of a section is an unsafe attribute")]
-    // SAFETY: atomic integers have no invalid values, whatever the memory holds at power on.
+    // SAFETY: atomic integers have no invalid values, and memory at power on may hold any.
     #[unsafe(link_section = ".uninit.KEPT")]
     static KEPT: Kept = Kept::new();
 

@@ -1,5 +1,5 @@
-//! The boards beside the NUCLEO-F446RE: each answers the same client and passes the same tests. Their
-//! images keep a journal, so that one image of each is enough.
+//! The boards beside the NUCLEO-F446RE: each answers the same client and passes the same tests.
+//! Their images keep a journal, so that one image of each is enough.
 
 use std::path::Path;
 use std::time::Duration;

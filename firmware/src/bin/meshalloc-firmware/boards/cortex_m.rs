@@ -30,8 +30,8 @@ pub(crate) fn now_ms() -> u64 {
     interrupt::free(|cs| NOW_MS.borrow(cs).get())
 }
 
-/// Makes up for interrupts that were lost while the core stood still: `cycles` have gone by since the
-/// time `began`.
+/// Makes up for interrupts that were lost while the core stood still: `cycles` have gone by since
+/// the time `began`.
 #[cfg(all(feature = "journal", not(feature = "qemu")))]
 pub(super) fn catch_up(began: u64, cycles: u32) {
     let elapsed = u64::from(cycles / (SYSTICK_HZ / 1_000));

@@ -50,8 +50,8 @@ mod uart {
     pub(super) const INT: Register<u32> = at(0x0c);
     pub(super) const BAUDDIV: Register<u32> = at(0x10);
 
-    /// STATE: the transmit buffer is full, the receive buffer is full, a received byte was lost. The
-    /// last is cleared by writing it.
+    /// STATE: the transmit buffer is full, the receive buffer is full, a received byte was lost.
+    /// The last is cleared by writing it.
     pub(super) const TX_FULL: u32 = 1;
     pub(super) const RX_FULL: u32 = 1 << 1;
     pub(super) const RX_OVERRUN: u32 = 1 << 3;

@@ -1,4 +1,5 @@
-//! NUCLEO-F411RE: STM32F411RE, 100 MHz. USART2 is the ST-LINK's virtual COM port (115200 baud, 8N1).
+//! NUCLEO-F411RE: STM32F411RE, 100 MHz. USART2 is the ST-LINK's virtual COM port (115200 baud,
+//! 8N1).
 //!
 //! Not tried on hardware.
 

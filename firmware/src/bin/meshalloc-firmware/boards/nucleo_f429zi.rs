@@ -1,4 +1,5 @@
-//! NUCLEO-F429ZI: STM32F429ZI, 180 MHz. USART3 is the ST-LINK's virtual COM port (115200 baud, 8N1).
+//! NUCLEO-F429ZI: STM32F429ZI, 180 MHz. USART3 is the ST-LINK's virtual COM port (115200 baud,
+//! 8N1).
 //!
 //! Not tried on hardware.
 

@@ -1,8 +1,9 @@
-//! NUCLEO-F446RE: STM32F446RE, 180 MHz. USART2 is the ST-LINK's virtual COM port (115200 baud, 8N1).
+//! NUCLEO-F446RE: STM32F446RE, 180 MHz. USART2 is the ST-LINK's virtual COM port (115200 baud,
+//! 8N1).
 //!
 //! With the feature `qemu` the image runs on QEMU's netduinoplus2 (an STM32F405): it leaves the PLL
-//! alone, which QEMU does not have, tells the clock how fast QEMU's SysTick runs, and keeps how long
-//! commands take (`instructions.rs`).
+//! alone, which QEMU does not have, tells the clock how fast QEMU's SysTick runs, and keeps how
+//! long commands take (`instructions.rs`).
 
 use stm32f4xx_hal::gpio::{GpioExt, Output, PA5};
 use stm32f4xx_hal::pac::{self, interrupt};

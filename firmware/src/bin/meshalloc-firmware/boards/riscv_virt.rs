@@ -101,8 +101,8 @@ static LINE: Line<Ns16550> = Line::new();
 pub(crate) struct Ns16550;
 
 impl Uart for Ns16550 {
-    /// Reading clears the errors, so one that comes before the next look at the room is not seen. The
-    /// frame's CRC tells.
+    /// Reading clears the errors, so one that comes before the next look at the room is not seen.
+    /// The frame's CRC tells.
     fn status(&mut self) -> Status {
         let status = uart::LSR.read();
         Status {
@@ -164,7 +164,8 @@ pub(crate) fn start() -> Virt {
     // Last: a byte that came before the start is an interrupt now, which QEMU's PLIC would not
     // pass on when it is enabled later.
     Ns16550.set_interrupt_on_room(false);
-    // SAFETY: no critical section masks these interrupts alone. What their handlers use is in place.
+    // SAFETY: no critical section masks these interrupts alone. What their handlers use is in
+    // place.
     unsafe {
         mie::set_mtimer();
         mie::set_mext();
@@ -229,7 +230,8 @@ fn time() -> u64 {
     }
 }
 
-/// Sets one of the two words of a time to the highest value first, so that no interrupt comes between.
+/// Sets one of the two words of a time to the highest value first, so that no interrupt comes
+/// between.
 fn set_time([low, high]: [Register<u32>; 2], ticks: u64) {
     low.write(u32::MAX);
     high.write((ticks >> 32) as u32);

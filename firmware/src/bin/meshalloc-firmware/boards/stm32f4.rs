@@ -1,9 +1,11 @@
 //! What all boards with an STM32F4 share. The module of a board adds its pins and speeds.
 //!
-//! - **Clock**: the PLL (`pll.rs`). With the feature `qemu` the chip is left as it is after a reset.
+//! - **Clock**: the PLL (`pll.rs`). With the feature `qemu` the chip is left as it is after a
+//!   reset.
 //! - **Watchdog**: the independent one, which runs from before the clock is raised.
 //! - **Noise**: that of the temperature sensor, in QEMU the host's random numbers.
-//! - **Journal** (feature `journal`): the sectors 1 to 3 of the flash (`flash.rs`). Erasing one stops
+//! - **Journal** (feature `journal`): the sectors 1 to 3 of the flash (`flash.rs`). Erasing one
+//!   stops
 //!   the processor for up to 0.8 s, every few hundred commands. In QEMU it is a file of the host.
 
 #[cfg(all(feature = "journal", not(feature = "qemu")))]
@@ -158,9 +160,9 @@ impl<L: OutputPin> Board for Stm32F4<L> {
     }
 }
 
-/// The noise in the lowest bits of samples of the temperature sensor. The registers are used as they
-/// are, since a driver takes more flash than all the rest here. The converter has its clock for
-/// 16 MHz of the chip; it is off again after this.
+/// The noise in the lowest bits of samples of the temperature sensor. The registers are used as
+/// they are, since a driver takes more flash than all the rest here. The converter has its clock
+/// for 16 MHz of the chip; it is off again after this.
 #[cfg(not(feature = "qemu"))]
 #[expect(unsafe_code, reason = "a channel's number is written as bits")]
 fn noise(converter: &pac::ADC1, common: &pac::ADC_COMMON, rcc: &mut Rcc) -> u64 {

@@ -2,8 +2,8 @@
 //! the code.
 //!
 //! The chip cannot fetch code from its flash while it writes or erases it, so everything stands
-//! still, interrupts included: 16 us for a byte and 0.4 s for a sector, at most 100 us and 0.8 s (data
-//! sheet; `stm32f4xx-hal` programs single bytes). The cycle counter goes on, and the clock is
+//! still, interrupts included: 16 us for a byte and 0.4 s for a sector, at most 100 us and 0.8 s
+//! (data sheet; `stm32f4xx-hal` programs single bytes). The cycle counter goes on, and the clock is
 //! corrected by the time that an erase has taken.
 
 use ::cortex_m::peripheral::DWT;
@@ -33,8 +33,8 @@ impl Area {
         Area(flash)
     }
 
-    /// Clears errors that a debugger has left. Otherwise the next operation would report them, or not
-    /// start.
+    /// Clears errors that a debugger has left. Otherwise the next operation would report them, or
+    /// not start.
     fn clear_errors(&mut self) {
         self.0.sr().write(|w| {
             w.pgserr().clear();

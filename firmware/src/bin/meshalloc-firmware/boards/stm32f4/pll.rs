@@ -2,7 +2,7 @@
 //! internal 16 MHz.
 //!
 //! The registers are used as they are: `stm32f4xx-hal` searches for the divisors at run time, which
-//! takes 1.2 KB of flash, and waits for ever for an external clock that is missing.
+//! takes 1.2 KB of flash, and waits without end for an external clock that is missing.
 //!
 //! ```text
 //!   8 MHz / 4 ──┐                                              ┌──▶ core, AHB, SysTick
@@ -17,8 +17,8 @@
 //! | flash, from 2.7 V on | 5 wait states | 3 wait states |
 //! | above 168 MHz, or 84 | over-drive mode | voltage scale 1 |
 //!
-//! Reference manuals RM0390 (section 5.1.4 has the order), RM0090 and RM0383. The loops here end when
-//! the hardware is sound; the watchdog runs already.
+//! Reference manuals RM0390 (section 5.1.4 has the order), RM0090 and RM0383. The loops here end
+//! when the hardware is sound; the watchdog runs already.
 
 use stm32f4xx_hal::pac::{FLASH, PWR, rcc};
 
@@ -27,8 +27,8 @@ use crate::boards::CLOCKS;
 /// How often the external clock is looked for: about 0.1 s at 16 MHz.
 const LOOKS: u32 = 200_000;
 
-/// Level 3, a reset below 2.7 V, as the option bytes have it (reference manual, section 3.6.1); 3 is
-/// off.
+/// Level 3, a reset below 2.7 V, as the option bytes have it (reference manual, section 3.6.1); 3
+/// is off.
 const BROWN_OUT_LEVEL: u8 = 0;
 
 /// Goes from the internal 16 MHz, the clock after a reset, to the speed of [`CLOCKS`].
@@ -39,8 +39,8 @@ pub(super) fn start(rcc: &rcc::RegisterBlock, power: &PWR, flash: &FLASH) {
     }
     rcc.apb1enr().modify(|_, w| w.pwren().set_bit());
     ::cortex_m::asm::dsb();
-    // The chips that have the over-drive mode start with the highest voltage scale. The scale can be
-    // set while the PLL is off.
+    // The chips that have the over-drive mode start with the highest voltage scale. The scale can
+    // be set while the PLL is off.
     #[cfg(feature = "board-nucleo-f411re")]
     // SAFETY: 3 is voltage scale 1.
     power.cr().modify(|_, w| unsafe { w.vos().bits(3) });

@@ -24,8 +24,8 @@ pub(super) fn start(line: &Line<Registers>, usart: Usart, interrupt: Interrupt) 
         w.rxneie().set_bit()
     });
     line.open(registers);
-    // SAFETY: it would break a critical section made by masking this interrupt. There is none: all of
-    // them mask every interrupt. What the handler uses is in place.
+    // SAFETY: it would break a critical section made by masking this interrupt. There is none: all
+    // of them mask every interrupt. What the handler uses is in place.
     unsafe { NVIC::unmask(interrupt) };
 }
 
