@@ -11,10 +11,10 @@ use crate::grid::MESH_SIDE_MAX;
 
 /// A word of the occupancy bitmap.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
-pub type Word = u64;
+pub(crate) type Word = u64;
 /// A word of the occupancy bitmap.
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
-pub type Word = u32;
+pub(crate) type Word = u32;
 
 /// Two words.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
@@ -23,20 +23,8 @@ pub(crate) type Wide = u128;
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
 pub(crate) type Wide = u64;
 
-/// Joins two words, the low one first.
-#[inline(always)]
-pub(crate) const fn wide([low, high]: [Word; 2]) -> Wide {
-    low as Wide | (high as Wide) << WORD_BITS
-}
-
-/// Splits two words into the low and the high one.
-#[inline(always)]
-pub(crate) const fn halves(words: Wide) -> [Word; 2] {
-    [words as Word, (words >> WORD_BITS) as Word]
-}
-
 /// The number of bits in a [`Word`].
-pub const WORD_BITS: u32 = Word::BITS;
+pub(crate) const WORD_BITS: u32 = Word::BITS;
 
 /// Whether this build has the long words of a host. Code that only makes hosts faster, or pays only
 /// on meshes that boards have no room for, is left out with short words, to save flash.
@@ -50,7 +38,7 @@ pub(crate) const fn low_half(word: Word) -> u32 {
 }
 
 /// The number of words for a row of this many processors.
-pub const fn words_for(bits: u32) -> usize {
+pub(crate) const fn words_for(bits: u32) -> usize {
     bits.div_ceil(WORD_BITS) as usize
 }
 
@@ -216,27 +204,9 @@ impl Doubling {
     }
 
     /// The steps, in order.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn steps(&self) -> &[u32] {
         &self.steps[..self.count]
-    }
-
-    /// Reduces a row of two words to the starts of its runs. It shifts the words one by one, since
-    /// the board shifts a double word by a function call.
-    // Inlined, since a call for each row takes as long as the row.
-    #[inline(always)]
-    pub(crate) fn reduced(&self, ones: Wide) -> Wide {
-        let [mut low, mut high] = halves(ones);
-        for &step in self.steps() {
-            if step < WORD_BITS {
-                low &= low >> step | high << 1 << (WORD_BITS - 1 - step);
-                high &= high >> step;
-            } else {
-                low &= high.checked_shr(step - WORD_BITS).unwrap_or(0);
-                high = 0;
-            }
-        }
-        wide([low, high])
     }
 
     /// Reduces a row of several words to the starts of its runs.

@@ -2,11 +2,11 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use meshalloc::{Block, Refusal, Request, StrategyKind};
+use meshalloc::{Block, Holds, Refusal, Request, Serves, StrategyKind};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
-use crate::binary_tree::{self, Form, Tree, parallel_layout};
+use crate::binary_tree::{self, Tree, parallel_layout};
 use crate::buddy::BuddySystem;
 use crate::convert;
 use crate::curve;
@@ -94,11 +94,11 @@ impl Held {
 
 /// Whether the strategy gives a job any free processors, exactly as many as it asks for.
 pub fn places_anywhere(kind: StrategyKind) -> bool {
-    use StrategyKind as Kind;
     match kind {
-        Kind::Naive | Kind::Random { .. } | Kind::Paging { exponent: 0, .. } => true,
-        Kind::MultipleBuddy | Kind::ParallelLayout | Kind::Curve { .. } => true,
-        _ => binary_tree::form(kind).is_some_and(|(_, form)| form != Form::One),
+        // Connected processors, and whole pages.
+        StrategyKind::Neighbor => false,
+        StrategyKind::Paging { exponent, .. } => exponent == 0,
+        _ => counts_processors(kind) && kind.info().complete,
     }
 }
 
@@ -120,10 +120,7 @@ fn runs(grid: &Grid, nodes: &[u32]) -> Vec<(u32, u32, u32)> {
 
 /// Whether the number of processors of a request counts, not its shape.
 pub fn counts_processors(kind: StrategyKind) -> bool {
-    use StrategyKind as Kind;
-    places_anywhere(kind)
-        || matches!(kind, Kind::Paging { .. } | Kind::Neighbor)
-        || binary_tree::form(kind).is_some()
+    kind.holds() == Holds::Processors
 }
 
 /// A strategy with its state: the busy nodes, and for a buddy system its lists of free blocks.
@@ -143,34 +140,21 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// Whether the strategy is made for such grids.
-    ///
-    /// # Panics
-    ///
-    /// When there is no naive form of it.
+    /// Whether the strategy serves the grid.
     pub fn serves(kind: StrategyKind, grid: &Grid) -> bool {
-        use StrategyKind as Kind;
-        match kind {
-            Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive | Kind::Random { .. } => true,
-            Kind::Paging { exponent, .. } => Pages::divide(grid, exponent),
-            Kind::TreeCollapsing | Kind::TreeCollapsingPrinted => true,
-            Kind::Buddy => grid
-                .w_h()
-                .is_some_and(|(w, h)| w == h && w.is_power_of_two()),
-            Kind::FrameSliding | Kind::BestFit | Kind::BusyList => grid.w_h().is_some(),
-            Kind::FreeSubmeshList | Kind::FixedOrientation => grid.w_h().is_some(),
-            Kind::FlexFold | Kind::AllShapes => grid.w_h().is_some(),
-            Kind::LShape | Kind::Neighbor | Kind::MultipleBuddy => grid.w_h().is_some(),
-            Kind::FreeList => grid.k().is_some_and(u32::is_power_of_two),
-            Kind::Sniffing | Kind::Partner => grid.k().is_some(),
-            Kind::ParallelLayout | Kind::Curve { .. } => grid.w_h().is_some(),
-            Kind::LeastExpectedBlocking { .. } | Kind::LebEstimates { .. } => grid.w_h().is_some(),
-            _ => {
-                binary_tree::form(kind).expect("there is a naive form of it");
-                let is_halvable =
-                    |(w, h): (u32, u32)| w.is_power_of_two() && h.is_power_of_two() && w >= h;
-                grid.w_h().is_some_and(is_halvable)
+        let is_plane =
+            |is_served: &dyn Fn(u32, u32) -> bool| grid.w_h().is_some_and(|(w, h)| is_served(w, h));
+        match kind.serves() {
+            Serves::AnyGrid => true,
+            Serves::MultiplesOf { exponent } => Pages::divide(grid, exponent),
+            Serves::Mesh => is_plane(&|_, _| true),
+            Serves::PowerOfTwoMesh => is_plane(&|w, h| w == h && w.is_power_of_two()),
+            Serves::HalvableMesh => {
+                is_plane(&|w, h| w.is_power_of_two() && h.is_power_of_two() && w >= h)
             }
+            Serves::Cube => grid.k().is_some(),
+            Serves::PowerOfTwoCube => grid.k().is_some_and(u32::is_power_of_two),
+            other => panic!("no model of {other:?}"),
         }
     }
 
@@ -468,6 +452,8 @@ impl Strategy {
         self.find(wanted).ok_or(Refusal::Fragmented)
     }
 
+    /// The model of each strategy. A strategy without an arm of its own takes the first place of
+    /// [`Strategy::candidates`].
     fn find(&self, wanted: &Wanted) -> Option<Held> {
         match self.kind {
             StrategyKind::Naive => {

@@ -18,16 +18,17 @@ mod fuzz;
 mod guide;
 mod image;
 mod instructions;
-mod measurements;
 mod miri;
 mod mutants;
 mod panics;
+mod protocol;
 mod round_trips;
 mod setup;
 mod size;
 mod slurm;
 mod stack;
 mod steps;
+mod tables;
 mod test;
 
 /// The chores of meshalloc.

@@ -87,6 +87,7 @@ impl FromStr for Grid {
 
 /// Why a text is not a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GridTextError {
     /// The text has no known form.
     Unknown,
@@ -134,8 +135,8 @@ impl Grid {
     ///
     /// On a two-dimensional mesh the text names the lower left and the upper right node:
     /// `(<1, 1>, <3, 2>)`. The JSON has `x`, `y`, `w` and `h`. On any other grid the text is
-    /// `start+extent`, `(1, 1, 0)+(3, 2, 1)`, and the JSON has the arrays `start` and `extent`. Both
-    /// use the order in which the grid writes coordinates.
+    /// `start+extent`, `(1, 1, 0)+(3, 2, 1)`, and the JSON has the arrays `start` and `extent`.
+    /// Both use the order in which the grid writes coordinates.
     pub const fn place(&self, block: Block) -> FormattedBlock<'_> {
         FormattedBlock { grid: self, block }
     }
@@ -194,7 +195,7 @@ mod with_serde {
     /// wraps; whether coordinates are written with the highest dimension first.
     type Wire = (heapless::Vec<u16, DIMENSIONS_MAX>, u16, bool);
 
-    /// Text in a human-readable format, [`Wire`] in a binary one.
+    /// Text in a human-readable format, `Wire` in a binary one.
     impl Serialize for Grid {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             if serializer.is_human_readable() {

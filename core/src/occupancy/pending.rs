@@ -12,7 +12,6 @@
 
 use super::Occupancy;
 use crate::grid::Block;
-use crate::word::Word;
 
 /// The maximum number of pending blocks.
 pub(crate) const PENDING_MAX: usize = 16;
@@ -41,12 +40,6 @@ impl Occupancy<'_> {
     pub(crate) fn few_blocks(&self) -> Option<&[Block]> {
         let are_few = self.pending.len() <= self.unmarked_max && !self.is_any_marked();
         are_few.then_some(&self.pending)
-    }
-
-    /// The busy bits of all rows if nothing is pending.
-    pub(crate) fn settled_rows(&self) -> Option<&[Word]> {
-        let rows = &self.busy[..self.words()];
-        self.pending.is_empty().then_some(rows)
     }
 
     /// Marks a free block as held.

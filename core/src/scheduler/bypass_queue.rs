@@ -17,7 +17,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<8, 16> = Storage::new();
+//! let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::FirstFit,
@@ -47,7 +47,7 @@ use crate::request::Ticks;
 
 /// Bypass queue.
 #[derive(Clone, Copy, Debug)]
-pub struct BypassQueue {
+pub(super) struct BypassQueue {
     threshold: Ticks,
     /// Whether the job that tries is the head of the queue.
     head_tries: bool,
@@ -55,7 +55,7 @@ pub struct BypassQueue {
 
 impl BypassQueue {
     /// A bypass queue; no job bypasses a head that has waited for `threshold` ticks.
-    pub const fn new(threshold: Ticks) -> Self {
+    pub(super) const fn new(threshold: Ticks) -> Self {
         BypassQueue {
             threshold,
             head_tries: false,

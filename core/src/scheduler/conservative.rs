@@ -25,7 +25,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut storage: storage!(mesh 4 x 4, strategies [AdaptiveScan], jobs 8) = Storage::new();
 //! # let mut controller = Controller::new(storage.memory(), Configuration {
 //! #     machine: Mesh::new(4, 4)?.into(),
 //! #     strategy: StrategyKind::AdaptiveScan,
@@ -49,11 +49,11 @@ use crate::checkpoint::{Reader, RestoreError, Writer};
 
 /// Conservative backfilling.
 #[derive(Clone, Copy, Debug)]
-pub struct Conservative(Easy);
+pub(super) struct Conservative(Easy);
 
 impl Conservative {
     /// Conservative backfilling before any job.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Conservative(Easy::new(u64::MAX))
     }
 }

@@ -79,7 +79,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut storage: storage!(mesh 8 x 4, strategies [FirstFit], jobs 8) = Storage::new();
 //! # let mut controller = Controller::new(storage.memory(), Configuration {
 //! #     machine: Mesh::new(8, 4)?.into(),
 //! #     strategy: StrategyKind::FirstFit,
@@ -109,7 +109,7 @@ use crate::request::Flags;
 
 /// EASY backfilling.
 #[derive(Clone, Copy, Debug)]
-pub struct Easy {
+pub(super) struct Easy {
     reservations_max: u64,
     /// The number of jobs before the one that tries. All of them were refused in this pass.
     refused: u64,
@@ -119,8 +119,9 @@ pub struct Easy {
 }
 
 impl Easy {
-    /// EASY backfilling; the first `reservations_max` jobs of the queue that have to wait hold a reservation.
-    pub const fn new(reservations_max: u64) -> Self {
+    /// EASY backfilling; the first `reservations_max` jobs of the queue that are refused get a
+    /// reservation.
+    pub(super) const fn new(reservations_max: u64) -> Self {
         Easy {
             reservations_max,
             refused: 0,

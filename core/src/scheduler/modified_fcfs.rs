@@ -25,8 +25,8 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! # use meshalloc::scheduler::Threshold;
-//! let mut storage: Storage<8, 16> = Storage::new();
+//! # use meshalloc::Threshold;
+//! let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::FirstFit,
@@ -56,7 +56,7 @@ use crate::request::{JobId, Ticks};
 
 /// Modified FCFS.
 #[derive(Clone, Copy, Debug)]
-pub struct ModifiedFcfs {
+pub(super) struct ModifiedFcfs {
     threshold: Threshold,
     /// The head's name and arrival. Together they differ from those of a later job with the same
     /// name.
@@ -73,7 +73,7 @@ pub struct ModifiedFcfs {
 
 impl ModifiedFcfs {
     /// Modified FCFS before any job.
-    pub const fn new(threshold: Threshold) -> Self {
+    pub(super) const fn new(threshold: Threshold) -> Self {
         ModifiedFcfs {
             threshold,
             head: None,

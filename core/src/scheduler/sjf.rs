@@ -23,7 +23,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 8) = Storage::new();
 //! # let mut controller = Controller::new(storage.memory(), Configuration {
 //! #     machine: Mesh::new(4, 4)?.into(),
 //! #     strategy: StrategyKind::FirstFit,
@@ -45,13 +45,13 @@ use crate::request::Ticks;
 
 /// Shortest job first.
 #[derive(Clone, Copy, Debug)]
-pub struct ShortestJobFirst {
+pub(super) struct ShortestJobFirst {
     threshold: Ticks,
 }
 
 impl ShortestJobFirst {
     /// Shortest job first; a head that has waited for `threshold` ticks goes before.
-    pub const fn new(threshold: Ticks) -> Self {
+    pub(super) const fn new(threshold: Ticks) -> Self {
         ShortestJobFirst { threshold }
     }
 

@@ -188,7 +188,6 @@ impl<'a, 'm> Halves<'a, 'm> {
                 sides,
                 bases: selection.free_rectangles(sides, bases),
             };
-            draft.spend(4 * root.area());
             while missing > 0 {
                 // From left to right the next one is behind the latest of its size, as there is none before that.
                 let is_near = |latest: &Submesh| {

@@ -41,7 +41,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<16, 16> = Storage::new();
+//! let mut storage: storage!(mesh 8 x 8, strategies [Buddy], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(8, 8)?.into(),
 //!     strategy: StrategyKind::Buddy,
@@ -119,7 +119,6 @@ impl Strategy for Buddy<'_> {
             Sides::new(wanted, wanted),
             self.workspace.words,
         );
-        draft.spend_passes(2, occupancy.grid());
         while squares.width() <= self.mesh.sides().w.into() {
             let mut found = false;
             squares.each_largest(draft, |x, y, draft| {

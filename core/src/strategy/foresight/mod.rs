@@ -11,8 +11,8 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::any::BUDGETS;
 use super::common::demand_either_way;
+use super::kind::BUDGETS;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
@@ -120,7 +120,7 @@ impl<'a> Parts<'a> {
 }
 
 /// How a strategy that looks ahead chooses.
-pub trait Rule: fmt::Debug {
+pub(super) trait Rule: fmt::Debug {
     /// Whether it goes by when running jobs are expected to end.
     const BY_ENDS: bool;
 
@@ -133,7 +133,7 @@ pub trait Rule: fmt::Debug {
 
 /// A strategy that looks ahead and chooses by this rule.
 #[derive(Debug)]
-pub struct Foresight<'m, R> {
+pub(super) struct Foresight<'m, R> {
     mesh: Mesh,
     budget: u64,
     division: Division,
@@ -251,8 +251,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
     }
 
     /// The candidates of the latest decision with their scores, which are 0 if there was only one. For tests.
-    #[doc(hidden)]
-    pub fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
+    pub(super) fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
         let keys = self.division.keys();
         let contacts = keys + self.division.candidates;
         let scores = contacts + self.division.candidates;
@@ -315,7 +314,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         self.running = 0;
         self.may_overlap = outlook.is_any_reserved();
         for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
-            *entry = Submesh::from(held.block).to_bits();
+            *entry = Submesh::of_plane(held.block).to_bits();
             if R::BY_ENDS
                 && let Some(end) = parts.ends.get_mut(self.running)
             {
@@ -348,7 +347,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
 }
 
 /// A choice among several candidates, which are to be scored.
-pub struct Decision<'a> {
+pub(super) struct Decision<'a> {
     bands: Bands<'a>,
     candidates: Candidates<'a>,
     fits: Fits<'a>,
@@ -403,7 +402,6 @@ impl Decision<'_> {
     pub(super) fn largest_first(&mut self, count: usize) {
         let area = |block| Submesh::from_bits(block).area();
         for at in 0..self.running.len() {
-            (self.spend)(60 + 40 * at.min(count) as u32);
             let mut to = at.min(count);
             self.running.swap(at, to);
             while to > 0 && area(self.running[to - 1]) < area(self.running[to]) {
@@ -438,7 +436,6 @@ impl Decision<'_> {
     pub(super) fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
         self.fits.begin(state, from, self.candidates.len());
         let instructions = self.instructions_each();
-        (self.spend)(1_000 + instructions);
         let mut blocks = [Submesh::EMPTY; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {
             *block = self.block(job);

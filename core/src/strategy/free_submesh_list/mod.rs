@@ -71,17 +71,17 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 0, 16, 128>::new();
+//! let mut storage: storage!(mesh 10 x 10, strategies [FreeSubmeshList], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::FreeSubmeshList,
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
-//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &|_| ());
+//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
 //! }
-//! let AnyStrategy::FreeSubmeshList(fsl) = controller.strategy() else { unreachable!() };
-//! assert!(fsl.dominant_free_submeshes().eq([
+//! let list = controller.strategy().dominant_free_submeshes().expect("it keeps a list");
+//! assert!(list.eq([
 //!     Submesh::between(0, 0, 6, 4), // S1
 //!     Submesh::between(4, 0, 6, 9), // S2
 //!     Submesh::between(4, 5, 9, 7), // S3
@@ -123,7 +123,7 @@ const FEW_FAULTS: usize = 8;
 
 /// Free submesh list.
 #[derive(Debug)]
-pub struct FreeSubmeshList<'m> {
+pub(super) struct FreeSubmeshList<'m> {
     mesh: Mesh,
     /// Invariant: `workspace.list[..len]` are exactly the dominant free submeshes, in the order of
     /// definition 1.
@@ -148,7 +148,7 @@ impl<'m> FreeSubmeshList<'m> {
 
     /// The list: every dominant free submesh, in the order of definition 1.
     #[inline]
-    pub fn dominant_free_submeshes(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
+    pub(super) fn dominant_free_submeshes(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
         let list = self.workspace.list[..self.len].iter();
         list.map(|&cell| Entry(cell).into())
     }
@@ -244,7 +244,7 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match list::take(self.workspace.list, self.len, block.into(), spend) {
+        match list::take(self.workspace.list, self.len, Submesh::of_plane(block), spend) {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(occupancy, spend),
         }
@@ -255,15 +255,16 @@ impl Strategy for FreeSubmeshList<'_> {
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
         let is_any_faulty = occupancy.faulty_count() > 0;
         if is_any_faulty
-            && faulty_nodes(occupancy, block.into())
+            && faulty_nodes(occupancy, Submesh::of_plane(block))
                 .nth(FEW_FAULTS)
                 .is_some()
         {
             return self.build_from(occupancy, spend);
         }
-        let mut len = list::release(self.workspace.list, self.len, block.into(), spend);
+        let place = Submesh::of_plane(block);
+        let mut len = list::release(self.workspace.list, self.len, place, spend);
         if is_any_faulty {
-            for node in faulty_nodes(occupancy, block.into()) {
+            for node in faulty_nodes(occupancy, place) {
                 len = len.and_then(|len| list::take(self.workspace.list, len, node, spend));
             }
         }

@@ -1,6 +1,6 @@
 //! The decisions of the firmware in QEMU are those of a controller in process.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Reply,
     Request, SchedulerKind, Shape, Storage, StrategyKind,

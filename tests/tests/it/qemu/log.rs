@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::line::{Endpoint, LineBackends};
 use meshalloc_host_sim::backend::{Backends, InProcessBackends};
