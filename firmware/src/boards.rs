@@ -62,8 +62,6 @@ impl Emulator {
     /// its monitor. Its log goes to standard output.
     #[cfg(feature = "client")]
     pub fn arguments(&self, image: &str) -> std::vec::Vec<std::string::String> {
-        use std::string::ToString as _;
-
         let words = [
             "-machine",
             self.machine,
@@ -76,7 +74,7 @@ impl Emulator {
         let log = ["-semihosting-config", "enable=on,target=native"];
         let others = self.arguments.split_whitespace();
         let all = words.into_iter().chain(log).chain(others);
-        all.map(|word| word.to_string()).collect()
+        all.map(std::string::String::from).collect()
     }
 }
 

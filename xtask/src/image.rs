@@ -61,8 +61,8 @@ fn folder() -> PathBuf {
 /// build another image at any time.
 static COPY: Mutex<Option<(TempDir, &Info)>> = Mutex::new(None);
 
-/// Builds an image of a board and keeps a copy of it: [`path`]. Other processes that build images in
-/// this clone wait meanwhile.
+/// Builds an image of a board and keeps a copy of it: [`path`]. Other processes that build images
+/// in this clone wait meanwhile.
 ///
 /// # Errors
 ///

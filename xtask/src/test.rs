@@ -17,7 +17,8 @@ use crate::{setup, size};
 /// unset.
 const TRACES: &str = "MESHALLOC_TRACES";
 
-/// The features of an image with one strategy and one scheduler, which takes little time to compile.
+/// The features of an image with one strategy and one scheduler, which takes little time to
+/// compile.
 const ONE_OF_EACH: &str = "meshalloc/first-fit,meshalloc/fcfs";
 
 /// The options of `cargo xtask test`.

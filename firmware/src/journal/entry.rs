@@ -73,7 +73,8 @@ fn generation_of(begin: &[u8]) -> Option<u64> {
 /// header, payload and CRC in whole units, and the unit of the mark.
 pub(super) const fn size(payload_len: usize, unit: usize) -> usize {
     // Up to the next multiple of a power of two.
-    (WORD + payload_len + WORD + unit - 1 & !(unit - 1)) + unit
+    let covered = WORD + payload_len + WORD;
+    ((covered + unit - 1) & !(unit - 1)) + unit
 }
 
 /// The most bytes by which an entry is longer than its payload.

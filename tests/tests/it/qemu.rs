@@ -1,5 +1,5 @@
-//! The firmware in QEMU, at the other end of a serial line. All tests run on the NUCLEO-F446RE; `boards`
-//! runs some of them on the other boards that QEMU has.
+//! The firmware in QEMU, at the other end of a serial line. All tests run on the NUCLEO-F446RE;
+//! `boards` runs some of them on the other boards that QEMU has.
 
 mod boards;
 mod cubes;
