@@ -1,25 +1,25 @@
-//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy writes a
-//! new one.
+//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy
+//! writes a new one.
 
 use crate::error::Refusal;
-use crate::grid::Block;
+use crate::grid::{Block, Grid};
 use crate::jobs::JobTable;
-use crate::pause::Pausable;
-use crate::word::LONG_WORDS;
+use crate::occupancy::Occupancy;
+use crate::pause::Pause;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
-pub type Link = u32;
+pub(crate) type Link = u32;
 /// An index into a table.
 #[cfg(not(target_pointer_width = "64"))]
-pub type Link = u16;
+pub(crate) type Link = u16;
 
 /// No index.
 pub(crate) const NONE: Link = Link::MAX;
 
 /// One cell of the pool.
 #[derive(Clone, Copy, Debug)]
-pub struct BlockCell {
+pub(crate) struct BlockCell {
     /// Invariant: none exactly if the cell has been given back.
     block: Block,
     next: Link,
@@ -27,7 +27,7 @@ pub struct BlockCell {
 
 impl BlockCell {
     /// An unused cell: all zeros, so that a static pool takes no room in flash.
-    pub const EMPTY: BlockCell = BlockCell {
+    pub(crate) const EMPTY: BlockCell = BlockCell {
         block: Block::ZERO,
         next: 0,
     };
@@ -56,7 +56,7 @@ impl Chain {
         Chain((head as Links) << Link::BITS | len as Links)
     }
 
-    const fn head(self) -> Link {
+    pub(crate) const fn head(self) -> Link {
         (self.0 >> Link::BITS) as Link
     }
 
@@ -74,27 +74,6 @@ impl Chain {
     #[cfg(feature = "reservations")]
     pub(crate) const fn of_links([head, len]: [Link; 2]) -> Chain {
         Chain::new(head, len)
-    }
-}
-
-/// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`](crate::Allocator::release).
-///
-/// It cannot be copied, so nothing can be released twice.
-#[must_use = "what is not released stays busy"]
-#[derive(Debug)]
-pub struct Allocation(Chain);
-
-impl Allocation {
-    pub(crate) const fn new(blocks: Chain) -> Self {
-        Allocation(blocks)
-    }
-
-    pub(crate) const fn blocks(&self) -> Chain {
-        self.0
-    }
-
-    pub(crate) const fn into_blocks(self) -> Chain {
-        self.0
     }
 }
 
@@ -196,13 +175,26 @@ impl<'m> BlockPool<'m> {
         Some(block)
     }
 
+    /// The chain whose first cell this is.
+    #[inline]
+    pub(crate) fn chain_from(&self, head: Link) -> Chain {
+        let len = self.iter_from(head).count();
+        Chain::new(head, len as Link)
+    }
+
     pub(crate) fn free(&mut self, mut chain: Chain) {
         while self.pop(&mut chain).is_some() {}
     }
 
     #[inline]
     pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + use<'_, 'm> {
-        let mut at = chain.head();
+        self.iter_from(chain.head())
+    }
+
+    /// The blocks of the chain whose first cell this is.
+    #[inline]
+    pub(crate) fn iter_from(&self, head: Link) -> impl Iterator<Item = Block> + use<'_, 'm> {
+        let mut at = head;
         core::iter::from_fn(move || {
             if at == NONE {
                 return None;
@@ -311,40 +303,35 @@ impl<'a, 'm> Held<'a, 'm> {
     }
 }
 
-/// What is called when a search has gone on for a while.
-pub(crate) trait OnWork {
-    /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the search began.
-    fn worked(&mut self, instructions: u32, pool: &BlockPool<'_>);
-}
-
-/// Who is called when a search has gone on for a while.
-pub(crate) type Pausing<'a> = Pausable<&'a mut (dyn OnWork + 'a)>;
-
-/// A number on a board, where work is told of together, as to tell takes a hundred instructions; none on a host, where nobody is told as a rule and one more
-/// field takes a tenth of the time of first fit behind a controller.
-type Untold = [u32; !LONG_WORDS as usize];
-
-/// Work is told of together after about so many instructions.
-pub(crate) const TOLD_TOGETHER: u32 = 8_000;
-
 /// A proposal in the making: where a strategy writes the blocks it has found.
 #[derive(Debug)]
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
-    pausing: Pausing<'a>,
-    /// The instructions nobody has heard of yet.
-    untold: Untold,
+    /// The pauses of the search, and the machine's occupancy, which they show.
+    pause: Option<(&'a Pause<'a, 'm>, &'a Occupancy<'m>)>,
     chain: Chain,
     last: Link,
     overflow: bool,
 }
 
 impl<'a, 'm> Draft<'a, 'm> {
-    pub(crate) fn new(pool: &'a mut BlockPool<'m>, pausing: Pausing<'a>) -> Self {
+    /// A draft without blocks, of a search that may pause.
+    pub(crate) fn new(
+        pool: &'a mut BlockPool<'m>,
+        pause: Option<&'a Pause<'a, 'm>>,
+        occupancy: &'a Occupancy<'m>,
+    ) -> Self {
+        Draft {
+            pause: pause.map(|pause| (pause, occupancy)),
+            ..Draft::unpaused(pool)
+        }
+    }
+
+    /// A draft without blocks, of a search that never pauses.
+    pub(crate) fn unpaused(pool: &'a mut BlockPool<'m>) -> Self {
         Draft {
             pool,
-            pausing,
-            untold: Untold::default(),
+            pause: None,
             chain: Chain::EMPTY,
             last: NONE,
             overflow: false,
@@ -355,12 +342,9 @@ impl<'a, 'm> Draft<'a, 'm> {
     #[cfg(feature = "restore")]
     pub(crate) fn resume(pool: &'a mut BlockPool<'m>, (chain, last): (Chain, Link)) -> Self {
         Draft {
-            pool,
-            pausing: Pausing::never(),
-            untold: Untold::default(),
             chain,
             last,
-            overflow: false,
+            ..Draft::unpaused(pool)
         }
     }
 
@@ -370,34 +354,20 @@ impl<'a, 'm> Draft<'a, 'm> {
         (!self.overflow).then_some((self.chain, self.last))
     }
 
-    /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the search began: a search that may take long says so every
-    /// some thousand, and may be interrupted then ([`Pauses`](crate::Pauses)).
+    /// Spends about so many instructions of a Cortex-M4. A search that may take long does so every
+    /// few ten thousand at least, and may pause then ([`Pauses`](crate::Pauses)).
     #[inline]
-    pub fn worked(&mut self, instructions: u32) {
-        let Some(untold) = self.untold.first_mut() else {
-            return self.tell(instructions);
-        };
-        *untold = untold.saturating_add(instructions);
-        if *untold >= TOLD_TOGETHER {
-            self.tell_rest();
+    pub fn spend(&self, instructions: u32) {
+        if let Some((pause, occupancy)) = self.pause {
+            Pause::spend(Some(pause), instructions, occupancy, self.pool);
         }
     }
 
+    /// Spends what it takes to go over all processors of a machine so many times, word by word.
     #[inline]
-    fn tell(&mut self, instructions: u32) {
-        if let Some(who) = self.pausing.who() {
-            who.worked(instructions, self.pool);
-        }
-    }
-
-    /// Tells of what nobody has heard of.
-    #[inline]
-    fn tell_rest(&mut self) {
-        if let Some(untold) = self.untold.first_mut()
-            && *untold > 0
-        {
-            let instructions = core::mem::take(untold);
-            self.tell(instructions);
+    pub(crate) fn spend_passes(&self, passes: u32, grid: &Grid) {
+        if self.pause.is_some() {
+            self.spend(passes * (500 + 4 * grid.nodes()));
         }
     }
 
@@ -405,7 +375,7 @@ impl<'a, 'm> Draft<'a, 'm> {
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn push(&mut self, block: impl Into<Block>) {
-        self.worked(200);
+        self.spend(500);
         let Some(cell) = self.pool.cell(block.into()) else {
             self.overflow = true;
             return;
@@ -426,12 +396,9 @@ impl<'a, 'm> Draft<'a, 'm> {
     ///
     /// `TableFull` if there was no room for all of them, else `Fragmented`; then the room is free again.
     #[inline]
-    pub(crate) fn finish(mut self, found: bool) -> Result<Chain, Refusal> {
+    pub(crate) fn finish(self, found: bool) -> Result<Chain, Refusal> {
         match (found, self.overflow) {
-            (true, false) => {
-                self.tell_rest();
-                Ok(self.chain)
-            }
+            (true, false) => Ok(self.chain),
             (_, overflow) => {
                 self.discard();
                 Err(match overflow {
@@ -443,8 +410,7 @@ impl<'a, 'm> Draft<'a, 'm> {
     }
 
     /// Gives back the room.
-    pub(crate) fn discard(mut self) {
-        self.tell_rest();
+    pub(crate) fn discard(self) {
         self.pool.free(self.chain);
     }
 }

@@ -1,22 +1,32 @@
-//! Checkpoints: what [`Controller::save`](crate::Controller::save) writes and [`Controller::restore`](crate::Controller::restore) reads.
+//! Checkpoints: the saved state of a controller, which
+//! [`Controller::save`](crate::Controller::save) writes and
+//! [`Controller::restore`](crate::Controller::restore) reads.
 //!
-//! A checkpoint is a sequence of *items*, each a kind and a value in postcard's encoding, packed into *parts* of at most
-//! [`PART_MAX`] bytes. An item is never divided between parts. In this order:
+//! A checkpoint is a sequence of *items*. An item is a kind and a value in postcard's encoding.
+//! Items are packed into *parts* of at most [`PART_MAX`] bytes; no item crosses parts. In this
+//! order:
 //!
 //! | item | value |
 //! |---|---|
-//! | head | the number of the format, configuration, clock, number of the latest grant, statistics |
-//! | running job | slot, name, request, times; behind each its blocks, 16 numbers an item: a node times 2 for a single processor; times 2 and 1 more for another block, and its last node |
-//! | waiting job | slot, name, request, times, what is reserved for it; behind each its reserved blocks if they are several |
-//! | free slots | in the order in which they are used again |
+//! | head | number of the format, configuration, clock, number of the latest grant, statistics |
+//! | running job | slot, name, request, times; then items with its blocks |
+//! | waiting job | slot, name, request, times, reservation (several blocks: items after it) |
+//! | free slots | in the order of reuse |
 //! | faults | the faulty nodes |
-//! | strategy | what it knows that does not follow from the above ([`Strategy::save`](crate::Strategy::save)) |
-//! | scheduler | likewise ([`Scheduler::save`](crate::Scheduler::save)) |
-//! | leases | a job and the end of its lease, or the number of an event and what it says: the ends that are remembered |
+//! | strategy | its data that do not follow from the above ([`Strategy::save`]) |
+//! | scheduler | its data ([`Scheduler::save`]) |
+//! | leases | a job and the end of its lease; or the number and content of a remembered lease end |
 //! | end | the number of items before it |
 //!
-//! A job with one block takes 25 to 35 bytes, a block of a single processor one or two, up to 2^13 processors. So 256 jobs with
-//! a block each are 9 KB, and a 64 x 64 mesh whose processors are all held one by one 10 KB more.
+//! An item of blocks has up to 16 numbers. A single processor is one number, twice its node. Any
+//! other block is two numbers: twice its first node plus 1, then its last node.
+//!
+//! A job with one block takes 25 to 35 bytes. A block of a single processor takes one or two bytes
+//! on a machine of up to 2^13 processors. So 256 jobs with a block each take 9 KB. A 64 x 64 mesh
+//! whose processors are all held one by one takes 10 KB more.
+//!
+//! [`Strategy::save`]: crate::Strategy::save
+//! [`Scheduler::save`]: crate::Scheduler::save
 
 use core::fmt;
 
@@ -24,22 +34,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigureError;
 
-/// The most bytes in a part.
+/// The maximum length of a part in bytes.
 pub const PART_MAX: usize = 232;
 
-/// The number of the format, with which every checkpoint begins. It changes with what is saved, and how.
+/// The number of the format, the first value of every checkpoint. It changes with the content and
+/// its encoding.
 pub(crate) const FORMAT: u32 = 0x6d63_7005;
 
-/// The greatest count that is restored: one that can be added to for ever.
+/// The greatest count that is restored. Counting on from it cannot overflow in practice.
 pub(crate) const COUNT_MAX: u64 = u64::MAX >> 1;
 
-/// The most numbers in one item.
+/// The maximum number of numbers in one item.
 pub(crate) const NUMBERS_MAX: usize = 16;
 
 /// Several numbers in one item.
 pub(crate) type Numbers = heapless::Vec<u32, NUMBERS_MAX>;
 
-/// What an item is about, in the order of a checkpoint.
+/// The kinds of items, in the order of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Head,
@@ -75,12 +86,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The items that follow are of this kind.
+    /// Sets the kind of the items that follow.
     pub(crate) const fn begin(&mut self, kind: Kind) {
         self.kind = kind;
     }
 
-    /// Writes an item. Its encoding is shorter than a part; a longer one is left out, and the checkpoint is refused when it is restored.
+    /// Writes an item, whose encoding must be shorter than a part. A longer item is left out, and
+    /// restoring the checkpoint fails.
     pub fn put<T: Serialize>(&mut self, item: &T) {
         self.items += 1;
         if !self.append(item) {
@@ -96,13 +108,13 @@ impl<'a> Writer<'a> {
         written.is_some()
     }
 
-    /// There is something in the part.
+    /// Emits the part, which is not empty.
     fn flush(&mut self) {
         (self.emit)(&self.part[..self.len]);
         self.len = 0;
     }
 
-    /// Writes groups of one or two numbers, as many in each item as there is room for.
+    /// Writes groups of one or two numbers, with up to [`NUMBERS_MAX`] numbers in each item.
     pub(crate) fn put_numbers(&mut self, groups: impl Iterator<Item = (u32, Option<u32>)>) {
         let mut numbers = Numbers::new();
         for (first, second) in groups {
@@ -135,13 +147,13 @@ impl fmt::Debug for Writer<'_> {
     }
 }
 
-/// Writes kind and value; returns how many bytes that takes, `None` if there is no room.
+/// Writes kind and value. Returns the number of bytes, or `None` if there is no room.
 fn encode<T: Serialize>(kind: Kind, item: &T, room: &mut [u8]) -> Option<usize> {
     let written = postcard::to_slice(&(kind, item), room);
     written.ok().map(|written| written.len())
 }
 
-/// The bytes of this item in a checkpoint.
+/// The length of this item in a checkpoint, in bytes.
 pub(crate) fn item_len<T: Serialize>(item: &T) -> usize {
     encode(Kind::End, item, &mut [0; PART_MAX]).unwrap_or(PART_MAX)
 }
@@ -161,11 +173,11 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// Reads the value of an item, as it was put.
+    /// Reads the value of an item.
     ///
     /// # Errors
     ///
-    /// `Malformed`.
+    /// `Malformed` if the bytes do not encode a value of this type.
     pub fn take<T: Deserialize<'a>>(&mut self) -> Result<T, RestoreError> {
         let (value, rest) =
             postcard::take_from_bytes(self.bytes).map_err(|_| RestoreError::Malformed)?;
@@ -176,10 +188,12 @@ impl<'a> Reader<'a> {
 
 /// Why a controller was not saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SaveError<E> {
-    /// A scheduling pass is under way ([`Controller::is_scheduling`](crate::Controller::is_scheduling)); nothing was written.
+    /// A scheduling pass is under way
+    /// ([`Controller::is_scheduling`](crate::Controller::is_scheduling)); nothing was written.
     Scheduling,
-    /// A part was not taken, for this reason.
+    /// The receiver of the parts failed, for this reason.
     Part(E),
 }
 
@@ -187,7 +201,7 @@ impl<E: fmt::Display> fmt::Display for SaveError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SaveError::Scheduling => f.write_str("a scheduling pass is under way"),
-            SaveError::Part(error) => write!(f, "a part was not taken: {error}"),
+            SaveError::Part(error) => write!(f, "a part could not be stored: {error}"),
         }
     }
 }
@@ -197,18 +211,20 @@ impl<E: core::error::Error> core::error::Error for SaveError<E> {}
 /// Why a checkpoint was not restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum RestoreError {
-    /// It is not the beginning of a checkpoint, or one of another format.
+    /// The bytes do not start a checkpoint of this format.
     Format,
-    /// Something in it cannot be read.
+    /// An item cannot be read.
     Malformed,
-    /// Parts of it are missing, twice there or not in order.
+    /// Parts are missing, repeated or out of order.
     Incomplete,
-    /// This build does not serve its configuration.
+    /// This build does not serve the configuration.
     Configure(ConfigureError),
-    /// It has more jobs or blocks than there is room for.
+    /// It has more jobs or blocks than this build has room for.
     NoRoom,
-    /// What it says contradicts itself: blocks overlap, two jobs have one name, a processor does not exist and the like.
+    /// It contradicts itself: for example blocks overlap, two jobs have one name, or a processor
+    /// does not exist.
     Inconsistent,
 }
 
@@ -216,17 +232,19 @@ impl fmt::Display for RestoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             RestoreError::Format => "not a checkpoint of this format",
-            RestoreError::Malformed => "something in the checkpoint cannot be read",
+            RestoreError::Malformed => "an item of the checkpoint cannot be read",
             RestoreError::Incomplete => {
                 "parts of the checkpoint are missing, repeated or out of order"
             }
             RestoreError::Configure(error) => {
                 return write!(
                     f,
-                    "the configuration of the checkpoint is not served: {error}"
+                    "this build does not serve the configuration of the checkpoint: {error}"
                 );
             }
-            RestoreError::NoRoom => "the checkpoint has more jobs or blocks than there is room for",
+            RestoreError::NoRoom => {
+                "the checkpoint has more jobs or blocks than this build has room for"
+            }
             RestoreError::Inconsistent => "the checkpoint contradicts itself",
         })
     }
@@ -234,7 +252,7 @@ impl fmt::Display for RestoreError {
 
 impl core::error::Error for RestoreError {}
 
-/// An error unless the condition holds.
+/// `Inconsistent` unless the condition holds.
 pub(crate) const fn consistent(condition: bool) -> Result<(), RestoreError> {
     match condition {
         true => Ok(()),
@@ -256,7 +274,7 @@ mod tests {
             (RestoreError::Format, "not a checkpoint of this format"),
             (
                 RestoreError::Malformed,
-                "something in the checkpoint cannot be read",
+                "an item of the checkpoint cannot be read",
             ),
             (
                 RestoreError::Incomplete,
@@ -264,11 +282,11 @@ mod tests {
             ),
             (
                 RestoreError::Configure(configure),
-                "the configuration of the checkpoint is not served: the strategy was left out of this build",
+                "this build does not serve the configuration of the checkpoint: the strategy was left out of this build",
             ),
             (
                 RestoreError::NoRoom,
-                "the checkpoint has more jobs or blocks than there is room for",
+                "the checkpoint has more jobs or blocks than this build has room for",
             ),
             (
                 RestoreError::Inconsistent,

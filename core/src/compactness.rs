@@ -1,31 +1,33 @@
-//! How compact the free processors of a mesh are: [`Compactness`], after section 4 of P. Liu, C.-C. Hsu and J.-J. Wu, "I/O
-//! Processor Allocation for Mesh Cluster Computers".
+//! A measure of how compact the free processors of a mesh are: [`Compactness`], after section 4 of
+//! P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers".
 
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::halves::halves;
 use crate::strategy::Serves;
 
-/// How compact the free processors are at one moment. Faulty processors are allocated ones here.
+/// How compact the free processors are at one moment. A faulty processor counts as allocated.
 ///
-/// The paper defines what a compact strategy is by what it does to an empty mesh; these are the states that such
-/// strategies keep to.
+/// The paper calls a strategy compact if it leads an empty mesh only through compact states. These
+/// are the tests for one state.
 ///
 /// # Example
 ///
 /// ```
-/// use meshalloc::{Allocator, Compactness, Mesh, Storage, StrategyKind, Submesh};
+/// use meshalloc::{Allocator, AllocatorStorage, Compactness, Mesh, StrategyKind, Submesh};
 ///
-/// let mut storage: Storage<8, 4> = Storage::new();
+/// let mut storage: meshalloc::storage!(mesh 8 x 4, strategies [FirstFit], allocations 4) =
+///     AllocatorStorage::new();
 /// let machine = Mesh::new(8, 4)?.into();
 /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
-/// // The left square is free but for its corner: 3 squares of side 2 and 3 of side 1. The right one is whole.
+/// // The left 4 x 4 square lacks its corner: 3 squares of side 2 and 3 of side 1. The right square
+/// // is whole.
 /// allocator.mark_faulty(Submesh::new(0, 0, 1, 1).into());
 /// let compactness = Compactness::of(allocator.occupancy()).ok_or("sides are powers of two")?;
 /// assert_eq!(compactness.free_squares, 7);
 /// assert!(compactness.is_compact() && compactness.is_spatial);
 ///
-/// // 30 processors can be free in 1 + 3 + 2 squares.
+/// // 30 free processors can consist of 1 + 3 + 2 squares.
 /// allocator.mark_faulty(Submesh::new(7, 3, 1, 1).into());
 /// let compactness = Compactness::of(allocator.occupancy()).ok_or("sides are powers of two")?;
 /// assert_eq!((compactness.free_squares, compactness.free_squares_min), (12, 6));
@@ -34,17 +36,19 @@ use crate::strategy::Serves;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compactness {
-    /// D of definition 1: the least number of squares with a power of two as side, at multiples of it, that the free
-    /// processors consist of.
+    /// D of definition 1: the minimum number of squares into which the free processors divide. The
+    /// side of each square is a power of two, and its position a multiple of its side.
     pub free_squares: u32,
-    /// The least D that so many free processors can have.
+    /// The minimum of D over all states with this number of free processors.
     pub free_squares_min: u32,
-    /// Definition 2: no two halves of a rectangle in the tree of halves both have free processors and allocated ones.
+    /// Definition 2: no rectangle in the tree of halves has two halves that both have free and
+    /// allocated processors.
     pub is_spatial: bool,
 }
 
 impl Compactness {
-    /// That of a mesh whose sides are powers of two, not higher than wide; `None` on any other machine.
+    /// Measures a mesh whose sides are powers of two and that is at least as wide as high. `None`
+    /// on any other machine.
     ///
     /// # Time complexity
     ///
@@ -62,13 +66,13 @@ impl Compactness {
         })
     }
 
-    /// Whether the free processors consist of as few squares as so many processors can: definition 1.
+    /// Definition 1: whether D is at its minimum for this number of free processors.
     pub const fn is_compact(&self) -> bool {
         self.free_squares == self.free_squares_min
     }
 }
 
-/// The squares of the largest side, then the quarters of each that is not free, and so on.
+/// Counts the free squares of each side, the largest first, without those in a larger free square.
 fn free_squares(occupancy: &Occupancy<'_>, whole: Submesh) -> u32 {
     let mut squares = 0;
     let mut side = whole.sides.h;
@@ -79,7 +83,7 @@ fn free_squares(occupancy: &Occupancy<'_>, whole: Submesh) -> u32 {
                     let square = Submesh::new(x - x % side, y - y % side, side, side);
                     occupancy.is_free(square.into())
                 };
-                // Not one that is part of a larger free one.
+                // A part of a larger free square does not count.
                 let is_largest = side == whole.sides.h || !is_free(2 * side);
                 squares += u32::from(is_largest && is_free(side));
             }
@@ -89,7 +93,8 @@ fn free_squares(occupancy: &Occupancy<'_>, whole: Submesh) -> u32 {
     squares
 }
 
-/// As many of the largest squares as possible, then of the next smaller ones, up to three of each.
+/// Counts squares greedily: as many of the largest side as possible, then of each smaller side, up
+/// to three of each.
 fn free_squares_min(free: u32, side_max: u16) -> u32 {
     let largest = u32::from(side_max) * u32::from(side_max);
     let (mut squares, mut rest) = (free / largest, free % largest);
@@ -100,7 +105,7 @@ fn free_squares_min(free: u32, side_max: u16) -> u32 {
     squares
 }
 
-/// Descends to whichever half is partly free, unless both are.
+/// Descends into the half that is partly free; false if both halves are.
 fn is_spatial(occupancy: &Occupancy<'_>, whole: Submesh) -> bool {
     let mut node = whole;
     while node.area() > 1 {

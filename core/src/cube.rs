@@ -1,8 +1,9 @@
 //! The k-ary n-cube: [`Cube`].
 //!
-//! A node is named by an address of n digits in radix k, `A[n-1] ... A[1] A[0]`; its number is the address read as
-//! a number. Along each dimension the k nodes form a ring. A subcube takes, in each dimension, a number of
-//! consecutive nodes, its *extent*, from a start position on; behind position k - 1 comes position 0 again.
+//! The address of a node has n digits in radix k, `A[n-1] ... A[1] A[0]`. The number of the node is
+//! the value of its address. Along each dimension the k nodes form a ring. A subcube takes some
+//! consecutive nodes in each dimension: its *extent*, from a start position on. Position 0 follows
+//! position k - 1.
 //!
 //! ```text
 //!   4-ary 2-cube, A[0] to the right, A[1] upwards     The subcube with the start (1, 3) and the
@@ -34,7 +35,8 @@ use core::fmt;
 use crate::grid::{DIMENSIONS_MAX, Grid, NODES_MAX, Tuple};
 use crate::node::NodeId;
 
-/// A k-ary n-cube: `k^n` processors, at most [`NODES_MAX`]; k is at least 2, n 1 to [`DIMENSIONS_MAX`].
+/// A k-ary n-cube: `k^n` processors, at most [`NODES_MAX`]; k is at least 2, n 1 to
+/// [`DIMENSIONS_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Cube {
@@ -43,11 +45,11 @@ pub struct Cube {
 }
 
 impl Cube {
-    /// The `k`-ary `n`-cube.
+    /// Makes the `k`-ary `n`-cube.
     ///
     /// # Errors
     ///
-    /// When k is below 2, n is 0 or above [`DIMENSIONS_MAX`], or there would be more than [`NODES_MAX`] processors.
+    /// If k is below 2, n is 0 or above [`DIMENSIONS_MAX`], or `k^n` is above [`NODES_MAX`].
     ///
     /// ```
     /// use meshalloc::Cube;
@@ -86,11 +88,11 @@ impl Cube {
         grid.radix().map(|k| Cube { k, n })
     }
 
-    /// The cube as a grid, whose coordinates are written as the addresses of the cube are.
+    /// The cube as a grid that writes coordinates like the cube's addresses.
     ///
     /// # Panics
     ///
-    /// Never: a cube is a torus with equal sides.
+    /// Never: every cube is a torus with equal sides.
     pub const fn grid(self) -> Grid {
         let sides = [self.k; DIMENSIONS_MAX];
         match Grid::torus(sides.split_at(self.n as usize).0) {
@@ -99,7 +101,7 @@ impl Cube {
         }
     }
 
-    /// The node's address, the highest dimension first; `None` outside the cube.
+    /// The address of the node, the highest dimension first; `None` outside the cube.
     ///
     /// ```
     /// use meshalloc::{Cube, NodeId};
@@ -110,7 +112,8 @@ impl Cube {
         self.grid().coordinates(node).map(Tuple::reversed)
     }
 
-    /// The number of the node with this address, the highest dimension first; `None` when there are not n digits below k.
+    /// The number of the node with this address, the highest dimension first. `None` unless the
+    /// address has n digits below k.
     pub fn node(self, address: &[u16]) -> Option<NodeId> {
         let coordinates = Tuple::from_slice(address)?.reversed();
         self.grid().node(&coordinates)
@@ -129,13 +132,13 @@ impl fmt::Display for Cube {
     }
 }
 
-/// There is no such cube: [`Cube::new`].
+/// Why [`Cube::new`] refuses: k, n or `k^n` is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CubeError {
-    /// The radix that was asked for.
+    /// The refused radix.
     pub k: u16,
-    /// The number of dimensions that was asked for.
+    /// The refused number of dimensions.
     pub n: u8,
 }
 
@@ -155,7 +158,7 @@ impl core::error::Error for CubeError {}
 mod tests {
     use super::*;
 
-    /// Two to the power of 17 processors would be few enough.
+    /// 2^17 processors are within the limit, but 17 dimensions are not.
     #[test]
     fn the_error_names_every_limit() {
         extern crate std;

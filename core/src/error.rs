@@ -1,19 +1,22 @@
-//! Why something was not done. Whatever fails changes nothing.
+//! The errors of commands. A failed command changes nothing.
 
 use core::fmt;
 
+use crate::grid::Block;
 use crate::node::NodeId;
 
-/// Why a job was not given processors.
+/// Why a job was refused.
 ///
-/// `NeverFits` will not change by waiting, `TooFewFree` and `Fragmented` will.
+/// Waiting helps against some refusals ([`Refusal::is_temporary`]): `TooFewFree` and `Fragmented`
+/// pass, `NeverFits` does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Refusal {
     /// A side or the number of processors is zero.
     EmptyRequest,
-    /// More processors are asked for than the shape has.
+    /// The request has more processors than its shape.
     Malformed,
     /// The strategy cannot serve this request even on an empty machine without faults.
     NeverFits,
@@ -21,18 +24,18 @@ pub enum Refusal {
     TooFewFree,
     /// Enough processors are free, but the strategy finds no place for the request.
     Fragmented,
-    /// A no-wait request that the scheduler did not let try, because others wait before it.
+    /// A no-wait job that the scheduler did not let try, because other jobs wait before it.
     QueueNotEmpty,
-    /// The table of jobs, or the pool of blocks, has no room; or where a journal is kept there
-    /// would be none in it for what the command may lead to.
+    /// The table of jobs or the pool of blocks is full. With a journal also: the journal might not
+    /// have room for the state that the command leads to.
     TableFull,
-    /// A job of this name waits or runs already.
+    /// A job with this name waits or runs already.
     DuplicateJob,
-    /// More extents are asked for than the machine has dimensions.
+    /// The request has more extents than the machine has dimensions.
     TooManyExtents,
-    /// An extent is smaller than the machine's side, and the strategy serves whole sides only.
+    /// An extent is smaller than the machine's side, and the strategy serves only whole sides.
     ExtentBelowSide,
-    /// It would fit, but only into what is reserved for jobs that wait before it.
+    /// The request fits only into processors that are reserved for earlier jobs.
     Reserved,
 }
 
@@ -69,7 +72,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the same request could be granted later, on the same machine.
+    /// Whether the same request could be granted later on the same machine.
     pub const fn is_temporary(self) -> bool {
         !matches!(
             self,
@@ -86,36 +89,118 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Refusal::EmptyRequest => "empty request: sides and processors must be at least 1",
-            Refusal::Malformed => "more processors are asked for than the request's shape has",
+            Refusal::Malformed => "the request has more processors than its shape",
             Refusal::NeverFits => "can never fit: too large for the machine under this strategy",
             Refusal::TooFewFree => "not enough free processors",
             Refusal::Fragmented => "enough free processors, but fragmented",
-            Refusal::QueueNotEmpty => "would have to wait: others wait before it",
+            Refusal::QueueNotEmpty => "would have to wait behind other jobs",
             Refusal::TableFull => "table full",
-            Refusal::DuplicateJob => "a job of this name waits or runs already",
+            Refusal::DuplicateJob => "a job with this name waits or runs already",
             Refusal::TooManyExtents => {
                 "can never fit: more extents than the machine has dimensions"
             }
             Refusal::ExtentBelowSide => {
                 "can never fit: the strategy serves only extents equal to the machine's side"
             }
-            Refusal::Reserved => "it fits only into what is reserved for jobs that wait before it",
+            Refusal::Reserved => "fits only into processors that are reserved for earlier jobs",
         })
     }
 }
 
 impl core::error::Error for Refusal {}
 
+/// Why [`Allocator::allocate_checked`](crate::Allocator::allocate_checked) gave no processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AllocateError {
+    /// The request was refused.
+    Refused(Refusal),
+    /// The strategy is wrong: it proposed what it may not.
+    Illegal(IllegalProposal),
+}
+
+impl fmt::Display for AllocateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocateError::Refused(refusal) => refusal.fmt(f),
+            AllocateError::Illegal(illegal) => illegal.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for AllocateError {}
+
+impl From<Refusal> for AllocateError {
+    fn from(refusal: Refusal) -> AllocateError {
+        AllocateError::Refused(refusal)
+    }
+}
+
+/// What is wrong with the blocks that a [`Strategy`](crate::Strategy) proposed. `at` is the place
+/// of a block in the proposal, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IllegalProposal {
+    /// A block is not within the machine.
+    Outside {
+        /// Its place.
+        at: u32,
+        /// The block.
+        block: Block,
+    },
+    /// A processor of a block is held or faulty.
+    Busy {
+        /// Its place.
+        at: u32,
+        /// The block.
+        block: Block,
+    },
+    /// A block has a processor that an earlier one has.
+    Overlapping {
+        /// Its place.
+        at: u32,
+        /// The block.
+        block: Block,
+    },
+    /// The blocks have fewer processors than the request asks for.
+    TooFew {
+        /// Those of the blocks.
+        processors: u32,
+        /// Those of the request.
+        wanted: u32,
+    },
+}
+
+impl fmt::Display for IllegalProposal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("illegal proposal of the strategy: ")?;
+        match self {
+            IllegalProposal::Outside { at, .. } => write!(f, "block {at} is outside the machine"),
+            IllegalProposal::Busy { at, .. } => write!(f, "block {at} is not free"),
+            IllegalProposal::Overlapping { at, .. } => {
+                write!(f, "block {at} overlaps an earlier block")
+            }
+            IllegalProposal::TooFew { processors, wanted } => {
+                write!(f, "{processors} processors, expected at least {wanted}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for IllegalProposal {}
+
 /// Why a configuration was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum ConfigureError {
     /// Jobs wait or run; release them or reset first.
     JobsPresent,
     /// The machine needs more occupancy words than this build has.
     MachineTooLarge,
-    /// The strategy needs more memory (scratch, blocks, a list) for this machine than this build has.
+    /// The strategy needs more memory (scratch, blocks, a list) for this machine than this build
+    /// has.
     StrategyMemory,
     /// The strategy does not serve this machine (dimensions, side lengths or wrapping).
     MachineUnsuitable,
@@ -129,7 +214,7 @@ impl fmt::Display for ConfigureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ConfigureError::JobsPresent => "jobs wait or run: release them or reset first",
-            ConfigureError::MachineTooLarge => "the machine is larger than this build has room for",
+            ConfigureError::MachineTooLarge => "the machine needs more memory than this build has",
             ConfigureError::StrategyMemory => {
                 "the strategy needs more memory for this machine than this build has"
             }
@@ -146,28 +231,32 @@ impl core::error::Error for ConfigureError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Error {
     /// The job was not granted and does not wait.
     Refused(Refusal),
-    /// No job of this name waits or runs: it was never submitted, was refused, or has been released.
+    /// No job with this name waits or runs: it was never submitted, was refused, or has been
+    /// released.
     UnknownJob,
-    /// The machine has no such processor.
+    /// The machine has no processor with this number.
     UnknownNode(NodeId),
-    /// The block is no part of the machine.
+    /// The block is not within the machine.
     NoSuchBlock {
-        /// The first dimension in which it is none: start or extent is out of range. The number of dimensions if it says something of more.
+        /// The first dimension in which its start or extent is out of range. It is the number of
+        /// dimensions if bits beyond their fields are set.
         dimension: u8,
     },
-    /// The configuration was not taken; the old one stays.
+    /// The configuration was refused; the old one stays.
     Configure(ConfigureError),
-    /// The job holds fewer blocks.
+    /// The job holds fewer blocks than the query asks for.
     NoBlock {
-        /// How many it holds; 0 while it waits.
+        /// The number of blocks it holds; 0 while it waits.
         held: u32,
     },
-    /// An earlier command is not yet carried out to its end: jobs are still tried in consequence, or what it has led to is written down.
+    /// The work that follows from an earlier change is not done yet: attempts, the end of a lease,
+    /// or a checkpoint.
     Busy {
-        /// The most jobs that may still be tried, 1 if there is only other work.
+        /// The most attempts that may still follow; 1 if there is only other work.
         left: u32,
     },
     /// The job has no lease, or one that has not ended.
@@ -178,7 +267,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Refused(refusal) => refusal.fmt(f),
-            Error::UnknownJob => f.write_str("no job of this name waits or runs"),
+            Error::UnknownJob => f.write_str("no job with this name waits or runs"),
             Error::UnknownNode(node) => write!(f, "the machine has no processor {node}"),
             Error::NoSuchBlock { dimension } => {
                 write!(
@@ -191,7 +280,7 @@ impl fmt::Display for Error {
             Error::LeaseRuns => f.write_str("the job has no lease, or one that has not ended"),
             Error::Busy { left } => write!(
                 f,
-                "busy: {left} jobs at most are still to be tried, or there is other work"
+                "busy with an earlier command: at most {left} jobs still to try, or other work"
             ),
         }
     }

@@ -1,38 +1,51 @@
-//! Where the processors of a grid stand in the words of the occupancy: [`Layout`].
+//! The word and bit of each processor in the occupancy: [`Layout`].
+//!
+//! ```text
+//!   mesh 6 x 4: a word for each row            torus 4 x 4 x 4: one row of 64 bits
+//!                                              (32-bit words; z = 0, 1 in the first)
+//!   y   bit 0 1 2 3 4 5  6 .. (padding)          bit  0 1 2 3  4 5 6 7  8 ..
+//!   3       . . . . . .  # ..  word 3            (x, y)  y = 0    y = 1    ..
+//!   2       . A A A . .  # ..  word 2
+//!   1       . A A A . .  # ..  word 1          node = x + 4 y + 16 z
+//!   0       . . . . . .  # ..  word 0
+//! ```
 
 use core::ops::Range;
 
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, MESH_SIDE_MAX};
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
-/// The words in the longest row of a two-dimensional mesh.
+/// The number of words in the longest row of a two-dimensional mesh.
 pub(crate) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
 
-/// A bit for each processor, in the order of their numbers. Each row of a two-dimensional mesh begins with a word of
-/// its own; all processors of any other grid are one row.
+/// The layout of the occupancy bitmap: a bit for each processor, in the order of their numbers. On
+/// a two-dimensional mesh each row starts at a word of its own. On any other grid all processors
+/// are one row.
 #[derive(Debug)]
 pub(crate) struct Layout {
     grid: Grid,
-    /// How far apart the numbers of neighbours along each dimension are.
+    /// The difference between the numbers of neighbours along each dimension.
     strides: [u32; DIMENSIONS_MAX],
     is_plane: bool,
     rows: usize,
     row_words: usize,
 }
 
-/// The positions along one dimension: its side, how far apart the numbers of neighbours are, and whether the last one is
-/// followed by the first.
+/// One dimension of a grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     pub(crate) side: u32,
+    /// The difference between the numbers of neighbours.
     pub(crate) stride: u32,
+    /// Whether position 0 follows the last one.
     pub(crate) wraps: bool,
 }
 
-/// What is done with a word and the bits in it; false to stop.
+/// A callback that gets a word's index and a mask of its bits. It returns false to stop.
 type Visit<'a> = dyn FnMut(usize, Word) -> bool + 'a;
 
-/// Start and extent in one dimension, and the side of the grid.
+/// The positions of a block along one dimension: `len` of them from `from` on, around the ring of
+/// `side` positions if need be.
 #[derive(Clone, Copy, Default)]
 struct Reach {
     from: u32,
@@ -45,8 +58,8 @@ impl Layout {
     pub(crate) fn new(grid: Grid) -> Layout {
         let mut strides = [0; DIMENSIONS_MAX];
         let mut stride = 1;
-        for (place, &side) in strides.iter_mut().zip(grid.sides()) {
-            *place = stride;
+        for (entry, &side) in strides.iter_mut().zip(grid.sides()) {
+            *entry = stride;
             stride *= u32::from(side);
         }
         Layout {
@@ -73,7 +86,7 @@ impl Layout {
         self.rows
     }
 
-    /// Words in a row.
+    /// The number of words in a row.
     #[inline]
     pub(crate) const fn row_words(&self) -> usize {
         self.row_words
@@ -100,7 +113,8 @@ impl Layout {
         }
     }
 
-    /// About so many instructions it takes to visit the words of a block, and to do with it what goes with that.
+    /// Estimated instructions to visit the words of a block, including the work on the block
+    /// itself.
     #[inline]
     pub(crate) fn instructions(&self, block: Block) -> u32 {
         match self.is_plane {
@@ -113,19 +127,21 @@ impl Layout {
         }
     }
 
-    /// On a two-dimensional mesh whose rows have one word each: the words that a block touches, and its bits in each of them.
+    /// The words that a block touches, and its bits in each of them, on a two-dimensional mesh
+    /// whose rows have one word each. `None` on any other grid.
     #[inline]
     pub(crate) fn rows_of_one_word(&self, block: Block) -> Option<(Range<usize>, Word)> {
         if self.row_words != 1 || !self.is_plane {
             return None;
         }
         let [x, y, w, h] = block.rectangle().map(usize::from);
-        // At least one column, so that the shift is no longer than the word.
+        // `w` is at least 1, so the shift is shorter than the word.
         Some((y..y + h, Word::MAX >> (WORD_BITS as usize - w) << x))
     }
 
-    /// Calls `visit` with the words that a block touches and its bits in them, until that returns false. Returns whether
-    /// it never did. A word may be named more than once.
+    /// Calls `visit` with each word that a block touches and the block's bits in it, until `visit`
+    /// returns false. Returns whether it reached the end. `visit` may get a word more than once,
+    /// each time with other bits.
     #[inline]
     pub(crate) fn words(&self, block: Block, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
         if !self.is_plane {
@@ -146,11 +162,21 @@ impl Layout {
         true
     }
 
-    /// [`Layout::words`] where all processors are one row, in ascending order.
+    /// [`Layout::words`] on a grid whose processors are one row; the words ascend.
     ///
-    /// The lowest dimensions, whose nodes together fit into a word, are put together as one pattern, which is laid down
-    /// wherever the higher dimensions say; if they are full, runs of nodes are laid down instead.
-    // One copy for all that visit words: it is long, and a call for each word is not.
+    /// The lowest dimensions whose nodes together fit into a word make one pattern. It is repeated
+    /// at each position of the block in the higher dimensions. A torus 4 x 4 x 4, start (3, 1, 0),
+    /// extent (2, 2, 2), with x and y in the pattern:
+    ///
+    /// ```text
+    ///   x: 3, 0      # . . #                     the pattern of one dimension
+    ///   y: 1, 2      . . . .  # . . #  # . . #  . . . .        of two dimensions, 16 bits
+    ///   z: 0, 1      the pattern at bit 0 and at bit 16        of three dimensions
+    /// ```
+    ///
+    /// If the block is full in all of these dimensions, its nodes are runs, and whole runs are
+    /// visited instead. A torus 4 x 4 x 4, extent (4, 4, 2), has one run of 32 bits.
+    // One copy for all callers: the function is long, and a call of `visit` for each word is cheap.
     fn words_of_row(&self, block: Block, visit: &mut Visit<'_>) -> bool {
         let mut reaches = [Reach::default(); DIMENSIONS_MAX];
         let spans = self.grid.spans(block).zip(self.grid.sides());
@@ -165,7 +191,7 @@ impl Layout {
             };
         }
         let reaches = &reaches[..self.grid.dimensions()];
-        // The nodes of the full dimensions at the bottom are neighbours.
+        // The nodes of the full dimensions at the bottom have consecutive numbers.
         let full = reaches.iter().take_while(|reach| reach.len == reach.side);
         let full = full.count();
         let in_a_word = |reach: &&Reach| reach.stride * reach.side <= WORD_BITS;
@@ -180,7 +206,7 @@ impl Layout {
                 side,
                 stride,
             } = reach;
-            // What wraps around comes first.
+            // The positions after the end of the ring have the lower numbers.
             let wrapped = (from + len).saturating_sub(side);
             return offsets(above, &mut |offset| {
                 let mut run = |at: u32, len: u32| {
@@ -215,10 +241,17 @@ fn visit_span(span: Span, visit: &mut Visit<'_>) -> bool {
     (span.first..=span.last).all(|word| visit(word, span.mask(word)))
 }
 
-/// Calls `visit` with the number of each node that lies in the reaches of the highest dimensions, its coordinates in those
-/// below being 0, in ascending order, until it returns false.
+/// Calls `visit` with the number of each node that lies within all reaches and is 0 in every lower
+/// dimension, in ascending order, until `visit` returns false. Returns whether it reached the end.
+///
+/// It counts like an odometer. A reach that wraps around has two intervals of positions; its
+/// coordinate starts at 0, then skips to the second interval:
+///
+/// ```text
+///   side 8, from 6, len 3      # . . . . . # #       0, then 6, then 7, then carry
+/// ```
 fn offsets(reaches: &[Reach], visit: &mut dyn FnMut(u32) -> bool) -> bool {
-    // Each coordinate starts at its least value: 0 where the reach wraps around, and then it skips to where the rest begins.
+    // The first position of a reach.
     let least = |reach: &Reach| match reach.from + reach.len > reach.side {
         true => 0,
         false => reach.from,
@@ -253,5 +286,39 @@ fn offsets(reaches: &[Reach], visit: &mut dyn FnMut(u32) -> bool) -> bool {
             }
             dimension += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// The drawings in the documentation of [`Layout`].
+    #[test]
+    fn blocks_are_visited_as_drawn() {
+        let nodes = |sides: &[u16], start: &[u16], extent: &[u16]| {
+            let grid = Grid::torus(sides).unwrap();
+            let block = grid.block(start, extent).unwrap();
+            let mut nodes = Vec::new();
+            Layout::new(grid).words(block, |word, bits| {
+                let set = (0..WORD_BITS).filter(|&bit| bits >> bit & 1 == 1);
+                nodes.extend(set.map(|bit| word as u32 * WORD_BITS + bit));
+                true
+            });
+            nodes
+        };
+        let pattern = [4, 7, 8, 11];
+        let upper = pattern.map(|bit| 16 + bit);
+        assert_eq!(
+            nodes(&[4, 4, 4], &[3, 1, 0], &[2, 2, 2]),
+            [pattern, upper].concat()
+        );
+        let run: Vec<u32> = (0..32).collect();
+        assert_eq!(nodes(&[4, 4, 4], &[0, 0, 0], &[4, 4, 2]), run);
+        assert_eq!(nodes(&[64, 8], &[0, 6], &[1, 3]), [0, 384, 448]);
     }
 }

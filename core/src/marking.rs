@@ -1,13 +1,13 @@
-//! Marking the rows of a block in rows of one word.
+//! Marks the rows of a block on a mesh whose rows have one word each.
 
 use core::ops::Range;
 
 use crate::word::{LONG_WORDS, Word};
 
-/// Rows that hosts change together.
+/// The number of rows that a host changes together.
 const BAND: usize = 16;
 
-/// No bit for [`BAND`] rows, then every bit for as many.
+/// Words without a bit for [`BAND`] rows, then words with every bit for [`BAND`] rows.
 const RAMP: [Word; 2 * BAND] = {
     let mut ramp = [0; 2 * BAND];
     let mut row = BAND;
@@ -18,10 +18,20 @@ const RAMP: [Word; 2 * BAND] = {
     ramp
 };
 
-/// Calls `change` with each of these rows and `bits`. It may be called with other rows, and no bits.
+/// Calls `change` with each of these rows and `bits`. It may also be called with other rows and a
+/// mask of 0.
 ///
-/// How many rows there are is what nothing predicts. So up to [`BAND`] rows are changed by a loop of fixed length, which becomes vector code without
-/// a branch: over a band that has them all, with no bits for its other rows.
+/// A processor cannot predict the number of rows, so a loop over them mispredicts its end. Up to
+/// [`BAND`] rows are therefore changed by a loop of fixed length, which compiles to vector code
+/// without a branch. It runs over a band of rows that has them all, with a mask of 0 for the
+/// others:
+///
+/// ```text
+///   row of the band      0 1 2 3 4 5 .. 15
+///   from row 2           . . # # # # .. #
+///   not from row 5       # # # # # . .. .
+///   changed: rows 2..5   . . # # # . .. .
+/// ```
 #[inline(always)]
 pub(crate) fn for_each_row(
     busy: &mut [Word],
@@ -45,7 +55,7 @@ pub(crate) fn for_each_row(
     busy[rows].iter_mut().for_each(|busy| change(busy, bits));
 }
 
-/// For each row of a band: every bit from this row on, none before it.
+/// The masks of a band: 0 before this row, every bit from it on.
 #[inline(always)]
 fn rows_from(row: usize) -> &'static [Word] {
     let from = BAND - row.min(BAND);

@@ -1,7 +1,7 @@
-//! The two-dimensional mesh and the shapes in it: [`Mesh`], [`Coord`], [`Sides`], [`Submesh`].
+//! The two-dimensional mesh and its parts: [`Mesh`], [`Coord`], [`Sides`], [`Submesh`].
 //!
-//! Node `<x, y>` has its origin at the lower left; `x` grows to the right, `y` upwards. *Row-major
-//! order* is smaller `y` first, then smaller `x`.
+//! Node `<0, 0>` is at the lower left; `x` grows to the right, `y` upwards. *Row-major order* means
+//! smaller `y` first, then smaller `x`.
 //!
 //! ```text
 //!   y
@@ -17,7 +17,7 @@ use core::fmt;
 use crate::grid::{Block, Grid, MESH_SIDE_MAX, Shape};
 use crate::node::NodeId;
 
-/// A processor's place in a mesh.
+/// The position of a processor in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Coord {
@@ -40,9 +40,9 @@ impl fmt::Display for Coord {
     }
 }
 
-/// Side lengths, in processors: what a request asks for and what a submesh has.
+/// The side lengths of a request or of a submesh, in processors.
 ///
-/// A side may be zero here; such a request is refused as empty.
+/// A side may be zero; a request with a zero is refused as empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -73,12 +73,12 @@ impl Sides {
         }
     }
 
-    /// Whether both sides are equal, so that rotation changes nothing.
+    /// Whether both sides are equal. Rotation changes nothing then.
     pub const fn is_square(self) -> bool {
         self.w == self.h
     }
 
-    /// Whether a rectangle of these sides fits into one of `outer`, unrotated.
+    /// Whether a rectangle with these sides fits into one with the sides `outer` without rotation.
     pub const fn fits_in(self, outer: Sides) -> bool {
         self.w <= outer.w && self.h <= outer.h
     }
@@ -96,8 +96,10 @@ impl fmt::Display for Sides {
     }
 }
 
-/// A rectangle of processors: base node (lower left) and side lengths, both at least 1. Along each dimension the two make at most 65,535: of another
-/// one its methods make no sense, and panic where overflow is checked.
+/// A rectangle of processors: a base node (lower left) and side lengths of at least 1.
+///
+/// Along each dimension base and side add up to at most 65,535. If they do not, the results of the
+/// methods are meaningless, and the methods panic where the build checks overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Submesh {
@@ -108,7 +110,8 @@ pub struct Submesh {
 }
 
 impl Submesh {
-    /// No processor at all: what unused memory is filled with. It has no upper right corner, so it cannot be shown either.
+    /// The filling of unused memory: no processor. It has no upper right corner, so it cannot be
+    /// displayed.
     pub const EMPTY: Submesh = Submesh::new(0, 0, 0, 0);
 
     /// The submesh with the base node `<x, y>` and the sides `w` by `h`.
@@ -119,7 +122,7 @@ impl Submesh {
         }
     }
 
-    /// The submesh between two corners, both included: the papers' `(<x1, y1>, <x2, y2>)`.
+    /// The submesh between two corners, both inclusive: the papers' `(<x1, y1>, <x2, y2>)`.
     ///
     /// ```
     /// use meshalloc::Submesh;
@@ -127,6 +130,41 @@ impl Submesh {
     /// ```
     pub const fn between(x1: u16, y1: u16, x2: u16, y2: u16) -> Self {
         Submesh::new(x1, y1, x2 - x1 + 1, y2 - y1 + 1)
+    }
+
+    /// The block as a submesh. What the numbers of a block mean depends on the machine, so this
+    /// takes the machine.
+    ///
+    /// ```
+    /// use meshalloc::{Grid, Submesh, SubmeshError};
+    /// let mesh = Grid::mesh(&[8, 8])?;
+    /// let submesh = Submesh::new(1, 2, 3, 4);
+    /// assert_eq!(Submesh::of(&mesh, submesh.into())?, submesh);
+    ///
+    /// let torus = Grid::torus(&[4, 4, 4])?;
+    /// let block = torus.block(&[3, 1, 0], &[2, 2, 1]).ok_or("no block")?;
+    /// assert_eq!(Submesh::of(&torus, block), Err(SubmeshError::NotPlane));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the machine is not a two-dimensional mesh, or the block is not within it.
+    pub fn of(machine: &Grid, block: Block) -> Result<Submesh, SubmeshError> {
+        if !machine.is_plane() {
+            return Err(SubmeshError::NotPlane);
+        }
+        match machine.contains(block) {
+            true => Ok(Submesh::of_plane(block)),
+            false => Err(SubmeshError::Outside),
+        }
+    }
+
+    /// A block of a two-dimensional mesh.
+    #[inline]
+    pub(crate) const fn of_plane(block: Block) -> Submesh {
+        let [x, y, w, h] = block.rectangle();
+        Submesh::new(x, y, w, h)
     }
 
     /// In 64 bits: for memory that several forms of submeshes share.
@@ -137,7 +175,7 @@ impl Submesh {
         base.x as u64 | (base.y as u64) << 16 | (sides.w as u64) << 32 | (sides.h as u64) << 48
     }
 
-    /// From those 64 bits.
+    /// Unpacks [`Submesh::to_bits`].
     #[inline]
     #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
     pub(crate) const fn from_bits(bits: u64) -> Submesh {
@@ -155,7 +193,7 @@ impl Submesh {
         self.base
     }
 
-    /// The upper right corner, included.
+    /// The upper right corner, inclusive.
     pub const fn upper_right(self) -> Coord {
         Coord {
             x: self.base.x + self.sides.w - 1,
@@ -186,7 +224,7 @@ impl Submesh {
         self.base.x < other.base.x + other.sides.w && other.base.x < self.base.x + self.sides.w
     }
 
-    /// Whether the two overlap, or share a stretch of border or a corner.
+    /// Whether the two overlap, or share a part of a border or a corner.
     #[inline]
     pub const fn touches(self, other: Submesh) -> bool {
         self.base.x <= other.base.x + other.sides.w
@@ -216,7 +254,24 @@ impl Submesh {
             && node.y < self.base.y + self.sides.h
     }
 
-    /// What is left at the left, the right, below and above `hole`, which overlaps it: the maximal submeshes without it.
+    /// The maximal submeshes of this one that avoid `hole`: at its left, its right, below and above
+    /// it. `hole` must overlap this submesh.
+    ///
+    /// ```text
+    ///   . . . . . .      left       right      below       above
+    ///   . . # # . .      L L         R R       . . . . . .  A A A A A A
+    ///   . . # # . .      L L         R R       . . . . . .  . . . . . .
+    ///   . . . . . .      L L         R R       B B B B B B  . . . . . .
+    ///                    (2 columns each)      (full width, 1 row each)
+    /// ```
+    ///
+    /// ```
+    /// use meshalloc::Submesh;
+    /// let around = Submesh::new(0, 0, 6, 4).around(Submesh::new(2, 1, 2, 2));
+    /// assert_eq!(around.map(|part| part.unwrap().to_string()), [
+    ///     "(<0, 0>, <1, 3>)", "(<4, 0>, <5, 3>)", "(<0, 0>, <5, 0>)", "(<0, 3>, <5, 3>)",
+    /// ]);
+    /// ```
     #[inline]
     pub fn around(self, hole: Submesh) -> [Option<Submesh>; 4] {
         let (low, high) = (self.lower_left(), self.upper_right());
@@ -231,7 +286,8 @@ impl Submesh {
         ]
     }
 
-    /// Calls `visit` with the submeshes of these sides in its corners, each once; none if they are longer than its own.
+    /// Calls `visit` once with each submesh that has these sides and lies in a corner of this one.
+    /// Does not call it if the sides do not fit.
     #[inline]
     #[cfg(any(
         feature = "reservations",
@@ -271,14 +327,30 @@ impl From<Submesh> for Block {
     }
 }
 
-/// Of a block of a two-dimensional mesh.
-impl From<Block> for Submesh {
-    #[inline]
-    fn from(block: Block) -> Submesh {
-        let [x, y, w, h] = block.rectangle();
-        Submesh::new(x, y, w, h)
+/// A block is no submesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum SubmeshError {
+    /// The machine has another number of dimensions than 2, or wraps.
+    NotPlane,
+    /// The block is not within the machine.
+    Outside,
+}
+
+impl fmt::Display for SubmeshError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SubmeshError::NotPlane => {
+                "no submesh: the machine is not a two-dimensional mesh; \
+                 Grid::start and Grid::extent read a block of any machine"
+            }
+            SubmeshError::Outside => "no submesh: the block is not within the mesh",
+        })
     }
 }
+
+impl core::error::Error for SubmeshError {}
 
 impl fmt::Display for Submesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -286,11 +358,11 @@ impl fmt::Display for Submesh {
     }
 }
 
-/// A mesh's sides are out of range: each must be 1 to [`MESH_SIDE_MAX`].
+/// The sides of a mesh are out of range: each must be 1 to [`MESH_SIDE_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MeshSidesError {
-    /// The sides that were asked for.
+    /// The refused sides.
     pub sides: Sides,
 }
 
@@ -314,11 +386,11 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// A mesh of `w` columns and `h` rows.
+    /// Makes a mesh of `w` columns and `h` rows.
     ///
     /// # Errors
     ///
-    /// When a side is 0 or more than [`MESH_SIDE_MAX`].
+    /// If a side is 0 or longer than [`MESH_SIDE_MAX`].
     ///
     /// ```
     /// use meshalloc::Mesh;
@@ -333,7 +405,7 @@ impl Mesh {
         Ok(Mesh { sides })
     }
 
-    /// The grid as a mesh; `None` unless it is a two-dimensional one.
+    /// The grid as a mesh; `None` unless it is a two-dimensional mesh.
     pub fn of(grid: &Grid) -> Option<Mesh> {
         match *grid.sides() {
             [w, h] if grid.is_plane() => Mesh::new(w, h).ok(),
@@ -345,7 +417,7 @@ impl Mesh {
     ///
     /// # Panics
     ///
-    /// Never: the sides are those of a grid.
+    /// Never: every mesh is a valid grid.
     pub const fn grid(self) -> Grid {
         match Grid::mesh(&[self.sides.w, self.sides.h]) {
             Ok(grid) => grid,
@@ -381,7 +453,7 @@ impl Mesh {
         }
     }
 
-    /// The place of the node with this number; `None` outside the mesh.
+    /// The position of the node with this number; `None` outside the mesh.
     pub const fn coord(self, node: NodeId) -> Option<Coord> {
         if node.0 < self.nodes() {
             let w = self.sides.w as u32;

@@ -1,11 +1,13 @@
-//! Which dimensions a subcube extends in: [`Notation`], and algorithm G* that names all of them.
+//! The dimensions in which a subcube extends: [`Notation`], and algorithm G*, which lists all
+//! notations.
 
 use core::fmt;
 
 use crate::grid::DIMENSIONS_MAX;
 
-/// A notation of n symbols, the leftmost for dimension n - 1: `*` ("don't care") for a dimension in which a subcube
-/// extends, `□` ("select") for one in which it has a single position.
+/// A notation of n symbols, the leftmost for dimension n - 1. A `*` ("don't care") marks a
+/// dimension in which the subcube extends. A `□` ("select") marks one in which it has a single
+/// position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Notation {
     n: u8,
@@ -14,8 +16,8 @@ pub struct Notation {
 }
 
 impl Notation {
-    /// The notation with these symbols, dimension n - 1 first: true for `*`. `None` for more than
-    /// [`DIMENSIONS_MAX`] symbols.
+    /// Makes the notation with these symbols, dimension n - 1 first: true for `*`, false for `□`.
+    /// `None` for more than [`DIMENSIONS_MAX`] symbols.
     pub fn new(symbols: &[bool]) -> Option<Notation> {
         (symbols.len() <= DIMENSIONS_MAX).then(|| Notation {
             n: symbols.len() as u8,
@@ -31,12 +33,18 @@ impl Notation {
         Notation { n, stars }
     }
 
-    /// The right rotating transform from symbol `i`, counted from 0 at the left: rotates the rightmost n - i symbols
-    /// to the right by one.
+    /// The right rotating transform from symbol `i`, counted from 0 at the left. It rotates the
+    /// rightmost n - i symbols to the right by one.
+    ///
+    /// ```text
+    ///   i = 2        □ * | □ * □ *
+    ///                    |  \ \ \  and the last one to the front
+    ///                □ * | * □ * □
+    /// ```
     ///
     /// # Panics
     ///
-    /// When `i` is not below n.
+    /// If `i` is not below n.
     ///
     /// ```
     /// use meshalloc::notation::Notation;
@@ -68,7 +76,7 @@ impl Notation {
             .filter(move |&dimension| self.extends_in(dimension))
     }
 
-    /// The dimensions in which it does not, the highest first.
+    /// The dimensions in which it has a single position, the highest first.
     pub fn selects(self) -> impl Iterator<Item = usize> {
         (0..usize::from(self.n))
             .rev()
@@ -89,12 +97,12 @@ impl fmt::Display for Notation {
     }
 }
 
-/// All `C(n, m)` notations of n symbols with m times `*`, in the order in which algorithm G* names them. Nothing
-/// is kept but the way from the primary notation to the current one.
+/// Lists all `C(n, m)` notations of n symbols with m times `*`, in the order of algorithm G*. It
+/// stores only the calls from the primary notation to the current one.
 ///
 /// # Panics
 ///
-/// When m is above n, or n above [`DIMENSIONS_MAX`].
+/// If m is above n, or n above [`DIMENSIONS_MAX`].
 ///
 /// # Source
 ///
@@ -109,27 +117,39 @@ pub fn notations(n: u8, m: u8) -> impl Iterator<Item = Notation> {
     Notations::new(n, m)
 }
 
-/// A call of the paper's procedures that has not returned.
+/// An open call of one of the paper's procedures.
 #[derive(Clone, Copy, Default)]
 struct Frame {
-    /// `i`, the loop's counter.
+    /// `i`, the counter of the call's loop.
     level: u8,
-    /// What it rotates.
+    /// The notation that the call rotates.
     stars: u16,
 }
 
-/// [`notations`], parts of which can be left out.
+/// The iterator of [`notations`], which can also skip notations.
 ///
-/// The calls of algorithm G* form a tree. What is named within a call of `subsequent_rotate` with the step s has the
-/// leftmost s `*` in common.
+/// The calls of algorithm G* form a tree. All notations within one call of `subsequent_rotate` with
+/// step s share the leftmost s `*`. A search that finds no place for the beginning of a notation
+/// can therefore skip all that begin alike. The notations of n = 4, m = 2 in their order:
+///
+/// ```text
+///   □□**                  main, i = 1 and 0
+///   ├─ □*□*               i = 1: the leftmost * is at symbol 1
+///   │  └─ □**□
+///   └─ *□□*               i = 0: the leftmost * is at symbol 0
+///      ├─ **□□            step 1, from i = 0
+///      └─ *□*□
+///
+///   leave_out(1) after *□□* skips **□□ and *□*□.
+/// ```
 pub(crate) struct Notations {
     n: u8,
     m: u8,
     latest: Option<Notation>,
-    /// Whether the calls below the latest notation are made.
+    /// Whether to make the calls below the latest notation.
     descend: bool,
-    /// The call of `main`, then those of `subsequent_rotate` with step 1, 2, and so on. Those with a depth of d have
-    /// named notations of which d `*` will not change any more.
+    /// The call of `main`, then those of `subsequent_rotate` with step 1, 2, and so on. While d
+    /// calls are open, the leftmost d `*` of the latest notation stay the same.
     frames: [Frame; DIMENSIONS_MAX],
     depth: usize,
 }
@@ -148,8 +168,8 @@ impl Notations {
         }
     }
 
-    /// Leaves out those of the notations to come that have the leftmost `stars` `*` in common with the latest one, as
-    /// long as they follow without a break.
+    /// Skips the notations that share the leftmost `stars` `*` with the latest one, up to the first
+    /// notation that does not.
     pub(crate) fn leave_out(&mut self, stars: usize) {
         if stars <= self.depth {
             self.depth = stars;
@@ -157,12 +177,12 @@ impl Notations {
         }
     }
 
-    /// The bound of all loops, n - m - 1. Only where there are loops.
+    /// The bound of all loops, n - m - 1. Only for 0 < m < n.
     const fn last_level(&self) -> u8 {
         self.n - self.m - 1
     }
 
-    /// Counts the innermost loop on, and those around it when it has ended. False when all have.
+    /// Steps the innermost loop; when it has ended, the loop around it. False when all have ended.
     fn advance(&mut self) -> bool {
         while let Some(innermost) = self.depth.checked_sub(1) {
             let last_level = self.last_level();
@@ -216,10 +236,31 @@ impl Iterator for Notations {
 mod tests {
     extern crate std;
     use super::*;
+    use std::string::ToString;
     use std::vec::Vec;
 
+    /// The drawing in the documentation of [`Notations`].
     #[test]
-    fn what_is_left_out_begins_like_what_is_kept() {
+    fn notations_follow_and_are_skipped_as_drawn() {
+        let names = |skip_after: &str| {
+            let mut walk = Notations::new(4, 2);
+            let mut names = Vec::new();
+            while let Some(notation) = walk.next() {
+                names.push(notation.to_string());
+                if notation.to_string() == skip_after {
+                    walk.leave_out(1);
+                }
+            }
+            names
+        };
+        let all = ["□□**", "□*□*", "□**□", "*□□*", "**□□", "*□*□"];
+        assert_eq!(names(""), all);
+        assert_eq!(names("*□□*"), all[..4]);
+        assert_eq!(names("□*□*"), [&all[..2], &all[3..]].concat());
+    }
+
+    #[test]
+    fn skipped_notations_begin_like_those_that_stay() {
         for (n, m) in [(5, 2), (6, 3), (7, 4), (6, 6), (6, 1)] {
             let all: Vec<Notation> = notations(n, m).collect();
             for stars in 1..=usize::from(m) {
@@ -230,7 +271,7 @@ mod tests {
                     kept.push(notation);
                     walk.leave_out(stars);
                 }
-                // Every beginning is still there.
+                // No beginning is lost.
                 let mut prefixes: Vec<_> = kept.iter().map(prefix).collect();
                 let mut all_prefixes: Vec<_> = all.iter().map(prefix).collect();
                 for prefixes in [&mut prefixes, &mut all_prefixes] {

@@ -1,8 +1,7 @@
-//! Which processors are busy: [`Occupancy`], their one owner.
+//! Busy and faulty processors: [`Occupancy`], their one owner.
 
 use heapless::Vec;
 
-use crate::error::ConfigureError;
 use crate::grid::{Block, Grid};
 use crate::layout::Layout;
 use crate::marking::for_each_row;
@@ -12,42 +11,48 @@ use crate::node::NodeId;
 use crate::word::next_bit;
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
-/// The most blocks that wait to be marked.
-pub(crate) const PENDING_MAX: usize = 16;
+mod pending;
+mod supposed;
 
-/// A bit for each processor: busy (held by a job, or faulty) or free.
+pub(crate) use pending::PENDING_MAX;
+
+/// A bit for each processor: set if a job holds it or it is faulty, clear if it is free.
 ///
-/// Row `r` of the machine is the words `r * stride..(r + 1) * stride`; bits past the end of a row are
-/// busy, so "outside counts as busy" needs no special case in a search.
+/// Row `r` of the machine is stored in the words `r * stride..(r + 1) * stride`. Bits past the end
+/// of a row are set, so a search needs no special case for positions outside the machine.
 ///
 /// Strategies read it; only the allocator changes it.
 ///
 /// # Deferred marking
 ///
-/// A job that holds a quarter of a large mesh covers a thousand words, and a strategy that keeps a list of its own
-/// never looks at them, nor does one that compares the sides of blocks while these are few. For such a strategy blocks are noted as
-/// pending, and most are given back before anybody has looked; all of them are marked when the notes are full, or before a
-/// search that reads the bitmap.
+/// A job that holds a quarter of a large mesh covers a thousand words. Two kinds of strategies
+/// rarely read them: one that keeps its own list, and one that compares the sides of blocks while
+/// there are few. For these strategies a new block becomes *pending* and the bitmap stays as it is.
+/// Most blocks are given back before they are marked. All pending blocks are marked when there is
+/// no room for another one, and before a search that reads the bitmap.
 #[derive(Debug)]
 pub struct Occupancy<'m> {
-    /// Which words are in use; the slices may be longer.
+    /// The words in use; the slices may be longer.
     layout: Layout,
-    /// The most blocks for which the bitmap is not read ([`Strategy::blocks_unmarked`](crate::Strategy::blocks_unmarked)). Unless it is 0, blocks are
-    /// noted first.
+    /// The strategy does not read the bitmap while no more blocks than this are held
+    /// ([`Strategy::blocks_unmarked`](crate::Strategy::blocks_unmarked)). If it is 0, blocks are
+    /// marked at once.
     unmarked_max: usize,
-    /// Blocks that are held, but not marked yet. Invariant: empty if `unmarked_max` is 0; without faulty processors.
+    /// Blocks that are held, but not yet marked. Invariant: empty if `unmarked_max` is 0; no block
+    /// has a faulty processor.
     pending: Vec<Block, PENDING_MAX>,
     /// Invariant: the number of processors of the pending blocks.
     pending_area: u32,
-    /// Invariant: set for every faulty processor, every held one that is not pending, and all padding.
+    /// Invariant: set for every faulty processor, every held processor of a marked block, and all
+    /// padding.
     busy: &'m mut [Word],
-    /// Invariant: no padding.
+    /// Invariant: clear for padding.
     faulty: &'m mut [Word],
-    /// Invariant: the number of clear bits in the rows of `busy`, less the pending blocks.
+    /// Invariant: the number of clear bits in `busy`, less the processors of the pending blocks.
     free: u32,
     /// Invariant: the number of set bits in `faulty`.
     faulty_count: u32,
-    /// How often a processor became free. `None` for an occupancy that is supposed.
+    /// How often processors became free. `None` for a supposed occupancy.
     releases: Option<u64>,
 }
 
@@ -57,21 +62,10 @@ impl<'m> Occupancy<'m> {
         grid.rows() as usize * words_for(grid.row_len())
     }
 
-    /// All processors free.
-    ///
-    /// # Errors
-    ///
-    /// When one of the slices is shorter than [`Occupancy::words_needed`].
-    pub(crate) fn new(
-        grid: Grid,
-        busy: &'m mut [Word],
-        faulty: &'m mut [Word],
-    ) -> Result<Self, ConfigureError> {
+    /// An occupancy of this machine, which says nothing before [`Occupancy::clear`].
+    pub(crate) fn new(grid: Grid, busy: &'m mut [Word], faulty: &'m mut [Word]) -> Self {
         let words = busy.len().min(faulty.len());
-        if words < Self::words_needed(&grid) {
-            return Err(ConfigureError::MachineTooLarge);
-        }
-        let mut occupancy = Occupancy {
+        Occupancy {
             layout: Layout::new(grid),
             unmarked_max: 0,
             pending: Vec::new(),
@@ -81,72 +75,10 @@ impl<'m> Occupancy<'m> {
             free: 0,
             faulty_count: 0,
             releases: Some(0),
-        };
-        occupancy.clear(grid, 0);
-        Ok(occupancy)
-    }
-
-    /// An occupancy of this machine that is supposed, in memory of its own. It says nothing before the first
-    /// [`Occupancy::suppose`].
-    pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word]) -> Self {
-        Occupancy {
-            layout: Layout::new(grid),
-            unmarked_max: 0,
-            pending: Vec::new(),
-            pending_area: 0,
-            busy,
-            faulty: &mut [],
-            free: 0,
-            faulty_count: 0,
-            releases: None,
         }
     }
 
-    /// Whether it is not the machine's.
-    #[cfg(feature = "free-submesh-list")]
-    pub(crate) const fn is_supposed(&self) -> bool {
-        self.releases.is_none()
-    }
-
-    /// From now on of this machine; it says nothing before the next [`Occupancy::suppose`].
-    pub(crate) fn suppose_of(&mut self, grid: Grid) {
-        self.layout = Layout::new(grid);
-    }
-
-    /// Becomes the same as `actual`, of the same machine, with nothing pending. Faulty processors are merely busy.
-    pub(crate) fn suppose(&mut self, actual: &Occupancy<'_>) {
-        self.free = actual.free;
-        self.busy[..actual.words()].copy_from_slice(&actual.busy[..actual.words()]);
-    }
-
-    /// Of an occupancy that is supposed: all processors of the block, which are busy, are free, but for those that are faulty in `actual`.
-    pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
-        debug_assert!(
-            self.layout
-                .words(block, |word, bits| self.busy[word] & bits == bits),
-            "given back once"
-        );
-        let words = actual.words();
-        let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
-        if actual.faulty_count == 0 {
-            self.layout.words(block, |word, bits| {
-                busy[word] &= !bits;
-                true
-            });
-            self.free += self.layout.area(block);
-            return;
-        }
-        let mut freed = 0;
-        self.layout.words(block, |word, bits| {
-            let free = bits & !faulty[word];
-            busy[word] &= !free;
-            freed += free.count_ones();
-            true
-        });
-        self.free += freed;
-    }
-
-    /// All processors of the block are busy, whatever they were. Only where nothing is pending.
+    /// Marks all processors of the block as busy, free or not. Only where nothing is pending.
     pub(crate) fn withhold(&mut self, block: Block) {
         let mut taken = 0;
         let words = self.words();
@@ -159,7 +91,8 @@ impl<'m> Occupancy<'m> {
         self.free -= taken;
     }
 
-    /// Begins anew with this machine, which must fit ([`Occupancy::capacity_words`]).
+    /// Starts over with all processors of this machine free. The machine must fit
+    /// ([`Occupancy::capacity_words`]).
     pub(crate) fn clear(&mut self, grid: Grid, unmarked_max: usize) {
         self.layout = Layout::new(grid);
         self.unmarked_max = unmarked_max;
@@ -178,18 +111,18 @@ impl<'m> Occupancy<'m> {
         }
     }
 
-    /// The words there is room for.
+    /// The capacity in words.
     pub(crate) const fn capacity_words(&self) -> usize {
         self.busy.len()
     }
 
-    /// The machine whose processors these are.
+    /// The machine.
     #[inline]
     pub const fn grid(&self) -> &Grid {
         self.layout.grid()
     }
 
-    /// Where they stand in the words.
+    /// The word and bit of each processor.
     #[inline]
     pub(crate) const fn layout(&self) -> &Layout {
         &self.layout
@@ -206,8 +139,8 @@ impl<'m> Occupancy<'m> {
         self.faulty_count
     }
 
-    /// A number that grows whenever a processor becomes free: what could not be placed before it grows cannot be placed
-    /// now. `None` for an occupancy that is only supposed, of which nothing is remembered.
+    /// A number that grows whenever a processor becomes free. While it stays the same, a request
+    /// that was not placed cannot be placed. `None` for a supposed occupancy.
     #[inline]
     pub(crate) const fn releases(&self) -> Option<u64> {
         self.releases
@@ -220,71 +153,43 @@ impl<'m> Occupancy<'m> {
         }
     }
 
-    /// Words in a row.
+    /// The number of words in a row.
     #[inline]
     pub(crate) const fn stride(&self) -> usize {
         self.layout.row_words()
     }
 
-    /// Words in use.
+    /// The number of words in use.
     #[inline]
     const fn words(&self) -> usize {
         self.layout.rows() * self.layout.row_words()
     }
 
-    /// Before a search: marks what is pending if the bitmap will be read.
-    #[inline]
-    pub(crate) fn settle_for_search(&mut self) {
-        if self.pending.is_empty() || self.unmarked_max == usize::MAX {
-            return;
-        }
-        if self.few_blocks().is_none() {
-            self.settle();
-        }
-    }
-
-    /// Whether a processor is busy that belongs to no pending block.
-    #[inline]
-    fn is_any_marked(&self) -> bool {
-        self.free + self.pending_area != self.grid().nodes()
-    }
-
-    /// The blocks that are busy, if these are all and so few that the bitmap need not be read.
-    #[inline]
-    pub(crate) fn few_blocks(&self) -> Option<&[Block]> {
-        let are_few = self.pending.len() <= self.unmarked_max && !self.is_any_marked();
-        are_few.then_some(&self.pending)
-    }
-
-    /// The busy bits of all rows, [`Occupancy::stride`] words each. Only where nothing is pending.
+    /// The busy bits of all rows, [`Occupancy::stride`] words each. Only if nothing is pending.
     #[inline]
     pub(crate) fn busy_rows(&self) -> &[Word] {
         debug_assert!(self.pending.is_empty());
         &self.busy[..self.words()]
     }
 
-    /// The busy bits of one row: a bit for each node, the lowest first, and set bits behind the last. Only where nothing is pending.
+    /// The busy bits of one row: a bit for each node, the lowest first, then set bits to the end of
+    /// the last word. Only if nothing is pending.
     #[inline]
     pub(crate) fn busy_row(&self, row: usize) -> &[Word] {
         debug_assert!(self.pending.is_empty());
         self.marked_row(row)
     }
 
-    /// The busy bits of all rows if nothing is pending.
-    pub(crate) fn settled_rows(&self) -> Option<&[Word]> {
-        let rows = &self.busy[..self.words()];
-        self.pending.is_empty().then_some(rows)
-    }
-
     fn marked_row(&self, row: usize) -> &[Word] {
         &self.busy[row * self.stride()..(row + 1) * self.stride()]
     }
 
-    /// Copies the busy bits of one row of a mesh, with what is pending.
+    /// Copies the busy bits of one row of a two-dimensional mesh, including those of pending
+    /// blocks.
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
         into.copy_from_slice(self.marked_row(row));
         for &block in &self.pending {
-            let Submesh { base, sides } = block.into();
+            let Submesh { base, sides } = Submesh::of_plane(block);
             let first = usize::from(base.y);
             if (first..first + usize::from(sides.h)).contains(&row) {
                 let span = Span::new(u32::from(base.x), u32::from(sides.w));
@@ -299,6 +204,17 @@ impl<'m> Occupancy<'m> {
     /// The faulty bits of one row.
     pub(crate) fn faulty_row(&self, row: usize) -> &[Word] {
         &self.faulty[row * self.stride()..(row + 1) * self.stride()]
+    }
+
+    /// The number of faulty processors of a block of the machine. O(words) of the block.
+    #[cfg(feature = "restore")]
+    pub(crate) fn faulty_in(&self, block: Block) -> u32 {
+        let mut faulty = 0;
+        self.layout.words(block, |word, bits| {
+            faulty += (bits & self.faulty[word]).count_ones();
+            true
+        });
+        faulty
     }
 
     /// The faulty processors in the order of their numbers. O(words), O(1) if there is none.
@@ -345,7 +261,8 @@ impl<'m> Occupancy<'m> {
             .is_some_and(|(word, bit)| self.faulty[word] & bit != 0)
     }
 
-    /// Sets a bit for each busy or each faulty processor from one on, the lowest bit of a byte first. O(words), and O(processors) of the bytes.
+    /// Sets a bit in `bytes` for each busy processor from number `from` on, or for each faulty one.
+    /// The lowest bit of a byte comes first. O(words) plus O(processors in the bytes).
     pub(crate) fn pack(&self, is_faulty: bool, from: u32, bytes: &mut [u8]) {
         let (words, pending) = match is_faulty {
             true => (&*self.faulty, &[][..]),
@@ -374,7 +291,7 @@ impl<'m> Occupancy<'m> {
             let bit = bits.trailing_zeros();
             bits &= bits - 1;
             let place = (first + bit).wrapping_sub(from);
-            // What is behind the row is padding.
+            // Bits past the end of the row are padding.
             if at + bit < len
                 && let Some(byte) = bytes.get_mut((place / 8) as usize)
             {
@@ -401,12 +318,13 @@ impl<'m> Occupancy<'m> {
             busy += (self.busy[word] & bits).count_ones();
             true
         });
-        let common = |pending: &Block| Submesh::from(*pending).common(submesh);
+        let common = |pending: &Block| Submesh::of_plane(*pending).common(submesh);
         let pending: u32 = self.pending.iter().map(common).sum();
         submesh.area() - busy - pending
     }
 
-    /// Calls `change` with each word of the block: of `busy`, and the block's bits in it. It may be called with other words and no bits.
+    /// Calls `change` with each word of `busy` that the block touches, and the block's bits in it.
+    /// It may also be called with other words and a mask of 0.
     #[inline(always)]
     fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word)) {
         let words = self.words();
@@ -422,23 +340,23 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Marks the processors of a block as busy.
-    // The board has one copy.
+    // One copy on the board, to save flash.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn mark_busy(&mut self, block: Block) {
         self.for_each_word(block, |busy, bits| *busy |= bits);
     }
 
-    /// Marks the processors of a block as free. None is faulty.
+    /// Marks the processors of a block as free. None of them is faulty.
     #[inline]
     fn mark_free(&mut self, block: Block) {
         self.for_each_word(block, |busy, bits| *busy &= !bits);
     }
 
-    /// Marks the processors of a block as free, but for those that are faulty; returns how many.
+    /// Marks the working processors of a block as free. Returns their number.
     #[inline(never)]
     fn mark_working_free(&mut self, block: Block) -> u32 {
-        // One length for both, so that one check of an index serves both.
+        // Both slices have the same length, so one bounds check serves both.
         let words = self.words();
         let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
         let mut freed = 0;
@@ -451,62 +369,7 @@ impl<'m> Occupancy<'m> {
         freed
     }
 
-    /// Marks a free block as held.
-    #[inline(always)]
-    pub(crate) fn take(&mut self, block: Block) {
-        debug_assert!(
-            self.is_free(block),
-            "{} is not free",
-            self.grid().place(block)
-        );
-        let area = self.layout.area(block);
-        self.free -= area;
-        if self.unmarked_max > 0 {
-            if self.pending.is_full() {
-                self.settle();
-            }
-            // There is room now.
-            let _ = self.pending.push(block);
-            self.pending_area += area;
-            return;
-        }
-        self.mark_busy(block);
-    }
-
-    /// Marks what is pending.
-    #[inline(never)]
-    pub(crate) fn settle(&mut self) {
-        while let Some(block) = self.pending.pop() {
-            self.mark_busy(block);
-        }
-        self.pending_area = 0;
-    }
-
-    /// Marks a held block as free; its faulty processors stay busy. Returns the number of its processors.
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn give_back(&mut self, block: Block) -> u32 {
-        let area = self.layout.area(block);
-        self.count_release();
-        if self.unmarked_max > 0
-            && let Some(at) = self.pending.iter().position(|&pending| pending == block)
-        {
-            self.pending.swap_remove(at);
-            self.pending_area -= area;
-            self.free += area;
-            return area;
-        }
-        if self.faulty_count == 0 {
-            self.mark_free(block);
-            self.free += area;
-            return area;
-        }
-        self.free += self.mark_working_free(block);
-        area
-    }
-
-    /// Marks the processors of a block as faulty; returns how many were in order.
+    /// Marks the processors of a block as faulty. Returns how many of them worked before.
     pub(crate) fn mark_faulty(&mut self, block: Block) -> u32 {
         self.settle();
         let words = self.words();
@@ -522,14 +385,10 @@ impl<'m> Occupancy<'m> {
         changed
     }
 
-    /// Of an occupancy that is supposed: all processors of the machine are free, the faulty ones as well.
-    pub(crate) fn suppose_all_free(&mut self) {
-        self.free = self.grid().nodes();
-        let words = self.words();
-        self.busy[..words].fill(0);
-    }
-
-    /// Marks the processors of a block as working; in `held` at least all those of the block are busy that are held. Returns how many were faulty.
+    /// Marks the processors of a block as working. Returns how many of them were faulty before.
+    ///
+    /// In `held` at least the processors of the block that jobs hold are busy; those stay busy
+    /// here.
     pub(crate) fn clear_faulty(&mut self, block: Block, held: &Occupancy<'_>) -> u32 {
         self.settle();
         let words = self.words();
@@ -553,7 +412,7 @@ impl<'m> Occupancy<'m> {
         changed
     }
 
-    /// Asserts every invariant named above.
+    /// Asserts every invariant of the fields.
     pub fn check_invariants(&self) {
         let nodes = self.grid().nodes();
         let padding = self.words() as u32 * WORD_BITS - nodes;
@@ -566,7 +425,7 @@ impl<'m> Occupancy<'m> {
             .sum();
         assert_eq!(marked - padding + pending, nodes - self.free, "free count");
         assert!(self.unmarked_max > 0 || pending == 0, "nothing is pending");
-        assert_eq!(pending, self.pending_area, "of what is pending");
+        assert_eq!(pending, self.pending_area, "pending area");
         let mut faulty = 0;
         let len = self.grid().row_len();
         for row in 0..self.layout.rows() {

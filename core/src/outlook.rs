@@ -1,4 +1,4 @@
-//! What is known about jobs when one is placed: [`Outlook`].
+//! A strategy's view of the other jobs while it places one: [`Outlook`].
 
 use crate::blocks::Held;
 use crate::grid::Block;
@@ -7,9 +7,9 @@ use crate::occupancy::Occupancy;
 use crate::request::{Request, Ticks};
 use crate::word::Word;
 
-/// What is known about jobs when a place is looked for: for strategies that look ahead.
+/// The other jobs and reservations, for strategies that look ahead.
 ///
-/// An allocator without jobs knows only what is held.
+/// An allocator without jobs knows only the held blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlook<'a, 'm> {
     held: Held<'a, 'm>,
@@ -17,23 +17,23 @@ pub struct Outlook<'a, 'm> {
     placing: Option<Placing<'a, 'm>>,
 }
 
-/// The job that is placed, among all others.
+/// The job that is being placed, and the table with all others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placing<'a, 'm> {
     pub(crate) jobs: &'a JobTable<'m>,
     pub(crate) job: Slot,
     pub(crate) now: Ticks,
-    /// What is reserved from before this time on is withheld; 0 if nothing is.
+    /// Reservations that start before this time are withheld; 0 if none is.
     pub(crate) withheld_before: Ticks,
 }
 
 /// A block that is held, or reserved for another job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldBlock {
-    /// Where.
+    /// The block.
     pub block: Block,
-    /// When the job that holds it, or for which it is reserved, is expected to end, not before the
-    /// present; `None` without an estimate.
+    /// The expected end of the job that holds it or has it reserved, at least the present. `None`
+    /// without an estimate.
     pub ends: Option<Ticks>,
 }
 
@@ -50,14 +50,15 @@ impl<'a, 'm> Outlook<'a, 'm> {
         }
     }
 
-    /// The present.
+    /// The present time; 0 for an allocator without jobs.
     pub fn now(&self) -> Ticks {
         self.placing.map_or(0, |placing| placing.now)
     }
 
-    /// What running jobs hold: in the order of their grants, or in no particular one where there
-    /// are no jobs. Then the blocks that the job has to avoid since they are reserved for others,
-    /// in the order of the queue: running jobs may hold parts of them.
+    /// First the blocks of running jobs, in the order of their grants. An allocator without jobs
+    /// lists its held blocks in no particular order. Then the blocks that the job has to avoid
+    /// because they are reserved for other jobs, in the order of the queue. Running jobs may hold
+    /// parts of these.
     pub fn held(&self) -> impl Iterator<Item = HeldBlock> + use<'a, 'm> {
         let (held, placing) = (self.held, self.placing);
         let of_jobs = placing.into_iter().flat_map(move |placing| {
@@ -80,8 +81,11 @@ impl<'a, 'm> Outlook<'a, 'm> {
         of_jobs.chain(without_jobs)
     }
 
-    /// The requests that wait, in the order of their arrival, but for the one that is placed and for the head of the queue. As a rule that is the same
-    /// one, or it is blocked; under shortest job first it may be a job that has not tried yet.
+    /// The waiting requests in the order of their arrival, without the request that is being placed
+    /// and without the head of the queue.
+    ///
+    /// The head usually is the request that is being placed, or is blocked. Under shortest job
+    /// first it may be a job that has not tried yet.
     pub fn waiting(&self) -> impl Iterator<Item = &'a Request> + use<'a, 'm> {
         let placing = self.placing.into_iter();
         placing.flat_map(|placing| {
@@ -92,7 +96,7 @@ impl<'a, 'm> Outlook<'a, 'm> {
         })
     }
 
-    /// Whether some of these blocks are reserved.
+    /// Whether [`Outlook::held`] has reserved blocks.
     pub fn is_any_reserved(&self) -> bool {
         self.placing.is_some_and(|placing| {
             let before = placing.withheld_before;
@@ -100,8 +104,9 @@ impl<'a, 'm> Outlook<'a, 'm> {
         })
     }
 
-    /// Marks the processors that no job which leaves can make free, a bit each as in the occupancy:
-    /// those that are faulty. Returns whether there is any; if not, nothing has been written.
+    /// Writes the faulty processors to `bits`, in the layout of the occupancy. No departure of a
+    /// job makes them free. Returns whether any processor is faulty; if none is, `bits` is left
+    /// alone.
     pub fn mark_never_free(&self, bits: &mut [Word]) -> bool {
         let is_any_faulty = self.occupancy.faulty_count() > 0;
         if is_any_faulty {

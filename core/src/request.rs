@@ -1,4 +1,4 @@
-//! What a job asks for: [`Request`], [`JobId`], [`Flags`], and the unit of time.
+//! Requests for processors: [`Request`], [`JobId`], [`Flags`], and the unit of time.
 
 use core::fmt;
 use core::num::NonZeroU64;
@@ -6,11 +6,11 @@ use core::num::NonZeroU64;
 use crate::grid::Shape;
 use crate::mesh::Sides;
 
-/// A point in time or a span of it, in ticks. The length of a tick is the caller's: the simulator uses
-/// microseconds of its virtual time, the firmware milliseconds since its reset.
+/// A point in time or a duration, in ticks. The caller chooses the length of a tick: the simulator
+/// uses microseconds of virtual time, the firmware milliseconds since its reset.
 pub type Ticks = u64;
 
-/// The name a client gives its job. It may be given again after the job has been released.
+/// The name that a client gives its job. The client may use it again after the job was released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -26,9 +26,9 @@ bitflags::bitflags! {
     /// How a request may be served.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Flags: u8 {
-        /// Grant at once or refuse: the job never waits.
+        /// The job never waits: it is granted at once or refused.
         const NO_WAIT = 1;
-        /// The extents keep their order: `(a, b)` is never served by `b x a`.
+        /// The extents keep their order: `(a, b)` never gets `b x a`.
         const FIXED_ORIENTATION = 1 << 1;
     }
 }
@@ -42,7 +42,8 @@ impl serde::Serialize for Flags {
 
 #[cfg(feature = "serde")]
 impl<'de> serde::Deserialize<'de> for Flags {
-    /// Unknown bits are an error: a flag that this version cannot honour must not be dropped silently.
+    /// An unknown bit is an error, so that a flag which this version does not know is not ignored
+    /// silently.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bits = u8::deserialize(deserializer)?;
         Flags::from_bits(bits).ok_or_else(|| serde::de::Error::custom("unknown flag"))
@@ -58,8 +59,8 @@ impl defmt::Format for Flags {
 
 /// A request for processors.
 ///
-/// It names a shape and, beside it, the exact number of processors. Whether a job holds exactly that many or the whole
-/// shape is in [`Holds`](crate::Holds).
+/// It has a shape and the exact number of processors. [`Holds`](crate::Holds) says whether a
+/// strategy gives a job exactly this number or the whole shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -70,13 +71,14 @@ pub struct Request {
     pub processors: u32,
     /// How it may be served.
     pub flags: Flags,
-    /// How long the job is expected to hold its processors, in ticks. A job without an estimate counts as one that never ends. It does
-    /// not end a job: one that runs longer keeps its processors.
+    /// The estimated time for which the job will hold its processors, in ticks. A job without an
+    /// estimate counts as one that never ends. A job that runs longer than its estimate keeps its
+    /// processors.
     pub estimate: Option<NonZeroU64>,
 }
 
 impl Request {
-    /// A request for all processors of this shape.
+    /// Makes a request for all processors of this shape.
     ///
     /// ```
     /// use meshalloc::{Flags, Request, Shape};
@@ -94,7 +96,7 @@ impl Request {
         }
     }
 
-    /// A request for a whole submesh of `w` by `h` processors.
+    /// Makes a request for a whole submesh of `w` by `h` processors.
     ///
     /// ```
     /// use meshalloc::Request;
@@ -130,20 +132,21 @@ impl Request {
         self
     }
 
-    /// The side lengths on a two-dimensional mesh, 1 where they are not named. Nothing of use for a shape of more than two
-    /// extents.
+    /// The side lengths on a two-dimensional mesh, or 1 for a missing one. Meaningless for a shape
+    /// of more than two extents.
     #[inline]
     pub const fn sides(&self) -> Sides {
         let (w, h) = self.shape.first_two();
         Sides::new(w, h)
     }
 
-    /// Whether the extents may be laid along the dimensions in another order.
+    /// Whether the strategy may lay the extents along the dimensions in another order.
     pub const fn may_rotate(&self) -> bool {
         !self.flags.contains(Flags::FIXED_ORIENTATION)
     }
 
-    /// The side lengths that may be granted on a two-dimensional mesh: as requested, then rotated if that is allowed and different.
+    /// The side lengths that may be granted on a two-dimensional mesh: as requested, then rotated
+    /// if rotation is allowed and makes a difference.
     pub fn orientations(&self) -> impl Iterator<Item = Sides> + use<> {
         let sides = self.sides();
         let rotates = self.may_rotate() && !sides.is_square();
@@ -156,7 +159,7 @@ impl Request {
         self.orientations().any(|oriented| oriented == sides)
     }
 
-    /// Whether a free submesh of these sides has room for one that may be granted.
+    /// Whether the request fits into a free submesh of these sides, in an allowed orientation.
     pub fn fits_in(&self, sides: Sides) -> bool {
         self.orientations().any(|oriented| oriented.fits_in(sides))
     }

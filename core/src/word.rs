@@ -1,8 +1,8 @@
-//! The word of the occupancy bitmap and the operations on rows of them.
+//! The word of the occupancy bitmap, and operations on rows of words.
 //!
-//! A row of processors is a slice of words, least significant bit first. The board computes with 32-bit
-//! words, a 64-bit host with 64-bit ones (and with 32-bit ones under the feature `word32`); the
-//! decisions are the same.
+//! A row of processors is a slice of words, least significant bit first. The board has 32-bit
+//! words. A 64-bit host has 64-bit words, or 32-bit words with the feature `word32`. The decisions
+//! are the same. All drawings show the lowest bit at the left.
 
 use core::cell::Cell;
 use core::ops::Range;
@@ -11,10 +11,10 @@ use crate::grid::MESH_SIDE_MAX;
 
 /// A word of the occupancy bitmap.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
-pub type Word = u64;
+pub(crate) type Word = u64;
 /// A word of the occupancy bitmap.
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
-pub type Word = u32;
+pub(crate) type Word = u32;
 
 /// Two words.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
@@ -23,22 +23,11 @@ pub(crate) type Wide = u128;
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
 pub(crate) type Wide = u64;
 
-/// Two words in one, the low one first.
-#[inline(always)]
-pub(crate) const fn wide([low, high]: [Word; 2]) -> Wide {
-    low as Wide | (high as Wide) << WORD_BITS
-}
+/// The number of bits in a [`Word`].
+pub(crate) const WORD_BITS: u32 = Word::BITS;
 
-/// The low and the high one of two words.
-#[inline(always)]
-pub(crate) const fn halves(words: Wide) -> [Word; 2] {
-    [words as Word, (words >> WORD_BITS) as Word]
-}
-
-/// Bits in a [`Word`].
-pub const WORD_BITS: u32 = Word::BITS;
-
-/// Whether words are those of hosts. What only makes hosts faster, or pays on meshes for which other machines have no room, is left out where they are not, as flash is short on boards.
+/// Whether this build has the long words of a host. Code that only makes hosts faster, or pays only
+/// on meshes that boards have no room for, is left out with short words, to save flash.
 pub(crate) const LONG_WORDS: bool = WORD_BITS == u64::BITS;
 
 /// The lowest 32 bits.
@@ -48,12 +37,12 @@ pub(crate) const fn low_half(word: Word) -> u32 {
     word as u32
 }
 
-/// The words that a row of this many processors takes.
-pub const fn words_for(bits: u32) -> usize {
+/// The number of words for a row of this many processors.
+pub(crate) const fn words_for(bits: u32) -> usize {
     bits.div_ceil(WORD_BITS) as usize
 }
 
-/// A word with its lowest `count` bits set, all of them if it has fewer.
+/// A word with its lowest `count` bits set, or with all bits if `count` is larger than the word.
 #[inline]
 pub(crate) const fn ones(count: u32) -> Word {
     match count < WORD_BITS {
@@ -62,7 +51,13 @@ pub(crate) const fn ones(count: u32) -> Word {
     }
 }
 
-/// The words that a span of bits touches: the first of them, and a mask for each.
+/// The words that a span of bits touches, and a mask for each. Words of 8 bits, span `5..18`:
+///
+/// ```text
+///   word   0                 1                 2
+///          . . . . . # # #   # # # # # # # #   # # . . . . . .
+///          first_mask                          last_mask
+/// ```
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) first: usize,
@@ -72,7 +67,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The bits `start..start + len`; `len` is at least 1.
+    /// Makes the span of the bits `start..start + len`; `len` is at least 1.
     #[inline]
     pub(crate) const fn new(start: u32, len: u32) -> Span {
         let end = start + len - 1;
@@ -84,13 +79,13 @@ impl Span {
         }
     }
 
-    /// The first of the bits.
+    /// The first bit.
     #[inline]
     pub(crate) const fn start(self) -> u32 {
         self.first as u32 * WORD_BITS + self.first_mask.trailing_zeros()
     }
 
-    /// The first bit behind them.
+    /// The first bit after the span.
     #[inline]
     pub(crate) const fn end(self) -> u32 {
         (self.last as u32 + 1) * WORD_BITS - self.last_mask.leading_zeros()
@@ -109,21 +104,21 @@ impl Span {
         mask
     }
 
-    /// How many of the bits are set in the row.
+    /// The number of its bits that are set in the row.
     #[inline]
     pub(crate) fn count(self, row: &[Word]) -> u32 {
         let set = (self.first..=self.last).map(|word| (row[word] & self.mask(word)).count_ones());
         set.sum()
     }
 
-    /// Whether any of the bits is set in the row.
+    /// Whether any of its bits is set in the row.
     #[inline]
     pub(crate) fn any(self, row: &[Word]) -> bool {
         (self.first..=self.last).any(|word| row[word] & self.mask(word) != 0)
     }
 }
 
-/// A word of each row, from the first row on.
+/// Iterates over one word of each row, from the first row on.
 pub(crate) struct Column<'a> {
     rows: &'a [Word],
     stride: usize,
@@ -145,7 +140,7 @@ impl<'a> Column<'a> {
 impl Iterator for Column<'_> {
     type Item = Word;
 
-    // A call for each word takes longer than what is done with it.
+    // A call for each word takes longer than the work on the word.
     #[inline(always)]
     fn next(&mut self) -> Option<Word> {
         let word = *self.rows.get(self.at)?;
@@ -154,23 +149,32 @@ impl Iterator for Column<'_> {
     }
 }
 
-/// How to find runs of ones by shift-and-AND doubling: `ones &= ones >> step` for each step leaves the
-/// bits at which a run of the wanted length begins. Each step doubles the length that is known to be
-/// set, the last one makes it exact, so there are `log2(len)` of them.
+/// The steps that find runs of ones by shift-and-AND doubling. Doing `ones &= ones >> step` for
+/// each step leaves the bits at which a run of the wanted length starts. Each step doubles the
+/// length that is known to be set, and the last one makes it exact, so there are `log2(len)` steps,
+/// rounded up. Runs of 5 take the steps 1, 2 and 1:
+///
+/// ```text
+///   ones             1 1 1 1 1 . 1 1
+///   ones &= ones>>1  1 1 1 1 . . 1 .     starts of runs of 2
+///   ones &= ones>>2  1 1 . . . . . .     starts of runs of 4
+///   ones &= ones>>1  1 . . . . . . .     starts of runs of 5
+/// ```
 pub(crate) struct Doubling {
-    /// As many as the longest run takes.
+    /// Long enough for the longest run.
     steps: [u32; MESH_SIDE_MAX.ilog2() as usize],
     count: usize,
 }
 
 impl Doubling {
-    /// For runs of `len` ones, 1 to [`MESH_SIDE_MAX`].
+    /// The steps for runs of `len` ones, 1 to [`MESH_SIDE_MAX`].
     #[inline]
     pub(crate) fn new(len: u16) -> Doubling {
         Doubling::between(1, len)
     }
 
-    /// From the starts of runs of `known` ones to those of `len`, each 1 to [`MESH_SIDE_MAX`].
+    /// The steps from the starts of runs of `known` ones to those of `len`, each 1 to
+    /// [`MESH_SIDE_MAX`].
     #[inline]
     pub(crate) fn between(mut known: u16, len: u16) -> Doubling {
         let mut steps = [0; MESH_SIDE_MAX.ilog2() as usize];
@@ -184,7 +188,7 @@ impl Doubling {
         Doubling { steps, count }
     }
 
-    /// The number of steps for runs of `len`: the logarithm of `len`, rounded up.
+    /// The number of steps for runs of `len`: `log2(len)`, rounded up.
     #[inline]
     pub(crate) const fn count(len: u16) -> u32 {
         u16::BITS - (len - 1).leading_zeros()
@@ -200,26 +204,9 @@ impl Doubling {
     }
 
     /// The steps, in order.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn steps(&self) -> &[u32] {
         &self.steps[..self.count]
-    }
-
-    /// The starts of the runs in a row of two words. By halves, as the board would shift both by a call.
-    // A call for each row takes as long as the row.
-    #[inline(always)]
-    pub(crate) fn reduced(&self, ones: Wide) -> Wide {
-        let [mut low, mut high] = halves(ones);
-        for &step in self.steps() {
-            if step < WORD_BITS {
-                low &= low >> step | high << 1 << (WORD_BITS - 1 - step);
-                high &= high >> step;
-            } else {
-                low &= high.checked_shr(step - WORD_BITS).unwrap_or(0);
-                high = 0;
-            }
-        }
-        wide([low, high])
     }
 
     /// Reduces a row of several words to the starts of its runs.
@@ -231,11 +218,12 @@ impl Doubling {
     }
 }
 
-/// `bits &= bits >> by`, across the words; zeros come in at the top.
+/// Does `bits &= bits >> by` across the words. Zeros enter at the top.
 #[inline]
 pub(crate) fn and_shifted(bits: &mut [Word], by: u32) {
     let (words, by) = ((by / WORD_BITS) as usize, by % WORD_BITS);
-    // In place, lowest word first: a word is read only by itself and by lower ones, which are done.
+    // In place, lowest word first: only a word itself and lower words, which are done, need its
+    // bits.
     let bits = Cell::from_mut(bits).as_slice_of_cells();
     let (_, above) = bits.split_at(words.min(bits.len()));
     if by == 0 {
@@ -258,7 +246,8 @@ pub(crate) fn and_shifted(bits: &mut [Word], by: u32) {
     }
 }
 
-/// Of rows of `stride` words that were shifted together, leaves the bits at which a run of `len` does not go on in the next row.
+/// Corrects rows of `stride` words that were shifted as one: clears the bits whose run of `len`
+/// would continue in the next row.
 pub(crate) fn keep_starts(len: u32, bits: &mut [Word], stride: usize) {
     let columns = (stride as u32 * WORD_BITS + 1).saturating_sub(len);
     for row in bits.chunks_exact_mut(stride) {
@@ -268,9 +257,20 @@ pub(crate) fn keep_starts(len: u32, bits: &mut [Word], stride: usize) {
     }
 }
 
-/// Extends each set bit of `seeds`, which are ones of `within`, to the whole run of ones of `within` that it belongs to.
+/// Extends each set bit of `seeds` to its whole run of ones in `within`. Every seed must be a one
+/// of `within`.
 ///
-/// A seed that is added to its run carries through all ones above it, and the same on the reversed bits does for those below.
+/// Adding a seed to its run carries through all ones above it; they change. Adding on the reversed
+/// bits finds the ones below it:
+///
+/// ```text
+///   within             . 1 1 1 1 . 1 1
+///   seeds              . . . 1 . . . .
+///   within + seeds     . 1 1 . . 1 1 1     carried through bits 3 and 4 into bit 5
+///   changed            . . . 1 1 1 . .     above
+///   reversed, alike    1 1 1 1 . . . .     below
+///   either, in within  . 1 1 1 1 . . .
+/// ```
 pub(crate) const fn filled(seeds: Word, within: Word) -> Word {
     let above = within ^ within.wrapping_add(seeds);
     let reversed = within.reverse_bits();
@@ -278,7 +278,8 @@ pub(crate) const fn filled(seeds: Word, within: Word) -> Word {
     (above | below.reverse_bits() | seeds) & within
 }
 
-/// The bits of a row from this one on, as many as a word has; those before the first and after the last are zero.
+/// The word of a row that starts at bit `from`. Bits before the start and after the end of the row
+/// are zero.
 pub(crate) fn bits_from(row: &[Word], from: i32) -> Word {
     let len = WORD_BITS as i32;
     let (first, shift) = (from.div_euclid(len), from.rem_euclid(len) as u32);
@@ -292,7 +293,7 @@ pub(crate) fn bits_from(row: &[Word], from: i32) -> Word {
     }
 }
 
-/// Sets those of the bits of a row from this one on that are set in `bits`.
+/// Sets the bits of `bits` in a row, from bit `from` on.
 pub(crate) fn set_bits_from(row: &mut [Word], from: u32, bits: Word) {
     let (first, shift) = ((from / WORD_BITS) as usize, from % WORD_BITS);
     row[first] |= bits << shift;
@@ -302,7 +303,7 @@ pub(crate) fn set_bits_from(row: &mut [Word], from: u32, bits: Word) {
     }
 }
 
-/// The rows of so many words in which a bit is set, with their numbers.
+/// The rows of `stride` words in which a bit is set, each with its number.
 pub(crate) fn rows_with_bits(
     bits: &[Word],
     stride: usize,
@@ -322,10 +323,22 @@ pub(crate) fn runs(row: &[Word]) -> impl Iterator<Item = (u32, u32)> + '_ {
 }
 
 /// The runs of ones of these words, from the lowest bit.
+///
+/// Adding the lowest one of a word carries through its lowest run, so the sum has its lowest one at
+/// the end of the run:
+///
+/// ```text
+///   rest            . 1 1 1 . 1 . .     the run starts at bit 1
+///   lowest one      . 1 . . . . . .
+///   sum             . . . . 1 1 . .     the run ends before bit 4
+///   rest & sum      . . . . . 1 . .     the rest without the run
+/// ```
+///
+/// If the sum overflows, the run continues in the next word.
 #[inline]
 pub(crate) fn runs_of(words: impl Iterator<Item = Word>) -> impl Iterator<Item = Range<u32>> {
     let mut words = words.fuse();
-    // What is left of the latest word, and the bit behind that word.
+    // The rest of the latest word, and the bit after that word.
     let (mut rest, mut behind) = (0, 0);
     core::iter::from_fn(move || {
         while rest == 0 {
@@ -333,7 +346,7 @@ pub(crate) fn runs_of(words: impl Iterator<Item = Word>) -> impl Iterator<Item =
             behind += WORD_BITS;
         }
         let start = behind - WORD_BITS + rest.trailing_zeros();
-        // Carries through the lowest run.
+        // The carry goes through the lowest run.
         let (carried, over) = rest.overflowing_add(rest & rest.wrapping_neg());
         if !over {
             rest &= carried;
@@ -351,7 +364,7 @@ pub(crate) fn runs_of(words: impl Iterator<Item = Word>) -> impl Iterator<Item =
     })
 }
 
-/// The first bit at or after `from` that is set (or clear).
+/// The first bit from `from` on that is set, or clear if `set` is false.
 pub(crate) fn next_bit(row: &[Word], from: u32, set: bool) -> Option<u32> {
     let flip = if set { 0 } else { Word::MAX };
     let mut word = (from / WORD_BITS) as usize;
@@ -377,9 +390,37 @@ mod tests {
     }
 
     fn sparse_row() -> impl Strategy<Value = Vec<Word>> {
-        // Long runs of ones are what matters, so zeros are rare.
+        // Long runs of ones matter, so zeros are rare.
         prop::collection::vec((any::<Word>(), any::<Word>(), any::<Word>()), 1..5)
             .prop_map(|v| v.into_iter().map(|(a, b, c)| a | b | c).collect())
+    }
+
+    /// A row of 8 bits as in the drawings, the lowest bit first.
+    fn drawn(bits: &str) -> Word {
+        let bits = bits.split(' ').rev();
+        bits.fold(0, |row, bit| row << 1 | Word::from(bit == "1"))
+    }
+
+    #[test]
+    fn bit_tricks_work_as_drawn() {
+        let mut ones = [drawn("1 1 1 1 1 . 1 1")];
+        let steps = [
+            (1, "1 1 1 1 . . 1 ."),
+            (2, "1 1 . . . . . ."),
+            (1, "1 . . . . . . ."),
+        ];
+        let doubling = Doubling::new(5);
+        assert_eq!(*doubling.steps(), steps.map(|(step, _)| step));
+        for (step, after) in steps {
+            and_shifted(&mut ones, step);
+            assert_eq!(ones, [drawn(after)]);
+        }
+        let (within, seeds) = (drawn(". 1 1 1 1 . 1 1"), drawn(". . . 1 . . . ."));
+        assert_eq!(within + seeds, drawn(". 1 1 . . 1 1 1"));
+        assert_eq!(filled(seeds, within), drawn(". 1 1 1 1 . . ."));
+        let row = [drawn(". 1 1 1 . 1 . .")];
+        assert_eq!(row[0] + 0b10, drawn(". . . . 1 1 . ."));
+        assert!(runs_of(row.into_iter()).eq([1..4, 5..6]));
     }
 
     proptest! {

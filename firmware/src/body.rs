@@ -1,25 +1,26 @@
-//! Bodies of frames: messages in the format of `postcard`, [`encode`] and [`decode`].
+//! Bodies of frames: [`encode`] and [`decode`] messages in the format of `postcard`.
 
 use postcard::ser_flavors::Flavor;
 use serde::{Deserialize, Serialize};
 
-/// Writes the body of a message; returns its length.
+/// Writes the body of a message into `room`. Returns its length in bytes.
 ///
 /// # Errors
 ///
-/// When there is no room for it.
+/// If the body is longer than `room`.
 pub(crate) fn encode(message: &impl Serialize, room: &mut [u8]) -> postcard::Result<usize> {
-    postcard::serialize_with_flavor(message, Written { room, len: 0 })
+    postcard::serialize_with_flavor(message, BodyWriter { room, len: 0 })
 }
 
-/// The message whose body these bytes are, all of them.
+/// Reads a message from its body, which must have no further bytes.
 ///
 /// # Errors
 ///
-/// When they are not that of a message.
+/// If the bytes are not the body of a message.
 pub(crate) fn decode<'de, T: Deserialize<'de>>(body: &'de [u8]) -> postcard::Result<T> {
     let mut reader = postcard::Deserializer::from_bytes(body);
-    // Where it is returned, without a copy.
+    // One variable, so that the compiler reads the message into the place of the result, without a
+    // copy.
     let mut message = T::deserialize(&mut reader);
     if !matches!(reader.finalize(), Ok([])) {
         message = Err(postcard::Error::DeserializeBadEncoding);
@@ -27,13 +28,14 @@ pub(crate) fn decode<'de, T: Deserialize<'de>>(body: &'de [u8]) -> postcard::Res
     message
 }
 
-/// What is written, and how much of it there is. The crate's own copies each number, of a byte as a rule, by a call of `memcpy`.
-struct Written<'a> {
+/// Writes bytes into a slice. The writer of `postcard` calls `memcpy` for each number, which
+/// usually has one byte.
+struct BodyWriter<'a> {
     room: &'a mut [u8],
     len: usize,
 }
 
-impl Flavor for Written<'_> {
+impl Flavor for BodyWriter<'_> {
     type Output = usize;
 
     #[inline(always)]

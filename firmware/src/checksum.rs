@@ -1,12 +1,19 @@
-//! CRC-32/ISO-HDLC, that of Ethernet, gzip and PNG, four bits at a time: [`Crc32`].
+//! CRC-32/ISO-HDLC, the checksum of Ethernet, gzip and PNG: [`Crc32`].
 //!
-//! A table of 64 bytes and 11 instructions a byte. The crate `crc` does it with a table of 1 KB, too much for the smallest image, or bit by bit, with
-//! 40 instructions a byte; here it is the oracle of the tests.
+//! It takes four bits at a time, with a table of 64 bytes and 11 instructions per byte. The crate
+//! `crc` offers a table of 1 KB, too large for the smallest image, or single bits, with 40
+//! instructions per byte. The tests compare with that crate.
+//!
+//! ```text
+//!   register       hhhhhhh l         l: the lowest four bits, after the byte was added
+//!   shifted        0hhhhhh h
+//!   xor            REMAINDERS[l]     the remainder of these four bits by the polynomial
+//! ```
 
-/// The polynomial, lowest power in the highest bit.
+/// The polynomial, with the lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0xEDB8_8320;
 
-/// For each value of the lowest four bits what remains of them.
+/// The remainder of each value of four bits.
 static REMAINDERS: [u32; 16] = {
     let mut remainders = [0; 16];
     let mut value = 0;
@@ -23,28 +30,28 @@ static REMAINDERS: [u32; 16] = {
     remainders
 };
 
-/// What is left of any bytes and their checksum behind them, lowest byte first.
+/// The checksum of any bytes followed by their own checksum, lowest byte first.
 const RESIDUE: u32 = 0x2144_DF1C;
 
-/// The checksum of bytes that come one after the other.
+/// A checksum under way, of bytes that arrive one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crc32(u32);
 
 impl Crc32 {
-    /// Of no bytes yet.
+    /// Starts a checksum, with no bytes so far.
     pub(crate) const fn new() -> Self {
         Crc32(!0)
     }
 
-    /// Takes further bytes.
+    /// Adds bytes.
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.take(byte);
         }
     }
 
-    /// Takes a further byte.
-    // Out of line, and with a loop for the two halves, it takes half as much again.
+    /// Adds a byte.
+    // Out of line, and with a loop over the two halves, it would take half as much time again.
     #[inline(always)]
     pub(crate) fn take(&mut self, byte: u8) {
         let remainder = |rest: u32| REMAINDERS[rest as usize % REMAINDERS.len()];
@@ -53,7 +60,7 @@ impl Crc32 {
         self.0 = self.0 >> 4 ^ remainder(self.0);
     }
 
-    /// Whether the latest four bytes are the checksum of those before them.
+    /// Whether the last four bytes are the checksum of those before them.
     pub(crate) const fn ends_with_itself(self) -> bool {
         self.finish() == RESIDUE
     }
@@ -71,7 +78,7 @@ impl Default for Crc32 {
 }
 
 /// The checksum of these bytes.
-// Inlined it takes more flash.
+// Inlining it takes more flash.
 #[inline(never)]
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = Crc32::new();

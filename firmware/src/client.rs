@@ -35,7 +35,7 @@ use std::vec::Vec;
 use meshalloc::grid::NODES_MAX;
 use meshalloc::{Command, Grant, Grid, JobId, JobState, LeaseEnded, Reply, Ticks};
 
-pub use error::{ClientError, Heard};
+pub use error::{ClientError, Stray};
 use exchange::Exchange;
 pub use line::{IoLine, Line};
 

@@ -1,15 +1,24 @@
-//! Messages to frames and back.
+//! Converts messages to frames and back.
 //!
 //! ```text
 //!   on the line   00 │ COBS of the content, free of 00 │ 00
 //!   content       version u8 │ seq u32 │ client u32 │ body: postcard │ crc u32    (little endian)
 //! ```
 //!
-//! A 00 ends a frame wherever it stands, so a receiver is in step again after the next one whatever it
-//! has heard before. Senders put one *before* the frame too: what is left of a frame whose end was lost
-//! then cannot swallow the next one. Empty frames mean nothing.
+//! COBS replaces each 00 of the content by the distance to the next 00, and adds a distance in
+//! front. A run of 254 bytes without a 00 gets the distance FF, which stands for no 00:
 //!
-//! Version, sequence number, client and CRC stand at the same places in every version of the protocol.
+//! ```text
+//!   content          11 22 00 33
+//!   on the line   00 03 11 22 02 33 00       03: the first 00 is 3 bytes on; 02: the end is 2 on
+//! ```
+//!
+//! A 00 always ends a frame, so a receiver is in step again after the next 00. Senders also put a
+//! 00 *before* the frame. Without it the rest of a frame whose end was lost would swallow the next
+//! frame. Receivers ignore empty frames.
+//!
+//! Version, sequence number, client and CRC have the same positions in every version of the
+//! protocol.
 
 use cobs::{DecodeResult, DecoderState};
 use heapless::Vec;
@@ -19,34 +28,34 @@ use crate::body;
 use crate::checksum::{Crc32, crc32};
 use crate::protocol::{CLIENT_BODY_MAX, PROTOCOL_VERSION, SERVER_BODY_MAX};
 
-/// The bytes before the body.
+/// The number of bytes before the body.
 pub const HEADER_LEN: usize = 1 + 4 + 4;
-/// The bytes after the body.
+/// The number of bytes after the body.
 pub const CRC_LEN: usize = 4;
 
-/// The most bytes of a content that a client sends.
+/// The maximum length of a client's content, in bytes.
 pub const CLIENT_CONTENT_MAX: usize = HEADER_LEN + CLIENT_BODY_MAX + CRC_LEN;
-/// The most bytes of a content that a server sends.
+/// The maximum length of a server's content, in bytes.
 pub const SERVER_CONTENT_MAX: usize = HEADER_LEN + SERVER_BODY_MAX + CRC_LEN;
-/// The most bytes on the line of a frame that a client sends, with both delimiters.
+/// The maximum length of a client's frame on the line, in bytes, with both delimiters.
 pub const CLIENT_FRAME_MAX: usize = cobs::max_encoding_length(CLIENT_CONTENT_MAX) + 2;
-/// The most bytes on the line of a frame that a server sends, with both delimiters.
+/// The maximum length of a server's frame on the line, in bytes, with both delimiters.
 pub const SERVER_FRAME_MAX: usize = cobs::max_encoding_length(SERVER_CONTENT_MAX) + 2;
 
-/// What stands before every body.
+/// The fields before every body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Header {
     /// The sender's protocol version.
     pub version: u8,
-    /// The client's number for the exchange; the server echoes it.
+    /// The client's number of the exchange; the server echoes it.
     pub seq: u32,
-    /// The client, by the number that it has chosen at random; the server echoes it.
+    /// The number that the client has chosen for itself at random; the server echoes it.
     pub client: u32,
 }
 
 impl Header {
-    /// The header of a frame of this protocol version.
+    /// Makes the header of a frame of this protocol version.
     pub const fn new(client: u32, seq: u32) -> Self {
         Header {
             version: PROTOCOL_VERSION,
@@ -70,11 +79,11 @@ impl Header {
     }
 }
 
-/// The message is longer than the buffer was made for.
+/// The message is longer than the buffer allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageTooLong;
 
-/// Room to make frames in: of contents of at most `CONTENT` bytes, which take at most `FRAME`.
+/// A buffer that encodes frames. A content has at most `CONTENT` bytes, its frame at most `FRAME`.
 #[derive(Debug)]
 pub struct FrameBuffer<const CONTENT: usize, const FRAME: usize> {
     frame: [u8; FRAME],
@@ -82,12 +91,12 @@ pub struct FrameBuffer<const CONTENT: usize, const FRAME: usize> {
 
 /// The bytes before the content: the delimiter, and the distance to the first 00 of the content.
 const BEFORE: usize = 2;
-/// The longest run without a 00 behind one distance.
+/// The longest run without a 00 after one distance, in bytes.
 const RUN_MAX: usize = 254;
 
-/// Room for the frames of a client.
+/// A buffer for the frames of a client.
 pub type ClientFrameBuffer = FrameBuffer<CLIENT_CONTENT_MAX, CLIENT_FRAME_MAX>;
-/// Room for the frames of a server.
+/// A buffer for the frames of a server.
 pub type ServerFrameBuffer = FrameBuffer<SERVER_CONTENT_MAX, SERVER_FRAME_MAX>;
 
 impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
@@ -102,11 +111,11 @@ impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
         FrameBuffer { frame: [0; FRAME] }
     }
 
-    /// The bytes on the line for a message, both delimiters included.
+    /// Encodes a message. Returns the bytes for the line, including both delimiters.
     ///
     /// # Errors
     ///
-    /// When the message is longer than the buffer; no message of this protocol is.
+    /// If the message is longer than the buffer allows; no message of this protocol is.
     pub fn encode(
         &mut self,
         header: Header,
@@ -128,16 +137,17 @@ impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
     }
 }
 
-/// Makes a frame of the content that ends at `end`, in place: each 00 becomes the distance to the next one. Returns the length of the frame.
+/// Encodes in place the content that ends at `end`: each 00 becomes the distance to the next one.
+/// Returns the length of the frame, or `None` if the frame is too long for the buffer.
 fn stuff(frame: &mut [u8], mut end: usize) -> Option<usize> {
     *frame.first_mut()? = 0;
-    // Where the distance goes that ends here.
+    // The distance that ends at `at` is stored at `from`.
     let (mut from, mut at) = (BEFORE - 1, BEFORE);
     while at < end {
         if at - from > RUN_MAX {
-            // No 00 so far: one more distance.
+            // No 00 in a full run: insert a distance.
             frame.get(end)?;
-            // In few frames. To move them at once takes a kilobyte of flash.
+            // Rare, so a slow loop will do. `copy_within` takes a kilobyte of flash.
             (at..end)
                 .rev()
                 .for_each(|place| frame.swap(place, place + 1));
@@ -163,24 +173,24 @@ impl<const CONTENT: usize, const FRAME: usize> Default for FrameBuffer<CONTENT, 
     }
 }
 
-/// A whole frame with the right CRC. Its version may be any.
+/// A whole frame with the right CRC, of any protocol version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What stands before the body.
+    /// The fields before the body.
     pub header: Header,
     /// The postcard bytes.
     pub body: &'a [u8],
 }
 
-/// What is wrong with a frame.
+/// The kinds of damage to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Damage {
-    /// It is not COBS: cut short, or garbage.
+    /// The frame is not COBS: it was cut short, or is garbage.
     BadCobs,
-    /// Too short for a header and a CRC.
+    /// The frame is too short for a header and a CRC.
     TooShort,
-    /// Longer than any message.
+    /// The frame is longer than any message.
     TooLong,
     /// The CRC is wrong.
     BadCrc,
@@ -189,27 +199,27 @@ pub enum Damage {
 /// A frame that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedFrame {
-    /// What is wrong with it.
+    /// The kind of damage.
     pub damage: Damage,
-    /// Its header, if there was one; it may be wrong.
+    /// Its header, which may be wrong; `None` if the frame is too short for one.
     pub header: Option<Header>,
 }
 
-/// Finds the frames in a stream of bytes, one byte at a time; holds one content of up to `CONTENT`
-/// bytes.
+/// Finds the frames in a stream of bytes, one byte at a time. It stores one content of up to
+/// `CONTENT` bytes.
 ///
-/// Time: constant for a byte.
+/// Time: O(1) for each byte.
 #[derive(Debug, Default)]
 pub struct Decoder<const CONTENT: usize> {
     state: DecoderState,
     content: Vec<u8, CONTENT>,
-    /// Of the content so far.
+    /// The CRC of the content so far.
     crc: Crc32,
     too_long: bool,
 }
 
 impl<const CONTENT: usize> Decoder<CONTENT> {
-    /// A decoder before its first byte.
+    /// Makes a decoder, before its first byte.
     pub const fn new() -> Self {
         Decoder {
             state: DecoderState::Idle,
@@ -219,18 +229,18 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
         }
     }
 
-    /// The body of the frame that [`Decoder::push`] has returned last, until the next byte.
+    /// The body of the frame that [`Decoder::push`] returned last. Valid until the next byte.
     pub(crate) fn body(&self) -> &[u8] {
         let end = self.content.len().saturating_sub(CRC_LEN);
         self.content.get(HEADER_LEN..end).unwrap_or_default()
     }
 
-    /// Whether no frame has begun: a 00 says nothing then.
+    /// Whether no frame has begun. A 00 has no effect then.
     pub const fn is_idle(&self) -> bool {
         matches!(self.state, DecoderState::Idle)
     }
 
-    /// Takes one byte from the line. Returns a frame, or what was to be one, when the byte ends it.
+    /// Takes one byte from the line. Returns a frame or a damaged frame if the byte ends it.
     pub fn push(&mut self, byte: u8) -> Option<Result<Frame<'_>, DamagedFrame>> {
         match self.state.feed(byte) {
             Ok(DecodeResult::NoData) => None,
@@ -241,14 +251,14 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
                 None
             }
             Ok(DecodeResult::DataContinue(byte)) => {
-                // What does not fit is dropped; the header stays, for the answer.
+                // Bytes that do not fit are dropped. The header stays, for the answer.
                 self.too_long |= self.content.push(byte).is_err();
                 self.crc.take(byte);
                 None
             }
             Ok(DecodeResult::DataComplete) => Some(self.frame()),
             Err(_) => {
-                // The state is idle again: the byte was a 00 in the middle of a run.
+                // The byte was a 00 in the middle of a run, and the state is idle again.
                 let damage = if self.too_long {
                     Damage::TooLong
                 } else {
@@ -296,7 +306,7 @@ mod tests {
     #[test]
     fn frames_are_those_of_an_independent_encoder() {
         const LEN: usize = 3 * RUN_MAX + 5;
-        // None of them 00, all of them, and some at different distances.
+        // No byte is 00, all are, and some are at different distances.
         let contents: [fn(usize) -> u8; 5] = [
             |_| 1,
             |_| 0,
@@ -319,7 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_no_frame() {
+    fn the_drawn_content_makes_the_drawn_frame() {
+        let mut frame = [0, 0, 0x11, 0x22, 0, 0x33, 0xff];
+        assert_eq!(stuff(&mut frame, BEFORE + 4), Some(7));
+        assert_eq!(frame, [0, 3, 0x11, 0x22, 2, 0x33, 0]);
+    }
+
+    #[test]
+    fn a_frame_without_room_is_refused() {
         let frame = [1; BEFORE + RUN_MAX + 3];
         let stuffed = |room: usize, len| {
             let mut frame = frame;

@@ -1,32 +1,43 @@
-//! The journal: what has to survive a reset, in NOR flash.
+//! The journal: keeps state in NOR flash over a reset.
 //!
-//! It holds *checkpoints*, each the whole state of its caller in chunks, and *records*, each a command that was carried out since. Both
-//! are bytes that it does not look into. A caller that decides deterministically is restored by the last whole checkpoint and
-//! the records after it.
+//! It stores *checkpoints* and *records*. A checkpoint is the whole state of the caller, in chunks.
+//! A record is a command that was carried out since the checkpoint. The journal does not interpret
+//! their bytes. The last whole checkpoint and the records after it restore a caller that decides
+//! deterministically.
 //!
 //! ```text
-//!   region 0   checkpoint 7 │ 812 records │ closed        the area: two regions or more, whole sectors each,
-//!   region 1   checkpoint 8 │ 305 records │ erased ..     used in turn; the one with the latest whole checkpoint
-//!   region 2   checkpoint 6 │ 797 records │ closed        is active, and records are appended to it
+//!   region 0   checkpoint 7 │ 812 records │ closed
+//!   region 1   checkpoint 8 │ 305 records │ erased ..     <- active: records are appended here
+//!   region 2   checkpoint 6 │ 797 records │ closed
 //! ```
 //!
-//! - **A record is durable when [`Journal::append`] returns.** It is written word by word, its CRC behind it and a mark behind that, and
-//!   read back. A cut at any word leaves it whole or absent.
-//! - **A checkpoint counts from its commit on.** It goes to a region that is not active, which is erased first; until
-//!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts. It must be the state that the records before it
-//!   lead to: until the next record is appended either may be restored.
-//! - **Damage is told from a cut.** A cut leaves one entry without a mark and nothing behind it. Whatever else is not valid
-//!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored.
-//!   Single bits that have changed where nothing was written cost nothing. Before the first record
-//!   after a checkpoint the older region is closed, so that a lost checkpoint is noticed and the
-//!   older state not taken for the latest.
-//! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a checkpoint has to come
-//!   first ([`JournalError::NeedsCheckpoint`]).
-//! - **A checkpoint takes at most seven eighths of its region**, and is due when an eighth of it is left for records, or half of what was left behind a checkpoint that
-//!   is that long. So between two resets no region is full with less than a sixteenth of its size in records.
-//! - **Wear is even**: a region is erased for each checkpoint, all in turn. [`Journal::sectors_erased`] counts.
+//! Two or more regions of whole sectors are used in turn. The region with the latest whole
+//! checkpoint is active.
 //!
-//! Time: opening reads every region once; appending and a chunk take the time of writing their own bytes. Memory: one entry.
+//! - **A record is durable when [`Journal::append`] returns.** The journal writes the record, then
+//!   its CRC, then a mark, and reads them back. A cut of the power at any unit of writing leaves
+//!   the record whole or absent.
+//! - **Any unit of writing up to 32 bytes.** Each unit is written at most once between two erases,
+//!   so a flash with an error-correcting code for each unit works too.
+//! - **A checkpoint counts from its commit on.** It goes to a region that is not active, which is
+//!   erased first. The active region counts until [`Journal::commit_checkpoint`] has written its
+//!   last unit. The checkpoint must be the state to which the records before it lead, since either
+//!   may be restored until the next record is appended.
+//! - **Damage differs from a cut.** A cut leaves one entry without a mark and blank flash after it.
+//!   Any other invalid entry was written whole and has changed since: [`Recovered::Damaged`] says
+//!   what cannot be restored. Single bits that have changed in blank flash do no harm. The older
+//!   region is closed before the first record after a checkpoint. So a lost checkpoint is noticed,
+//!   and the older state is not taken for the latest.
+//! - **Nothing is appended after an entry that is not whole.** After a cut, damage or an error the
+//!   next entry must be a checkpoint ([`JournalError::NeedsCheckpoint`]).
+//! - **A checkpoint takes at most seven eighths of its region.** The next one is due when an eighth
+//!   of the region is left for records, or after a long checkpoint half of the room that it left.
+//!   So between two resets every full region has at least a sixteenth of its size in records.
+//! - **Wear is even.** Each checkpoint erases one region, all regions in turn.
+//!   [`Journal::sectors_erased`] counts.
+//!
+//! Time: opening reads every region once. Appending a record or writing a chunk takes the time to
+//! write its bytes. Memory: one entry.
 
 use core::mem;
 use core::ops::Range;
@@ -43,11 +54,11 @@ mod scan;
 pub use entry::PAYLOAD_MAX;
 pub use replay::{Replay, Replayed};
 
-use entry::{Buffer, ENTRY_MAX, Kind};
-use region::{Region, WORD};
-use scan::{Content, Tail};
+use entry::{Buffer, EntryKind};
+use region::{Region, UNIT_MAX, WORD};
+use scan::{Closing, Content, Tail};
 
-/// What [`Journal::open`] has found.
+/// The result of [`Journal::open`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Recovered {
@@ -55,36 +66,38 @@ pub enum Recovered {
     Empty,
     /// The latest checkpoint and every record after it.
     Whole {
-        /// Something was being written when the power was cut; it was never acknowledged, and is
-        /// there only if it was whole. Or bits have changed where nothing was written.
+        /// A write was interrupted by a cut of the power. It was never acknowledged, and is
+        /// restored only if it was whole. Or bits have changed in blank flash.
         interrupted: bool,
     },
-    /// Something that was acknowledged cannot be restored.
+    /// An acknowledged entry cannot be restored.
     Damaged(Loss),
 }
 
-/// What damage has cost.
+/// The entries that damage has cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Loss {
-    /// Records: the state is that of the latest checkpoint and the records before the first damaged one.
+    /// Records are lost. The state is that of the latest checkpoint and the records before the
+    /// first damaged one.
     Records,
-    /// The latest checkpoint and all records after it: the state is one from before it.
+    /// The latest checkpoint and all records after it are lost. The state is an older one.
     Checkpoint,
-    /// There is no whole checkpoint, and what is there instead is not just one that was interrupted. That is also said where the very
-    /// first one was interrupted again and again, until a region had to be erased for it.
+    /// There is no whole checkpoint, and the rest is more than one interrupted checkpoint. This is
+    /// also reported if the very first checkpoint was interrupted until a region had to be erased
+    /// for it.
     Everything,
 }
 
-/// Why the journal refuses.
+/// Why the journal refused or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum JournalError<E> {
     /// The flash has failed.
     Flash(E),
-    /// The flash has something else than was written, or than was read before.
+    /// The flash returns other bytes than were written, or than it returned before.
     Unverified,
-    /// The regions are no whole sectors, overlap, or have no room for four entries.
+    /// The regions are not whole sectors, overlap, or have no room for four entries.
     Regions,
     /// The active region is full: a checkpoint makes room.
     Full,
@@ -94,7 +107,7 @@ pub enum JournalError<E> {
     CheckpointUnderWay,
     /// No checkpoint was begun, or it was abandoned.
     NoCheckpoint,
-    /// The checkpoint is longer than a region has room for; it is abandoned, and the last one still counts.
+    /// The checkpoint is too long for a region. It is abandoned, and the last one still counts.
     CheckpointTooLong,
     /// The payload is longer than [`PAYLOAD_MAX`].
     PayloadTooLong,
@@ -106,22 +119,18 @@ impl<E> From<E> for JournalError<E> {
     }
 }
 
-/// The bytes for entries in the smallest region: three of the longest for a checkpoint, one for records.
-const CAPACITY_MIN: usize = 4 * ENTRY_MAX;
-
-/// The bytes of the smallest region that a journal takes.
-pub const REGION_MIN: usize = CAPACITY_MIN + WORD;
-
 /// The active region.
 #[derive(Clone, Copy, Debug)]
 struct Active {
     region: usize,
     generation: u64,
-    /// Behind the last valid entry.
+    /// The end of the last valid entry.
     end: u32,
     /// Whether the next entry may be written there.
     appendable: bool,
-    /// The room for records that there was behind its checkpoint, as far as is known.
+    /// Whether it can be closed.
+    closable: bool,
+    /// The room that its checkpoint left for records, in bytes; an upper bound if it was read.
     room: usize,
 }
 
@@ -135,8 +144,8 @@ struct Writing {
 
 /// A journal in `REGIONS` regions of a flash.
 ///
-/// Invariants: an active region is whole, and the latest such; `writing` is another region; `superseded` too, and it is closed before
-/// the active region gets its first record.
+/// Invariants: the active region has the latest whole checkpoint. `writing` and `superseded` are
+/// other regions. `superseded` is closed before the active region gets its first record.
 #[derive(Clone, Debug)]
 pub struct Journal<F, const REGIONS: usize> {
     flash: F,
@@ -144,7 +153,7 @@ pub struct Journal<F, const REGIONS: usize> {
     active: Option<Active>,
     writing: Option<Writing>,
     superseded: Option<usize>,
-    /// The region begun last, and its generation.
+    /// The region that was begun last, and its generation.
     latest: Option<(usize, u64)>,
     /// The regions that were erased when the journal was opened and were not written since.
     erased: [bool; REGIONS],
@@ -153,30 +162,51 @@ pub struct Journal<F, const REGIONS: usize> {
 }
 
 impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
+    /// Bytes of a unit of writing: those of the flash, or a word if they are fewer.
+    const UNIT: usize = if F::WRITE_SIZE < WORD {
+        WORD
+    } else {
+        F::WRITE_SIZE
+    };
+
     const VALID: () = assert!(
         REGIONS >= 2
-            && WORD.is_multiple_of(F::WRITE_SIZE)
+            && F::WRITE_SIZE.is_power_of_two()
+            && F::WRITE_SIZE <= UNIT_MAX
             && WORD.is_multiple_of(F::READ_SIZE)
-            && F::ERASE_SIZE.is_multiple_of(WORD),
-        "a journal needs two regions, and a flash that is written and read in words of four bytes"
+            && F::ERASE_SIZE.is_multiple_of(Self::UNIT),
+        "a journal needs two regions, and a flash that is read in words of 4 bytes or less and \
+         written in 1, 2, 4, 8, 16 or 32 bytes"
     );
 
-    /// Opens the journal in these regions, whatever is in them. Writes nothing.
+    /// The bytes for entries in the smallest region: three of the longest for a checkpoint, one for
+    /// records.
+    const CAPACITY_MIN: usize = 4 * entry::size_max(Self::UNIT);
+
+    /// The bytes of the smallest region.
+    pub const REGION_MIN: usize = Self::CAPACITY_MIN + Self::UNIT;
+
+    /// The maximum number of bytes by which an entry is longer than its record or chunk.
+    pub const OVERHEAD_MAX: usize = entry::overhead_max(Self::UNIT);
+
+    /// Opens the journal in these regions, which may have any contents. Writes nothing.
     ///
     /// # Errors
     ///
-    /// [`JournalError::Regions`], or when the flash cannot be read.
+    /// [`JournalError::Regions`], or if the flash cannot be read.
     pub fn open(
         flash: F,
         regions: &[Range<u32>; REGIONS],
     ) -> Result<(Self, Recovered), JournalError<F::Error>> {
         const { Self::VALID };
-        let regions = regions.each_ref().map(Region::new);
+        let regions = regions
+            .each_ref()
+            .map(|range| Region::new(range, Self::UNIT));
         for (index, region) in regions.iter().enumerate() {
             let overlaps = regions.iter().skip(index + 1).any(|r| r.overlaps(region));
             if overlaps
                 || !region.is_made_of(F::ERASE_SIZE, flash.capacity())
-                || region.capacity() < CAPACITY_MIN
+                || region.capacity() < Self::CAPACITY_MIN
             {
                 return Err(JournalError::Regions);
             }
@@ -197,10 +227,12 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     }
 
     fn recover(&mut self) -> Result<Recovered, JournalError<F::Error>> {
-        // What `open` says if the active region, or its absence, tells the whole story.
+        // The result by the active region alone.
         let mut of_active = Recovered::Empty;
         let mut interrupted = false;
-        let mut older: Option<(usize, u64)> = None;
+        // The latest region before the active one.
+        let mut older: Option<(u64, usize, Closing)> = None;
+        let mut of_latest = Closing::Open;
         let mut foreign = false;
         for (index, region) in self.regions.iter().enumerate() {
             let content = scan::scan(&mut self.flash, region, &mut self.buffer)?;
@@ -233,25 +265,27 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                 generation,
                 end,
                 tail,
-                closed,
+                closing,
             } = content
             {
-                let this = (index, generation);
-                let latest = self.active.map(|active| (active.region, active.generation));
-                if latest.is_some_and(|(_, latest)| latest > generation) {
-                    older = later(older, this);
+                if self.active.is_some_and(|it| it.generation > generation) {
+                    older = later(older, (generation, index, closing));
                     continue;
                 }
-                older = latest.map_or(older, |latest| later(older, latest));
+                if let Some(latest) = self.active {
+                    older = later(older, (latest.generation, latest.region, of_latest));
+                }
+                of_latest = closing;
                 self.active = Some(Active {
                     region: index,
                     generation,
                     end,
-                    appendable: tail == Tail::Erased && !closed,
+                    appendable: tail == Tail::Erased && closing == Closing::Open,
+                    closable: closing == Closing::Open,
                     room: region.capacity(),
                 });
                 of_active = match tail {
-                    _ if closed => Recovered::Damaged(Loss::Checkpoint),
+                    _ if closing == Closing::Closed => Recovered::Damaged(Loss::Checkpoint),
                     Tail::Damaged => Recovered::Damaged(Loss::Records),
                     tail => Recovered::Whole {
                         interrupted: tail == Tail::Torn,
@@ -259,7 +293,11 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                 };
             }
         }
-        self.superseded = older.map(|(region, _)| region);
+        match older {
+            Some((_, region, Closing::Open)) => self.superseded = Some(region),
+            Some((_, _, Closing::Touched)) => self.require_checkpoint(),
+            Some((_, _, Closing::Closed)) | None => {}
+        }
         Ok(match of_active {
             Recovered::Empty if foreign => Recovered::Damaged(Loss::Everything),
             Recovered::Whole { .. } if interrupted || foreign => {
@@ -269,8 +307,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         })
     }
 
-    /// What is to be restored, in order: the chunks of the last whole checkpoint, then the records after it. Empty without
-    /// a checkpoint.
+    /// The entries to restore, in order: the chunks of the last whole checkpoint, then the records
+    /// after it. Empty without a checkpoint.
     pub fn replay(&mut self) -> Replay<'_, F, REGIONS> {
         Replay {
             at: 0,
@@ -283,8 +321,9 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     /// # Errors
     ///
     /// [`Full`](JournalError::Full), [`NeedsCheckpoint`](JournalError::NeedsCheckpoint),
-    /// [`CheckpointUnderWay`](JournalError::CheckpointUnderWay) and [`PayloadTooLong`](JournalError::PayloadTooLong) change
-    /// nothing. When the flash fails, the record may be found at the next start, and nothing can be appended before a checkpoint.
+    /// [`CheckpointUnderWay`](JournalError::CheckpointUnderWay) and
+    /// [`PayloadTooLong`](JournalError::PayloadTooLong) change nothing. If the flash fails, the
+    /// next start may find the record, and nothing can be appended before a checkpoint.
     pub fn append(&mut self, record: &[u8]) -> Result<(), JournalError<F::Error>> {
         if self.writing.is_some() {
             return Err(JournalError::CheckpointUnderWay);
@@ -295,21 +334,26 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         if record.len() > PAYLOAD_MAX {
             return Err(JournalError::PayloadTooLong);
         }
-        if region.room(active.end) < entry::size(record.len()) {
+        if region.room(active.end) < Self::chunk_bytes(record.len()) {
             return Err(JournalError::Full);
         }
         if let Some(superseded) = self.superseded {
             let region = self.region(superseded)?;
-            let closed = self
-                .flash
-                .write(region.address(region.closed_at()), &[0; WORD]);
+            let (unit, _) = [0; UNIT_MAX].split_at(Self::UNIT);
+            let closed = self.flash.write(region.address(region.closed_at()), unit);
             if let Err(error) = closed {
                 self.require_checkpoint();
                 return Err(error.into());
             }
             self.superseded = None;
         }
-        let written = self.write(&region, active.end, active.generation, Kind::Record, record);
+        let written = self.write(
+            &region,
+            active.end,
+            active.generation,
+            EntryKind::Record,
+            record,
+        );
         self.active = Some(Active {
             end: *written.as_ref().unwrap_or(&active.end),
             appendable: written.is_ok(),
@@ -318,7 +362,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         written.map(|_| ())
     }
 
-    /// Bytes left for records. Each takes its own length, rounded up to words, and 12 more.
+    /// The number of bytes left for records; each takes [`Journal::chunk_bytes`].
     pub fn room(&self) -> usize {
         let active = self.active.filter(|active| active.appendable);
         active.map_or(0, |active| {
@@ -327,24 +371,25 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         })
     }
 
-    /// True when the next quiet moment is the one for a checkpoint: an eighth of the region is left, or half of the room behind a long checkpoint, or nothing can be
-    /// appended.
+    /// Whether the caller should write a checkpoint at the next quiet moment: an eighth of the
+    /// region is left, or half of the room after a long checkpoint, or nothing can be appended.
     pub fn is_due_for_checkpoint(&self) -> bool {
         self.active.is_none_or(|active| {
             let region = self.regions.get(active.region);
             let eighth = region.map_or(0, |region| region.capacity() / 8);
-            self.room() < eighth.min(active.room / 2).max(ENTRY_MAX)
+            self.room() < eighth.min(active.room / 2).max(entry::size_max(Self::UNIT))
         })
     }
 
-    /// Begins a checkpoint in the region whose turn it is, which is erased first; in the next one
-    /// if that cannot be written, or does not become blank. On the F446 the processor stands still
-    /// meanwhile. A checkpoint that was begun before is abandoned.
+    /// Begins a checkpoint in the next region in turn, which is erased first. If that region does
+    /// not become blank, or returns other bytes than were written, it takes the one after it. On
+    /// the F446 the processor stands still meanwhile. A checkpoint that was begun before is
+    /// abandoned.
     ///
     /// # Errors
     ///
-    /// When the flash fails, also in every other region. The last checkpoint and its records still
-    /// count.
+    /// If the flash fails, or if every region returns wrong bytes
+    /// ([`Unverified`](JournalError::Unverified)). The last checkpoint and its records still count.
     pub fn begin_checkpoint(&mut self) -> Result<(), JournalError<F::Error>> {
         self.writing = None;
         let regions = REGIONS - usize::from(self.active.is_some());
@@ -377,21 +422,20 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             }
         };
         let region = self.region(index)?;
-        // In the first round what reads as erased is blank, unless it held something else and its first erase was cut; what is written is
-        // read back.
+        // In the first round a region that reads as erased need not be erased. It is blank, unless
+        // its first erase was cut. Entries are read back, so that is noticed.
         let erased = self.erased.get_mut(index).is_some_and(mem::take);
         let must_be_erased = !erased || generation > REGIONS as u64;
         if must_be_erased {
             self.flash.erase(region.address(0), region.end())?;
-            let sectors = (region.capacity() + WORD) / F::ERASE_SIZE;
+            let sectors = (region.capacity() + Self::UNIT) / F::ERASE_SIZE;
             self.sectors_erased = self.sectors_erased.saturating_add(sectors as u32);
         }
         self.latest = Some((index, generation));
         if self.superseded == Some(index) {
             self.superseded = None;
         }
-        // A bit that has stayed at 0 would be taken for something written, or could not be written
-        // when it must be.
+        // A bit that has stayed at 0 would look like a written one, or could not be written later.
         if must_be_erased && !scan::is_blank(&mut self.flash, &region)? {
             return Err(JournalError::Unverified);
         }
@@ -399,7 +443,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             &region,
             0,
             generation,
-            Kind::Begin,
+            EntryKind::Begin,
             &entry::begin(generation),
         )?;
         self.writing = Some(Writing {
@@ -414,30 +458,38 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     ///
     /// # Errors
     ///
-    /// [`NoCheckpoint`](JournalError::NoCheckpoint) and [`PayloadTooLong`](JournalError::PayloadTooLong) change nothing.
-    /// After any other error the checkpoint is abandoned; the last one and its records still count.
+    /// [`NoCheckpoint`](JournalError::NoCheckpoint) and
+    /// [`PayloadTooLong`](JournalError::PayloadTooLong) change nothing. After any other error the
+    /// checkpoint is abandoned; the last one and its records still count.
     pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), JournalError<F::Error>> {
         if chunk.len() > PAYLOAD_MAX {
             return Err(JournalError::PayloadTooLong);
         }
         let writing = self.writing.take().ok_or(JournalError::NoCheckpoint)?;
         let region = self.region(writing.region)?;
-        if writing.end as usize + entry::size(chunk.len()) + entry::size(0)
+        if writing.end as usize + Self::chunk_bytes(chunk.len()) + Self::chunk_bytes(0)
             > checkpoint_max(&region)
         {
             return Err(JournalError::CheckpointTooLong);
         }
-        let end = self.write(&region, writing.end, writing.generation, Kind::Chunk, chunk)?;
+        let end = self.write(
+            &region,
+            writing.end,
+            writing.generation,
+            EntryKind::Chunk,
+            chunk,
+        )?;
         self.writing = Some(Writing { end, ..writing });
         Ok(())
     }
 
-    /// Makes the checkpoint the one that counts, and its region the one that records are appended to.
+    /// Commits the checkpoint: it counts from now on, and its region becomes the active one.
     ///
     /// # Errors
     ///
-    /// [`NoCheckpoint`](JournalError::NoCheckpoint), or when the flash fails. Then the checkpoint is abandoned and nothing can be appended
-    /// before another: either may be found at the next start.
+    /// [`NoCheckpoint`](JournalError::NoCheckpoint), or if the flash fails. After a failure the
+    /// checkpoint is abandoned, and nothing can be appended before another one, since the next
+    /// start may find the old or the new checkpoint.
     pub fn commit_checkpoint(&mut self) -> Result<(), JournalError<F::Error>> {
         let Writing {
             region: index,
@@ -445,14 +497,16 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             end,
         } = self.writing.take().ok_or(JournalError::NoCheckpoint)?;
         let region = self.region(index)?;
-        match self.write(&region, end, generation, Kind::Commit, &[]) {
+        match self.write(&region, end, generation, EntryKind::Commit, &[]) {
             Ok(end) => {
-                self.superseded = self.active.map(|active| active.region);
+                let closable = self.active.filter(|active| active.closable);
+                self.superseded = closable.map(|active| active.region);
                 self.active = Some(Active {
                     region: index,
                     generation,
                     end,
                     appendable: true,
+                    closable: true,
                     room: region.room(end),
                 });
                 Ok(())
@@ -464,36 +518,37 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         }
     }
 
-    /// Bytes that a checkpoint's chunks may take together, each [`Journal::chunk_bytes`].
+    /// The number of bytes for the chunks of a checkpoint; each takes [`Journal::chunk_bytes`].
     pub fn checkpoint_room(&self) -> usize {
-        let ends = entry::size(entry::BEGIN_LEN) + entry::size(0);
+        let ends = Self::chunk_bytes(entry::BEGIN_LEN) + Self::chunk_bytes(0);
         let least = self.regions.iter().map(checkpoint_max).min();
         least.map_or(0, |most| most.saturating_sub(ends))
     }
 
-    /// Bytes that a chunk of so many bytes takes.
+    /// The number of bytes that a chunk or record of `len` bytes takes in a region.
     pub const fn chunk_bytes(len: usize) -> usize {
-        entry::size(len)
+        entry::size(len, Self::UNIT)
     }
 
-    /// The caller can make nothing of what [`Journal::replay`] has given it: nothing is appended to that. It is kept until the next checkpoint.
+    /// Refuses further records until the next checkpoint: the caller cannot use the entries of
+    /// [`Journal::replay`]. They stay in the flash until then.
     pub const fn require_checkpoint(&mut self) {
         if let Some(active) = &mut self.active {
             active.appendable = false;
         }
     }
 
-    /// Ends a checkpoint that was begun without a commit, so that records can be appended again.
+    /// Abandons a checkpoint that was begun, so that records can be appended again.
     pub fn abandon_checkpoint(&mut self) {
         self.writing = None;
     }
 
-    /// Sectors erased since the journal was opened.
+    /// The number of sectors erased since the journal was opened.
     pub const fn sectors_erased(&self) -> u32 {
         self.sectors_erased
     }
 
-    /// The flash, which is not to be written where the regions are.
+    /// The flash. The caller must not write to the regions.
     pub const fn flash_mut(&mut self) -> &mut F {
         &mut self.flash
     }
@@ -520,14 +575,14 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         region: &Region,
         at: u32,
         generation: u64,
-        kind: Kind,
+        kind: EntryKind,
         payload: &[u8],
     ) -> Result<u32, JournalError<F::Error>> {
-        entry::encode(kind, payload, generation, at, &mut self.buffer)
+        entry::encode(kind, payload, generation, at, Self::UNIT, &mut self.buffer)
             .ok_or(JournalError::PayloadTooLong)?;
         let Journal { flash, buffer, .. } = self;
         let (entry, mark) = buffer
-            .split_at_checked(buffer.len() - WORD)
+            .split_at_checked(buffer.len() - Self::UNIT)
             .unwrap_or_default();
         flash.write(region.address(at), entry)?;
         flash.write(region.address(at + entry.len() as u32), mark)?;
@@ -543,12 +598,16 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     }
 }
 
-/// The most bytes that a checkpoint takes in a region, with its first and last entry. The rest is for records.
+/// The maximum length of a checkpoint in a region, in bytes, with its first and last entry. The
+/// rest is for records.
 fn checkpoint_max(region: &Region) -> usize {
-    region.capacity() - (region.capacity() / 8).max(ENTRY_MAX)
+    region.capacity() - (region.capacity() / 8).max(entry::size_max(region.unit()))
 }
 
-/// The later of two regions with their generations.
-fn later(one: Option<(usize, u64)>, other: (usize, u64)) -> Option<(usize, u64)> {
-    Some(one.filter(|one| one.1 > other.1).unwrap_or(other))
+/// The later of two regions, each with its generation.
+fn later(
+    one: Option<(u64, usize, Closing)>,
+    other: (u64, usize, Closing),
+) -> Option<(u64, usize, Closing)> {
+    Some(one.filter(|one| one.0 > other.0).unwrap_or(other))
 }

@@ -118,8 +118,8 @@ pub trait Keep {
 
 /// What goes on while a checkpoint is written: frames are served, so that sessions may change, the controller does not.
 pub trait Meantime {
-    /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the checkpoint began.
-    fn worked(&mut self, instructions: u32);
+    /// Looks at the line; called once for each chunk of a checkpoint, some 60,000 instructions.
+    fn pause(&mut self);
 
     /// The sessions as they are now.
     fn sessions(&self) -> &Sessions;
@@ -127,7 +127,7 @@ pub trait Meantime {
 
 /// Nothing goes on.
 impl Meantime for Sessions {
-    fn worked(&mut self, _: u32) {}
+    fn pause(&mut self) {}
 
     fn sessions(&self) -> &Sessions {
         self

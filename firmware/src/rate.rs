@@ -1,4 +1,5 @@
-//! The rate of a serial line, which a client chooses, and on which neither side can lose the other: [`Rate`].
+//! The rate of a serial line: [`Rate`]. A client chooses it, and a failure always leads both sides
+//! back to 115,200 baud.
 //!
 //! ```text
 //!               Rate { baud }, once the reply has left
@@ -7,38 +8,41 @@
 //!      └──────────────── 2.5 s without a frame ──────────────┴── 2.5 s of bytes without a frame
 //! ```
 //!
-//! So a client that asks again after a second is heard at the rate that there is. One that hears nothing twice goes back to 115,200 baud too and is heard there soon, whatever it
-//! was that failed: the line, the client, which may be another by now, or the board, which is at 115,200 baud after each reset.
+//! A client repeats its frame after a second, so the server receives it at the new rate in time. A
+//! client without a reply to two frames returns to 115,200 baud. The server soon returns there,
+//! too: after a failure of the line, after a change of the client, and after a reset of the board,
+//! which always starts at 115,200 baud.
 
 use meshalloc::Ticks;
 
 use crate::BAUD_DEFAULT;
 
-/// The rates there are, in bits a second, 8N1.
+/// The rates that a client may choose, in bits per second, 8N1.
 pub const BAUDS: [u32; 5] = [BAUD_DEFAULT, 230_400, 460_800, 921_600, 1_000_000];
-/// How long a rate stays without a frame, in milliseconds: after it was set, and after the first byte since the last frame.
+/// The time for which a rate stays without a frame, in milliseconds. It counts from the setting of
+/// the rate, and from the first byte since the last frame.
 pub const PATIENCE_MS: Ticks = 2500;
 
-/// The server's side of it.
+/// The rate of the server's end of the line.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
     baud: u32,
-    /// To be set once the reply has left.
+    /// The rate to set once the reply has left.
     asked: Option<u32>,
     due: Due,
 }
 
-/// Whether a frame is due. Never at [`BAUD_DEFAULT`].
+/// Whether the server waits for a frame. It never does at [`BAUD_DEFAULT`].
 #[derive(Clone, Copy, Debug)]
 enum Due {
     No,
-    /// From the next time on at which the clock is looked at.
+    /// The wait starts at the next reading of the clock.
     FromNow,
     Since(Ticks),
 }
 
 impl Rate {
-    /// As after a reset.
+    /// The rate after a reset.
     pub const fn new() -> Self {
         Rate {
             baud: BAUD_DEFAULT,
@@ -47,7 +51,8 @@ impl Rate {
         }
     }
 
-    /// A client asks for a rate. Returns that from the reply on: the one asked for if it is one of [`BAUDS`], else the present one.
+    /// Handles a client's request for a rate. Returns the rate after the reply: the requested one
+    /// if it is one of [`BAUDS`], else the present one.
     pub fn ask(&mut self, baud: u32) -> u32 {
         if BAUDS.contains(&baud) {
             self.asked = Some(baud);
@@ -57,19 +62,20 @@ impl Rate {
         }
     }
 
-    /// A byte was heard, or what is none. The time counts from the next [`Rate::next`] on: an attempt in which bytes are heard may take longer than a frame is waited for.
+    /// Reports a byte, or noise in place of one. The wait starts at the next [`Rate::next`], since
+    /// an attempt to place a job may take longer than the wait while bytes arrive.
     pub const fn hear(&mut self) {
         if self.baud != BAUD_DEFAULT && matches!(self.due, Due::No) {
             self.due = Due::FromNow;
         }
     }
 
-    /// A whole frame was heard.
+    /// Reports a whole frame.
     pub const fn hear_frame(&mut self) {
         self.due = Due::No;
     }
 
-    /// The rate to set now, if it is another. `has_left`: whether everything was sent.
+    /// The rate to set now, if it changes. `has_left` returns whether all bytes were sent.
     pub fn next(&mut self, now: Ticks, has_left: impl FnOnce() -> bool) -> Option<u32> {
         if let Due::FromNow = self.due {
             self.due = Due::Since(now);

@@ -20,7 +20,7 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Command, Controller, Error, Interrupts, JobId, Refusal, Reply, Ticks, View};
+use meshalloc::{Command, Controller, Error, JobId, Refusal, Reply, Ticks, View};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
@@ -160,7 +160,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
         boot: u64,
         journal: Journal<F, REGIONS>,
         recovered: Recovered,
-        pauses: &mut dyn meshalloc::Pauses,
+        pauses: &meshalloc::Pauses<'_>,
     ) -> Self {
         let mut server = Server::unrestored(controller, boot, journal);
         server.restore(recovered, pauses);
@@ -182,7 +182,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     /// nothing stays as it is until a reset ([`Origin::Unread`]).
     ///
     /// Commands that were carried out since the last checkpoint are carried out again, which may take as long as it did then; `pauses` is told of the progress.
-    pub fn restore(&mut self, recovered: Recovered, pauses: &mut dyn meshalloc::Pauses) {
+    pub fn restore(&mut self, recovered: Recovered, pauses: &meshalloc::Pauses<'_>) {
         let sessions = &mut self.front.sessions;
         self.front.origin = self
             .keep
@@ -303,8 +303,7 @@ impl<K: Keep> Server<'_, K> {
         let mut result = Ok(());
         if self.controller.is_scheduling() {
             let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
-            let interrupts = Interrupts::by(&mut meanwhile);
-            self.controller.advance(&mut |_| (), interrupts);
+            meanwhile.during(|pauses| self.controller.advance(&mut |_| (), Some(pauses)));
             self.keep.worked(meanwhile.spent);
             result = meanwhile.result;
         } else if self.is_lease_due() {
@@ -401,8 +400,7 @@ impl<K: Keep> Server<'_, K> {
         });
         let kept = kept.or_else(|NotKept| match record.command {
             Command::Reset => {
-                self.controller
-                    .begin(&Command::Reset, record.at, Interrupts::never());
+                self.controller.begin(&Command::Reset, record.at, None);
                 self.checkpoint()
             }
             _ => Err(NotKept),
@@ -558,8 +556,8 @@ impl<K: Keep> Server<'_, K> {
         };
         let early = Some((change, Outcome::UnderWay));
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, early);
-        let interrupts = Interrupts::by(&mut meanwhile);
-        let mut reply = self.controller.begin(command, time, interrupts);
+        let mut reply =
+            meanwhile.during(|pauses| self.controller.begin(command, time, Some(pauses)));
         if let Some(room) = room
             && let Reply::Submitted { job, .. } = reply
         {
@@ -588,8 +586,7 @@ impl<K: Keep> Server<'_, K> {
             if let Some((_, outcome)) = &mut meanwhile.early {
                 *outcome = Outcome::of(&reply);
             }
-            let interrupts = Interrupts::by(&mut meanwhile);
-            self.controller.advance(&mut |_| (), interrupts);
+            meanwhile.during(|pauses| self.controller.advance(&mut |_| (), Some(pauses)));
             self.controller.renew(&mut reply);
         }
         if is_kept {
@@ -624,10 +621,10 @@ impl<K: Keep> Server<'_, K> {
     /// reply shows it.
     #[inline(never)]
     fn take_back(&mut self, job: JobId) {
-        while self.controller.advance(&mut |_| (), Interrupts::never()) {}
+        while self.controller.advance(&mut |_| (), None) {}
         let release = Command::Release { job };
         self.controller
-            .begin(&release, self.controller.clock(), Interrupts::never());
+            .begin(&release, self.controller.clock(), None);
     }
 }
 
@@ -861,7 +858,7 @@ mod tests {
                 .unwrap();
         }
         let release = Command::Release { job: JobId(1) };
-        controller.begin(&release, 0, Interrupts::never());
+        controller.begin(&release, 0, None);
         let keep = Full::default();
         let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
         let mut port = Received {

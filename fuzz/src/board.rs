@@ -1,6 +1,6 @@
 //! Small machines, and commands to them.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Block, Command, Configuration, Cube, Grid, GridError, JobId, Request, SchedulerKind, Shape,
     Storage, StrategyKind, Submesh,
@@ -67,7 +67,7 @@ fn machine(made: Result<Grid, GridError>) -> Grid {
     made.expect("a machine")
 }
 
-/// A command that the machine may well carry out.
+/// A command that the machine can probably carry out.
 pub(crate) fn likely_command(bytes: &mut Bytes<'_>) -> Command {
     let kind = bytes.below(10);
     let job = JobId(bytes.below(16) as u32);
@@ -109,7 +109,7 @@ fn some_block(bytes: &mut Bytes<'_>) -> Block {
     Submesh::new(x, y, 1 + w, 1 + h).into()
 }
 
-/// Lets a server go on with what commands have left to be done; returns whether there is more to do.
+/// Lets a server work between frames; returns whether work is left.
 pub(crate) fn work<K: Keep>(server: &mut Server<'_, K>) -> bool {
     let mut port = Received {
         bytes: &[],

@@ -1,6 +1,6 @@
-//! Bytes that choose what is done.
+//! Bytes that choose the operations.
 
-/// What is left of an input.
+/// The rest of an input.
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -31,7 +31,7 @@ impl<'a> Bytes<'a> {
         from[self.below(from.len())]
     }
 
-    /// A byte with a length, and as many bytes, or what is left.
+    /// A byte with a length, and as many bytes, or all that are left.
     pub(crate) fn chunk(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte()).min(self.0.len());
         let (chunk, rest) = self.0.split_at(len);

@@ -1,8 +1,9 @@
-//! The decoder of frames beside a naive one.
+//! The decoder of frames against a naive one.
 
 use meshalloc_firmware::frame::{CLIENT_CONTENT_MAX, CRC_LEN, Decoder, HEADER_LEN, Header};
 
-/// Whole frames and damaged ones come in the order and at the bytes at which a decoder that has the whole stream finds them.
+/// Whole frames and damaged ones come in the order and at the bytes at which a decoder that has the
+/// whole stream finds them.
 ///
 /// # Panics
 ///
@@ -29,7 +30,7 @@ pub fn frames(bytes: &[u8]) {
     }
 }
 
-/// The frame in what stands between two zeros, if it is whole.
+/// The frame between two zeros, if it is whole.
 fn naive(line: &[u8]) -> Option<(Header, Vec<u8>)> {
     let mut content = Vec::new();
     let mut rest = line;

@@ -1,9 +1,9 @@
-//! What a server restores from a journal in which anything may stand.
+//! A server restores a journal with any content.
 
 use std::ops::Range;
 
 use meshalloc::jobs::JobSlot;
-use meshalloc::{Controller, NodeId};
+use meshalloc::{Controller, NodeId, Pauses};
 use meshalloc_firmware::Server;
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -21,7 +21,8 @@ fn regions() -> [Range<u32>; REGIONS] {
     std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
 }
 
-/// A server restored from any bytes, or from a journal of any chunks and records, is sound and serves.
+/// A server restored from any bytes, or from a journal of any chunks and records, keeps its
+/// invariants and serves.
 ///
 /// # Panics
 ///
@@ -64,9 +65,9 @@ fn written(bytes: &mut Bytes<'_>) -> Flash {
     journal.into_flash()
 }
 
-/// A server whose journal is damaged after it was written is sound when it is restored, and as it
-/// was if nothing was damaged but for statistics, and for how far its clock has gone on without a
-/// command that has changed something.
+/// A server with a damaged journal keeps its invariants after a restore. Without damage its state
+/// is the one before, except for statistics and for the time that its clock advanced without a
+/// command.
 ///
 /// # Panics
 ///
@@ -87,7 +88,7 @@ pub fn journal_damage(bytes: &[u8]) {
     let mut board = Board::new();
     let controller = Controller::new(board.memory(), configuration).expect("as before");
     let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
-    let server = Server::restored(controller, 5, journal, recovered, &mut ());
+    let server = Server::restored(controller, 5, journal, recovered, &Pauses::none());
     server.controller().check_invariants();
     if damages == 0 {
         assert!(matches!(server.origin(), Origin::Restored { .. }));
@@ -102,7 +103,7 @@ fn restored(
     bytes: &mut Bytes<'_>,
 ) -> (Flash, Vec<String>) {
     let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
-    let mut server = Server::restored(controller, 4, journal, recovered, &mut ());
+    let mut server = Server::restored(controller, 4, journal, recovered, &Pauses::none());
     server.controller().check_invariants();
     let mut clients = Clients::new();
     while clients.step(&mut server, bytes) {
@@ -117,7 +118,7 @@ fn restored(
     (server.into_journal().into_flash(), state)
 }
 
-/// The configuration, the jobs with all that they hold, what is reserved for them, and the faults.
+/// The configuration, the jobs with their blocks and reservations, and the faults.
 fn seen(controller: &Controller<'_>) -> Vec<String> {
     let (jobs, queue) = (controller.jobs(), controller.jobs().queue());
     let waiting = queue.slots().map(|slot| queue.get(slot));

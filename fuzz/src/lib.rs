@@ -1,11 +1,13 @@
-//! Arbitrary bytes for everything that reads bytes. Each function is the body of a target of the same name: it takes any bytes, and
-//! panics if something does not hold.
+//! Arbitrary bytes for everything that reads bytes. Each function is the body of a target of the
+//! same name: it takes any bytes, and panics if something does not hold.
 //!
-//! Where a checksum would keep out nearly all bytes, a target is structured: the bytes choose what is done, and the checksum is made right.
+//! If a checksum would reject nearly all bytes, a target is structured: the bytes choose the
+//! operations, and the target computes the checksum.
 
 use std::fs;
 use std::path::PathBuf;
 
+mod allocations;
 mod board;
 mod bytes;
 mod frames;
@@ -14,6 +16,7 @@ mod requests;
 #[cfg(feature = "host-sim")]
 mod texts;
 
+pub use allocations::allocations;
 pub use frames::frames;
 pub use journal::{journal_bytes, journal_damage};
 pub use requests::requests;
@@ -34,7 +37,8 @@ macro_rules! program {
     };
 }
 
-/// Runs a target over the files and folders on the command line, to look at a finding without cargo-fuzz.
+/// Runs a target over the files and folders on the command line, to look at a finding without
+/// cargo-fuzz.
 ///
 /// # Panics
 ///
@@ -64,13 +68,13 @@ fn run(target: fn(&[u8]), path: &std::path::Path) -> usize {
 mod tests {
     use std::path::Path;
 
-    /// What cargo-fuzz has found to reach different code, and whatever it has found wrong.
+    /// The inputs that reach different code, and all findings.
     fn corpus(target: fn(&[u8]), name: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("corpus")
             .join(name);
         assert!(super::run(target, &folder) > 0, "{name}: no inputs");
-        // The empty input, and what no file has.
+        // The empty input, which is no file.
         target(&[]);
         target(&[0xff; 600]);
     }
@@ -84,7 +88,7 @@ mod tests {
         };
     }
 
-    corpora! { frames requests journal_bytes journal_damage }
+    corpora! { allocations frames requests journal_bytes journal_damage }
     #[cfg(feature = "host-sim")]
     corpora! { swf scenario operations }
 }

@@ -14,7 +14,7 @@ use crate::bytes::Bytes;
 /// More clients than a server remembers.
 const CLIENTS: usize = 6;
 
-/// Whatever comes, the state is sound and what is answered are whole messages.
+/// For any input, the invariants hold and every answer is a whole message.
 ///
 /// # Panics
 ///
@@ -36,7 +36,7 @@ pub fn requests(bytes: &[u8]) {
     board::check_apart(server.controller());
 }
 
-/// What clients know, and their last frame.
+/// The clients' knowledge, and their last frame.
 pub(crate) struct Clients {
     sessions: [Session; CLIENTS],
     seq: [u32; CLIENTS],
@@ -55,7 +55,7 @@ impl Clients {
         }
     }
 
-    /// Lets something happen; false at the end.
+    /// Carries out one step; false at the end.
     pub(crate) fn step<K: Keep>(
         &mut self,
         server: &mut Server<'_, K>,
@@ -175,7 +175,7 @@ impl Clients {
     }
 }
 
-/// Reads what a server answers.
+/// Reads the answers of a server.
 struct Answers<'a> {
     decoder: Decoder<SERVER_CONTENT_MAX>,
     sessions: &'a mut [Session; CLIENTS],

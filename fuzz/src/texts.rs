@@ -10,7 +10,7 @@ use meshalloc_host_sim::workload::{Log, LogOptions};
 use crate::board;
 use crate::bytes::Bytes;
 
-/// A log is refused, or its jobs come in order of arrival and ask for something.
+/// A log is refused, or its jobs come in order of arrival and request at least one processor.
 ///
 /// # Panics
 ///
@@ -54,7 +54,7 @@ pub fn scenario(bytes: &[u8]) {
     }
 }
 
-/// A line of operations is refused, or says the same when it is written again.
+/// A line of operations is refused, or reads the same after it is written again.
 ///
 /// # Panics
 ///

@@ -1,19 +1,24 @@
-//! meshalloc beside `guillotiere`, a widely used allocator of rectangles: the same operations, in one run.
+//! meshalloc beside `guillotiere`, a widely used allocator of rectangles: the same operations, in
+//! one run.
 //!
 //! ```text
 //! cargo bench -p meshalloc-tests --bench beside_guillotiere
 //! ```
 //!
-//! A 64 x 64 mesh, sides uniform on 1..=16, and two levels of the nodes on offer: 50 % and 88 %; for first fit a mesh of 128 x 128, whose rows
-//! have two words, sides on 1..=32, and for the free submesh list one of 1024 x 1024, sides on 1..=40, with 88 %. Below
-//! the level the next operation offers a new rectangle, at or above it a random one of those on offer
-//! is released. The operations are generated beforehand and do not depend on what an allocator
-//! answers; releasing what was refused costs an allocator nothing. Rounds of the allocators take turns,
-//! so that noise of the machine hits all alike; times are CPU times of the thread, and a result is the median over the rounds.
+//! A 64 x 64 mesh, sides uniform on 1..=16, and two levels of the nodes on offer: 50 % and 88 %;
+//! for first fit a mesh of 128 x 128, whose rows have two words, sides on 1..=32, and for the free
+//! submesh list one of 1024 x 1024, sides on 1..=40, with 88 %. Below the level the next operation
+//! offers a new rectangle, at or above it a random one of those on offer is released. The
+//! operations are generated beforehand and do not depend on what an allocator answers; releasing
+//! what was refused costs an allocator nothing. Rounds of the allocators take turns, so that noise
+//! of the machine hits all alike; times are CPU times of the thread, and a result is the median
+//! over the rounds.
 //!
 //! LEB looks ahead with E = 64; with 88 % some 50 rectangles are on offer.
 //!
-//! The exit code is 1 if one has fewer operations per second, in those of guillotiere, than `Contender::ratio_min` says, or if one refuses a rectangle for which a hole of that orientation is free.
+//! The exit code is 1 if one has fewer operations per second, in those of guillotiere, than
+//! `Contender::ratio_min` says, or if one refuses a rectangle for which a hole of that orientation
+//! is free.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -25,7 +30,7 @@ use meshalloc::{Allocation, Allocator, Controller, Flags, JobId, Request, Strate
 use meshalloc_tests::bench;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
+use meshalloc_tests::rig::{HeapMemory, configuration, mesh, submesh};
 use meshalloc_tests::submesh::Rect;
 
 const OPERATIONS: usize = 20_000;
@@ -38,7 +43,7 @@ enum Operation {
     Release { slot: u32 },
 }
 
-/// A mesh and what is asked of it.
+/// A mesh with its side lengths and level.
 #[derive(Clone, Copy)]
 struct Setting {
     side: u16,
@@ -144,7 +149,7 @@ impl Scenario {
 trait Placer {
     /// Where the rectangle lies, if there is room.
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect>;
-    /// Gives back what was allocated to the slot.
+    /// Releases the rectangle of the slot.
     fn release(&mut self, slot: u32);
 }
 
@@ -186,15 +191,15 @@ impl Placer for Meshalloc<'_> {
     #[inline]
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
         let allocation = self.allocator.allocate(&Request::submesh(w, h)).ok()?;
-        let block = self.allocator.blocks(&allocation).next();
+        let block = self.allocator.blocks(&allocation).unwrap().next();
         self.held[slot as usize] = Some(allocation);
-        block.map(|block| rect(block.into()))
+        block.map(|block| rect(submesh(block)))
     }
 
     #[inline]
     fn release(&mut self, slot: u32) {
         if let Some(allocation) = self.held[slot as usize].take() {
-            black_box(self.allocator.release(allocation));
+            black_box(self.allocator.release(allocation).unwrap());
         }
     }
 }
@@ -213,7 +218,7 @@ impl Placer for Served<'_> {
         let outcome = self
             .controller
             .submit(JobId(slot), request, 0, &mut |granted| {
-                place = granted.blocks().next().map(Submesh::from);
+                place = granted.blocks().next().map(submesh);
             });
         black_box(&outcome);
         self.granted[slot as usize] = place.is_some();
@@ -229,7 +234,7 @@ impl Placer for Served<'_> {
     }
 }
 
-/// Who takes part.
+/// The allocators that are compared.
 #[derive(Clone, Copy, PartialEq)]
 enum Contender {
     Guillotiere,
@@ -291,7 +296,7 @@ impl Contender {
             Contender::Strategy(kind) => {
                 let mesh = mesh(side, side);
                 let mut memory = HeapMemory::new(mesh, slots);
-                let allocator = Allocator::new(memory.memory(), mesh.into(), kind)
+                let allocator = Allocator::new(memory.allocator_memory(), mesh.into(), kind)
                     .expect("memory for the mesh");
                 body(&mut Meshalloc {
                     allocator,
@@ -313,8 +318,8 @@ impl Contender {
     }
 }
 
-/// What is done with an allocator. A loop is compiled for each kind, so that the choice between them is
-/// made outside of it.
+/// A loop over an allocator. It is compiled for each kind, so that no operation chooses between
+/// kinds.
 trait Drive {
     fn run(&mut self, operations: &[Operation]);
     fn audit(&mut self, scenario: &Scenario) -> Audit;
@@ -341,7 +346,7 @@ fn run(allocator: &mut impl Placer, operations: &[Operation]) {
     }
 }
 
-/// What an allocator refused among the measured operations.
+/// The refusals among the measured operations.
 #[derive(Default)]
 struct Audit {
     offered: u32,
@@ -392,7 +397,7 @@ fn median(mut rounds: Vec<Duration>) -> Duration {
     rounds[rounds.len() / 2]
 }
 
-/// Measures and prints one level. Returns what was found wrong.
+/// Measures and prints one level. Returns the failures.
 fn measure(setting: Setting) -> Vec<String> {
     let Setting {
         side,

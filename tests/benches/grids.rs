@@ -4,20 +4,23 @@
 //! cargo bench -p meshalloc-tests --bench grids [-- STRATEGY...]
 //! ```
 //!
-//! Jobs whose number m of extents is uniform on 1..n, and these on 2..k for sides k (for partner, k alone), are placed by the
-//! strategy until half of the processors are held, at most five eighths. Then one request after another is drawn in the
-//! same way and one call of [`Allocator::allocate`] for it is timed: the search, and what it takes to mark the
-//! processors. The processors are given back, and before the next sample one job ends and others take its place; none
-//! of this is timed. Last of all one processor is taken and given back: until then a strategy may remember that a search
-//! is in vain. A request for more processors than are free is refused without a search and is no sample.
+//! Jobs whose number m of extents is uniform on 1..n, and these on 2..k for sides k (for partner, k
+//! alone), are placed by the strategy until half of the processors are held, at most five eighths.
+//! Then one request after another is drawn in the same way and one call of [`Allocator::allocate`]
+//! for it is timed: the search, and what it takes to mark the processors. The processors are given
+//! back, and before the next sample one job ends and others take its place; none of this is timed.
+//! Last of all one processor is taken and given back: until then a strategy may remember that a
+//! search is in vain. A request for more processors than are free is refused without a search and
+//! is no sample.
 //!
-//! Each sample is timed once, by the monotonic clock: the same search again would find everything in the caches, and
-//! the clock of a thread's CPU time is a system call that takes as long as a search. The clock's own time, printed at
-//! the top, is part of every sample. Medians and 90th percentiles are hardly moved by the few samples that
-//! another process has interrupted.
+//! Each sample is timed once, by the monotonic clock: the same search again would find everything
+//! in the caches, and the clock of a thread's CPU time is a system call that takes as long as a
+//! search. The clock's own time, printed at the top, is part of every sample. Medians and 90th
+//! percentiles are hardly moved by the few samples that another process has interrupted.
 //!
-//! The exit code is 1 if a target is missed: a median of tree collapsing below 1 microsecond on the 4-ary and on the 16-ary 3-cube; of tree collapsing and first fit below 3 microseconds on the torus and the mesh of
-//! 16 x 16 x 16.
+//! The exit code is 1 if a target is missed: a median of tree collapsing below 1 microsecond on the
+//! 4-ary and on the 16-ary 3-cube; of tree collapsing and first fit below 3 microseconds on the
+//! torus and the mesh of 16 x 16 x 16.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -50,7 +53,7 @@ fn machines() -> [(Grid, Option<Target>); 6] {
 /// Samples of a strategy on a machine, unless it is slow.
 const SAMPLES: usize = 20_000;
 const SECONDS_MAX: f64 = 4.0;
-/// Requests that are drawn in vain before a machine is taken as filled.
+/// Requests that are refused before a machine counts as full.
 const DRAWS_MAX: u32 = 200;
 /// Times that every job is replaced before the first sample.
 const WARM_UP_ROUNDS: usize = 4;
@@ -93,16 +96,16 @@ impl Half<'_> {
             match self.held() <= nodes / 8 * 5 {
                 true => self.jobs.push(job),
                 false => {
-                    self.allocator.release(job);
+                    self.allocator.release(job).unwrap();
                 }
             }
         }
     }
 
-    /// Makes the strategy forget what it has searched for in vain.
+    /// Makes the strategy forget failed searches.
     fn forget(&mut self) {
         if let Ok(unit) = self.allocator.allocate(&subcube(&[])) {
-            self.allocator.release(unit);
+            self.allocator.release(unit).unwrap();
         }
     }
 
@@ -111,7 +114,7 @@ impl Half<'_> {
         if !self.jobs.is_empty() {
             let at = self.random.below(self.jobs.len() as u32) as usize;
             let job = self.jobs.swap_remove(at);
-            self.allocator.release(job);
+            self.allocator.release(job).unwrap();
         }
         self.fill();
     }
@@ -140,7 +143,7 @@ impl Times {
     }
 }
 
-/// What the samples of a strategy on a machine took.
+/// The times of a strategy's samples on a machine.
 #[derive(Default)]
 struct Searches {
     all: Times,
@@ -152,7 +155,8 @@ struct Searches {
 
 fn searches(machine: Grid, kind: StrategyKind) -> Searches {
     let mut memory = HeapMemory::new(machine, 1);
-    let allocator = Allocator::new(memory.memory(), machine, kind).expect("it serves the machine");
+    let allocator =
+        Allocator::new(memory.allocator_memory(), machine, kind).expect("it serves the machine");
     let mut half = Half {
         allocator,
         machine,
@@ -178,7 +182,7 @@ fn searches(machine: Grid, kind: StrategyKind) -> Searches {
         match outcome {
             Ok(job) => {
                 searches.granted.0.push(time);
-                half.allocator.release(job);
+                half.allocator.release(job).unwrap();
             }
             Err(Refusal::Fragmented) => searches.fragmented.0.push(time),
             Err(_) => continue,
@@ -191,7 +195,7 @@ fn searches(machine: Grid, kind: StrategyKind) -> Searches {
     searches
 }
 
-/// What two readings of the clock are apart with nothing between them, in microseconds.
+/// The time between two readings of the clock, in microseconds.
 fn clock() -> f64 {
     let mut times = Times::default();
     for _ in 0..SAMPLES {
@@ -201,7 +205,7 @@ fn clock() -> f64 {
     times.percentile(50).unwrap_or_default()
 }
 
-/// Prints the search times on a machine. Returns what is wrong with them.
+/// Prints the search times on a machine. Returns the missed targets.
 fn measure(machine: Grid, target: Option<Target>, strategies: &[StrategyKind]) -> Vec<String> {
     println!("\n{machine}, {} processors", machine.nodes());
     println!(

@@ -4,15 +4,16 @@
 //! cargo bench -p meshalloc-tests --bench network
 //! ```
 //!
-//! Every processor of a part of the machine sends one message to each other processor of that part, the next message
-//! as soon as the one before has left it; when all are delivered, the part begins again (all-to-all, non-blocking). What counts are channels
-//! granted in a second of CPU time of the thread; of several rounds the fastest, as other processes only make one
-//! slower.
+//! Every processor of a part of the machine sends one message to each other processor of that part,
+//! the next message as soon as the one before has left it; when all are delivered, the part begins
+//! again (all-to-all, non-blocking). What counts are channels granted in a second of CPU time of
+//! the thread; of several rounds the fastest, as other processes only make one slower.
 //!
-//! Then a run of jobs: 1000 departures from a 16 x 16 mesh under first fit, uniform sides, one iteration of all-to-all each, .0000667 jobs
-//! a cycle. These are about nine million messages.
+//! Then a run of jobs: 1000 departures from a 16 x 16 mesh under first fit, uniform sides, one
+//! iteration of all-to-all each, .0000667 jobs a cycle. These are about nine million messages.
 //!
-//! The exit code is 1 if fewer than ten million channels a second are granted, or the run takes 5 s of CPU time.
+//! The exit code is 1 if fewer than ten million channels a second are granted, or the run takes 5 s
+//! of CPU time.
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -50,7 +51,7 @@ struct Parts {
     members: Vec<Vec<u32>>,
     /// The place of each processor in its part.
     place: Vec<u32>,
-    /// How many messages each processor has sent.
+    /// The number of messages that each processor has sent.
     sent: Vec<u32>,
     /// How many messages of each part have been delivered.
     delivered: Vec<usize>,
@@ -149,7 +150,7 @@ fn grants_per_second(grid: Grid, part: &[u16]) -> f64 {
     granted as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Prints the speeds. Returns what is wrong with them.
+/// Prints the speeds. Returns the missed targets.
 fn speeds() -> Vec<String> {
     println!("channels granted in a second of CPU time, all-to-all in parts of a machine\n");
     println!("{:<20} {:<8} {:>10}", "machine", "parts", "millions");
@@ -172,7 +173,7 @@ fn speeds() -> Vec<String> {
     wrong
 }
 
-/// Prints the CPU time of a run of jobs. Returns what is wrong with it.
+/// Prints the CPU time of a run of jobs. Returns the missed target.
 fn run_of_jobs() -> Vec<String> {
     let mesh = Mesh::new(16, 16).expect("sides in range");
     let service = ServiceDistribution::Exponential { mean_seconds: 1.0 };

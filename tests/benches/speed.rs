@@ -1,5 +1,5 @@
-//! How long the strategies for meshes search, and how long a whole replication takes. For grids of any
-//! number of dimensions there is the bench `grids`.
+//! How long the strategies for meshes search, and how long a whole replication takes. For grids of
+//! any number of dimensions there is the bench `grids`.
 //!
 //! ```text
 //! cargo bench -p meshalloc-tests --bench speed [-- STRATEGY...]
@@ -7,18 +7,18 @@
 //!
 //! With names of strategies only their search times are measured.
 //!
-//! The paper's *mean search time* is the time spent in allocation attempts and in the release, per job. Here
-//! the commands of a simulated run are recorded (first come, first served, sides uniform on 1 to the
-//! mesh's, load .47, mean service 10 s) and then given to a fresh controller again, with nothing else
-//! between them. Times are CPU times of the thread, and of several rounds the shortest counts: other
-//! processes only make it longer.
+//! The paper's *mean search time* is the time spent in allocation attempts and in the release, per
+//! job. Here the commands of a simulated run are recorded (first come, first served, sides uniform
+//! on 1 to the mesh's, load .47, mean service 10 s) and then given to a fresh controller again,
+//! with nothing else between them. Times are CPU times of the thread, and of several rounds the
+//! shortest counts: other processes only make it longer.
 //!
 //! The exit code is 1 if a target is missed:
 //!
 //! - the free submesh list searches less than 1.5 times as long on 512 x 512 as on 16 x 16;
 //! - on 512 x 512 a strategy takes as long for a job as [`MICROSECONDS_MAX`] says, or longer;
-//! - one replication of 100,000 jobs with the free submesh list on 64 x 64, everything included, takes less
-//!   than .1 s.
+//! - one replication of 100,000 jobs with the free submesh list on 64 x 64, everything included,
+//!   takes less than .1 s.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
 use meshalloc::{Command, Configuration, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
 use meshalloc_host_sim::backend::{
-    Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
+    Backend, BackendError, Backends, InProcess, InProcessBackends, heap_storage,
 };
 use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
@@ -41,9 +41,9 @@ const SIDES: [u16; 6] = [16, 32, 64, 128, 256, 512];
 const LOAD: f64 = 0.47;
 const JOBS: u32 = 4000;
 const ROUNDS: usize = 9;
-/// Rounds of a slow strategy end when they have taken so long in all.
+/// Rounds of a slow strategy end when they have taken this long in all.
 const ROUNDS_SECONDS_MAX: f64 = 1.0;
-/// Room for jobs. What does not fit waits in the simulation.
+/// Room for jobs. Further jobs wait in the simulation.
 const ROOM: usize = 1024;
 const SEED: u64 = 1995;
 
@@ -85,7 +85,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
     }
 }
 
-/// Keeps what a controller was told.
+/// Records the commands that a controller gets.
 struct Recorder<'a, 'm> {
     inner: InProcess<'m>,
     commands: &'a mut Vec<(Command, Ticks)>,
@@ -128,7 +128,7 @@ impl Backends for RecorderBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);
-        let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
+        let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
         body(&mut Recorder {
             inner: InProcess::new(storage.memory(), configuration)?,
             commands: &mut self.commands,
@@ -147,7 +147,7 @@ fn shortest(mut round: impl FnMut() -> Duration) -> Duration {
     rounds.into_iter().min().expect("at least one round")
 }
 
-/// What the commands of one run take.
+/// The time of the commands of one run.
 #[derive(Clone, Copy)]
 struct Search {
     microseconds_per_job: f64,
@@ -159,7 +159,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     let experiment = scenario(side, strategy, JOBS);
     experiment::run_once(&experiment, strategy, 0, &mut recorder, &()).expect("a sound scenario");
     let configuration = recorder.configuration.expect("the run took place");
-    let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
+    let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
     let mut statistics = None;
     let time = shortest(|| {
         let mut controller =
@@ -183,7 +183,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     }
 }
 
-/// Prints the search times of the strategies. Returns what is wrong with them.
+/// Prints the search times of the strategies. Returns the missed targets.
 fn search_times(strategies: &[StrategyKind]) -> Vec<String> {
     println!("mean search time, microseconds a job: uniform sides, load {LOAD}, {JOBS} jobs\n");
     print!("{:<18}", "strategy");
@@ -216,7 +216,7 @@ fn search_times(strategies: &[StrategyKind]) -> Vec<String> {
     wrong
 }
 
-/// Prints the time of one whole replication. Returns what is wrong with it.
+/// Prints the time of one whole replication. Returns the missed target.
 fn replication() -> Option<String> {
     let strategy = StrategyKind::FreeSubmeshList;
     let experiment = scenario(64, strategy, REPLICATION_JOBS);

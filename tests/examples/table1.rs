@@ -4,15 +4,16 @@
 //! cargo run --release -p meshalloc-tests --example table1 -- [--quick]
 //! ```
 //!
-//! Prints Markdown. Recognition is exhaustive: at every occupancy of a 4 x 4 and of a 5 x 5 mesh every request
-//! is made for which a free submesh exists, in either orientation; the share that is granted is shown,
-//! and a strategy is complete if that is all. 5 x 5 has 33.5 million occupancies and takes minutes on all
-//! cores; `--quick` leaves it out.
+//! Prints Markdown. Recognition is exhaustive: at every occupancy of a 4 x 4 and of a 5 x 5 mesh
+//! every request is made for which a free submesh exists, in either orientation; the share that is
+//! granted is shown, and a strategy is complete if that is all. 5 x 5 has 33.5 million occupancies
+//! and takes minutes on all cores; `--quick` leaves it out.
 //!
-//! Internal fragmentation and costs come from a steady load with uniform sides, 1 to the mesh's: below 47 % of
-//! the nodes on offer the next operation allocates, at or above it a random job is released. A cost is the
-//! mean time of an attempt to allocate, successful or not, or of a release, through the whole controller
-//! (the median of such means); its growth is the exponent `e` of the power `N^e` that fits the means at sides 16 to 512 best.
+//! Internal fragmentation and costs come from a steady load with uniform sides, 1 to the mesh's:
+//! below 47 % of the nodes on offer the next operation allocates, at or above it a random job is
+//! released. A cost is the mean time of an attempt to allocate, successful or not, or of a release,
+//! through the whole controller (the median of such means); its growth is the exponent `e` of the
+//! power `N^e` that fits the means at sides 16 to 512 best.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -30,15 +31,15 @@ const SIDES: [u16; 6] = [16, 32, 64, 128, 256, 512];
 /// The mesh on which internal fragmentation is measured.
 const FRAGMENTATION_SIDE: u16 = 64;
 const ON_OFFER_PERCENT: u32 = 47;
-/// Means are taken over so many operations, and of so many means the median, so that what interrupts
-/// the process now and then does not count.
+/// Operations in a mean. The result is the median of [`ROUNDS`] means, so that interruptions of the
+/// process do not count.
 const OPERATIONS: u32 = 1000;
 const ROUNDS: u32 = 21;
 const SEED: u64 = 1995;
-/// Into so many parts the occupancies of a mesh are divided, for the threads.
+/// The parts into which the occupancies of a mesh are divided, for the threads.
 const PARTS: usize = 64;
 
-/// What the paper's table says of a strategy.
+/// A strategy's row in the paper's table.
 struct Paper {
     allocation: &'static str,
     deallocation: &'static str,
@@ -115,7 +116,7 @@ fn recognition(meshes: &[Mesh]) -> Vec<Vec<Option<Survey>>> {
         }
     }
     let (found, next, done) = (Mutex::new(found), AtomicUsize::new(0), AtomicUsize::new(0));
-    // A line that is written over again and again has no place in a file.
+    // A line that is overwritten makes no sense in a file.
     let shows_progress = std::io::stderr().is_terminal();
     let work = || {
         while let Some(&(row, column, part)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -153,7 +154,7 @@ struct Cost {
     held: u64,
 }
 
-/// What reading the clock twice takes by itself.
+/// The time between two readings of the clock.
 fn clock_overhead() -> Duration {
     let mut readings: Vec<Duration> = (0..10_001).map(|_| Instant::now().elapsed()).collect();
     readings.sort_unstable();

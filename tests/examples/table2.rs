@@ -1,21 +1,22 @@
-//! Table 2-1 of Alshdefat 2019, "Comparison among allocation strategies", measured for every strategy that serves two-dimensional
-//! meshes.
+//! Table 2-1 of Alshdefat 2019, "Comparison among allocation strategies", measured for every
+//! strategy that serves two-dimensional meshes.
 //!
 //! ```text
 //! cargo run --release -p meshalloc-tests --example table2
 //! ```
 //!
-//! Prints Markdown. Fragmentation comes from a steady load with uniform sides, 1 to half the mesh's: while the jobs that run and
-//! the next one together ask for no more than all processors the next operation allocates, otherwise a random job leaves. When a
-//! job is not granted it is given up, and a random job leaves.
+//! Prints Markdown. Fragmentation comes from a steady load with uniform sides, 1 to half the
+//! mesh's: while the jobs that run and the next one together ask for no more than all processors
+//! the next operation allocates, otherwise a random job leaves. When a job is not granted it is
+//! given up, and a random job leaves.
 //!
-//! - External fragmentation: the free processors, as a part of all, at an attempt that fails although at least as many are free
-//!   as are requested; the mean over such attempts, and the part that they are of all attempts. A strategy suffers from it
-//!   if there is such an attempt.
+//! - External fragmentation: the free processors, as a part of all, at an attempt that fails
+//!   although at least as many are free as are requested; the mean over such attempts, and the part
+//!   that they are of all attempts. A strategy suffers from it if there is such an attempt.
 //! - Internal fragmentation: processors held beyond those requested, as a part of those held.
 //! - Rotation: whether a request for 1 x 4 is granted where only 4 x 1 is free.
 //!
-//! Beside each measurement stands the mark of the thesis, where it has the strategy.
+//! The mark of the thesis stands next to each measurement, if the thesis has the strategy.
 
 use meshalloc::{Command, Controller, Error, Flags, JobId, Reply, Request, StrategyKind};
 use meshalloc_tests::random::Random;
@@ -38,11 +39,12 @@ const THESIS: [(&str, [bool; 3]); 8] = [
     ("l-shape", [true, false, true]),
 ];
 
-/// What happened under the steady load.
+/// The counts under the steady load.
 #[derive(Default)]
 struct Measured {
     attempts: u64,
-    /// Attempts that failed although enough processors were free, and the free processors at all of them together.
+    /// Attempts that failed although enough processors were free, and the free processors at all of
+    /// them together.
     failed: u64,
     free: u64,
     requested: u64,

@@ -1,28 +1,27 @@
-//! What is reserved in space and time, on flags for nodes: what backfilling places where, and what
-//! it reserves.
+//! A naive form of backfilling, on one flag for each node: where a job is placed, and what is
+//! reserved for a job that waits.
 
 use meshalloc::{Refusal, Request, StrategyKind, Ticks};
 
 use crate::strategy::{Held, Strategy, places_anywhere};
 use crate::submesh::Rect;
 
-/// What holds processors until a time: a job that runs, or a reservation.
+/// A use of processors until a time: by a running job or a reservation.
 #[derive(Clone, Debug)]
 pub struct Use {
     /// When it begins.
     pub start: Ticks,
     /// When it is expected to end; `Ticks::MAX`: never.
     pub end: Ticks,
-    /// The nodes; none for a reservation of a number of processors.
+    /// The nodes; empty if a number of processors is reserved.
     pub nodes: Vec<u32>,
-    /// How many processors.
+    /// The number of processors.
     pub processors: u32,
-    /// In how many blocks, of those for which room is limited: a reservation has at least two of
-    /// them, or none.
+    /// The number of blocks that need room in the pool: at least two for a reservation, or none.
     pub blocks: usize,
 }
 
-/// Whether nodes are reserved for the jobs of a strategy, and not a number of processors.
+/// Whether a reservation under this strategy names nodes, not only a number of processors.
 pub fn reserves_nodes(kind: StrategyKind) -> bool {
     !places_anywhere(kind)
 }
@@ -34,7 +33,7 @@ pub fn end_of(request: &Request, start: Ticks) -> Ticks {
         .map_or(Ticks::MAX, |ticks| start.saturating_add(ticks.get()))
 }
 
-/// The machine, what runs and what is reserved.
+/// The machine with its running jobs and reservations.
 #[derive(Debug)]
 pub struct Situation<'a> {
     /// The strategy and the nodes that are busy.
@@ -43,15 +42,15 @@ pub struct Situation<'a> {
     pub faulty: &'a [bool],
     /// The present.
     pub now: Ticks,
-    /// The jobs that run; one that should have ended ends now.
+    /// The running jobs; the end of one that exceeds its estimate is now.
     pub running: Vec<Use>,
     /// The reservations.
     pub reserved: Vec<Use>,
 }
 
 impl Situation<'_> {
-    /// The machine for a job that runs from one time, which is to come, until another. What runs now still runs now, even if it should
-    /// have ended.
+    /// The machine as a job sees it that runs from a future time until another. A job that runs
+    /// now is busy now, even if it exceeds its estimate.
     fn during(&self, from: Option<Ticks>, until: Ticks) -> Strategy {
         let mut busy = self.faulty.to_vec();
         let running = self.running.iter();
@@ -65,7 +64,7 @@ impl Situation<'_> {
         self.strategy.where_busy(&busy)
     }
 
-    /// The processors that nothing needs at a time.
+    /// The number of processors that are neither used nor reserved at a time.
     fn free_at(&self, time: Ticks) -> i64 {
         let sum = |uses: &[Use], counts: &dyn Fn(&Use) -> bool| {
             let uses = uses.iter().filter(|held| counts(held));
@@ -78,14 +77,14 @@ impl Situation<'_> {
         i64::from(self.strategy.machine().free()) + ended - reserved
     }
 
-    /// Whether so many processors are free all the time.
+    /// Whether this number of processors is free during the whole period.
     fn has_free(&self, processors: u64, from: Ticks, until: Ticks) -> bool {
         let starts = self.reserved.iter().map(|other| other.start);
         let mut times = starts.filter(|start| (from..until).contains(start));
         times.all(|time| self.free_at(time) >= processors as i64)
     }
 
-    /// Where a job goes now, if it may delay no reservation.
+    /// Places a job now so that it delays no reservation.
     ///
     /// # Errors
     ///
@@ -98,7 +97,7 @@ impl Situation<'_> {
         }
     }
 
-    /// Whether there is room for so many blocks more.
+    /// Whether the pool has room for this number of further blocks.
     fn has_room(&self, blocks: usize) -> bool {
         let uses = self.running.iter().chain(&self.reserved);
         uses.map(|held| held.blocks).sum::<usize>() + blocks <= self.strategy.room()
@@ -120,7 +119,7 @@ impl Situation<'_> {
         }
         match self.has_free(processors, self.now, until) {
             true => self.strategy.place(request),
-            // On a copy, since a place that is found may move a generator on.
+            // On a copy, since a successful search may advance a random generator.
             false => Err(match self.strategy.clone().place(request) {
                 Ok(_) => Refusal::Reserved,
                 Err(refusal) => refusal,
@@ -128,7 +127,8 @@ impl Situation<'_> {
         }
     }
 
-    /// What is reserved for a job that has to wait: from the first end of another job on at which it fits.
+    /// The reservation for a job that has to wait. It begins at the first end of another job at
+    /// which the job fits.
     pub fn reservation(&self, request: &Request) -> Option<Use> {
         let (_, processors) = self.strategy.check(request).ok()?;
         let all = self.running.iter().chain(&self.reserved);

@@ -1,11 +1,12 @@
-//! What the benches have in common.
+//! The frame that all benches share.
 
 use std::process::ExitCode;
 
 use meshalloc::StrategyKind;
 
-/// Runs `body`, which returns what was found wrong, under `cargo bench`, with the strategies that are named on the
-/// command line. The exit code is 1 if something is wrong, 2 if a strategy is not among those that are `known`.
+/// Runs `body`, which returns what was found wrong, under `cargo bench`, with the strategies that
+/// are named on the command line. The exit code is 1 if something is wrong, 2 if a strategy is not
+/// among those that are `known`.
 pub fn main(
     known: impl IntoIterator<Item = StrategyKind>,
     body: impl FnOnce(&[StrategyKind]) -> Vec<String>,

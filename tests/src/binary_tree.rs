@@ -1,5 +1,6 @@
-//! The strategies of Liu, Hsu and Wu on a tree that is there: rectangles with two halves each, and a flag for each
-//! processor. Written from the words of the paper and of the decisions on what it leaves open.
+//! The strategies of Liu, Hsu and Wu on an explicit tree: rectangles with two halves each, and a
+//! flag for each processor. Written from the words of the paper, and from this project's decisions
+//! where it leaves something open.
 
 use std::rc::Rc;
 
@@ -30,7 +31,7 @@ pub enum Choice {
     Ratio(f64),
 }
 
-/// How many rectangles, and where.
+/// How many rectangles a job gets, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A part of one rectangle.
@@ -43,7 +44,7 @@ pub enum Form {
     Compact,
 }
 
-/// What the names stand for; `None` for strategies of others.
+/// The choice and form of a strategy; `None` for strategies of other papers.
 pub fn form(kind: StrategyKind) -> Option<(Choice, Form)> {
     use StrategyKind as Kind;
     let within = |tolerance: u64| Choice::Tolerance(tolerance as u32);
@@ -120,7 +121,7 @@ impl Tree {
         !self.busy[x as usize][y as usize]
     }
 
-    /// How many processors of a rectangle are free.
+    /// The number of free processors of a rectangle.
     pub fn free(&self, node: &Node) -> u32 {
         node.positions().filter(|&at| self.is_free(at)).count() as u32
     }
@@ -130,7 +131,7 @@ impl Tree {
         self.busy[x as usize][y as usize] = busy;
     }
 
-    /// Takes so many free processors of a rectangle, column by column from the left.
+    /// Takes `count` free processors of a rectangle, column by column from the left.
     fn take(&mut self, node: &Node, count: u32) -> Vec<(u32, u32)> {
         let free = node.positions().filter(|&at| self.is_free(at));
         let taken: Vec<_> = free.take(count as usize).collect();
@@ -165,8 +166,8 @@ impl Tree {
         }
     }
 
-    /// Depth first: a rectangle of at least z processors, but less than two times as many, with z free ones; with the
-    /// rectangles around it, the root first.
+    /// Searches depth first for a rectangle of z to 2z - 1 processors of which z are free. Returns
+    /// the path to it, the root first.
     fn search<'n>(&self, node: &'n Node, z: u32, choice: Choice) -> Option<Vec<&'n Node>> {
         if self.free(node) < z {
             return None;
@@ -182,7 +183,7 @@ impl Tree {
         Some(path)
     }
 
-    /// The processors `(x, y)` that a request for so many gets.
+    /// The processors `(x, y)` that a request for `processors` gets.
     pub fn place(&self, processors: u32, choice: Choice, form: Form) -> Option<Vec<(u32, u32)>> {
         let mut tree = self.clone();
         let root = &self.root;
@@ -215,7 +216,7 @@ impl Tree {
         let digits = (0..32).map(|i| processors & 1 << i);
         // The next one last.
         let mut requests: Vec<u32> = digits.filter(|&digit| digit > 0).collect();
-        // The last rectangle and those around it, the root first.
+        // The path to the last rectangle, the root first.
         let mut path: Vec<&Node> = vec![];
         let mut taken = vec![];
         while let Some(z) = requests.pop() {
@@ -250,7 +251,8 @@ impl Tree {
         Some(taken)
     }
 
-    /// As printed in section 4.1.1. A rectangle has been divided if some of its processors are free and some are not.
+    /// As printed in section 4.1.1. A rectangle has been divided if some of its processors are free
+    /// and some are not.
     fn place_compact(&mut self, root: &Node, digit: u32) -> Option<Vec<(u32, u32)>> {
         let (mut p, mut z) = (root, digit);
         if self.free(root) < z {
@@ -283,7 +285,7 @@ impl Tree {
         }
     }
 
-    /// Whether no two halves of a rectangle are both touched and both not full (definition 2).
+    /// Definition 2: of the two halves of each rectangle at least one is free or full.
     pub fn is_spatially_compact(&self) -> bool {
         let partial = |node: &Node| (1..node.area()).contains(&self.free(node));
         let nodes = self.root.all();
@@ -306,8 +308,8 @@ impl Tree {
         blocks
     }
 
-    /// Definition 1 of the free processors: if a square is not free, the sum over its quarters. On a mesh that is no square
-    /// for all the squares it consists of.
+    /// Definition 1 of the free processors: if a square is not free, the sum over its quarters. On
+    /// a mesh that is no square for all the squares it consists of.
     pub fn free_squares(&self) -> u32 {
         let root = &self.root;
         let squares = (0..root.w / root.h).map(|i| self.free_squares_of(i * root.h, 0, root.h));
@@ -330,8 +332,8 @@ impl Tree {
             .sum()
     }
 
-    /// The condition of lemma 1: of each size there is at most one free block, and if p and q are free and p is larger,
-    /// the parent of p is an ancestor of q.
+    /// The condition of lemma 1: of each size there is at most one free block, and if p and q are
+    /// free and p is larger, the parent of p is an ancestor of q.
     pub fn lemma_1_holds(&self) -> bool {
         let blocks = self.free_blocks();
         let nodes = self.root.all();
@@ -350,8 +352,8 @@ impl Tree {
     }
 }
 
-/// PLAS on any mesh: ceil(R / 2) from the half with more free processors, the rest from the other; columns from the left,
-/// rows from the middle outwards.
+/// PLAS on any mesh: ceil(R / 2) from the half with more free processors, the rest from the other;
+/// columns from the left, rows from the middle outwards.
 pub fn parallel_layout(
     w: u32,
     h: u32,

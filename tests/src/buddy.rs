@@ -1,5 +1,6 @@
-//! Buddy systems as Li and Cheng and Lo and others describe them: a list of free blocks for each size, blocks that are
-//! split in four on the way down and merged in fours, greedily, on the way up.
+//! Buddy systems as Li and Cheng and Lo and others describe them: a list of free blocks for each
+//! size, blocks that are split in four on the way down and merged in fours, greedily, on the way
+//! up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +15,8 @@ pub struct BuddySystem {
 }
 
 impl BuddySystem {
-    /// All free. The square around the mesh is split in four until every part lies in the mesh or outside; if the mesh is a
-    /// square whose side is a power of two, it is one block.
+    /// All free. The square around the mesh is split in four until every part lies in the mesh or
+    /// outside; if the mesh is a square whose side is a power of two, it is one block.
     pub fn new(w: i32, h: i32) -> Self {
         let mut system = BuddySystem {
             whole: Rect::based_at(0, 0, w, h),
@@ -59,8 +60,8 @@ impl BuddySystem {
         list.is_some_and(|list| list.remove(&(block.y1, block.x1)))
     }
 
-    /// Where a request goes: into the smallest free block that is large enough, the first of those in
-    /// row-major order; of a larger one into the lower left part.
+    /// Where a request goes: into the smallest free block that is large enough, the first of those
+    /// in row-major order; of a larger one into the lower left part.
     pub fn place(&self, a: i32, b: i32) -> Option<Rect> {
         let wanted = BuddySystem::block_side(a, b);
         let mut sufficient = self.free.range(wanted..);
@@ -68,9 +69,10 @@ impl BuddySystem {
         Some(Rect::based_at(x, y, wanted, wanted))
     }
 
-    /// The blocks of a request for so many processors, if they are free: the number in base 4 says how many blocks of which size
-    /// are wanted, largest first. Of each the first free block in row-major order; else a part of the smallest larger one; else four
-    /// blocks of a quarter of the size are wanted instead.
+    /// The blocks of a request for `processors`, if they are free: the number in base 4 says
+    /// how many blocks of which size are wanted, largest first. Of each the first free block in
+    /// row-major order; else a part of the smallest larger one; else four blocks of a quarter of
+    /// the size are wanted instead.
     pub fn place_multiple(&self, processors: u32) -> Option<Vec<Rect>> {
         let mut system = self.clone();
         let mut wanted = BTreeMap::new();
@@ -97,7 +99,8 @@ impl BuddySystem {
         Some(taken)
     }
 
-    /// Asserts that the blocks are free and as large as can be: exactly the free nodes, and never four buddies.
+    /// Asserts that the blocks are free and as large as can be: exactly the free nodes, and never
+    /// four buddies.
     ///
     /// # Panics
     ///
@@ -229,7 +232,8 @@ mod tests {
             .collect();
         assert_eq!(lists, [(1, 11), (2, 2), (4, 1)]);
         system.check(|_, _| true);
-        // 35 is 203 in base 4: no second block of side 4, so four of side 2, of which two are missing.
+        // 35 is 203 in base 4: no second block of side 4, so four of side 2, of which two are
+        // missing.
         let sides: Vec<i32> = system
             .place_multiple(35)
             .unwrap()

@@ -1,4 +1,5 @@
-//! The only place where naive grids, boxes and lists of extents meet the grids, blocks and shapes of the code under test.
+//! Conversions between naive grids, boxes and lists of extents and the grids, blocks and shapes of
+//! the code under test. No other module knows both.
 
 use meshalloc::{Block, Capacity, Cube, Refusal, Request, Shape, StrategyKind, Submesh};
 
@@ -6,7 +7,7 @@ use crate::grid::{Grid, Place};
 use crate::strategy::{Strategy, Wanted};
 use crate::submesh::Rect;
 
-/// Numbers as the code under test has them.
+/// Numbers as 16-bit numbers.
 ///
 /// # Panics
 ///
@@ -50,11 +51,11 @@ pub fn place(machine: meshalloc::Grid, block: Block) -> Place {
     }
 }
 
-/// The box that this block names on a grid, read as `firmware/PROTOCOL.md` says, or the first dimension in which it names none.
+/// The box that this block names on a grid, read as `firmware/PROTOCOL.md` says, or the first
+/// dimension in which it names none.
 pub fn named(grid: &Grid, block: Block) -> Result<Place, usize> {
-    let Submesh { base, sides } = block.into();
-    let number = |low: u16, high: u16| u64::from(low) + 65_536 * u64::from(high);
-    let (mut starts, mut extents) = (number(base.x, base.y), number(sides.w, sides.h));
+    let raw = block.into_raw();
+    let (mut starts, mut extents) = (raw % (1 << 32), raw >> 32);
     let is_dense = grid.dimensions() > 2;
     let mut place = Place {
         start: Vec::new(),
@@ -110,7 +111,7 @@ pub fn request(extents: &[u32]) -> Request {
 ///
 /// # Errors
 ///
-/// What every strategy answers to such a request, the first that applies.
+/// The refusal that does not depend on the strategy; the first that applies.
 pub fn wanted(grid: &Grid, request: &Request) -> Result<Wanted, Refusal> {
     let extents = request.shape.extents();
     let wanted = Wanted {

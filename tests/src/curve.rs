@@ -2,8 +2,8 @@
 
 use meshalloc::CurveFit;
 
-/// All processors `(x, y)` of a mesh in the order of the curve: Hilbert's if the mesh is a square with a power of two as
-/// side, else boustrophedon.
+/// All processors `(x, y)` of a mesh in the order of the curve: Hilbert's if the mesh is a square
+/// with a power of two as side, else boustrophedon.
 pub fn curve(w: u32, h: u32) -> Vec<(u32, u32)> {
     if w == h && w.is_power_of_two() {
         return hilbert(w);
@@ -38,7 +38,7 @@ fn hilbert(side: u32) -> Vec<(u32, u32)> {
     .concat()
 }
 
-/// The processors that a request for so many gets.
+/// The processors that a request for `count` gets.
 pub fn place(
     w: u32,
     h: u32,
@@ -68,6 +68,7 @@ pub fn place(
             CurveFit::FirstFit => false,
             CurveFit::BestFit => lengths[i] < lengths[taken?],
             CurveFit::SumOfSquares => squares_after(i) < squares_after(taken?),
+            _ => panic!("no model of {fit:?}"),
         };
         if is_better {
             taken = Some(i);

@@ -1,12 +1,14 @@
-//! Which waiting jobs may try, and when: the disciplines of bypassing a head in floating point, and bypassing without limit.
+//! Naive forms of the schedulers that let jobs bypass a blocked head, in floating point; and one
+//! that bypasses without limit.
 
 use meshalloc::SchedulerKind;
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Scheduler(SchedulerKind),
-    /// After a departure all that wait try in order; arrivals do, or only those that find an empty queue.
+    /// After a departure all waiting jobs try in order. Arrivals try always, or only if the queue
+    /// is empty.
     Unlimited {
         arrivals_try: bool,
     },
@@ -31,8 +33,8 @@ impl Discipline {
         Discipline::of(Rule::Scheduler(kind))
     }
 
-    /// Bypassing without limit: after a departure all jobs that wait try in order. An arrival tries although others
-    /// wait before it only if `arrivals_try`.
+    /// Bypassing without limit: after a departure all jobs that wait try in order. An arrival tries
+    /// although others wait before it only if `arrivals_try`.
     pub const fn unlimited(arrivals_try: bool) -> Self {
         Discipline::of(Rule::Unlimited { arrivals_try })
     }
@@ -62,7 +64,7 @@ impl Discipline {
         self.arrivals += 1;
     }
 
-    /// A job has been allocated after a delay of so many ticks.
+    /// A job has been allocated after a delay in ticks.
     pub fn allocated(&mut self, delay: u64) {
         self.allocated += 1;
         self.delays += delay as f64;
@@ -96,7 +98,7 @@ impl Discipline {
     ///
     /// # Panics
     ///
-    /// When a threshold and what is compared with it are so close that rounding might decide.
+    /// When a threshold and the compared value are so close that rounding might decide.
     pub fn may_bypass(&self, now: u64, head_submitted: u64) -> bool {
         let since = (now - self.head_since) as f64;
         let Rule::Scheduler(kind) = self.rule else {
@@ -116,10 +118,11 @@ impl Discipline {
             SchedulerKind::ModifiedFcfs(Threshold::Count) => {
                 clearly_less(f64::from(self.bypasses), self.mean_delay() * self.rate(now))
             }
-            // They try in other ways, or reserve: `System` has them.
+            // `System` has these.
             SchedulerKind::Easy { .. }
             | SchedulerKind::Conservative
             | SchedulerKind::ShortestJobFirst { .. } => false,
+            _ => panic!("no model of {kind:?}"),
         }
     }
 

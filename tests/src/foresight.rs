@@ -1,5 +1,5 @@
-//! Least expected blocking, with and without estimates, as it is defined: every set of departures by itself, and what fits found on flags for
-//! nodes.
+//! Least expected blocking, with and without estimates, by its definition: it evaluates every set
+//! of departures by itself, and finds requests that fit on one flag for each node.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use crate::grid::NaiveMachine;
 use crate::strategy::Wanted;
 use crate::submesh::Rect;
 
-/// How many of the latest requests are remembered.
+/// The number of latest requests that are remembered.
 const RECENT: usize = 64;
 
-/// What waiting requests are worth.
+/// The weights of the waiting requests, in their order.
 const WAITING: [u64; 8] = [128, 90, 63, 44, 31, 22, 15, 11];
 
 /// A request that may come.
@@ -43,13 +43,12 @@ pub struct Other {
     pub left: Option<Ticks>,
 }
 
-/// What is known of jobs when one is placed.
+/// The other jobs, as the strategy knows them when it places one.
 #[derive(Clone, Debug, Default)]
 pub struct Outlook {
-    /// The requests that wait, in order, but for the one that is placed and a head that is blocked.
+    /// The waiting requests in order, without the one that is placed and a blocked head.
     pub waiting: Vec<Request>,
-    /// The jobs that run, in the order of their grants, and behind them those whose reservations
-    /// the one that is placed must leave free.
+    /// The running jobs in the order of their grants, then those whose reservations must stay free.
     pub running: Vec<Other>,
     /// Nodes that do not become free when their job leaves.
     pub never_free: Vec<u32>,
@@ -57,7 +56,7 @@ pub struct Outlook {
     pub estimate: Option<Ticks>,
 }
 
-/// A place with what speaks for it.
+/// A place with its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Where.
@@ -68,7 +67,7 @@ pub struct Candidate {
     pub score: u64,
 }
 
-/// All that the strategy remembers.
+/// The strategy with everything that it remembers.
 #[derive(Clone, Debug)]
 pub struct Foresight {
     by_ends: bool,
@@ -105,12 +104,12 @@ impl Foresight {
         self.recent.push_back(request.into());
     }
 
-    /// What is known for the next decision.
+    /// Takes the jobs as they are known for the next decision.
     pub fn look(&mut self, outlook: Outlook) {
         self.outlook = outlook;
     }
 
-    /// The nodes that are free when a place is taken and some jobs are gone.
+    /// The nodes that are free once a place is taken and some jobs are gone.
     fn free(&self, machine: &NaiveMachine, taken: Option<Rect>, gone: &[usize]) -> Vec<bool> {
         let mut free: Vec<bool> = (0..machine.nodes()).map(|n| !machine.is_busy(n)).collect();
         for &job in gone {
@@ -131,7 +130,7 @@ impl Foresight {
         free
     }
 
-    /// The value of what fits.
+    /// The sum of the weights of the requests that fit.
     fn value(&self, machine: &NaiveMachine, free: &[bool]) -> u64 {
         let heights = heights(machine.whole(), free);
         let is_within = |a: i32, b: i32| a < heights.len() as i32 && heights[a as usize] >= b;
@@ -195,7 +194,7 @@ impl Foresight {
 
     /// The place that is chosen.
     pub fn place(&self, machine: &NaiveMachine, wanted: &Wanted) -> Option<Rect> {
-        // Of several that are as good the last is the maximum.
+        // Of equal candidates `max_by_key` takes the last.
         let candidates = self.candidates(machine, wanted).into_iter().rev();
         let best = candidates.max_by_key(|candidate| (candidate.score, candidate.contact));
         best.map(|candidate| candidate.place)
@@ -205,7 +204,7 @@ impl Foresight {
         self.by_ends && self.outlook.estimate.is_some()
     }
 
-    /// How many states without departures to the largest number of them.
+    /// The number of states with up to this number of departures.
     fn sets_up_to(&self, departures: usize) -> usize {
         let k = self.outlook.running.len();
         (0..=departures)

@@ -2,17 +2,19 @@
 
 use std::fmt;
 
-/// A grid: sides, and for each dimension whether it wraps. Dimension 0 varies fastest in the numbers of the nodes.
+/// A grid: sides, and for each dimension whether it wraps. Dimension 0 varies fastest in the
+/// numbers of the nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     sides: Vec<u32>,
     wraps: Vec<bool>,
-    /// Whether it was made as a cube, whose extents are named as the digits of an address, the highest dimension first.
+    /// Whether it was made as a cube, whose extents are named as the digits of an address, the
+    /// highest dimension first.
     is_cube: bool,
 }
 
-/// A box: a start and an extent in each dimension, dimension 0 first. Where the grid wraps, the last position of a
-/// dimension is followed by 0.
+/// A box: a start and an extent in each dimension, dimension 0 first. Where the grid wraps, the
+/// last position of a dimension is followed by 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Start positions.
@@ -81,7 +83,8 @@ impl Grid {
         self.sides.iter().product()
     }
 
-    /// The radix, if the grid is a k-ary n-cube: all dimensions wrap and have the same side, at least 2.
+    /// The radix, if the grid is a k-ary n-cube: all dimensions wrap and have the same side, at
+    /// least 2.
     pub fn k(&self) -> Option<u32> {
         let k = self.sides[0];
         let is_ring = |(&side, &wraps)| wraps && side == k;
@@ -131,8 +134,8 @@ impl Grid {
         })
     }
 
-    /// Whether `holds` for all nodes of a box of the grid; asked with dimension 0 varying fastest, up to the first
-    /// for which it does not.
+    /// Whether `holds` for all nodes of a box of the grid; asked with dimension 0 varying fastest,
+    /// up to the first for which it does not.
     pub fn every_node(&self, place: &Place, holds: &mut dyn FnMut(u32) -> bool) -> bool {
         self.every_below(place, self.dimensions(), 0, holds)
     }
@@ -164,8 +167,9 @@ impl Grid {
         nodes
     }
 
-    /// All boxes with these extents, whatever dimensions they lie along: for every distinct assignment of the extents,
-    /// and ones for the other dimensions, every start. None if there are more extents than dimensions.
+    /// All boxes with these extents, whatever dimensions they lie along: for every distinct
+    /// assignment of the extents, and ones for the other dimensions, every start. None if there are
+    /// more extents than dimensions.
     pub fn boxes(&self, extents: &[u32]) -> Vec<Place> {
         let Some(padded) = padded(extents, self.dimensions()) else {
             return Vec::new();
@@ -289,8 +293,8 @@ impl NaiveMachine {
     }
 }
 
-/// A picture, `#` for busy: the rows along dimension 0, the last one first, each after its position in the other
-/// dimensions.
+/// A picture, `#` for busy: the rows along dimension 0, the last one first, each after its position
+/// in the other dimensions.
 impl fmt::Display for NaiveMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row_len = self.grid.sides[0] as usize;

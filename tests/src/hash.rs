@@ -1,4 +1,4 @@
-//! The number by which long answers are compared with a constant: [`struct@Hash`].
+//! A hash, with which tests compare long answers with a constant: [`struct@Hash`].
 
 /// The 64-bit hash of Fowler, Noll and Vo, variant 1a.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Hash {
         self.put_bytes(&number.to_le_bytes());
     }
 
-    /// The hash of what was taken so far.
+    /// The hash of all bytes so far.
     pub const fn get(&self) -> u64 {
         self.0
     }

@@ -1,19 +1,22 @@
-//! Naive models of machines, strategies, schedulers and the controller, and the harness that compares the code under test
-//! with them.
+//! Naive models of machines, strategies, schedulers and the controller, and the harness that
+//! compares the code under test with them.
 //!
-//! The models are written from the words of the papers and of the project's tie-breaks: a flag for each node and one
-//! pass after another over all of them, never fast. Of the code under test they use only the types of commands and
-//! replies.
+//! The models are written from the words of the papers and of the project's tie-breaks: a flag for
+//! each node and one pass after another over all of them, never fast. Of the code under test they
+//! use only the types of commands and replies.
 //!
-//! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and blocks of the code under
-//!   test.
-//! - [`strategy`]: where each strategy places a request; for it [`submesh`] (the definitions of Kim and Yoon),
-//!   [`shaped`] (L shapes, and sets of neighbours), [`scattered`] (pages, and processors drawn at random), [`buddy`],
-//!   [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung and others) and [`notation`] (algorithm G* of Chuang and Wu).
-//! - [`system`]: what a controller answers, with [`discipline`] for the schedulers that bypass a head and [`backfilling`] for those that reserve.
-//! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
-//!   grids and all requests.
-//! - [`saved`]: checkpoints of a controller, and random commands for controllers that are compared with each other.
+//! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and
+//!   blocks of the code under test.
+//! - [`strategy`]: where each strategy places a request; it uses [`submesh`] (the definitions of
+//!   Kim and Yoon), [`shaped`] (L shapes, and sets of neighbours), [`scattered`] (pages, and
+//!   processors drawn at random), [`buddy`], [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung
+//!   and others) and [`notation`] (algorithm G* of Chuang and Wu).
+//! - [`system`]: what a controller answers, with [`discipline`] for the schedulers that bypass a
+//!   head, and [`backfilling`] for those that reserve.
+//! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all
+//!   occupancies of small grids and all requests.
+//! - [`saved`]: checkpoints of a controller, and random commands for controllers that are compared
+//!   with each other.
 //! - [`hash`]: one number for long answers, to be compared with a constant.
 //! - [`wormhole`]: a network in which every flit is moved in every cycle.
 

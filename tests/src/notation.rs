@@ -1,5 +1,5 @@
-//! Algorithm G* of Chuang and Wu, section 2, written down as it is printed: procedures that call themselves, on
-//! a list of symbols.
+//! Algorithm G* of Chuang and Wu, section 2, written down as it is printed: procedures that call
+//! themselves, on a list of symbols.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! The firmware in QEMU: [`Qemu`].
 //!
-//! The image is built by the first test that wants it, with a target folder of its own, as the folder
-//! of the `cargo test` that runs the test is locked. A machine without QEMU or without the firmware's
-//! target can still run the other tests, so [`Qemu::start`] tells what is missing; with
+//! The first test that needs the image builds it. It has a target folder of its own, since cargo
+//! locks the folder of the running `cargo test`. Without QEMU or the firmware's target,
+//! [`Qemu::start`] prints what is missing, and the other tests still run; with
 //! `MESHALLOC_REQUIRE_QEMU=1` that is a failure.
 
 use std::env;
@@ -34,15 +34,15 @@ const SERIAL: &str = "serial";
 const MONITOR: &str = "monitor";
 const LOG: &str = "log";
 
-/// Set to 1, a missing QEMU or target is a failure and no reason to skip.
+/// If this variable is 1, a missing QEMU or target is a failure, not a reason to skip.
 pub const REQUIRE: &str = "MESHALLOC_REQUIRE_QEMU";
 
-/// A running firmware. It ends with this value.
+/// A running firmware, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Qemu {
     child: Child,
     monitor: UnixStream,
-    /// With the sockets of the serial port and the monitor, and the log.
+    /// Holds the sockets of the serial port and the monitor, and the log.
     folder: TempDir,
 }
 
@@ -53,8 +53,8 @@ impl Qemu {
     ///
     /// # Panics
     ///
-    /// When something is missing and [`REQUIRE`] is set, when the image does not build, and when QEMU
-    /// does not start.
+    /// When something is missing and [`REQUIRE`] is set, when the image does not build, and when
+    /// QEMU does not start.
     pub fn start() -> Option<Qemu> {
         Self::start_with(&PLAIN, &[], Path::new("."))
     }
@@ -68,9 +68,9 @@ impl Qemu {
         Self::start_with(&WITH_JOURNAL, &[], folder)
     }
 
-    /// The same with a clock that counts instructions: each takes 64 ns, which is one cycle of the board's 16 MHz but
-    /// for 2 %. What the firmware does, and waits for, takes the same time by its clock in every run, however busy
-    /// this machine is. A real processor takes more than a cycle for some instructions.
+    /// The same with a clock that counts instructions: each takes 64 ns, about one cycle at 16 MHz.
+    /// By this clock the firmware takes the same time in every run, however busy the host is. A
+    /// real processor takes more than a cycle for some instructions.
     ///
     /// # Panics
     ///
@@ -170,7 +170,7 @@ impl Qemu {
         Ok(())
     }
 
-    /// What resets the chip, or ends QEMU with SIGKILL, at a moment of its own.
+    /// A function that resets the chip, or ends QEMU with SIGKILL, from another thread.
     ///
     /// # Errors
     ///
@@ -260,7 +260,7 @@ impl Image {
         }
     }
 
-    /// Where it is, or what is missing for it.
+    /// The path of the image, or the name of what is missing.
     fn path(&'static self) -> Result<&'static Path, &'static str> {
         self.built
             .get_or_init(|| {
@@ -299,7 +299,8 @@ impl Image {
             .join(TARGET)
             .join("firmware")
             .join("meshalloc-firmware");
-        // All tests build the same image, so one copy is enough; a QEMU that starts never reads half of it.
+        // All tests build the same image, so one copy is enough; a QEMU that starts never reads
+        // half of it.
         let copy = target_dir.join(self.copy);
         let new = copy.with_extension("new");
         fs::copy(&built, &new).expect("the image can be copied");

@@ -1,32 +1,20 @@
 //! A controller on the heap and what it answers, in a form that tests can compare.
 
-use meshalloc::jobs::{BlockCell, JobSlot};
-use meshalloc::storage::Needs;
-use meshalloc::word::Word;
+use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocator, AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId,
+    Allocator, AllocatorMemory, Block, Command, Configuration, Controller, Cube, Grid, JobId,
     LeaseEnded, Memory, Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh,
-    Ticks, Workspace,
+    Ticks,
 };
 
 use crate::random::Random;
 
-/// Memory for a controller, every slice exactly as long as the machine and the jobs need.
+/// Memory for a controller or an allocator: exactly as much as the machine and the jobs need.
 #[derive(Debug)]
-pub struct HeapMemory {
-    busy: Vec<Word>,
-    faulty: Vec<Word>,
-    supposed: Vec<Word>,
-    scratch: Vec<Word>,
-    slots: Vec<JobSlot>,
-    index: Vec<meshalloc::jobs::Link>,
-    order: Vec<meshalloc::jobs::Link>,
-    blocks: Vec<BlockCell>,
-    list: Vec<u64>,
-}
+pub struct HeapMemory(HeapStorage);
 
 impl HeapMemory {
-    /// Memory for this machine and so many jobs, waiting and running together, and nothing to spare.
+    /// Memory for exactly this machine and this number of jobs, waiting and running together.
     pub fn new(machine: impl Into<Grid>, jobs: usize) -> Self {
         Self::for_largest_of(&[machine.into()], jobs)
     }
@@ -34,66 +22,48 @@ impl HeapMemory {
     /// Memory in which each of the machines can be served.
     pub fn for_largest_of(machines: &[impl Into<Grid> + Copy], jobs: usize) -> Self {
         let machines: Vec<Grid> = machines.iter().map(|&machine| machine.into()).collect();
-        Self::sized(Needs::of_build(&machines, jobs), jobs)
+        HeapMemory(HeapStorage::new(Needs::of_build(&machines, jobs), jobs))
     }
 
     /// Memory for this strategy alone.
     pub fn for_strategy(machine: impl Into<Grid>, strategy: StrategyKind, jobs: usize) -> Self {
-        Self::sized(Needs::of(strategy, &machine.into(), jobs), jobs)
+        let needs = Needs::of(strategy, &machine.into(), jobs);
+        HeapMemory(HeapStorage::new(needs, jobs))
     }
 
-    fn sized(needs: Needs, jobs: usize) -> Self {
-        HeapMemory {
-            busy: vec![0; needs.words],
-            faulty: vec![0; needs.words],
-            supposed: vec![0; needs.words],
-            scratch: vec![0; needs.scratch],
-            slots: vec![JobSlot::EMPTY; jobs],
-            index: vec![0; (2 * jobs).next_power_of_two()],
-            order: vec![0; jobs],
-            blocks: vec![BlockCell::EMPTY; needs.blocks],
-            list: vec![0; needs.list],
-        }
+    /// This much memory.
+    pub fn of(needs: Needs, jobs: usize) -> Self {
+        HeapMemory(HeapStorage::new(needs, jobs))
     }
 
-    /// Fills the memory with random numbers: nothing may depend on what is there. Jobs and blocks cannot be made of them; those are left over
-    /// from the controller that has used the memory before.
+    /// Fills the memory with random numbers, since nothing may depend on its contents. Jobs and
+    /// blocks cannot be made of numbers; they keep those of an earlier controller.
     pub fn fill_with_noise(&mut self, random: &mut Random) {
-        let words = [
-            &mut self.busy,
-            &mut self.faulty,
-            &mut self.supposed,
-            &mut self.scratch,
-        ];
-        for word in words.into_iter().flatten() {
-            *word = (0..Word::BITS / 16).fold(0, |word, _| {
-                word << 16 | Word::from(random.below(1 << 16) as u16)
-            });
-        }
-        for link in self.index.iter_mut().chain(&mut self.order) {
-            *link = random.below(1 << 16);
-        }
-        for entry in &mut self.list {
-            *entry = (0..4).fold(0, |entry, _| entry << 16 | u64::from(random.below(1 << 16)));
-        }
+        self.0.overwrite(|| {
+            (0..4).fold(0, |number, _| {
+                number << 16 | u64::from(random.below(1 << 16))
+            })
+        });
     }
 
-    /// Lends the memory.
+    /// Lends the memory to a controller.
     pub fn memory(&mut self) -> Memory<'_> {
-        Memory {
-            busy: &mut self.busy,
-            faulty: &mut self.faulty,
-            supposed: &mut self.supposed,
-            slots: &mut self.slots,
-            index: &mut self.index,
-            order: &mut self.order,
-            blocks: &mut self.blocks,
-            workspace: Workspace {
-                words: &mut self.scratch,
-                list: &mut self.list,
-            },
-        }
+        self.0.memory()
     }
+
+    /// Lends the memory to an allocator.
+    pub fn allocator_memory(&mut self) -> AllocatorMemory<'_> {
+        self.0.allocator_memory()
+    }
+}
+
+/// A block of a two-dimensional mesh as a submesh. In all of them its numbers mean the same.
+///
+/// # Panics
+///
+/// When it is a block of no mesh.
+pub fn submesh(block: Block) -> Submesh {
+    Submesh::of(&mesh(1024, 1024).grid(), block).expect("a block of a two-dimensional mesh")
 }
 
 /// A mesh whose sides are known to be right.
@@ -132,7 +102,7 @@ pub fn configuration(machine: impl Into<Grid>, strategy: StrategyKind) -> Config
     }
 }
 
-/// Everything that one command was answered with.
+/// The whole answer to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The grants in the order in which they came, the blocks of each put together.
@@ -159,7 +129,7 @@ pub struct Granted {
 }
 
 impl Answer {
-    /// The one block that the command brought about, if that is all it brought about.
+    /// The granted block, if the answer is a single grant of one block.
     pub fn block(&self) -> Option<Block> {
         match self.grants.as_slice() {
             [granted] => match granted.blocks.as_slice() {
@@ -170,9 +140,9 @@ impl Answer {
         }
     }
 
-    /// The one submesh of a two-dimensional mesh, likewise.
+    /// The same as a submesh of a two-dimensional mesh.
     pub fn submesh(&self) -> Option<Submesh> {
-        self.block().map(Submesh::from)
+        self.block().map(submesh)
     }
 }
 
@@ -180,8 +150,8 @@ impl Answer {
 ///
 /// # Panics
 ///
-/// When the parts are not what [`Reply`] promises: the blocks of a job in order and without gaps, a job
-/// at a time, and one final reply at the end.
+/// When the parts are not what [`Reply`] promises: the blocks of a job in order and without gaps, a
+/// job at a time, and one final reply at the end.
 #[derive(Debug, Default)]
 struct Collector {
     grants: Vec<Granted>,
@@ -251,7 +221,7 @@ pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) ->
     }
 }
 
-/// The grants with numbers above this one, as they can be asked for later.
+/// The grants with numbers above this one, as events.
 pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
     let grants = controller.granted_since(number);
     grants.map(|(_, granted)| Granted::from(granted)).collect()
@@ -289,11 +259,20 @@ pub fn unit(machine: &Grid, node: NodeId) -> Block {
     machine.unit(node).expect("a processor of the machine")
 }
 
-/// The command that makes the processors of a block faulty, or as they were.
+/// The command that marks the processors of a block as faulty or as working.
 pub const fn fault(block: Block, faulty: bool) -> Command {
     match faulty {
         true => Command::MarkFaulty { block },
         false => Command::ClearFaulty { block },
+    }
+}
+
+/// A command in words, with a block as coordinates of the machine.
+pub fn described(command: &Command, machine: &Grid) -> String {
+    match *command {
+        Command::MarkFaulty { block } => format!("MarkFaulty {}", machine.place(block)),
+        Command::ClearFaulty { block } => format!("ClearFaulty {}", machine.place(block)),
+        _ => format!("{command:?}"),
     }
 }
 
@@ -303,7 +282,7 @@ pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> A
     ask(controller, &fault(block, faulty))
 }
 
-/// Marks a processor of an allocator as faulty; returns whether it was in order before.
+/// Marks a processor of an allocator as faulty; returns whether it worked before.
 pub fn mark_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
     let block = unit(allocator.occupancy().grid(), node);
     allocator.mark_faulty(block) == 1
@@ -321,17 +300,15 @@ pub fn clear_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
 ///
 /// When its strategy keeps none.
 pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
-    match controller.strategy() {
-        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes().collect(),
-        other => panic!("{other:?} keeps no list"),
-    }
+    let list = controller.strategy().dominant_free_submeshes();
+    list.expect("its strategy keeps a list").collect()
 }
 
 /// All jobs, or those on a block, and the processors they hold, by name, asked for in chunks.
 ///
 /// # Panics
 ///
-/// When a chunk is answered with anything else, or there is no end to them.
+/// When a chunk gets another answer, or there is no last chunk.
 pub fn list_jobs(controller: &mut Controller<'_>, on: Option<Block>) -> Vec<(JobId, u32)> {
     let mut jobs = Vec::new();
     let mut from = Some(0);
@@ -353,7 +330,7 @@ pub fn list_jobs(controller: &mut Controller<'_>, on: Option<Block>) -> Vec<(Job
 ///
 /// # Panics
 ///
-/// When a chunk is answered with anything else, or says something of processors that do not exist.
+/// When a chunk gets another answer, or describes processors that do not exist.
 pub fn occupancy_map(controller: &mut Controller<'_>) -> Vec<(bool, bool)> {
     let nodes = controller.machine().nodes();
     let mut map = Vec::new();

@@ -1,4 +1,5 @@
-//! Checkpoints of a controller in memory, and random commands for controllers that are compared with each other.
+//! Checkpoints of a controller in memory, and random commands for controllers that are compared
+//! with each other.
 
 use std::convert::Infallible;
 
@@ -32,7 +33,7 @@ pub fn save(controller: &Controller<'_>) -> Parts {
 ///
 /// # Errors
 ///
-/// What the controller says.
+/// The error of the controller.
 pub fn restore(controller: &mut Controller<'_>, parts: &[Vec<u8>]) -> Result<(), RestoreError> {
     let mut restoring = controller.restore();
     for part in parts {
@@ -69,7 +70,7 @@ impl Commands {
         let now = self.now - u64::from(random.below(30)).min(self.now);
         let machine = *controller.machine();
         let jobs = list_jobs(controller, None);
-        // A few names, so that they come again.
+        // Few names, so that they repeat.
         let name = JobId(random.below(60) << 24);
         let job = match jobs.len() as u32 {
             len if len > 0 && random.percent(90) => jobs[random.below(len) as usize].0,
@@ -110,7 +111,8 @@ impl Commands {
     }
 }
 
-/// A box of the machine: of one processor most of the time, now and then of any extents. Some are a box of no such machine.
+/// A random box: mostly one processor of the machine, sometimes of any extents, sometimes not
+/// within the machine.
 pub fn block(machine: &Grid, random: &mut Random) -> Block {
     if random.percent(3) {
         let mut number = || random.below(1 << 16) as u16;
@@ -145,7 +147,8 @@ fn faulty(controller: &Controller<'_>, random: &mut Random) -> Option<NodeId> {
     (!nodes.is_empty()).then(|| nodes[random.below(nodes.len() as u32) as usize])
 }
 
-/// Some request: mostly of less than half of each side, with an estimate or without, now and then one that never fits.
+/// A random request: mostly of less than half of each side, with or without an estimate, sometimes
+/// one that never fits.
 fn request(machine: &Grid, random: &mut Random) -> Request {
     let whole_sides = random.percent(10);
     let extents: Vec<u16> = machine
@@ -174,7 +177,8 @@ fn request(machine: &Grid, random: &mut Random) -> Request {
     request
 }
 
-/// Everything that a client can learn after a command: its answer, every list of jobs as it comes, and where the jobs are.
+/// Everything that a client can learn after a command: its answer, every list of jobs as it comes,
+/// and where the jobs are.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
     /// The answer to the command.

@@ -1,4 +1,4 @@
-//! Which processors the strategies hold that place jobs without contiguity: random sampling and pages.
+//! Naive forms of two strategies that scatter jobs: `random` and `paging`.
 
 use meshalloc::PageOrder;
 use rand_core::Rng;
@@ -6,7 +6,8 @@ use rand_pcg::Pcg32;
 
 use crate::grid::{Grid, NaiveMachine};
 
-/// Selection sampling: each of the nodes in turn with a chance of those still missing in those still left.
+/// Selection sampling: each of the nodes in turn with a chance of those still missing in those
+/// still left.
 pub fn sample(generator: &mut Pcg32, nodes: &[u32], count: u32) -> Vec<u32> {
     let mut chosen = Vec::new();
     for (at, &node) in nodes.iter().enumerate() {
@@ -18,8 +19,8 @@ pub fn sample(generator: &mut Pcg32, nodes: &[u32], count: u32) -> Vec<u32> {
     chosen
 }
 
-/// The quotient of draw times bound by 2^32, among the draws whose remainder is at least 2^32 modulo the bound: as many of
-/// them for each quotient.
+/// The quotient of draw times bound by 2^32, among the draws whose remainder is at least 2^32
+/// modulo the bound: as many of them for each quotient.
 fn below(generator: &mut Pcg32, bound: u64) -> u64 {
     const DRAWS: u64 = 1 << 32;
     loop {
@@ -44,7 +45,8 @@ impl Pages {
         exponent < 32 && sides.all(|side| side % (1 << exponent) == 0)
     }
 
-    /// All pages: each node belongs to that of its coordinates divided by the side, and pages are sorted by their rank.
+    /// All pages: each node belongs to that of its coordinates divided by the side, and pages are
+    /// sorted by their rank.
     pub fn new(grid: &Grid, order: PageOrder, exponent: u64) -> Pages {
         let side = 1 << exponent;
         let mut pages = std::collections::BTreeMap::<u64, Vec<u32>>::new();
@@ -55,7 +57,8 @@ impl Pages {
                 places.push((rest % length / side, length / side));
                 rest /= length;
             }
-            // From the highest dimension down. In the snake a line runs backwards if an odd number of lines came before it.
+            // From the highest dimension down. In the snake a line runs backwards if an odd number
+            // of lines came before it.
             let mut rank = 0;
             for &(place, count) in places.iter().rev() {
                 let backwards = order == PageOrder::Snake && rank % 2 == 1;
@@ -69,12 +72,12 @@ impl Pages {
         }
     }
 
-    /// How many there are.
+    /// The number of pages.
     pub fn count(&self) -> u32 {
         self.pages.len() as u32
     }
 
-    /// How many processors a job holds that asks for so many.
+    /// The number of processors that a job holds which asks for `processors`.
     pub fn held(&self, processors: u32) -> u64 {
         let size = self.pages[0].len() as u64;
         u64::from(processors).div_ceil(size) * size

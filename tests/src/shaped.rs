@@ -1,5 +1,5 @@
-//! Allocations that are no rectangles: LSSA and NAS as the thesis of Alshdefat 2019 and the project's tie-breaks say, on sets of
-//! nodes `(x, y)`.
+//! Naive forms of LSSA and NAS, whose allocations are no rectangles, on sets of nodes `(x, y)`:
+//! from the thesis of Alshdefat 2019 and this project's tie-breaks.
 
 use std::collections::BTreeSet;
 
@@ -209,7 +209,7 @@ pub fn neighbor(machine: &NaiveMachine, wanted: &Wanted) -> Option<(Option<Rect>
         Some((Some(nucleus), set.into_iter().map(number).collect()))
     };
     for (w, h) in nuclei(a.max(b), a.min(b)) {
-        // Without the search where there can be nothing.
+        // The search would find nothing.
         if w > whole.w() || h > whole.h() || (w * h) as usize > n {
             continue;
         }

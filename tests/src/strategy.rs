@@ -1,12 +1,12 @@
-//! Where each strategy places a request: all that it would try, one place after the other.
+//! A naive form of each strategy: it tries one place after the other.
 
 use std::cell::{OnceCell, RefCell};
 
-use meshalloc::{Block, Refusal, Request, StrategyKind};
+use meshalloc::{Block, Holds, Refusal, Request, Serves, StrategyKind};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
-use crate::binary_tree::{self, Form, Tree, parallel_layout};
+use crate::binary_tree::{self, Tree, parallel_layout};
 use crate::buddy::BuddySystem;
 use crate::convert;
 use crate::curve;
@@ -47,9 +47,9 @@ pub enum Held {
     Box(Place),
     /// These boxes, in this order.
     Boxes(Vec<Place>),
-    /// These nodes, ascending, in whatever blocks.
+    /// These nodes, ascending, in any blocks.
     Nodes(Vec<u32>),
-    /// This box, and these nodes behind it in whatever blocks.
+    /// This box, then these nodes in any blocks.
     Around(Place, Vec<u32>),
 }
 
@@ -66,7 +66,7 @@ impl Held {
         nodes
     }
 
-    /// The boxes, if it says which.
+    /// The boxes, if they are given.
     fn boxes(&self) -> &[Place] {
         match self {
             Held::Box(place) => std::slice::from_ref(place),
@@ -92,13 +92,13 @@ impl Held {
     }
 }
 
-/// Whether a job may hold any processors, wherever they are, and as many as it asks for.
+/// Whether the strategy gives a job any free processors, exactly as many as it asks for.
 pub fn places_anywhere(kind: StrategyKind) -> bool {
-    use StrategyKind as Kind;
     match kind {
-        Kind::Naive | Kind::Random { .. } | Kind::Paging { exponent: 0, .. } => true,
-        Kind::MultipleBuddy | Kind::ParallelLayout | Kind::Curve { .. } => true,
-        _ => binary_tree::form(kind).is_some_and(|(_, form)| form != Form::One),
+        // Connected processors, and whole pages.
+        StrategyKind::Neighbor => false,
+        StrategyKind::Paging { exponent, .. } => exponent == 0,
+        _ => counts_processors(kind) && kind.info().complete,
     }
 }
 
@@ -118,59 +118,43 @@ fn runs(grid: &Grid, nodes: &[u32]) -> Vec<(u32, u32, u32)> {
     runs
 }
 
-/// Whether a request counts as many processors as it names, not those of its shape.
+/// Whether the number of processors of a request counts, not its shape.
 pub fn counts_processors(kind: StrategyKind) -> bool {
-    use StrategyKind as Kind;
-    places_anywhere(kind)
-        || matches!(kind, Kind::Paging { .. } | Kind::Neighbor)
-        || binary_tree::form(kind).is_some()
+    kind.holds() == Holds::Processors
 }
 
-/// A strategy with all that it must know: which nodes are busy, and for a buddy system its lists of free blocks.
+/// A strategy with its state: the busy nodes, and for a buddy system its lists of free blocks.
 #[derive(Clone, Debug)]
 pub struct Strategy {
     kind: StrategyKind,
     machine: NaiveMachine,
     buddy: Option<BuddySystem>,
-    /// What [`StrategyKind::Random`] draws from; a place that is found moves it on.
+    /// The generator of [`StrategyKind::Random`]; each successful search advances it.
     generator: RefCell<Option<Pcg32>>,
     /// The pages of [`StrategyKind::Paging`].
     pages: Option<Pages>,
-    /// The dominant free submeshes, once they have been asked for.
+    /// The dominant free submeshes, computed on demand.
     list: OnceCell<Vec<Rect>>,
-    /// What the strategies that look ahead remember.
+    /// The memory of the strategies that look ahead.
     foresight: Option<Foresight>,
 }
 
 impl Strategy {
-    /// Whether the strategy is made for such grids.
-    ///
-    /// # Panics
-    ///
-    /// When there is no naive form of it.
+    /// Whether the strategy serves the grid.
     pub fn serves(kind: StrategyKind, grid: &Grid) -> bool {
-        use StrategyKind as Kind;
-        match kind {
-            Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive | Kind::Random { .. } => true,
-            Kind::Paging { exponent, .. } => Pages::divide(grid, exponent),
-            Kind::TreeCollapsing | Kind::TreeCollapsingPrinted => true,
-            Kind::Buddy => grid
-                .w_h()
-                .is_some_and(|(w, h)| w == h && w.is_power_of_two()),
-            Kind::FrameSliding | Kind::BestFit | Kind::BusyList => grid.w_h().is_some(),
-            Kind::FreeSubmeshList | Kind::FixedOrientation => grid.w_h().is_some(),
-            Kind::FlexFold | Kind::AllShapes => grid.w_h().is_some(),
-            Kind::LShape | Kind::Neighbor | Kind::MultipleBuddy => grid.w_h().is_some(),
-            Kind::FreeList => grid.k().is_some_and(u32::is_power_of_two),
-            Kind::Sniffing | Kind::Partner => grid.k().is_some(),
-            Kind::ParallelLayout | Kind::Curve { .. } => grid.w_h().is_some(),
-            Kind::LeastExpectedBlocking { .. } | Kind::LebEstimates { .. } => grid.w_h().is_some(),
-            _ => {
-                binary_tree::form(kind).expect("there is a naive form of it");
-                let is_halvable =
-                    |(w, h): (u32, u32)| w.is_power_of_two() && h.is_power_of_two() && w >= h;
-                grid.w_h().is_some_and(is_halvable)
+        let is_plane =
+            |is_served: &dyn Fn(u32, u32) -> bool| grid.w_h().is_some_and(|(w, h)| is_served(w, h));
+        match kind.serves() {
+            Serves::AnyGrid => true,
+            Serves::MultiplesOf { exponent } => Pages::divide(grid, exponent),
+            Serves::Mesh => is_plane(&|_, _| true),
+            Serves::PowerOfTwoMesh => is_plane(&|w, h| w == h && w.is_power_of_two()),
+            Serves::HalvableMesh => {
+                is_plane(&|w, h| w.is_power_of_two() && h.is_power_of_two() && w >= h)
             }
+            Serves::Cube => grid.k().is_some(),
+            Serves::PowerOfTwoCube => grid.k().is_some_and(u32::is_power_of_two),
+            other => panic!("no model of {other:?}"),
         }
     }
 
@@ -208,12 +192,12 @@ impl Strategy {
         }
     }
 
-    /// Whether it looks at what is known of jobs.
+    /// Whether it uses an [`Outlook`].
     pub const fn looks_ahead(&self) -> bool {
         self.foresight.is_some()
     }
 
-    /// What is known of jobs when the next one is placed.
+    /// Takes the outlook for the next decision.
     pub fn look(&mut self, outlook: Outlook) {
         if let Some(foresight) = &mut self.foresight {
             foresight.look(outlook);
@@ -237,7 +221,8 @@ impl Strategy {
         other
     }
 
-    /// The sides of which any free submesh of a two-dimensional mesh is surely found for a request.
+    /// The shapes that are recognised on a two-dimensional mesh: whenever a submesh of one of them
+    /// is free, the strategy grants the request.
     pub fn recognized(&self, request: &Request) -> Vec<(i32, i32)> {
         use StrategyKind as Kind;
         let Ok((wanted, _)) = self.check(request) else {
@@ -271,15 +256,14 @@ impl Strategy {
         }
     }
 
-    /// How many blocks there may be, those of jobs that run and those of reservations that have
-    /// several.
+    /// The room for blocks: those of running jobs, and those of reservations with several.
     pub const fn room(&self) -> usize {
         self.machine.nodes() as usize
     }
 
-    /// In how many blocks a job holds this: runs along dimension 0, and as one block equal runs of
-    /// consecutive lines. Strategies that select rectangles look at the line below, others only at
-    /// the run before.
+    /// The number of blocks in which a job holds this. A block is a run along dimension 0, or equal
+    /// runs of consecutive lines. Strategies that select rectangles merge a run with the line
+    /// below, others only with the run before.
     pub fn blocks(&self, held: &Held) -> usize {
         let nodes = match held {
             Held::Box(_) => return 1,
@@ -302,8 +286,7 @@ impl Strategy {
         ends.count() + usize::from(matches!(held, Held::Around(..)))
     }
 
-    /// The nodes that must stay free with the place that was found for a request, so that one is
-    /// found again.
+    /// The nodes that must stay free so that the search finds a place for the request again.
     pub fn kept_free(&self, found: &Held) -> Vec<u32> {
         let nodes = found.nodes(self.grid());
         if self.kind != StrategyKind::FrameSliding {
@@ -413,7 +396,7 @@ impl Strategy {
         }
     }
 
-    /// What is wanted, if it could be granted if all nodes were free, and how many nodes it would take.
+    /// The wanted shape, if an empty machine could serve it, and the number of nodes it takes.
     ///
     /// # Errors
     ///
@@ -469,6 +452,8 @@ impl Strategy {
         self.find(wanted).ok_or(Refusal::Fragmented)
     }
 
+    /// The model of each strategy. A strategy without an arm of its own takes the first place of
+    /// [`Strategy::candidates`].
     fn find(&self, wanted: &Wanted) -> Option<Held> {
         match self.kind {
             StrategyKind::Naive => {
@@ -540,7 +525,7 @@ impl Strategy {
         }
     }
 
-    /// Those that choose among submeshes by what lies around them.
+    /// The place of a strategy that compares submeshes by their surroundings.
     fn find_submesh(&self, wanted: &Wanted) -> Option<Rect> {
         let (a, b) = (wanted.extents[0] as i32, wanted.extents[1] as i32);
         let machine = &self.machine;
@@ -570,8 +555,8 @@ impl Strategy {
         }
     }
 
-    /// From the first free node `<x0, y0>` on in strides of the request's sides; the first row of frames
-    /// begins at `x0`, the later ones as far left as the strides allow.
+    /// From the first free node `<x0, y0>` on in strides of the request's sides; the first row of
+    /// frames begins at `x0`, the later ones as far left as the strides allow.
     fn frame_sliding(&self, a: i32, b: i32) -> Option<Rect> {
         let whole = self.machine.whole();
         let scan = self.machine.scan();
@@ -589,8 +574,8 @@ impl Strategy {
         frames.find(|&frame| scan.is_free(frame))
     }
 
-    /// Offers every place that is tried to `accept`, in order, busy or not, up to the first that is accepted. Returns
-    /// whether one is.
+    /// Offers every place that is tried to `accept`, in order, busy or not, up to the first that is
+    /// accepted. Returns whether one is.
     pub fn candidates(&self, wanted: &Wanted, accept: &mut dyn FnMut(&Place) -> bool) -> bool {
         match self.kind {
             StrategyKind::TreeCollapsing
@@ -618,7 +603,8 @@ impl Strategy {
         })
     }
 
-    /// The extents by dimension that a job of this request might hold, in the order in which they are looked for.
+    /// The extents by dimension that a job of this request might hold, in the order in which they
+    /// are looked for.
     fn shapes(&self, wanted: &Wanted) -> Vec<Vec<u32>> {
         let sides = self.grid().sides();
         let Some(named) = padded(&self.rounded(&wanted.extents), sides.len()) else {
@@ -674,9 +660,9 @@ impl Strategy {
         extents.iter().map(rounded).collect()
     }
 
-    /// The notations of algorithm G*, each with its orders of the extents, and each with its subnotations: start
-    /// positions for the symbols `*`, then select digits for the symbols `□`, both in lexicographic order from the
-    /// highest dimension down.
+    /// The notations of algorithm G*, each with its orders of the extents, and each with its
+    /// subnotations: start positions for the symbols `*`, then select digits for the symbols `□`,
+    /// both in lexicographic order from the highest dimension down.
     fn subnotations(&self, wanted: &Wanted, accept: &mut dyn FnMut(&Place) -> bool) -> bool {
         let grid = self.grid();
         let mut extents = wanted.extents.clone();
@@ -715,8 +701,8 @@ impl Strategy {
         })
     }
 
-    /// The orders in which the extents are laid along a notation: the one that is asked for, then the others around the
-    /// circle of all of them.
+    /// The orders in which the extents are laid along a notation: the one that is asked for, then
+    /// the others around the circle of all of them.
     fn orders(&self, extents: &[u32], may_rotate: bool) -> Vec<Vec<u32>> {
         match self.kind {
             StrategyKind::TreeCollapsing | StrategyKind::FreeList if may_rotate => {
@@ -756,7 +742,8 @@ fn dimensions_of(notation: &Notation) -> (Vec<usize>, Vec<usize>) {
     (numbers(stars), numbers(selects))
 }
 
-/// Moves the place through all start positions in these dimensions, in lexicographic order, until `accept`.
+/// Moves the place through all start positions in these dimensions, in lexicographic order, until
+/// `accept`.
 fn every_position(
     grid: &Grid,
     dimensions: &[usize],

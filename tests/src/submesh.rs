@@ -1,5 +1,6 @@
-//! Two-dimensional meshes in the words of Kim and Yoon 1995 (definitions 1 to 4, Fig. 6): a rectangle has the paper's two
-//! corners, both included, and signed coordinates, so that its formulas can be copied as they stand.
+//! Two-dimensional meshes in the words of Kim and Yoon 1995 (definitions 1 to 4, Fig. 6): a
+//! rectangle has the paper's two corners, both included, and signed coordinates, so that its
+//! formulas can be copied as they stand.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -96,8 +97,8 @@ impl From<&Place> for Rect {
     }
 }
 
-/// Definition 2, the reservation factor `rf(S, S')`, with the signs mended: as printed, the terms for what
-/// is left at the right and above would be negative whenever something is left there.
+/// Definition 2, the reservation factor `rf(S, S')`, with the signs mended: as printed, the terms
+/// for what is left at the right and above would be negative whenever something is left there.
 pub fn reservation_factor(s: Rect, s_prime: Rect) -> i32 {
     if !s.overlaps(s_prime) {
         return s_prime.size();
@@ -124,9 +125,9 @@ fn order_of_definition_1(s: &Rect) -> (Reverse<i32>, i32, i32, i32, Reverse<i32>
     )
 }
 
-/// The candidates of `Alloc`, step 1, without repetition: at the four corners of each submesh of the
-/// list that can hold the request, of the type with the larger reservation factor against that submesh, or
-/// of both if they are equal.
+/// The candidates of `Alloc`, step 1, without repetition: at the four corners of each submesh of
+/// the list that can hold the request, of the type with the larger reservation factor against that
+/// submesh, or of both if they are equal.
 pub fn candidates(list: &[Rect], a: i32, b: i32, may_rotate: bool) -> Vec<Rect> {
     let mut types = vec![(a, b)];
     if may_rotate && a != b {
@@ -212,8 +213,8 @@ impl NaiveMachine {
             .count() as u32
     }
 
-    /// The boundary value of section II.5: over all nodes of the submesh, the number of neighbours beyond
-    /// it that are busy or outside the mesh.
+    /// The boundary value of section II.5: over all nodes of the submesh, the number of neighbours
+    /// beyond it that are busy or outside the mesh.
     pub fn boundary_value(&self, s: Rect) -> u32 {
         s.nodes().map(|node| self.busy_beyond(s, node)).sum()
     }
@@ -265,9 +266,10 @@ impl Scan {
 
     /// The dominant free submeshes in the order of definition 1.
     ///
-    /// Free, and covered by no other free submesh. If one covers it, then so does one that is longer by one row or
-    /// column at one side. So of each base and number of rows only the widest free one is looked at, and the other
-    /// three sides are asked; more rows are never free farther to the right.
+    /// Free, and covered by no other free submesh. If one covers it, then so does one that is
+    /// longer by one row or column at one side. So of each base and number of rows only the widest
+    /// free one is looked at, and the other three sides are asked; more rows are never free farther
+    /// to the right.
     pub fn dominant_free_submeshes(&self) -> Vec<Rect> {
         let mut dominant = Vec::new();
         for (x1, y1) in self.whole.nodes() {
@@ -294,8 +296,8 @@ impl Scan {
         dominant
     }
 
-    /// FSL's place for a request, given the list: `Alloc`, steps 1 and 2, then the whole mesh, then the
-    /// smallest `<y1, x1>`, then `a x b` before `b x a`.
+    /// FSL's place for a request, given the list: `Alloc`, steps 1 and 2, then the whole mesh, then
+    /// the smallest `<y1, x1>`, then `a x b` before `b x a`.
     pub fn free_submesh_list(
         &self,
         list: &[Rect],

@@ -1,4 +1,5 @@
-//! Which requests a strategy grants among those for which a box is free, over many occupancies of a small grid.
+//! Which requests a strategy grants among those for which a box is free, over many occupancies of a
+//! small grid.
 
 use meshalloc::{Flags, Refusal, Reply, StrategyKind};
 
@@ -13,16 +14,18 @@ pub const NODES_MAX: u32 = 64;
 /// What was found over some occupancies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Pairs of an occupancy and a request for which a box with the extents is free, along whatever dimensions.
+    /// Pairs of an occupancy and a request for which a box with the extents is free, along any
+    /// dimensions.
     pub recognisable: u64,
-    /// How many of them were granted.
+    /// The number of these that were granted.
     pub granted: u64,
-    /// One that was not: the free nodes and the extents. Of all the one with the fewest free nodes, then the first.
+    /// A pair that was refused: the free nodes and the extents. The one with the fewest free nodes,
+    /// then the first.
     pub missed: Option<(Vec<u32>, Vec<u32>)>,
 }
 
 impl Survey {
-    /// Whether nothing was refused in vain.
+    /// Whether every request was granted for which a box is free.
     pub const fn is_complete(&self) -> bool {
         self.recognisable == self.granted
     }
@@ -42,15 +45,15 @@ impl Survey {
     }
 }
 
-/// The occupancies of a grid, a bit for each node, in the order of a Gray code: each is made from the one before by
-/// one fault or repair.
+/// The occupancies of a grid, a bit for each node, in the order of a Gray code: each is made from
+/// the one before by one fault or repair.
 pub fn occupancies(grid: &Grid) -> impl ExactSizeIterator<Item = u64> + Clone + use<> {
     let count = 1_usize << grid.nodes();
     (0..count).map(|step| (step ^ step >> 1) as u64)
 }
 
-/// The lists of extents that can be asked of a grid: on a cube all radices of m = 0 .. n dimensions, on another grid an
-/// extent for every dimension, up to its longest side.
+/// The lists of extents that can be asked of a grid: on a cube all radices of m = 0 .. n
+/// dimensions, on another grid an extent for every dimension, up to its longest side.
 pub fn requests(grid: &Grid) -> Vec<Vec<u32>> {
     let longest = grid.sides().iter().copied().max().unwrap_or(1);
     let n = grid.dimensions();
@@ -71,12 +74,12 @@ pub enum Compare {
     Nothing,
 }
 
-/// Asks a strategy for everything at each of these occupancies.
+/// Makes every request of a strategy at each of these occupancies.
 ///
 /// # Panics
 ///
-/// When the strategy does not serve the machine, the machine has too many nodes, or an answer is not that of the naive
-/// strategy.
+/// When the strategy does not serve the machine, the machine has too many nodes, or an answer is
+/// not that of the naive strategy.
 pub fn survey(
     kind: StrategyKind,
     machine: meshalloc::Grid,
@@ -89,7 +92,8 @@ pub fn survey(
     let mut memory = HeapMemory::new(machine, 1);
     let mut probe = Probe::new(&mut memory, kind, machine);
     let mask = |nodes: Vec<u32>| nodes.iter().fold(0_u64, |mask, node| mask | 1 << node);
-    // For each list of extents the requests, what is known of them before any occupancy is, and the boxes.
+    // For each list of extents: the requests, their checks, which depend on no occupancy, and the
+    // boxes.
     let wanted: Vec<_> = extents
         .iter()
         .map(|extents| {

@@ -1,5 +1,5 @@
-//! What a controller must answer, on any grid, under any scheduler and with any strategy: a flag for each node, a `Vec`
-//! for the queue and one for the jobs that run.
+//! A naive controller, for any grid, scheduler and strategy: a flag for each node, a `Vec` for the
+//! queue and one for the running jobs.
 
 use std::num::NonZeroU64;
 
@@ -21,7 +21,7 @@ use crate::strategy::{Held, Strategy, counts_processors};
 #[derive(Clone, Debug)]
 struct Job {
     id: JobId,
-    /// Tells it from a later job of the same name.
+    /// Distinguishes the job from a later one of the same name.
     serial: u64,
     request: Request,
     submitted: Ticks,
@@ -30,7 +30,7 @@ struct Job {
     misses: u32,
     /// `None` while it waits.
     held: Option<Held>,
-    /// What is reserved for it while it waits.
+    /// Its reservation while it waits.
     reserved: Option<Use>,
     /// When its lease ends.
     lease: Option<Ticks>,
@@ -68,15 +68,15 @@ pub struct ExpectedGrant {
     pub job: JobId,
     /// When it was granted.
     pub at: Ticks,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// How often it failed although enough processors were free.
+    /// The failed attempts for which enough processors were free.
     pub misses: u32,
     /// What it holds.
     pub held: Held,
 }
 
-/// What a command must be answered with.
+/// The expected answer to a command.
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// The grid of the machine after it.
@@ -100,7 +100,7 @@ impl Expected {
         self.last == last && self.ended == answer.ended && self.grants_agree_with(&answer.grants)
     }
 
-    /// The same, but for the jobs whose leases have ended since: what can be asked for later.
+    /// The same without the jobs whose leases have ended since: those that can still be read.
     #[must_use]
     pub fn later(mut self) -> Self {
         let is_gone = |job| self.ended.iter().any(|ended| ended.job == job);
@@ -133,7 +133,8 @@ pub struct System {
     waiting: Vec<Job>,
     /// In the order of their grants.
     running: Vec<Job>,
-    /// How many nodes were free when the first reservation was made; `None` if one has become faulty or was repaired since.
+    /// The number of free nodes when the first reservation was made; `None` if a node became faulty
+    /// or was repaired since.
     reserved_with: Option<u32>,
     clock: Ticks,
     next_serial: u64,
@@ -159,7 +160,7 @@ impl System {
         }
     }
 
-    /// The same with a discipline of one's own.
+    /// The same with another discipline.
     #[must_use]
     pub fn with_discipline(self, discipline: Discipline) -> Self {
         System { discipline, ..self }
@@ -208,7 +209,7 @@ impl System {
         nodes.map(|(node, _)| node).collect()
     }
 
-    /// What the statistics must be.
+    /// The expected statistics.
     pub fn statistics(&self) -> Statistics {
         Statistics {
             nodes: self.machine().nodes(),
@@ -299,7 +300,7 @@ impl System {
             Ok(_) if jobs.len() as u32 >= self.capacity.jobs => Some(Refusal::TableFull),
             Ok(_) => None,
         };
-        // A name that is taken says nothing of what will be asked for.
+        // A submission whose name is taken tells nothing about future requests.
         if refused != Some(Refusal::DuplicateJob) {
             self.strategy.arrived(&request);
         }
@@ -459,7 +460,7 @@ impl System {
             request: job.request,
             submitted: job.submitted,
             state,
-            // How many it is divided into is compared with the blocks themselves.
+            // The number of blocks is compared with the blocks themselves.
             blocks: 0,
         }))
     }
@@ -546,9 +547,10 @@ impl System {
         }
     }
 
-    /// The jobs from this place in the queue on try in order, around what is reserved. The first so many of the queue that have to wait
-    /// hold a reservation. If a job runs longer than expected, or fewer nodes are free than when the first reservation was made, or one has become faulty
-    /// or was repaired since, all begin anew. Returns the last job that was refused, and why.
+    /// The jobs from this place in the queue on try in order, around the reservations. The first
+    /// `reservations` jobs that have to wait hold one. All reservations are made anew if a job runs
+    /// longer than expected, if fewer nodes are free than when the first was made, or if a node
+    /// became faulty or was repaired since. Returns the last job that was refused, and why.
     fn backfill(
         &mut self,
         from: usize,
@@ -587,7 +589,8 @@ impl System {
         last
     }
 
-    /// The job with the shortest estimate tries, or a head that has waited long enough, until one is refused.
+    /// The job with the shortest estimate tries, or a head that has waited long enough, until one
+    /// is refused.
     fn shortest_first(
         &mut self,
         threshold: Ticks,
@@ -635,7 +638,7 @@ impl System {
         }
     }
 
-    /// What is reserved, in the order of the queue.
+    /// The reservations in the order of the queue.
     pub fn reserved(&self) -> Vec<Use> {
         let jobs = self.waiting.iter();
         jobs.filter_map(|job| job.reserved.clone()).collect()
@@ -684,7 +687,7 @@ impl System {
         Ok(processors)
     }
 
-    /// What is known of jobs when this one of the queue is placed.
+    /// The outlook when this job of the queue is placed.
     fn outlook(&self, placed: usize) -> Outlook {
         let others = (1..).zip(self.waiting.iter().skip(1));
         let others = others.filter(|&(at, _)| at != placed);

@@ -1,5 +1,5 @@
-//! The code under test and the naive models side by side, compared after every operation: [`Trial`] for everything that a
-//! controller does, [`Probe`] for where a strategy places one request.
+//! Compares the code under test with the naive models after every operation: [`Trial`] compares
+//! everything that a controller does, [`Probe`] the place of one request.
 
 use meshalloc::{
     Command, Configuration, Controller, Error, Flags, Grid, LeaseEnded, Refusal, Reply, Request,
@@ -8,14 +8,14 @@ use meshalloc::{
 
 use crate::convert;
 use crate::rig::{
-    Answer, HeapMemory, ask_at, configuration, free_submesh_list, grants_since, list_jobs,
-    occupancy_map, release, set_faulty, submit,
+    Answer, HeapMemory, ask_at, configuration, described, free_submesh_list, grants_since,
+    list_jobs, occupancy_map, release, set_faulty, submit,
 };
 use crate::strategy::{Held, Strategy, Wanted};
 use crate::submesh::Rect;
 use crate::system::{Expected, System};
 
-/// Asserts that the list of the strategy is the dominant free submeshes, if it keeps one.
+/// Asserts that a strategy with a list has exactly the dominant free submeshes in it.
 fn assert_list(controller: &Controller<'_>, model: &Strategy) {
     if model.kind() == StrategyKind::FreeSubmeshList {
         let list = free_submesh_list(controller).into_iter();
@@ -37,11 +37,11 @@ pub struct Trial<'m> {
 }
 
 impl<'m> Trial<'m> {
-    /// Both without any job.
+    /// A controller and a system without jobs.
     ///
     /// # Panics
     ///
-    /// When the controller does not take the configuration.
+    /// When the controller refuses the configuration.
     pub fn new(memory: &'m mut HeapMemory, configuration: Configuration) -> Self {
         let controller = Controller::new(memory.memory(), configuration);
         let controller = controller.unwrap_or_else(|error| panic!("{configuration:?}: {error}"));
@@ -54,8 +54,9 @@ impl<'m> Trial<'m> {
         &self.system
     }
 
-    /// Carries out a command, and compares everything that can be asked for: the answer, the grants if they are asked
-    /// for again, the statistics, the jobs, the occupancy and the list of submeshes; and all invariants hold.
+    /// Carries out a command and checks all invariants. Compares everything that can be read: the
+    /// answer, the grants as events, the statistics, the jobs, the occupancy and the list of
+    /// submeshes.
     ///
     /// # Panics
     ///
@@ -66,7 +67,11 @@ impl<'m> Trial<'m> {
         let latest = controller.events();
         let expected = system.handle(command, now);
         let answer = ask_at(controller, command, now);
-        let context = || format!("{:?}, {now}: {command:?}", system.configuration());
+        let configuration = system.configuration();
+        let context = || {
+            let described = described(command, &configuration.machine);
+            format!("{configuration:?}, at {now}: {described}")
+        };
         assert!(
             expected.agrees_with(&answer),
             "{}\nexpected {expected:?}\nanswered {answer:?}, in\n{before}",
@@ -112,7 +117,8 @@ impl<'m> Trial<'m> {
         (answer, expected)
     }
 
-    /// Releases every job, which never fails, in whatever order, and leaves the machine empty but for its faults.
+    /// Releases every job in a random order, which never fails, and checks that the machine is
+    /// empty except for its faults.
     ///
     /// # Panics
     ///
@@ -166,7 +172,7 @@ impl<'m> Probe<'m> {
         }
     }
 
-    /// What the controller answers to a request that does not wait; what is granted is given back.
+    /// The answer to a request that does not wait. Granted processors are released again.
     pub fn ask(&mut self, request: Request) -> Answer {
         const JOB: u32 = 7;
         let request = request.with_flags(request.flags | Flags::NO_WAIT);
@@ -190,7 +196,7 @@ impl<'m> Probe<'m> {
         self.compare_checked(request, &checked)
     }
 
-    /// The same for a request of which [`Strategy::check`] has returned this.
+    /// The same for a result of [`Strategy::check`].
     ///
     /// # Panics
     ///

@@ -1,5 +1,6 @@
-//! A wormhole network flit by flit and cycle by cycle, from the definition: where each flit is, which message holds which
-//! channel, and who waits for what. Every message keeps its whole route, and every cycle looks at all of them.
+//! A wormhole network from the definition, flit by flit and cycle by cycle: the place of each flit,
+//! the holder of each channel, and the waiting messages. Every message keeps its whole route, and
+//! every cycle visits every message.
 
 use std::collections::HashSet;
 
@@ -12,16 +13,17 @@ pub struct Wormhole {
     pub flits: usize,
     /// The cycles that a header stays before each request but the first.
     pub routing_delay: u64,
-    /// Whether messages change to the second virtual channel where a dimension wraps; otherwise there is one only.
+    /// Whether messages change to the second virtual channel where a dimension wraps; otherwise
+    /// there is one only.
     pub dateline: bool,
 }
 
 /// A processor that sends messages, one after the other.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// Its number; each sends once at most.
+    /// Its number; each processor is one sender at most.
     pub node: u32,
-    /// Whether a message is sent after the delivery of the one before; otherwise when that has left.
+    /// Whether a message is sent after the delivery of the one before, or as soon as that has left.
     pub blocking: bool,
     /// The destinations, each with the first time at which the message may be sent.
     pub messages: Vec<(u64, u32)>,
@@ -45,21 +47,22 @@ struct Worm {
     /// The place of its sender.
     sender: usize,
     route: Vec<Channel>,
-    /// How many channels of the route were granted, and how many of these released.
+    /// The granted channels of the route, and the number of these that are released.
     granted: usize,
     released: usize,
-    /// When it requests the next channel, or did so; `None` while its header is on its way to the end of the latest one.
+    /// When it requests the next channel, or did so; `None` while its header is on its way to the
+    /// end of the latest one.
     requested: Option<u64>,
     /// For each flit how many channels it has crossed.
     crossed: Vec<usize>,
 }
 
-/// Nothing moves any more.
+/// The time at which nothing moves any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// Since when.
     pub at: u64,
-    /// How many messages stand.
+    /// The number of blocked messages.
     pub messages: usize,
 }
 
@@ -77,7 +80,8 @@ impl Wormhole {
         let mut worms: Vec<Worm> = Vec::new();
         let mut now = 0;
         loop {
-            // What the flits have left is released; what has arrived is delivered.
+            // Channels that all flits have left are released; messages whose flits have arrived are
+            // delivered.
             for worm in &mut worms {
                 let last = worm.crossed[self.flits - 1];
                 let is_done = last == worm.route.len();
@@ -128,7 +132,8 @@ impl Wormhole {
                     worm.requested = None;
                 }
             }
-            // Every flit moves that may. Flits are looked at from the first on, so one sees where the one before is now.
+            // Every flit moves that may. Flits are looked at from the first on, so one sees where
+            // the one before is now.
             let mut moved = false;
             for worm in &mut worms {
                 for flit in 0..self.flits {

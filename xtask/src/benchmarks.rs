@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Result, ensure};
 
 use crate::command::Cmd;
-use crate::measurements::Table;
+use crate::tables::Table;
 
 /// The options of `cargo xtask benchmarks`.
 #[derive(clap::Args)]
@@ -16,7 +16,7 @@ pub(crate) struct Options {
 }
 
 const TABLE: Table = Table {
-    page: "benchmarks.md",
+    page: "docs/measurements/benchmarks.md",
     name: "guillotiere",
 };
 

@@ -5,10 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use meshalloc::{Cube, Grid, Mesh, StrategyKind};
 
 use crate::command::{Cmd, root, target_dir};
 
-/// What is compared. Names and options are those that both commits have.
+/// What is compared. Names and options are those that both commits have. Strategies that no line
+/// names run as [`OTHERS`] says.
 const RUNS: &[&str] = &[
     "run --mesh 32x32 --strategy ff,as,fsl,naive,buddy,fs,bf,bl,fo,flex,asff --load 0.4 --jobs 4000",
     "run --mesh 64x48 --strategy ff,as,fsl,naive,fs,bf,bl,fo,flex,asff --sizes exponential \
@@ -24,6 +26,12 @@ const RUNS: &[&str] = &[
     "run --cube k=2,n=10 --strategy tc,tree-collapsing-printed,free-list,sniffing,partner --load 0.4 --jobs 1000 \
      --scheduler bypass-queue:50",
     "run --cube k=5,n=3 --strategy tc,tree-collapsing-printed,sniffing --load 0.4 --jobs 2000",
+];
+
+/// How strategies run that no line of [`RUNS`] names, each on the first machine that it serves.
+const OTHERS: [&str; 2] = [
+    "run --mesh 16x16 --load 0.6 --jobs 1000",
+    "run --cube k=4,n=3 --load 0.4 --jobs 1000",
 ];
 
 const PAPERS: [&str; 3] = ["chang-mohapatra", "chuang-wu", "kim-yoon"];
@@ -75,7 +83,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         println!("{}  {what}", if same { "same     " } else { "different" });
         differences += u32::from(!same);
     };
-    for line in RUNS {
+    let mut runs: Vec<String> = RUNS.iter().copied().map(String::from).collect();
+    runs.extend(others(&before)?);
+    for line in &runs {
         let hashes = |program: &Path| -> Result<Vec<String>> {
             let output = Cmd::at(program)
                 .args(line)
@@ -131,4 +141,26 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         0 => Ok(()),
         _ => bail!("{differences} differ from {}", options.commit),
     }
+}
+
+/// A run for each strategy that no line of [`RUNS`] names and that the other commit has.
+fn others(before: &Path) -> Result<Vec<String>> {
+    let list = Cmd::at(before)
+        .args("list strategies --format json")
+        .output()?;
+    let machines: [Grid; 2] = [Mesh::new(16, 16)?.grid(), Cube::new(4, 3)?.grid()];
+    let is_named = |kind: &StrategyKind| {
+        let info = kind.info();
+        let words = RUNS.iter().flat_map(|line| line.split([' ', ',']));
+        let mut names = words.map(|word| word.split(':').next().unwrap_or(word));
+        names.any(|name| name == info.name || info.aliases.contains(&name))
+    };
+    let run = |kind: StrategyKind| {
+        let serves = |machine: &Grid| kind.serves().includes(machine);
+        let line = OTHERS[machines.iter().position(serves)?];
+        Some(format!("{line} --strategy {}", kind.name()))
+    };
+    let unnamed = StrategyKind::built().filter(|kind| !is_named(kind));
+    let known = unnamed.filter(|kind| list.contains(&format!("\"{}\"", kind.name())));
+    Ok(known.filter_map(run).collect())
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::command::{Cmd, root};
+use crate::{book, instructions, protocol, size};
 
 /// The options of `cargo xtask docs`.
 #[derive(clap::Args)]
@@ -18,12 +19,14 @@ pub(crate) struct Options {
 /// The folder of the generated reference.
 const REFERENCE: &str = "docs/reference";
 
-/// Writes all generated files, then the book; or compares the reference with its source.
+/// Writes all generated files and measures what has no row in the tables of measurements, then
+/// writes the book; or compares the reference and the protocol with their sources.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.check {
         return check();
     }
     reference(&root().join(REFERENCE))?;
+    protocol::write()?;
     // Golden frames of the protocol, and outputs that the documents show.
     for test in [
         "cargo test --package meshalloc-firmware --all-features --test it -- golden",
@@ -35,13 +38,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             Cmd::new(test).run()?;
         }
     }
-    match Cmd::new("mdbook --version").succeeds() {
-        true => Cmd::new("mdbook build docs").run(),
-        false => {
-            println!("The book is not built: `cargo install mdbook` installs what it needs.");
-            Ok(())
-        }
-    }
+    size::add_missing()?;
+    instructions::add_missing()?;
+    book::build()
 }
 
 /// Writes the reference pages into a folder.
@@ -69,6 +68,9 @@ fn check() -> Result<()> {
             differing.push(format!("{REFERENCE}/{}", entry.file_name().display()));
         }
     }
+    if !protocol::is_up_to_date()? {
+        differing.push(protocol::PAGE.to_owned());
+    }
     differing.sort();
     if !differing.is_empty() {
         bail!(
@@ -76,6 +78,9 @@ fn check() -> Result<()> {
             differing.join(", ")
         );
     }
-    println!("every page in {REFERENCE} is up to date");
-    Ok(())
+    println!(
+        "every page in {REFERENCE} and {} are up to date",
+        protocol::PAGE
+    );
+    book::build()
 }

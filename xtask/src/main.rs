@@ -8,24 +8,27 @@ use clap::{Parser, Subcommand};
 
 mod benchmarks;
 mod board;
+mod book;
 mod browser;
 mod command;
 mod decisions;
 mod docs;
 mod emulator;
 mod fuzz;
+mod guide;
 mod image;
 mod instructions;
-mod measurements;
 mod miri;
 mod mutants;
 mod panics;
+mod protocol;
 mod round_trips;
 mod setup;
 mod size;
 mod slurm;
 mod stack;
 mod steps;
+mod tables;
 mod test;
 
 /// The chores of meshalloc.
@@ -57,6 +60,11 @@ enum Chore {
     Panics(panics::Options),
     /// Write the generated documents and build the book.
     Docs(docs::Options),
+    /// Build the program that the guide "Link the core" shows.
+    Guide,
+    /// Adapt the chapters of the book; mdBook runs this.
+    #[command(hide = true)]
+    Book(book::Options),
     /// Compare what the simulator decides with what it decided at another commit.
     Decisions(decisions::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
@@ -92,6 +100,8 @@ fn main() -> ExitCode {
         Chore::Benchmarks(options) => benchmarks::run(&options),
         Chore::RoundTrips(options) => round_trips::run(&options),
         Chore::Docs(options) => docs::run(&options),
+        Chore::Guide => guide::run(),
+        Chore::Book(options) => book::preprocess(&options),
         Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),

@@ -1,5 +1,4 @@
-//! `cargo xtask miri`: core under Miri, which finds undefined behaviour in whatever its
-//! dependencies do.
+//! `cargo xtask miri`: core under Miri, which finds undefined behaviour in its dependencies.
 
 use anyhow::{Context, Result};
 

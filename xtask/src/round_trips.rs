@@ -10,7 +10,7 @@ use meshalloc::{
 use meshalloc_firmware::{Client, Line};
 
 use crate::emulator::Emulator;
-use crate::measurements::Table;
+use crate::tables::Table;
 use crate::{image, setup};
 
 /// The options of `cargo xtask round-trips`.
@@ -26,7 +26,7 @@ const IMAGES: [(&str, &str); 2] = [
     ("with a journal", "board,qemu,journal"),
 ];
 const TABLE: Table = Table {
-    page: "round-trips.md",
+    page: "docs/measurements/round-trips.md",
     name: "round trips",
 };
 /// Pings, and jobs that come and leave.

@@ -39,24 +39,31 @@ fn component(name: &str, probe: &str) -> Result<()> {
     Ok(())
 }
 
-/// The toolchain file lists the target as well, but rustup ignores that list where automatic
-/// installation is off (`RUSTUP_AUTO_INSTALL=0`).
+/// Makes sure that the target of the firmware is there.
 pub(crate) fn target() -> Result<()> {
-    if !target_is_installed()? {
-        rustup(&format!("rustup target add {TARGET}"), TARGET)?;
-        if !target_is_installed()? {
+    add_target(TARGET)
+}
+
+/// Makes sure that a target is there.
+///
+/// The toolchain file lists it as well, but rustup ignores that list where automatic installation
+/// is off (`RUSTUP_AUTO_INSTALL=0`).
+pub(crate) fn add_target(name: &str) -> Result<()> {
+    if !target_is_installed(name)? {
+        rustup(&format!("rustup target add {name}"), name)?;
+        if !target_is_installed(name)? {
             bail!(
-                "rustup has added the target {TARGET}, but rustc does not find it: is rustc rustup's own?"
+                "rustup has added the target {name}, but rustc does not find it: is rustc rustup's own?"
             );
         }
     }
-    println!("target: {TARGET}");
+    println!("target: {name}");
     Ok(())
 }
 
-fn target_is_installed() -> Result<bool> {
+fn target_is_installed(name: &str) -> Result<bool> {
     let folder = Cmd::new("rustc --print target-libdir --target")
-        .arg(TARGET)
+        .arg(name)
         .output()?;
     Ok(std::fs::read_dir(folder.trim()).is_ok_and(|mut files| files.next().is_some()))
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::image::{self, Image};
-use crate::measurements::Table;
+use crate::tables::Table;
 use crate::{setup, stack};
 
 /// The options of `cargo xtask size`.
@@ -39,7 +39,7 @@ const STRATEGY: StrategyKind = StrategyKind::FirstFit;
 /// The number of jobs there is room for by default, and that of a smaller image.
 const JOBS: [u32; 2] = [256, 128];
 const TABLE: Table = Table {
-    page: "flash-and-ram.md",
+    page: "docs/measurements/flash-and-ram.md",
     name: "sizes",
 };
 
@@ -153,26 +153,38 @@ impl Row {
 
 /// Builds the images, prints what they take and does what the options say.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let known = |name: &String| images().any(|image| image.name() == *name);
-    if let Some(unknown) = options.only.iter().find(|name| !known(name)) {
+    let is_known = |name: &String| names().any(|known| known == *name);
+    if let Some(unknown) = options.only.iter().find(|name| !is_known(name)) {
         bail!("there is no image {unknown:?}");
     }
     let wanted = |image: &Contents| options.only.is_empty() || options.only.contains(&image.name());
     let rows = measure(images().filter(wanted))?;
     println!("\n{}", table(&rows));
     if options.update {
-        let rows_before = committed()?;
-        let row = |image: Contents| {
-            let mut newest = rows.iter().chain(&rows_before);
-            newest.find(|row| row.name == image.name()).cloned()
-        };
-        let rows: Vec<_> = images().filter_map(row).collect();
-        TABLE.write(&table(&rows))?;
+        TABLE.update(&table(&rows), names())?;
     }
     match options.check {
         true => check(&rows),
         false => Ok(()),
     }
+}
+
+/// Measures the images that have no row in the table.
+pub(crate) fn add_missing() -> Result<()> {
+    let only = TABLE.lacks(names())?;
+    match only.is_empty() {
+        true => Ok(()),
+        false => run(&Options {
+            update: true,
+            only,
+            check: false,
+        }),
+    }
+}
+
+/// The names of all images.
+fn names() -> impl Iterator<Item = String> {
+    images().map(|image| image.name())
 }
 
 /// The names of the smallest image in the table and of the largest.
@@ -342,9 +354,6 @@ mod tests {
     #[test]
     fn the_readme_has_no_row_of_another_image() {
         let rows = committed().unwrap();
-        assert!(
-            rows.iter()
-                .all(|row| images().any(|image| image.name() == row.name))
-        );
+        assert!(rows.iter().all(|row| names().any(|name| name == row.name)));
     }
 }

@@ -83,7 +83,7 @@ fn host() -> Lane<'static> {
         .step("examples of core", |step| {
             // Built with the tests.
             let folder = target_dir().join("debug").join("examples");
-            for example in ["allocator", "static_storage", "hosted"] {
+            for example in ["allocator", "own_strategy", "static_storage", "hosted"] {
                 step.run(&Cmd::at(&folder.join(example)))?;
             }
             Ok(())
@@ -110,6 +110,10 @@ fn board() -> Lane<'static> {
         })
         .step("core with its oldest Rust", oldest_rust)
         .step("dependencies", dependencies)
+        .step("the program of a guide", |step| {
+            step.run(&chore()?.args("guide"))
+        })
+        .step("programs for chips", programs_for_chips)
         .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",
@@ -180,6 +184,23 @@ fn dependencies(step: &mut Step) -> Result<()> {
         return Ok(());
     }
     step.run(&Cmd::new("cargo deny check bans licenses sources"))
+}
+
+/// The whole programs in `core/examples/chips`, each for its target, without warnings.
+fn programs_for_chips(step: &mut Step) -> Result<()> {
+    const PROGRAMS: [(&str, &str); 3] = [
+        ("cortex_m0", "thumbv6m-none-eabi"),
+        ("riscv", "riscv32imac-unknown-none-elf"),
+        ("embassy", TARGET),
+    ];
+    for (program, target) in PROGRAMS {
+        setup::add_target(target)?;
+        let command = Cmd::new("cargo build --package meshalloc-chips --profile firmware")
+            .args(&format!("--bin {program} --target {target} --target-dir"))
+            .arg(target_dir().join("chips").display().to_string());
+        step.run(&command.env("RUSTFLAGS", "-D warnings"))?;
+    }
+    Ok(())
 }
 
 /// The image must build without each feature that may be left out, and without all of them. So

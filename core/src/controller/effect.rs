@@ -31,7 +31,7 @@ impl Controller<'_> {
     ///
     /// # Time complexity
     ///
-    /// O(words + faults) for faults, else O(1).
+    /// O(words) of the block for faults, else O(1).
     #[cfg_attr(
         not(feature = "leases"),
         expect(unused_variables, reason = "leases have times")
@@ -105,8 +105,7 @@ impl Controller<'_> {
         if !machine.contains(block) {
             return Effect::Nothing;
         }
-        let faults = self.occupancy().faulty_nodes();
-        let faults = faults.filter(|&node| machine.holds(block, node)).count() as u32;
+        let faults = self.occupancy().faulty_in(block);
         let as_said = if faulty { machine.area(block) } else { 0 };
         match faults == as_said {
             true => Effect::Time,

@@ -1,11 +1,12 @@
 //! Faulty processors: whole blocks of them, in and out.
 
-use super::{Controller, Grants, Interrupts};
+use super::{Controller, Grants};
 use crate::blocks::Held;
 use crate::error::Error;
 use crate::grid::{Block, Grid};
 use crate::jobs::JobSlot;
 use crate::message::FaultReport;
+use crate::pause::{LOOK_INSTRUCTIONS, Pause, Pauses};
 use crate::request::Ticks;
 use crate::scheduler::{Event, Scheduler};
 
@@ -55,7 +56,7 @@ impl Controller<'_> {
         granted: Grants<'_>,
     ) -> Result<FaultReport, Error> {
         self.finish(granted);
-        let report = self.begin_set_faulty(block, faulty, now, &mut Interrupts::never())?;
+        let report = self.begin_set_faulty(block, faulty, now, None)?;
         self.settle(granted);
         Ok(report)
     }
@@ -66,26 +67,28 @@ impl Controller<'_> {
         block: Block,
         faulty: bool,
         now: Ticks,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<FaultReport, Error> {
         check_block(self.machine(), block)?;
         self.clock = self.clock.max(now);
         let before = self.occupancy().free();
-        let (mut part, _, world) = self.part(interrupts);
-        let mut watcher = part.watcher();
-        let watch = watcher.beside(world.jobs);
+        let (_, world) = self.world(pauses);
+        let pause = Pause::with_jobs(world.pauses, world.jobs);
+        let pause = pause.as_ref();
         let changed = match faulty {
-            true => world.allocator.mark_faulty_watched(block, watch),
+            true => world.allocator.mark_faulty_pausing(block, pause),
             false => {
                 let jobs = Some(&*world.jobs);
-                world.allocator.clear_faulty_watched(block, jobs, watch)
+                world.allocator.clear_faulty_pausing(block, jobs, pause)
             }
         };
         let (occupancy, pool) = world.allocator.parts();
-        let mut watch = watcher.beside(world.jobs);
         let is_on = |job: &&JobSlot| {
             let mut blocks = pool.iter(job.blocks());
-            blocks.any(|held| watch.overlap(held, block, occupancy, pool))
+            blocks.any(|held| {
+                Pause::spend(pause, LOOK_INSTRUCTIONS, occupancy, pool);
+                occupancy.grid().overlap(held, block)
+            })
         };
         let mut jobs = world.jobs.running().filter(is_on);
         let first = jobs.next().map(JobSlot::id);

@@ -11,11 +11,12 @@
 #[cfg(feature = "restore")]
 use serde::{Deserialize, Serialize};
 
-use super::{Controller, Grants, Interrupts, View};
+use super::{Controller, Grants, View};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Kind, RestoreError, Writer, consistent};
 use crate::error::Error;
 use crate::jobs::LeaseEnded;
+use crate::pause::Pauses;
 use crate::request::{JobId, Ticks};
 
 impl Controller<'_> {
@@ -44,10 +45,7 @@ impl Controller<'_> {
     pub fn end_leases(&mut self, now: Ticks, granted: Grants<'_>) {
         self.finish(granted);
         while let Some((ends, job)) = self.lease_ended(now) {
-            if self
-                .begin_end_lease(job, ends, &mut Interrupts::never())
-                .is_err()
-            {
+            if self.begin_end_lease(job, ends, None).is_err() {
                 return;
             }
             self.finish(granted);
@@ -57,8 +55,7 @@ impl Controller<'_> {
     /// Ends the first lease whose end the clock has reached, but for the scheduling that follows from it.
     pub(super) fn end_next_lease(&mut self) -> Option<LeaseEnded> {
         let (_, job) = self.lease_ended(self.clock)?;
-        self.begin_end_lease(job, self.clock, &mut Interrupts::never())
-            .ok()
+        self.begin_end_lease(job, self.clock, None).ok()
     }
 
     /// The job has a lease of so many ticks from now on, in place of the one it had; with 0 ticks, or so many that it would last until the end of
@@ -100,14 +97,14 @@ impl Controller<'_> {
         &mut self,
         job: JobId,
         now: Ticks,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<LeaseEnded, Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let ends = self.jobs.lease(slot);
         if ends.is_none_or(|ends| ends > self.clock.max(now)) {
             return Err(Error::LeaseRuns);
         }
-        let processors = self.begin_release(job, now, interrupts)?;
+        let processors = self.begin_release(job, now, pauses)?;
         self.events += 1;
         let ended = LeaseEnded {
             job,

@@ -9,7 +9,6 @@ mod effect;
 mod faults;
 #[cfg(feature = "restore")]
 mod growth;
-mod interrupts;
 mod invariants;
 #[cfg(feature = "leases")]
 mod leases;
@@ -21,7 +20,6 @@ mod view;
 pub use answers::Granted;
 #[cfg(feature = "restore")]
 pub use effect::Effect;
-pub use interrupts::{Interrupts, Pauses};
 #[cfg(feature = "restore")]
 pub use state::Restoring;
 pub use view::{Status, View};
@@ -34,6 +32,7 @@ use crate::jobs::LeaseEnded;
 use crate::jobs::{JobSlot, JobTable, Slot};
 use crate::message::{Capacity, Command, Configuration, Counts, JobState, Reply, Statistics};
 use crate::occupancy::Occupancy;
+use crate::pause::{Pause, Pauses};
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Event, Try};
 use crate::storage::Memory;
@@ -69,7 +68,8 @@ use crate::strategy::AnyStrategy;
 ///     StrategyKind, Submesh,
 /// };
 ///
-/// let mut storage = Storage::<8, 16, 0, 16, 64>::new();
+/// let mut storage: meshalloc::storage!(mesh 8 x 8, strategies [FreeSubmeshList], jobs 16) =
+///     Storage::new();
 /// let mut controller = Controller::new(
 ///     storage.memory(),
 ///     Configuration {
@@ -120,27 +120,16 @@ impl<'m> Controller<'m> {
             scheduler,
         } = configuration;
         let Memory {
-            busy,
-            faulty,
-            supposed,
+            processors,
             slots,
             index,
             order,
-            blocks,
-            workspace,
         } = memory;
         let jobs = JobTable::new(slots, index, order);
         let room = jobs.capacity();
         Ok(Controller {
             configuration,
-            allocator: Allocator::with_parts(
-                [busy, faulty, supposed],
-                blocks,
-                workspace,
-                machine,
-                strategy,
-                room,
-            )?,
+            allocator: Allocator::with_parts(processors, machine, strategy, room)?,
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,
             clock: 0,
@@ -166,11 +155,10 @@ impl<'m> Controller<'m> {
             return self.answer(command, reply);
         }
         self.finish(&mut |granted| granted.emit(reply));
-        let mut never = Interrupts::never();
         #[cfg(feature = "leases")]
         let before = self.events;
         let grants: Grants<'_> = &mut |granted| granted.emit(reply);
-        let mut last = self.change(command, now, grants, &mut never);
+        let mut last = self.change(command, now, grants, None);
         #[cfg(feature = "leases")]
         for (_, ended) in self.jobs.leases_ended_since(before) {
             reply(&Reply::LeaseEnded(ended));
@@ -197,14 +185,9 @@ impl<'m> Controller<'m> {
     /// # Errors
     ///
     /// As a reply: those of the command, and [`Error::Busy`] while an earlier pass is under way.
-    pub fn begin(
-        &mut self,
-        command: &Command,
-        now: Ticks,
-        mut interrupts: Interrupts<'_>,
-    ) -> Reply {
+    pub fn begin(&mut self, command: &Command, now: Ticks, pauses: Option<&Pauses<'_>>) -> Reply {
         let reply = match self.candidate {
-            None => self.change(command, now, &mut |_| (), &mut interrupts),
+            None => self.change(command, now, &mut |_| (), pauses),
             Some(_) => Err(Error::Busy { left: self.left() }),
         };
         reply.unwrap_or_else(Reply::Error)
@@ -226,7 +209,7 @@ impl<'m> Controller<'m> {
         command: &Command,
         now: Ticks,
         granted: Grants<'_>,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<Reply, Error> {
         Ok(match *command {
             Command::Configure(configuration) => {
@@ -234,19 +217,19 @@ impl<'m> Controller<'m> {
                 Reply::Done
             }
             Command::Submit { job, request } => {
-                let slot = self.begin_submit(job, request, now, granted, interrupts)?;
+                let slot = self.begin_submit(job, request, now, granted, pauses)?;
                 let state = self.state_of_latest(slot);
                 Reply::Submitted { job, state }
             }
             Command::Release { job } => {
-                let processors = self.begin_release(job, now, interrupts)?;
+                let processors = self.begin_release(job, now, pauses)?;
                 Reply::Released { job, processors }
             }
             Command::MarkFaulty { block } => {
-                Reply::Fault(self.begin_set_faulty(block, true, now, interrupts)?)
+                Reply::Fault(self.begin_set_faulty(block, true, now, pauses)?)
             }
             Command::ClearFaulty { block } => {
-                Reply::Fault(self.begin_set_faulty(block, false, now, interrupts)?)
+                Reply::Fault(self.begin_set_faulty(block, false, now, pauses)?)
             }
             #[cfg(feature = "leases")]
             Command::SubmitLeased {
@@ -254,7 +237,7 @@ impl<'m> Controller<'m> {
                 request,
                 ticks,
             } => {
-                let slot = self.begin_submit(job, request, now, granted, interrupts)?;
+                let slot = self.begin_submit(job, request, now, granted, pauses)?;
                 self.begin_lease(job, ticks, now)?;
                 let state = self.state_of_latest(slot);
                 Reply::Submitted { job, state }
@@ -266,7 +249,7 @@ impl<'m> Controller<'m> {
             }
             #[cfg(feature = "leases")]
             Command::EndLease { job } => {
-                let LeaseEnded { processors, .. } = self.begin_end_lease(job, now, interrupts)?;
+                let LeaseEnded { processors, .. } = self.begin_end_lease(job, now, pauses)?;
                 Reply::Released { job, processors }
             }
             Command::Reset => {
@@ -408,7 +391,7 @@ impl<'m> Controller<'m> {
         granted: Grants<'_>,
     ) -> Result<JobState, Refusal> {
         self.finish(granted);
-        let slot = self.begin_submit(job, request, now, granted, &mut Interrupts::never())?;
+        let slot = self.begin_submit(job, request, now, granted, None)?;
         self.settle(granted);
         Ok(self.state_of_latest(slot))
     }
@@ -421,14 +404,14 @@ impl<'m> Controller<'m> {
         request: Request,
         now: Ticks,
         granted: Grants<'_>,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<Slot, Refusal> {
         let now = self.clock.max(now);
         let slot = self
             .enter(job, &request, now)
             .inspect_err(|_| self.counts.refused += 1)?;
         if request.flags.contains(Flags::NO_WAIT) {
-            self.try_only(slot, now, granted, interrupts)?;
+            self.try_only(slot, now, granted, pauses)?;
         } else {
             self.clock = now;
             self.schedule(Event::Arrival(slot));
@@ -457,7 +440,7 @@ impl<'m> Controller<'m> {
     /// [`Error::UnknownJob`].
     pub fn release(&mut self, job: JobId, now: Ticks, granted: Grants<'_>) -> Result<u32, Error> {
         self.finish(granted);
-        let processors = self.begin_release(job, now, &mut Interrupts::never())?;
+        let processors = self.begin_release(job, now, None)?;
         self.settle(granted);
         Ok(processors)
     }
@@ -467,16 +450,15 @@ impl<'m> Controller<'m> {
         &mut self,
         job: JobId,
         now: Ticks,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<u32, Error> {
         let held = self.jobs.take(job).ok_or(Error::UnknownJob)?;
         self.clock = self.clock.max(now);
         let processors = match held {
             Some(allocation) => {
-                let (mut part, _, world) = self.part(interrupts);
-                let mut watcher = part.watcher();
-                let watch = watcher.beside(world.jobs);
-                world.allocator.release_watched(allocation, watch)
+                let (_, world) = self.world(pauses);
+                let pause = Pause::with_jobs(world.pauses, world.jobs);
+                world.allocator.release_pausing(allocation, pause.as_ref())
             }
             None => 0,
         };

@@ -1,13 +1,12 @@
 //! Scheduling passes: the attempts that follow an arrival or a departure, one after another.
 
-use super::interrupts::Part;
-use super::{Controller, Granted, Grants, Interrupts, Status};
+use super::{Controller, Granted, Grants, Status};
 use crate::error::Refusal;
 use crate::jobs::Slot;
+use crate::pause::Pauses;
 use crate::request::{Request, Ticks};
 use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
 use crate::strategy::Holds;
-use crate::watch::Watcher;
 
 /// The number of processors that a request names, for a strategy that holds this.
 const fn requested(request: &Request, holds: Holds) -> u32 {
@@ -35,10 +34,10 @@ impl<'m> Controller<'m> {
     ///
     /// That of the strategy, and of a reservation if the scheduler makes one.
     #[inline(never)]
-    pub fn advance(&mut self, granted: Grants<'_>, mut interrupts: Interrupts<'_>) -> bool {
+    pub fn advance(&mut self, granted: Grants<'_>, pauses: Option<&Pauses<'_>>) -> bool {
         if let Some(next) = self.candidate {
             // What it led to is with the job.
-            let _ = self.step(next, true, granted, &mut interrupts);
+            let _ = self.step(next, true, granted, pauses);
         }
         self.is_scheduling()
     }
@@ -49,7 +48,7 @@ impl<'m> Controller<'m> {
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn finish(&mut self, granted: Grants<'_>) {
         while self.is_scheduling() {
-            self.advance(granted, Interrupts::never());
+            self.advance(granted, None);
         }
     }
 
@@ -69,8 +68,7 @@ impl<'m> Controller<'m> {
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn schedule(&mut self, event: Event) {
-        let mut never = Interrupts::never();
-        let (_, scheduler, mut world) = self.part(&mut never);
+        let (scheduler, mut world) = self.world(None);
         self.candidate = scheduler.first(&mut world, event);
     }
 
@@ -90,13 +88,13 @@ impl<'m> Controller<'m> {
         slot: Slot,
         now: Ticks,
         granted: Grants<'_>,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<(), Refusal> {
         let before = (self.scheduler.clone(), self.clock);
         self.clock = now;
         self.schedule(Event::Arrival(slot));
         let outcome = match self.candidate {
-            Some(next) if next.job() == slot => self.step(next, false, granted, interrupts),
+            Some(next) if next.job() == slot => self.step(next, false, granted, pauses),
             _ => Err(Refusal::QueueNotEmpty),
         };
         if outcome.is_err() {
@@ -117,12 +115,12 @@ impl<'m> Controller<'m> {
         next: Try,
         waits: bool,
         granted: Grants<'_>,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<(), Refusal> {
         let job = next.job();
         let following = self.jobs.queue().next(job);
         let submitted = self.jobs.get(job).submitted();
-        let outcome = self.attempt(next, granted, interrupts);
+        let outcome = self.attempt(next, granted, pauses);
         if waits || outcome.is_ok() {
             let attempt = Attempt {
                 job,
@@ -130,11 +128,9 @@ impl<'m> Controller<'m> {
                 outcome,
                 submitted,
             };
-            let (mut part, scheduler, mut world) = self.part(interrupts);
             // The caller may have to write the grant down before a query shows it.
-            if waits {
-                world.watcher = part.watcher();
-            }
+            let pauses = pauses.filter(|_| waits);
+            let (scheduler, mut world) = self.world(pauses);
             self.candidate = scheduler.next(&mut world, attempt);
         }
         outcome
@@ -146,11 +142,10 @@ impl<'m> Controller<'m> {
         &mut self,
         attempted: Try,
         granted: Grants<'_>,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<(), Refusal> {
         let slot = attempted.job();
-        let (mut part, _, mut world) = self.part(interrupts);
-        world.watcher = part.watcher();
+        let (_, mut world) = self.world(pauses);
         let holds = world.strategy.holds();
         let free = world.free();
         let outcome = world.place(attempted);
@@ -172,32 +167,34 @@ impl<'m> Controller<'m> {
         Ok(())
     }
 
-    /// A part of the work: who is told of its progress, and what it is done with. Nobody watches the world yet.
+    /// The scheduler, and the world in which it decides.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(super) fn part<'a>(
+    pub(super) fn world<'a>(
         &'a mut self,
-        interrupts: &'a mut Interrupts<'_>,
-    ) -> (Part<'a>, &'a mut AnyScheduler, World<'a, 'm>) {
-        let left = match interrupts.may_pause() {
-            // The work itself is left.
-            true => self.left().max(1),
-            false => 0,
+        pauses: Option<&'a Pauses<'a>>,
+    ) -> (&'a mut AnyScheduler, World<'a, 'm>) {
+        let pauses = match pauses.filter(|_| Pauses::BUILT) {
+            Some(pauses) => {
+                let status = Status {
+                    // The work itself is left.
+                    left: self.left().max(1),
+                    list: self.allocator.list_capacity(),
+                    configuration: &self.configuration,
+                    events: self.events,
+                    counts: &self.counts,
+                };
+                Some((pauses, status))
+            }
+            None => None,
         };
-        let part = interrupts.during(Status {
-            configuration: &self.configuration,
-            events: self.events,
-            left,
-            counts: &self.counts,
-            list: self.allocator.list_capacity(),
-        });
         let world = World {
-            watcher: Watcher::never(),
+            pauses,
             jobs: &mut self.jobs,
             allocator: &mut self.allocator,
             strategy: &self.configuration.strategy,
             now: self.clock,
         };
-        (part, &mut self.scheduler, world)
+        (&mut self.scheduler, world)
     }
 }

@@ -1,7 +1,7 @@
-//! What is allocated from: [`Grid`], and what is asked of it ([`Shape`]) and held of it ([`Block`]).
+//! [`Grid`] describes the machine, [`Shape`] a request, [`Block`] the processors that a job holds.
 //!
-//! A grid has 1 to 16 dimensions, each with a side length of its own, and each dimension wraps or does not. The meshes,
-//! tori and cubes of the literature are its values:
+//! A grid has 1 to 16 dimensions. Each dimension has its own side length and wraps or does not.
+//! One type covers the meshes, tori and cubes of the literature:
 //!
 //! | machine | sides | wraps |
 //! |---|---|---|
@@ -12,8 +12,9 @@
 //! | k-ary n-cube ([`Cube`](crate::Cube)) | n times k | every dimension |
 //! | hypercube of n dimensions | n times 2 | every dimension |
 //!
-//! Dimension 0 is x and varies fastest in node numbers. Coordinates are written x first; those of a grid made as a
-//! [`Cube`](crate::Cube) are written as its addresses are in the papers, the highest dimension first.
+//! Dimension 0 is x and varies fastest in node numbers. Coordinates are written x first. A grid
+//! made from a [`Cube`](crate::Cube) writes them as the papers write addresses: highest dimension
+//! first.
 //!
 //! ```text
 //!   y                                               y
@@ -32,7 +33,7 @@ mod tuple;
 
 pub use block::Block;
 pub use shape::{Shape, ShapeError};
-pub use text::{GridTextError, Place};
+pub use text::{FormattedBlock, GridTextError};
 pub use topology::{Grid, GridError, MESH_SIDE_MAX, NODES_MAX};
 pub(crate) use tuple::sort_descending;
 pub use tuple::{DIMENSIONS_MAX, Tuple};

@@ -1,29 +1,46 @@
-//! What a request asks for: [`Shape`].
+//! The extents that a request asks for: [`Shape`].
 
 use core::fmt;
 use core::str::FromStr;
 
 use super::tuple::{DIMENSIONS_MAX, Tuple};
 
-/// Up to this many extents are stored as they are.
+/// The maximum number of extents that are stored plainly.
 const PLAIN_MAX: usize = 3;
 
-/// In the last word: the other three and the rest of it are a code.
+/// This bit of the last word marks a coded shape.
 const CODED: u16 = 1 << 15;
 
-/// The extents that a request asks for, in the order in which it names them: side lengths on a mesh, radices on a
-/// k-ary n-cube. None at all asks for a single processor. The strategy chooses the dimension along which
-/// each extent is laid.
+/// The extents that a request asks for, in the order of the request: side lengths on a mesh,
+/// radices on a k-ary n-cube. A shape without extents asks for a single processor. The strategy
+/// chooses the dimension along which it lays each extent.
 ///
-/// An extent may be zero; such a request is refused as empty. Of more than three extents with a zero among them, the shape is
-/// that of the single extent 0.
+/// An extent may be zero; a request with a zero is refused as empty. If there are more than three
+/// extents and one of them is zero, the shape becomes that of the single extent 0.
 ///
 /// # Memory
 ///
-/// Eight bytes, since every entry of a job table has a shape. Up to three extents stand as they are, filled up with ones, their
-/// number behind them. More of them are one number of 63 bits: each extent in binary behind as many zeros as it has digits less
-/// one (Elias 1975, the gamma code), all of them behind a one. Extents whose product is at most 2^20, in up to 16
-/// dimensions, take 57 bits at most.
+/// Eight bytes, since every entry of a job table has a shape.
+///
+/// Up to three extents are stored plainly, then their number. Ones fill the unused words. The shape
+/// 8 x 4:
+///
+/// ```text
+///   word     0   1   2   3
+///          | 8 | 4 | 1 | 2 |
+/// ```
+///
+/// Four or more extents are one number of 63 bits in the gamma code (Elias 1975): each extent in
+/// binary, after one zero less than it has digits. A leading one starts the number, so that the
+/// zeros of the first extent count. The shape 5 x 2 x 1 x 3:
+///
+/// ```text
+///   bit 63 62         16 15 14   10 9  7 6 5   3   2   0
+///      | 1 | 0 .. 0 |     1 | 00101 | 010 | 1 | 011 |
+///      coded         leading      5     2   1     3
+/// ```
+///
+/// Extents whose product is at most 2^20, in up to 16 dimensions, take at most 57 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -36,15 +53,15 @@ const CODED: u16 = 1 << 15;
 pub struct Shape([u16; PLAIN_MAX + 1]);
 
 impl Shape {
-    /// What is in unused memory: all zeros.
+    /// The filling of unused memory: all zeros.
     pub(crate) const UNUSED: Shape = Shape([0; 4]);
 
-    /// These extents.
+    /// Makes a shape with these extents.
     ///
     /// # Errors
     ///
-    /// When there are more than [`DIMENSIONS_MAX`], or more than three and they do not fit into the code: no machine is
-    /// so large.
+    /// `TooManyExtents` for more than [`DIMENSIONS_MAX`] extents. `TooLarge` for four or more
+    /// extents that do not fit into the code: no machine is that large.
     ///
     /// ```
     /// use meshalloc::Shape;
@@ -89,13 +106,13 @@ impl Shape {
         ]))
     }
 
-    /// `w` along x and `h` along y.
+    /// The shape `w` x `h`.
     pub const fn sides(w: u16, h: u16) -> Shape {
         Shape([w, h, 1, 2])
     }
 
-    /// The first two extents, 1 where fewer are named: those of a request for a two-dimensional mesh. Nothing of use for a
-    /// shape of more than three extents, which no such mesh serves.
+    /// The first two extents, or 1 for a missing one: the sides of a request for a two-dimensional
+    /// mesh. Meaningless for a shape of more than three extents, which no such mesh serves.
     #[inline]
     pub(crate) const fn first_two(self) -> (u16, u16) {
         (self.0[0], self.0[1])
@@ -110,12 +127,12 @@ impl Shape {
         }
     }
 
-    /// Whether no extent is named: a request for a single processor.
+    /// Whether it has no extent: a request for a single processor.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The extents, in the order in which they are named.
+    /// The extents, in the order of the request.
     pub fn extents(self) -> Tuple {
         let (len, extents) = self.extents_array();
         Tuple::new(len, |at| extents[at])
@@ -124,7 +141,7 @@ impl Shape {
     #[inline]
     const fn extents_array(self) -> (usize, [u16; DIMENSIONS_MAX]) {
         match self.0 {
-            // Those beyond their number are not looked at.
+            // Callers read only the first `len`.
             [a, b, c, len @ 0..CODED] => {
                 let extents = [a, b, c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
                 (len as usize, extents)
@@ -133,18 +150,18 @@ impl Shape {
         }
     }
 
-    // Apart, so that what few dimensions take stays short.
+    // Out of line, so that the code for few dimensions stays short.
     #[inline(never)]
     const fn decoded(self) -> (usize, [u16; DIMENSIONS_MAX]) {
         let mut extents = [0; DIMENSIONS_MAX];
         let [a, b, c, d] = self.0;
         let code = (a as u64) | (b as u64) << 16 | (c as u64) << 32 | ((d & !CODED) as u64) << 48;
-        // The bits behind the leading one that are not read yet.
+        // Unread bits, below the leading one.
         let mut left = code.ilog2();
         let mut len = 0;
         while left > 0 {
             let rest = code & ((1 << left) - 1);
-            // From the top: as many zeros as there are digits behind the first one.
+            // The number of zeros at the top is the number of digits after the extent's first one.
             let log = left - 1 - rest.ilog2();
             left -= 2 * log + 1;
             extents[len] = (rest >> left) as u16;
@@ -153,7 +170,7 @@ impl Shape {
         (len, extents)
     }
 
-    /// The number of processors, the product of the extents; `u32::MAX` when it is larger than that.
+    /// The number of processors: the product of the extents, at most `u32::MAX`.
     #[inline]
     pub const fn area(self) -> u32 {
         self.measures().1
@@ -183,11 +200,11 @@ impl Shape {
         (len, area)
     }
 
-    /// The shape with `change` made to every extent.
+    /// The shape in which `change` has replaced every extent.
     ///
     /// # Errors
     ///
-    /// Those of [`Shape::new`].
+    /// As for [`Shape::new`].
     pub fn map(self, change: impl Fn(u16) -> u16) -> Result<Shape, ShapeError> {
         let extents = self.extents();
         Shape::new(&Tuple::new(extents.len(), |at| change(extents[at])))
@@ -200,14 +217,14 @@ impl fmt::Debug for Shape {
     }
 }
 
-/// `4x2`; `1` without any extent.
+/// `4x2`; `1` for a shape without extents.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_sides(f, &self.extents())
     }
 }
 
-/// Numbers with an `x` between them; `1` for none.
+/// Writes the numbers with an `x` between them, or `1` if there is none.
 pub(super) fn write_sides(f: &mut fmt::Formatter<'_>, sides: &[u16]) -> fmt::Result {
     if sides.is_empty() {
         return f.write_str("1");
@@ -242,7 +259,7 @@ impl FromStr for Tuple {
     }
 }
 
-/// A number written with digits alone: no sign, no blank.
+/// Reads a number of digits only: no sign, no blank.
 pub(super) fn read_number<T: FromStr>(text: &str) -> Option<T> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)
@@ -269,15 +286,16 @@ impl From<Shape> for heapless::Vec<u16, DIMENSIONS_MAX> {
     }
 }
 
-/// No machine could serve such a shape: [`Shape::new`].
+/// Why [`Shape::new`] refuses: no machine could serve the shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum ShapeError {
-    /// A text is not a list of numbers of 0 to 65,535 with an `x` between them.
+    /// The text is not a list of numbers from 0 to 65,535 with an `x` between them.
     NotNumbers,
-    /// More extents than [`DIMENSIONS_MAX`].
+    /// There are more extents than [`DIMENSIONS_MAX`].
     TooManyExtents,
-    /// Their product is far beyond the processors of any machine.
+    /// The product of the extents is far beyond the processors of any machine.
     TooLarge,
 }
 
@@ -290,10 +308,12 @@ impl fmt::Display for ShapeError {
             ShapeError::TooManyExtents => {
                 write!(
                     f,
-                    "more than {DIMENSIONS_MAX} extents: no machine has so many dimensions"
+                    "more than {DIMENSIONS_MAX} extents: a machine has at most {DIMENSIONS_MAX} dimensions"
                 )
             }
-            ShapeError::TooLarge => f.write_str("no machine has so many processors"),
+            ShapeError::TooLarge => {
+                f.write_str("the shape has more processors than the largest machine")
+            }
         }
     }
 }
@@ -306,6 +326,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::string::ToString;
+
+    /// The drawing in the documentation of [`Shape`].
+    #[test]
+    fn a_long_shape_is_its_gamma_code() {
+        let bits = ["1", "00101", "010", "1", "011"].concat();
+        let code = 1 << 63 | u64::from_str_radix(&bits, 2).unwrap();
+        let halves = [0, 16, 32, 48].map(|shift| (code >> shift) as u16);
+        assert_eq!(Shape::new(&[5, 2, 1, 3]), Ok(Shape(halves)));
+        assert_eq!(Shape::new(&[8, 4]), Ok(Shape([8, 4, 1, 2])));
+    }
 
     #[test]
     fn any_shape_of_a_machine_has_room() {

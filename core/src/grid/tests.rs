@@ -35,7 +35,7 @@ fn blocks(grid: Grid) -> impl Strategy<Value = (Grid, Block, Vec<u16>, Vec<u16>)
     })
 }
 
-/// The nodes of a block, counted out.
+/// Whether each node belongs to the block, step by step from its start.
 fn nodes(grid: &Grid, start: &[u16], extent: &[u16]) -> Vec<bool> {
     let within = |node: u32| {
         let at = grid.coordinates(NodeId(node)).unwrap();
@@ -114,6 +114,27 @@ proptest! {
             prop_assert_eq!(grid.block(&grid.start(block), &grid.extent(block)), Some(block));
         }
     }
+}
+
+/// The drawings in the documentation of [`Block`].
+#[test]
+fn a_block_is_packed_as_drawn() {
+    let mesh = Grid::mesh(&[6, 4]).unwrap();
+    let block = mesh.block(&[1, 2], &[3, 2]).unwrap();
+    assert_eq!(block.start_code(), 2 << 16 | 1);
+    assert_eq!(block.extent_code(), 2 << 16 | 3);
+    let mesh = Grid::mesh(&[8, 5, 2]).unwrap();
+    let block = mesh.block(&[6, 3, 1], &[2, 1, 1]).unwrap();
+    assert_eq!(block.start_code(), 1 << 6 | 3 << 3 | 6);
+    assert_eq!(block.extent_code(), 1);
+}
+
+/// The drawing in the documentation of [`Grid::overlap`].
+#[test]
+fn blocks_around_a_ring_overlap_as_drawn() {
+    let ring = Grid::torus(&[8]).unwrap();
+    let [a, b] = [(6, 3), (0, 2)].map(|(start, extent)| ring.block(&[start], &[extent]).unwrap());
+    assert!(ring.overlap(a, b) && ring.overlap(b, a));
 }
 
 #[test]

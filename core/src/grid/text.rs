@@ -1,4 +1,4 @@
-//! How grids and blocks are written and read: as text, as JSON and on the wire.
+//! The forms of grids and blocks: text, JSON, and the encoding on the wire.
 
 use core::fmt;
 use core::str::FromStr;
@@ -43,7 +43,7 @@ impl defmt::Format for Grid {
     }
 }
 
-/// Reads what is written.
+/// Reads the form that `Display` writes.
 impl FromStr for Grid {
     type Err = GridTextError;
 
@@ -85,14 +85,15 @@ impl FromStr for Grid {
     }
 }
 
-/// A text names no grid.
+/// Why a text is not a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GridTextError {
-    /// It is of no known form.
+    /// The text has no known form.
     Unknown,
     /// The sides are not numbers with an `x` between them.
     Sides(ShapeError),
-    /// There is no such grid.
+    /// The sides, dimensions or wraps are out of range.
     Grid(GridError),
 }
 
@@ -122,27 +123,28 @@ impl From<GridError> for GridTextError {
     }
 }
 
-/// A block together with its grid, for readers: [`Grid::place`].
+/// A block with its grid, ready to be written as text or JSON: [`Grid::place`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Place<'g> {
+pub struct FormattedBlock<'g> {
     grid: &'g Grid,
     block: Block,
 }
 
 impl Grid {
-    /// The block as text or JSON.
+    /// The block for display, or as JSON.
     ///
-    /// On a two-dimensional mesh the text names the lower left and the upper right node, `(<1, 1>, <3, 2>)`, and the JSON
-    /// has `x`, `y`, `w` and `h`. On any other grid the text is `start+extent`, `(1, 1, 0)+(3, 2, 1)`, and the JSON has
-    /// the arrays `start` and `extent`; both in the order in which coordinates are written.
-    pub const fn place(&self, block: Block) -> Place<'_> {
-        Place { grid: self, block }
+    /// On a two-dimensional mesh the text names the lower left and the upper right node:
+    /// `(<1, 1>, <3, 2>)`. The JSON has `x`, `y`, `w` and `h`. On any other grid the text is
+    /// `start+extent`, `(1, 1, 0)+(3, 2, 1)`, and the JSON has the arrays `start` and `extent`.
+    /// Both use the order in which the grid writes coordinates.
+    pub const fn place(&self, block: Block) -> FormattedBlock<'_> {
+        FormattedBlock { grid: self, block }
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FormattedBlock<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { grid, block } = *self;
+        let FormattedBlock { grid, block } = *self;
         if grid.is_plane() {
             let [x, y, w, h] = block.rectangle();
             return write!(
@@ -157,7 +159,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-impl fmt::Debug for Place<'_> {
+impl fmt::Debug for FormattedBlock<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -171,11 +173,11 @@ mod with_serde {
     use serde::ser::SerializeMap;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{DIMENSIONS_MAX, Grid, Place};
+    use super::{DIMENSIONS_MAX, FormattedBlock, Grid};
 
-    impl Serialize for Place<'_> {
+    impl Serialize for FormattedBlock<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let Place { grid, block } = *self;
+            let FormattedBlock { grid, block } = *self;
             let mut map = serializer.serialize_map(None)?;
             if grid.is_plane() {
                 for (key, number) in ["x", "y", "w", "h"].into_iter().zip(block.rectangle()) {
@@ -189,11 +191,11 @@ mod with_serde {
         }
     }
 
-    /// The form on the wire: the sides, dimension 0 first; bit d says that dimension d wraps; whether coordinates are written
-    /// the highest dimension first.
+    /// The form on the wire: the sides, dimension 0 first; a mask whose bit d is set if dimension d
+    /// wraps; whether coordinates are written with the highest dimension first.
     type Wire = (heapless::Vec<u16, DIMENSIONS_MAX>, u16, bool);
 
-    /// Text where a person reads it, on a line the sides, the wraps, and how coordinates are written.
+    /// Text in a human-readable format, `Wire` in a binary one.
     impl Serialize for Grid {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             if serializer.is_human_readable() {
@@ -215,7 +217,9 @@ mod with_serde {
             match (high_first, grid.radix()) {
                 (false, _) => Ok(grid),
                 (true, Some(_)) => Ok(grid.written_high_first()),
-                (true, None) => Err(D::Error::custom("only a k-ary n-cube is written that way")),
+                (true, None) => Err(D::Error::custom(
+                    "only a k-ary n-cube is written with the highest dimension first",
+                )),
             }
         }
     }

@@ -8,18 +8,20 @@ use super::tuple::{DIMENSIONS_MAX, Tuple};
 use crate::error::Refusal;
 use crate::node::NodeId;
 
-/// The most processors of a [`Grid`].
+/// The maximum number of processors of a [`Grid`].
 pub const NODES_MAX: u32 = 1 << 20;
 
 /// The longest side of a two-dimensional mesh, in processors.
 pub const MESH_SIDE_MAX: u16 = 1024;
 
-/// The machine whose processors are allocated: up to [`NODES_MAX`] processors in 1 to [`DIMENSIONS_MAX`] dimensions.
+/// The machine whose processors are allocated: up to [`NODES_MAX`] processors in 1 to
+/// [`DIMENSIONS_MAX`] dimensions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Grid {
     /// Invariant: 1 to [`DIMENSIONS_MAX`].
     dimensions: u8,
-    /// Whether coordinates are written the highest dimension first. Invariant: only for a k-ary n-cube.
+    /// Whether coordinates are written with the highest dimension first. Invariant: only for a
+    /// k-ary n-cube.
     pub(super) high_first: bool,
     /// Bit d: dimension d wraps.
     pub(super) wraps: u16,
@@ -28,13 +30,16 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid with these side lengths, dimension 0 first; dimension d wraps if bit d of `wraps` is set.
+    /// Makes a grid with these side lengths, dimension 0 first. Dimension d wraps if bit d of
+    /// `wraps` is set.
     ///
     /// # Errors
     ///
-    /// When there is no dimension, or more than [`DIMENSIONS_MAX`]; a side is 0; a dimension is to wrap that is not
-    /// there; there are more than [`NODES_MAX`] processors; or a side of a two-dimensional mesh is longer than
-    /// [`MESH_SIDE_MAX`].
+    /// - `Dimensions`: no dimension, or more than [`DIMENSIONS_MAX`].
+    /// - `NoSide`: a side is 0.
+    /// - `MeshSide`: a side of a two-dimensional mesh is longer than [`MESH_SIDE_MAX`].
+    /// - `TooManyNodes`: more than [`NODES_MAX`] processors.
+    /// - `Wrap`: `wraps` has a bit for a missing dimension.
     ///
     /// ```
     /// use meshalloc::Grid;
@@ -82,20 +87,20 @@ impl Grid {
         Ok(grid)
     }
 
-    /// A grid in which no dimension wraps.
+    /// Makes a grid in which no dimension wraps.
     ///
     /// # Errors
     ///
-    /// Those of [`Grid::new`].
+    /// As for [`Grid::new`].
     pub const fn mesh(sides: &[u16]) -> Result<Grid, GridError> {
         Grid::new(sides, 0)
     }
 
-    /// A grid in which every dimension wraps.
+    /// Makes a grid in which every dimension wraps.
     ///
     /// # Errors
     ///
-    /// Those of [`Grid::new`].
+    /// As for [`Grid::new`].
     pub const fn torus(sides: &[u16]) -> Result<Grid, GridError> {
         let wraps = match sides.len() {
             n @ 0..DIMENSIONS_MAX => (1 << n) - 1,
@@ -104,7 +109,7 @@ impl Grid {
         Grid::new(sides, wraps)
     }
 
-    /// The same grid, with its coordinates written the highest dimension first.
+    /// The same grid, with its coordinates written with the highest dimension first.
     pub(crate) const fn written_high_first(mut self) -> Grid {
         self.high_first = true;
         self
@@ -122,7 +127,7 @@ impl Grid {
         &self.sides[..self.dimensions()]
     }
 
-    /// The side length along a dimension below [`DIMENSIONS_MAX`]; 1 where there is none.
+    /// The side length along a dimension below [`DIMENSIONS_MAX`]; 1 if the grid lacks it.
     #[inline]
     pub const fn side(&self, dimension: usize) -> u16 {
         self.sides[dimension]
@@ -132,13 +137,14 @@ impl Grid {
         Tuple::new(self.dimensions(), |at| self.sides[at]).descending()
     }
 
-    /// Whether a dimension below [`DIMENSIONS_MAX`] wraps: its last position is followed by its first.
+    /// Whether a dimension below [`DIMENSIONS_MAX`] wraps: position 0 follows its last position.
     #[inline]
     pub const fn wraps(&self, dimension: usize) -> bool {
         self.wraps >> dimension & 1 == 1
     }
 
-    /// Whether coordinates are written the highest dimension first, as for a machine made as a [`Cube`](crate::Cube).
+    /// Whether coordinates are written with the highest dimension first. That is so for a machine
+    /// made from a [`Cube`](crate::Cube).
     pub const fn is_written_high_first(&self) -> bool {
         self.high_first
     }
@@ -146,7 +152,7 @@ impl Grid {
     /// The number of processors.
     #[inline]
     pub const fn nodes(&self) -> u32 {
-        // `NODES_MAX` at most.
+        // At most `NODES_MAX`, so it cannot overflow.
         let mut nodes = 1;
         let mut at = 0;
         while at < self.dimensions() {
@@ -156,13 +162,14 @@ impl Grid {
         nodes
     }
 
-    /// Whether it is a two-dimensional mesh, what most of the literature is about.
+    /// Whether it is a two-dimensional mesh, the subject of most of the literature.
     #[inline]
     pub const fn is_plane(&self) -> bool {
         self.dimensions == 2 && self.wraps == 0
     }
 
-    /// k, if it is a k-ary n-cube: every dimension wraps and has the side k, at least 2.
+    /// k of a k-ary n-cube: every dimension wraps and has the side k, at least 2. `None` for any
+    /// other grid.
     pub const fn radix(&self) -> Option<u16> {
         let k = self.sides[0];
         let mut at = 0;
@@ -175,8 +182,8 @@ impl Grid {
         if k >= 2 { Some(k) } else { None }
     }
 
-    /// The number of rows the node numbers are divided into; rows start at a word of the occupancy. Only a
-    /// two-dimensional mesh has more than one.
+    /// The number of rows in the occupancy bitmap. Each row starts at a word of its own. Only a
+    /// two-dimensional mesh has more than one row.
     #[inline]
     pub const fn rows(&self) -> u32 {
         match self.is_plane() {
@@ -194,8 +201,8 @@ impl Grid {
         }
     }
 
-    /// The number of processors in a shape that can be asked of this machine, whatever the strategy. Whether its
-    /// extents fit depends on what the strategy does with them.
+    /// The number of processors in a shape, if the shape has no more extents than the machine has
+    /// dimensions. Whether the extents fit depends on the strategy.
     ///
     /// # Errors
     ///
@@ -222,7 +229,8 @@ impl Grid {
         })
     }
 
-    /// The node with these coordinates, dimension 0 first; `None` where there is none.
+    /// The node with these coordinates, dimension 0 first; `None` outside the grid or if their
+    /// number is not that of the dimensions.
     pub fn node(&self, coordinates: &[u16]) -> Option<NodeId> {
         if coordinates.len() != self.dimensions() {
             return None;
@@ -234,7 +242,8 @@ impl Grid {
         number.map(NodeId)
     }
 
-    /// Numbers for each dimension, dimension 0 first, in the order in which they are written, and back.
+    /// Converts a tuple between dimension 0 first and the order in which this grid writes it. It is
+    /// its own inverse.
     pub fn written(&self, numbers: Tuple) -> Tuple {
         match self.high_first {
             true => numbers.reversed(),
@@ -242,7 +251,7 @@ impl Grid {
         }
     }
 
-    /// The bits that a dimension takes in each number of a [`Block`].
+    /// The width in bits of a dimension's field in a [`Block`].
     #[inline]
     const fn field(&self, dimension: usize) -> u32 {
         match self.dimensions {
@@ -251,13 +260,14 @@ impl Grid {
         }
     }
 
-    /// How much less than an extent stands in a [`Block`].
+    /// The difference between an extent and its field in a [`Block`].
     #[inline]
     const fn less(&self) -> u32 {
         (self.dimensions > 2) as u32
     }
 
-    /// The block with this start and extent in each dimension, dimension 0 first. `None` if that is no part of the grid.
+    /// The block with this start and extent in each dimension, dimension 0 first. `None` if it is
+    /// not within the grid.
     ///
     /// ```
     /// use meshalloc::{Grid, NodeId};
@@ -281,7 +291,8 @@ impl Grid {
         self.contains(block).then_some(block)
     }
 
-    /// The block with this start and extent in each dimension, which are known to be within the grid.
+    /// The block with this start and extent in each dimension. The caller knows that it is within
+    /// the grid.
     #[inline]
     pub(crate) fn encode(
         &self,
@@ -297,7 +308,7 @@ impl Grid {
         Block::from_codes(starts, extents)
     }
 
-    /// Start and extent of a block in each dimension, dimension 0 first.
+    /// The start and extent of a block in each dimension, dimension 0 first.
     #[inline]
     pub(crate) fn spans(&self, block: Block) -> impl Iterator<Item = (u32, u32)> + '_ {
         let (mut starts, mut extents) = (block.start_code(), block.extent_code());
@@ -310,10 +321,10 @@ impl Grid {
         })
     }
 
-    /// Where a block starts in each dimension, dimension 0 first.
+    /// The start of a block in each dimension, dimension 0 first.
     pub fn start(&self, block: Block) -> Tuple {
         let mut spans = self.spans(block);
-        // As many spans as dimensions.
+        // There is a span for each dimension.
         Tuple::new(self.dimensions(), |_| {
             spans.next().map_or(0, |(start, _)| start as u16)
         })
@@ -329,12 +340,12 @@ impl Grid {
 
     /// The number of processors of a block.
     pub fn area(&self, block: Block) -> u32 {
-        // A block that came over a line need not be a part of the grid.
+        // A block from outside need not be within the grid, so the product may overflow.
         let extents = self.spans(block).map(|(_, extent)| extent);
         extents.fold(1, u32::saturating_mul)
     }
 
-    /// Whether the block is a part of the grid. One that came over a line need not be.
+    /// Whether the block is within the grid. A block that was received on a line need not be.
     #[inline]
     pub fn contains(&self, block: Block) -> bool {
         if !self.is_plane() {
@@ -345,9 +356,9 @@ impl Grid {
         w > 0 && h > 0 && x + w <= width && y + h <= height
     }
 
-    /// The first dimension in which the block is no part of the grid: the number of dimensions if it says something of more than these. `None` if it is
-    /// a part.
-    // Apart, so that the two-dimensional case of `contains` stays short.
+    /// The first dimension in which the block is outside the grid, or the number of dimensions if
+    /// bits beyond their fields are set. `None` if the block is within the grid.
+    // Out of line, so that the two-dimensional case of `contains` stays short.
     #[inline(never)]
     pub fn outside(&self, block: Block) -> Option<usize> {
         let mut bits = 0;
@@ -369,7 +380,7 @@ impl Grid {
         self.encode(|_| 0, |at| self.side(at).into())
     }
 
-    /// The block that is the single processor `node`; `None` outside the grid.
+    /// The block of the single processor `node`; `None` outside the grid.
     pub fn unit(&self, node: NodeId) -> Option<Block> {
         let start = self.coordinates(node)?;
         Some(self.encode(|at| start[at].into(), |_| 1))
@@ -389,10 +400,19 @@ impl Grid {
     }
 
     /// Whether two blocks of this grid share a processor.
+    ///
+    /// They do if they overlap in every dimension. Along one dimension they overlap if one starts
+    /// within the other: the distance ahead, around the ring if need be, is less than the extent.
+    ///
+    /// ```text
+    ///   ring of 8    0 1 2 3 4 5 6 7        from a ahead to b: 2 steps, less than a's 3
+    ///     a          a . . . . . a a        so they overlap
+    ///     b          b b . . . . . .
+    /// ```
     pub fn overlap(&self, one: Block, other: Block) -> bool {
         let (mut ours, mut theirs) = (one.start_code(), other.start_code());
         let (mut our_extents, mut their_extents) = (one.extent_code(), other.extent_code());
-        // A loop of its own, since it is done for thousands of blocks.
+        // Decodes the fields itself, since callers compare thousands of blocks.
         for (at, &side) in self.sides().iter().enumerate() {
             let bits = self.field(at);
             let next = |code: &mut u32| {
@@ -418,8 +438,9 @@ impl Grid {
         true
     }
 
-    /// Three numbers that tell a block of this grid from every other, for a hash of decisions: on a two-dimensional mesh the
-    /// number of the base node and the sides, on any other grid the numbers of the first and the last node, then 1.
+    /// Three numbers that identify a block of this grid, for a hash of decisions. On a
+    /// two-dimensional mesh they are the number of the base node and the two sides. On any other
+    /// grid they are the numbers of the first and the last node, then 1.
     pub fn digest(&self, block: Block) -> [u32; 3] {
         let (mut first, mut last, mut stride) = (0, 0, 1);
         for ((start, extent), &side) in self.spans(block).zip(self.sides()) {
@@ -438,30 +459,31 @@ impl Grid {
     }
 }
 
-/// There is no such grid: [`Grid::new`].
+/// Why [`Grid::new`] refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum GridError {
-    /// No dimension, or more than [`DIMENSIONS_MAX`].
+    /// There is no dimension, or there are more than [`DIMENSIONS_MAX`].
     Dimensions {
-        /// How many.
+        /// The number of dimensions.
         dimensions: usize,
     },
-    /// A side of no processor.
+    /// A side is 0.
     NoSide {
-        /// Its dimension.
+        /// The dimension of the side.
         dimension: u8,
     },
     /// A side of a two-dimensional mesh is longer than [`MESH_SIDE_MAX`].
     MeshSide {
-        /// Its length.
+        /// The length of the side.
         side: u16,
     },
-    /// More processors than [`NODES_MAX`].
+    /// There are more processors than [`NODES_MAX`].
     TooManyNodes,
-    /// A dimension is to wrap that is not there.
+    /// A dimension beyond the last is to wrap.
     Wrap {
-        /// Which one.
+        /// The highest dimension that is to wrap.
         dimension: u8,
     },
 }
@@ -484,7 +506,7 @@ impl fmt::Display for GridError {
             GridError::TooManyNodes => write!(f, "more than {NODES_MAX} processors"),
             GridError::Wrap { dimension } => write!(
                 f,
-                "dimension {dimension} cannot wrap: there is none of this number (the first is 0)"
+                "dimension {dimension} cannot wrap: the machine lacks it (the first one is 0)"
             ),
         }
     }

@@ -3,7 +3,8 @@
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-/// The most dimensions of a [`Grid`](super::Grid), and the most extents of a [`Shape`](super::Shape).
+/// The maximum number of dimensions of a [`Grid`](super::Grid) and of extents of a
+/// [`Shape`](super::Shape).
 pub const DIMENSIONS_MAX: usize = 16;
 
 /// Up to [`DIMENSIONS_MAX`] numbers: coordinates, side lengths, extents.
@@ -15,11 +16,12 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// `len` numbers, at most [`DIMENSIONS_MAX`], the one at each place made by `number`.
+    /// Makes a tuple of `len` numbers, at most [`DIMENSIONS_MAX`]; `number` returns each from its
+    /// index.
     pub(crate) fn new(len: usize, mut number: impl FnMut(usize) -> u16) -> Tuple {
         let mut numbers = [0; DIMENSIONS_MAX];
-        for (at, place) in numbers[..len].iter_mut().enumerate() {
-            *place = number(at);
+        for (at, entry) in numbers[..len].iter_mut().enumerate() {
+            *entry = number(at);
         }
         Tuple {
             len: len as u8,
@@ -27,7 +29,7 @@ impl Tuple {
         }
     }
 
-    /// These numbers. `None` for more than [`DIMENSIONS_MAX`].
+    /// Copies the numbers. `None` for more than [`DIMENSIONS_MAX`].
     pub fn from_slice(numbers: &[u16]) -> Option<Tuple> {
         (numbers.len() <= DIMENSIONS_MAX).then(|| Tuple::new(numbers.len(), |at| numbers[at]))
     }
@@ -39,7 +41,7 @@ impl Tuple {
         self
     }
 
-    /// The numbers for which `keep` holds, in their order.
+    /// The numbers for which `keep` returns true, in the same order.
     #[must_use]
     pub(crate) fn filtered(&self, mut keep: impl FnMut(u16) -> bool) -> Tuple {
         let mut filtered = Tuple::default();
@@ -50,7 +52,7 @@ impl Tuple {
         filtered
     }
 
-    /// The numbers, the largest first.
+    /// The numbers sorted, the largest first.
     #[must_use]
     pub(crate) fn descending(mut self) -> Tuple {
         sort_descending(&mut self);
@@ -58,8 +60,10 @@ impl Tuple {
     }
 }
 
-/// Sorts at most [`DIMENSIONS_MAX`] numbers, the largest first. For so few, inserting one after the other is as fast as the
-/// sort of `core`, which takes 2 KB of flash for each order.
+/// Sorts at most [`DIMENSIONS_MAX`] numbers, the largest first.
+///
+/// Insertion sort: at this length it is as fast as the sort of `core`, which takes 2 KB of flash
+/// for each order.
 pub(crate) fn sort_descending(numbers: &mut [u16]) {
     for len in 1..numbers.len() {
         let mut at = len;
@@ -86,7 +90,7 @@ impl DerefMut for Tuple {
     }
 }
 
-/// As a place is written: `(1, 2, 3)`.
+/// `(1, 2, 3)`.
 impl fmt::Display for Tuple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;

@@ -1,13 +1,20 @@
-//! From a job's name to its slot: open addressing with linear probing, at most half full.
+//! Finds the slot of a job by its name: a hash table with linear probing, at most half full.
 //!
-//! A removed entry leaves no mark behind; the entries after it move up instead, so a search never
-//! grows longer with the age of the table.
+//! A search starts at the home cell of the name and ends at the first empty cell. Removing an entry
+//! moves later entries back instead of leaving a mark, so searches do not grow longer with the age
+//! of the table. An entry may move back as far as its home:
+//!
+//! ```text
+//!   cell          2   3   4   5   6        homes: A 2, B 2, C 4, D 3
+//!   before        A   B   C   D   -
+//!   without A     B   D   C   -   -        B moves to its home 2, D to its home 3; C stays at home
+//! ```
 
 use super::JobSlot;
 use crate::blocks::{Link, NONE};
 use crate::request::JobId;
 
-/// Cuts the slots to as many as the index has room for.
+/// Shortens the slots to half the length of the index, rounded down.
 pub(super) fn fit<'m>(
     slots: &'m mut [JobSlot],
     index: &'m mut [Link],
@@ -16,7 +23,7 @@ pub(super) fn fit<'m>(
     (&mut slots[..jobs], index)
 }
 
-/// Where the search for a name begins (Fibonacci hashing, Knuth 1973, section 6.4).
+/// The cell at which the search for a name starts (Fibonacci hashing, Knuth 1973, section 6.4).
 #[inline]
 fn home(index: &[Link], id: JobId) -> usize {
     let hash = id.0.wrapping_mul(0x9E37_79B1);
@@ -31,8 +38,8 @@ fn next(index: &[Link], cell: usize) -> usize {
     }
 }
 
-/// The cell in which a name stands, or else the free one in which it would.
-// The board has one copy.
+/// The cell of a name, or as the error the empty cell for it.
+// One copy on the board, to save flash.
 #[cfg_attr(target_os = "none", inline(never))]
 #[cfg_attr(not(target_os = "none"), inline)]
 pub(super) fn cell_of(index: &[Link], slots: &[JobSlot], id: JobId) -> Result<usize, usize> {
@@ -49,18 +56,18 @@ pub(super) fn cell_of(index: &[Link], slots: &[JobSlot], id: JobId) -> Result<us
     }
 }
 
-/// Empties a cell.
+/// Empties a cell and moves later entries back.
 #[inline]
 pub(super) fn remove(index: &mut [Link], slots: &[JobSlot], mut hole: usize) {
     let mut cell = next(index, hole);
     while index[cell] != NONE {
-        // An entry may fill the hole if the hole is on its way from home to where it is.
+        // An entry may fill the hole if the hole lies between the entry's home and its cell.
         let from = home(index, slots[index[cell] as usize].id);
-        let way = |to| match to < from {
+        let distance = |to| match to < from {
             true => to + index.len() - from,
             false => to - from,
         };
-        if way(hole) <= way(cell) {
+        if distance(hole) <= distance(cell) {
             index[hole] = index[cell];
             hole = cell;
         }

@@ -1,17 +1,18 @@
-//! Leases of jobs, and those that have ended lately.
+//! Leases of jobs, and the leases that ended last.
 //!
-//! The time at which a lease ends is in the job's slot. A bound from below for all of them says at once that none has ended; the slots are
-//! looked through only when time has reached it. A lease that would last until the end of time is none.
+//! The slot of a job has the end of its lease. A lower bound of all ends tells at once that no
+//! lease has ended; the slots are searched only when time has reached the bound. A job whose lease
+//! would end at `Ticks::MAX` has no lease.
 
 use heapless::Deque;
 
 use super::{JobTable, Slot};
 use crate::request::{JobId, Ticks};
 
-/// The ends of leases that are remembered.
+/// The number of lease ends that are remembered.
 pub const LEASES_ENDED_MAX: usize = 16;
 
-/// The end of a lease: the job is gone.
+/// The end of a lease. It releases the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -24,12 +25,12 @@ pub struct LeaseEnded {
     pub processors: u32,
 }
 
-/// What there is beside the slots.
+/// The data of leases outside the slots.
 #[derive(Debug)]
 pub(super) struct Leases {
     /// No lease ends earlier; [`Ticks::MAX`] if there is none.
     bound: Ticks,
-    /// The latest ones that have ended, the oldest first, each with the number of the event.
+    /// The leases that ended last, the oldest first, each with the number of the event.
     ended: Deque<(u64, LeaseEnded), LEASES_ENDED_MAX>,
 }
 
@@ -41,32 +42,33 @@ impl Leases {
 }
 
 impl JobTable<'_> {
-    /// When the job's lease ends; `None` if it has none.
+    /// The end of the job's lease; `None` if it has none.
     pub fn lease(&self, slot: Slot) -> Option<Ticks> {
         let ends = self.get(slot).lease_ends;
         (ends != 0).then_some(ends)
     }
 
-    /// The job has a lease until then, which is after 0, or none.
+    /// Sets the end of the job's lease, which is after 0; `None` for no lease.
     pub(crate) fn set_lease(&mut self, slot: Slot, ends: Option<Ticks>) {
         let ends = ends.filter(|&ends| ends < Ticks::MAX);
         self.slots[slot.0 as usize].lease_ends = ends.unwrap_or(0);
         self.leases.bound = self.leases.bound.min(ends.unwrap_or(Ticks::MAX));
     }
 
-    /// Whether a lease may have ended by now: if not, none has.
+    /// Whether a lease may have ended by now. False is certain.
     #[inline]
     pub(crate) const fn may_have_ended(&self, now: Ticks) -> bool {
         self.leases.bound <= now && self.leases.bound < Ticks::MAX
     }
 
-    /// Whether a job has a lease. O(jobs) if one may have, else O(1).
+    /// Whether any job has a lease. O(1) if the bound says that there is none, else O(jobs).
     pub(crate) fn has_leases(&self) -> bool {
         let mut jobs = self.slots[..self.fresh].iter();
         self.may_have_ended(Ticks::MAX) && jobs.any(|job| !job.is_free() && job.lease_ends != 0)
     }
 
-    /// The job whose lease has ended first by now, of several the one with the least name, and when that was. O(jobs) if there may be one.
+    /// The job whose lease has ended first by now, and the time of its end. Ties: the smallest
+    /// name. O(1) if no lease may have ended, else O(jobs).
     pub(crate) fn lease_ended(&mut self, now: Ticks) -> Option<(Ticks, JobId)> {
         if !self.may_have_ended(now) {
             return None;
@@ -78,7 +80,8 @@ impl JobTable<'_> {
         first.filter(|&(ends, _)| ends <= now)
     }
 
-    /// Remembers the end of a lease, in place of the oldest one if need be. Numbers ascend.
+    /// Remembers the end of a lease. It replaces the oldest one if there is no room. Numbers
+    /// ascend.
     pub(crate) fn remember_end(&mut self, number: u64, ended: LeaseEnded) {
         let remembered = &mut self.leases.ended;
         if remembered.is_full() {
@@ -87,7 +90,7 @@ impl JobTable<'_> {
         let _ = remembered.push_back((number, ended));
     }
 
-    /// The ends that are remembered and have a number above this one, in order.
+    /// The remembered ends with a number above this one, in ascending order.
     pub(crate) fn leases_ended_since(
         &self,
         number: u64,
@@ -96,7 +99,7 @@ impl JobTable<'_> {
         ended.skip_while(move |&(of, _)| of <= number)
     }
 
-    /// Every job that has a lease, with its end.
+    /// Every job with a lease, and the end of the lease.
     #[cfg(feature = "restore")]
     pub(crate) fn save_leases(&self) -> impl Iterator<Item = (JobId, Ticks)> + '_ {
         let jobs = self.slots[..self.fresh].iter();

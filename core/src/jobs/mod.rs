@@ -1,11 +1,20 @@
-//! The jobs: [`JobTable`] and [`Queue`].
+//! The waiting and running jobs: [`JobTable`] and [`Queue`].
 //!
-//! One table for waiting and running jobs. A slot of the table is in exactly one of three lists: free
-//! slots, the wait queue, the running jobs in the order of their grants.
+//! One table has all jobs. Each used slot is in exactly one of three lists: the wait queue in the
+//! order of arrivals, the running jobs in the order of their grants, and the free slots. An index
+//! finds the slot of a job by its name.
+//!
+//! ```text
+//!   slot       0     1     2     3     4     5      slots from `fresh` on were never used
+//!   job       J7   free   J2    J9    J4    -
+//!             run         run   wait  wait  fresh
+//!
+//!   waiting   3 <-> 4          running   2 <-> 0          free   1
+//! ```
 
 use core::fmt;
 
-use crate::blocks::{Allocation, Chain, NONE};
+use crate::blocks::{Chain, NONE};
 use crate::error::Refusal;
 use crate::request::{JobId, Request, Ticks};
 
@@ -18,7 +27,7 @@ mod slot;
 #[cfg(feature = "restore")]
 mod state;
 
-pub use crate::blocks::{BlockCell, Link};
+use crate::blocks::Link;
 #[cfg(feature = "leases")]
 pub use leases::{LEASES_ENDED_MAX, LeaseEnded};
 pub use slot::JobSlot;
@@ -28,7 +37,7 @@ use slot::{GrantNumber, State};
 #[cfg(feature = "restore")]
 pub(crate) use state::SavedJob;
 
-/// A job's place in the table, valid until the job is released.
+/// The number of a job's entry in the table, valid until the job is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(Link);
 
@@ -89,13 +98,13 @@ pub struct JobTable<'m> {
     slots: &'m mut [JobSlot],
     /// Job name -> slot; see [`index`].
     index: &'m mut [Link],
-    /// Room for sorting the running jobs: as many as there are slots.
+    /// Room for sorting the running jobs. Invariant: at least as long as `slots`.
     order: &'m mut [Link],
     waiting: List,
     running: List,
-    /// Invariant: the number of waiting jobs for which something is reserved.
+    /// Invariant: the number of waiting jobs with a reservation.
     reserved: u32,
-    /// Slots given back, linked through `next`.
+    /// The first free slot; `next` links the others.
     free: Link,
     /// Slots from here on have never been used.
     fresh: usize,
@@ -104,7 +113,8 @@ pub struct JobTable<'m> {
 }
 
 impl<'m> JobTable<'m> {
-    /// An empty table. The lengths of the slices are the capacities; an index shorter than twice the slots reduces their number.
+    /// Makes an empty table. The lengths of the slices are its capacities. An index shorter than
+    /// twice the slots reduces the number of slots.
     pub(crate) fn new(
         slots: &'m mut [JobSlot],
         index: &'m mut [Link],
@@ -129,7 +139,7 @@ impl<'m> JobTable<'m> {
         table
     }
 
-    /// Forgets every job.
+    /// Removes every job.
     pub(crate) fn clear(&mut self) {
         self.index.fill(NONE);
         self.waiting = List::EMPTY;
@@ -143,7 +153,7 @@ impl<'m> JobTable<'m> {
         }
     }
 
-    /// Jobs there is room for, waiting and running together.
+    /// The maximum number of jobs, waiting and running together.
     pub fn capacity(&self) -> u32 {
         self.slots.len() as u32
     }
@@ -153,12 +163,12 @@ impl<'m> JobTable<'m> {
         self.waiting.len == 0 && self.running.len == 0
     }
 
-    /// The jobs that wait.
+    /// The number of waiting jobs.
     pub const fn waiting_len(&self) -> u32 {
         self.waiting.len
     }
 
-    /// The jobs that run.
+    /// The number of running jobs.
     pub const fn running_len(&self) -> u32 {
         self.running.len
     }
@@ -193,7 +203,8 @@ impl<'m> JobTable<'m> {
         self.running.iter(self.slots).map(|slot| self.get(slot))
     }
 
-    /// The running jobs whose grants have a number above this one, in order, each with that number. O(1) for each.
+    /// The running jobs whose grant has a number above this one, each with that number, in
+    /// ascending order. O(1) for each.
     pub(crate) fn granted_since(&self, number: u64) -> impl Iterator<Item = (u64, &JobSlot)> {
         let is_later = |slot: Link| slot != NONE && self.get(Slot(slot)).grant_number() > number;
         let mut first = NONE;
@@ -212,7 +223,7 @@ impl<'m> JobTable<'m> {
         })
     }
 
-    /// The jobs in slots from `from` on, with the slot that follows each.
+    /// The jobs in the slots from `from` on, each with the number of the slot after it.
     pub(crate) fn jobs_from(&self, from: u32) -> impl Iterator<Item = (u32, &JobSlot)> {
         let used = &self.slots[..self.fresh];
         used.iter()
@@ -250,22 +261,22 @@ impl<'m> JobTable<'m> {
         };
         slots[slot as usize] = JobSlot::waiting(id, *request, demand, now);
         self.waiting.push_back(slots, slot);
-        // At most half of the index is in use.
+        // The cell exists: at most half of the index is in use.
         self.index[cell] = slot;
         Ok(Slot(slot))
     }
 
-    /// Counts an attempt at a waiting job.
+    /// Counts an attempt to place a waiting job.
     pub(crate) fn count_attempt(&mut self, slot: Slot, missed: bool) {
         self.slots[slot.0 as usize].count_attempt(missed);
     }
 
-    /// A waiting job becomes a running one that holds this. Numbers of grants ascend.
+    /// Makes a waiting job a running one that holds this allocation. Numbers of grants ascend.
     #[inline(always)]
     pub(crate) fn grant(
         &mut self,
         slot: Slot,
-        allocation: Allocation,
+        blocks: Chain,
         processors: u32,
         now: Ticks,
         number: u64,
@@ -277,12 +288,13 @@ impl<'m> JobTable<'m> {
         slots[slot.0 as usize].state = State::Running {
             since: now,
             number: GrantNumber::new(number),
-            blocks: allocation.into_blocks(),
+            blocks,
             processors,
         };
     }
 
-    /// The waiting jobs for which something is reserved, in the order of their arrival. It looks no further than the last of them.
+    /// The waiting jobs with a reservation, in the order of their arrival. It stops at the last
+    /// one.
     #[inline]
     pub(crate) fn reserved(&self) -> impl Iterator<Item = &JobSlot> {
         let jobs = self.waiting.iter(self.slots).map(|slot| self.get(slot));
@@ -290,22 +302,23 @@ impl<'m> JobTable<'m> {
             .take(self.reserved as usize)
     }
 
-    /// Those for which something is reserved from before this time on.
+    /// The waiting jobs whose reservation starts before this time, in the order of their arrival.
     #[inline]
     pub(crate) fn reserved_before(&self, time: Ticks) -> impl Iterator<Item = &JobSlot> {
         self.reserved()
             .filter(move |job| job.reserved_from().is_some_and(|from| from < time))
     }
 
-    /// Removes the job with this name, if there is one; returns what it held, if it ran. Never needs room.
+    /// Removes the job with this name. Returns its allocation if it ran, `Some(None)` if it waited,
+    /// `None` if there is no such job. Never needs room.
     #[inline(always)]
-    pub(crate) fn take(&mut self, id: JobId) -> Option<Option<Allocation>> {
+    pub(crate) fn take(&mut self, id: JobId) -> Option<Option<Chain>> {
         let cell = index::cell_of(self.index, self.slots, id).ok()?;
         let slot = self.index[cell];
-        Some(self.remove_from(cell, slot).map(Allocation::new))
+        Some(self.remove_from(cell, slot))
     }
 
-    /// Removes a job that waits.
+    /// Removes a waiting job.
     pub(crate) fn remove(&mut self, slot: Slot) {
         let id = self.get(slot).id;
         if let Ok(cell) = index::cell_of(self.index, self.slots, id) {
@@ -314,8 +327,9 @@ impl<'m> JobTable<'m> {
         }
     }
 
-    /// Removes the job in this slot, whose name is in this cell of the index.
-    // The board has one copy.
+    /// Removes the job in this slot, whose entry in the index is in this cell. Returns its blocks
+    /// if it ran.
+    // One copy on the board, to save flash.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn remove_from(&mut self, cell: usize, slot: Link) -> Option<Chain> {
@@ -377,7 +391,7 @@ impl<'m> JobTable<'m> {
     }
 }
 
-/// The wait queue as a scheduler sees it: the order of the arrivals.
+/// The wait queue as a scheduler sees it, in the order of arrivals.
 #[derive(Clone, Copy)]
 pub struct Queue<'a> {
     slots: &'a [JobSlot],
@@ -385,13 +399,13 @@ pub struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// The job that has waited longest.
+    /// The job that arrived first.
     #[inline]
     pub fn head(&self) -> Option<Slot> {
         (self.list.head != NONE).then_some(Slot(self.list.head))
     }
 
-    /// The job behind this one.
+    /// The job after this one.
     #[inline]
     pub fn next(&self, slot: Slot) -> Option<Slot> {
         let next = self.slots[slot.0 as usize].next;
@@ -403,12 +417,12 @@ impl<'a> Queue<'a> {
         &self.slots[slot.0 as usize]
     }
 
-    /// The jobs that wait, in the order of their arrival.
+    /// The waiting jobs, in the order of their arrival.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + use<'a> {
         self.list.iter(self.slots)
     }
 
-    /// The number of jobs that wait.
+    /// The number of waiting jobs.
     pub const fn len(&self) -> u32 {
         self.list.len
     }

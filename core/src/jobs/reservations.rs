@@ -1,13 +1,19 @@
-//! What is reserved for waiting jobs, and the order in which running ones are expected to end.
+//! Reservations of waiting jobs, and the running jobs in the order of their expected ends.
 
 use super::slot::State;
 use super::{JobSlot, JobTable, Link, NONE, Reserved, Slot};
 use crate::request::Ticks;
 
 impl JobTable<'_> {
-    /// Sorts one more of the running jobs by their estimated ends, those without an estimate last, ties in the order of their grants: the job that was
-    /// granted after the `sorted` ones that have been sorted, of which `last` was granted last. Returns the job. For n jobs O(n log n), and O(n^2) for moving numbers;
-    /// O(n) if they end in the order of their grants.
+    /// Does one step of an insertion sort of the running jobs by their estimated ends. Jobs without
+    /// an estimate come last; ties keep the order of grants.
+    ///
+    /// `sorted` jobs are sorted already, and `last` was granted last of them. The step inserts the
+    /// job granted next and returns it, or `None` if there is none. The caller may pause between
+    /// steps.
+    ///
+    /// For n jobs O(n log n) comparisons and O(n^2) moved numbers; O(n) of each if the jobs end in
+    /// the order of their grants.
     pub(crate) fn sort_next(
         &mut self,
         last: Option<Slot>,
@@ -34,13 +40,14 @@ impl JobTable<'_> {
         Some(Slot(next))
     }
 
-    /// The running jobs as [`JobTable::sort_next`] has sorted all of them; none must have come or gone since then.
+    /// The running jobs in the order that [`JobTable::sort_next`] made. All must be sorted, and
+    /// none may have come or gone since.
     pub(crate) fn running_sorted(&self) -> impl ExactSizeIterator<Item = &JobSlot> + Clone {
         let order = &self.order[..self.running.len as usize];
         order.iter().map(|&slot| &self.slots[slot as usize])
     }
 
-    /// Reserves this for a waiting job from a time on, instead of what was reserved for it before.
+    /// Sets the reservation of a waiting job and its start. It replaces an earlier reservation.
     #[inline]
     pub(crate) fn reserve(&mut self, slot: Slot, from: Ticks, reserved: Reserved) {
         let job = &mut self.slots[slot.0 as usize];
@@ -49,7 +56,7 @@ impl JobTable<'_> {
         self.reserved += u32::from(job.is_reserved_for());
     }
 
-    /// Forgets all reservations.
+    /// Removes all reservations.
     pub(crate) fn cancel_reservations(&mut self) {
         let mut at = self.waiting.head;
         while self.reserved > 0 {
@@ -60,7 +67,7 @@ impl JobTable<'_> {
 }
 
 impl JobSlot {
-    /// Reserves this for a waiting job from a time on; nothing happens to any other.
+    /// Sets the reservation of a waiting job; does nothing to any other job.
     const fn reserve(&mut self, time: Ticks, what: Reserved) {
         if let State::Waiting { reserved, from, .. } = &mut self.state {
             (*reserved, *from) = (what, time);

@@ -5,16 +5,16 @@ use crate::blocks::Chain;
 use crate::grid::{Block, Shape};
 use crate::request::{JobId, Request, Ticks};
 
-/// What a scheduler has reserved for a job that waits.
+/// The reservation of a waiting job.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(feature = "reservations"),
     allow(dead_code, reason = "no scheduler of this build reserves")
 )]
 pub(crate) enum Reserved {
-    /// Nothing.
+    /// No reservation.
     Nothing,
-    /// As many processors as it needs, wherever they are.
+    /// The number of processors that the job demands, anywhere.
     Processors,
     /// This block.
     Block(Block),
@@ -22,13 +22,13 @@ pub(crate) enum Reserved {
     Blocks([Link; 2]),
 }
 
-/// The number of a grant, in 48 bits, so that it takes no more room than is there beside a job's other fields. At a million grants a
-/// second they last for nine years.
+/// The number of a grant. Its 48 bits fit into the padding of a job's other fields. At a million
+/// grants a second they last for nine years.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GrantNumber([u16; 3]);
 
 impl GrantNumber {
-    #[allow(clippy::cast_possible_truncation, reason = "its parts")]
+    #[allow(clippy::cast_possible_truncation, reason = "takes the number apart")]
     pub(super) const fn new(number: u64) -> Self {
         GrantNumber([number as u16, (number >> 16) as u16, (number >> 32) as u16])
     }
@@ -39,16 +39,16 @@ impl GrantNumber {
     }
 }
 
-/// What a job does, and what is known of it only then.
+/// The state of a slot, with the fields that only this state has.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     /// There is no job in the slot.
     Free,
     Waiting {
-        /// The least number of free processors with which the strategy could grant it.
+        /// The minimum number of free processors with which the strategy could grant the job.
         demand: u32,
         reserved: Reserved,
-        /// When what is reserved begins.
+        /// The start of the reservation.
         from: Ticks,
     },
     Running {
@@ -68,7 +68,7 @@ pub struct JobSlot {
     pub(super) submitted: Ticks,
     pub(super) attempts: u32,
     pub(super) misses: u32,
-    /// When its lease ends; 0: it has none.
+    /// The end of its lease; 0 without a lease.
     #[cfg(feature = "leases")]
     pub(super) lease_ends: Ticks,
     pub(super) prev: Link,
@@ -90,7 +90,7 @@ impl JobSlot {
         next: 0,
     };
 
-    /// A job that has just been submitted.
+    /// Makes the entry of a job that has just been submitted.
     pub(super) const fn waiting(id: JobId, request: Request, demand: u32, now: Ticks) -> JobSlot {
         JobSlot {
             id,
@@ -110,17 +110,17 @@ impl JobSlot {
         self.id
     }
 
-    /// What it asked for.
+    /// The job's request.
     pub const fn request(&self) -> &Request {
         &self.request
     }
 
-    /// When it was submitted.
+    /// The time of its submission.
     pub const fn submitted(&self) -> Ticks {
         self.submitted
     }
 
-    /// When it was granted; 0 while it waits.
+    /// The time of its grant; 0 while it waits.
     pub const fn granted_at(&self) -> Ticks {
         match self.state {
             State::Running { since, .. } => since,
@@ -128,9 +128,9 @@ impl JobSlot {
         }
     }
 
-    /// When a running job is expected to end, or what is reserved for a waiting one: its start and
-    /// its estimated run time later, and not before `now`. `None` without an estimate, or with one
-    /// that reaches to the end of time.
+    /// The expected end of a running job or of a waiting job's reservation: the start plus the
+    /// estimated run time, but not before `now`. `None` without an estimate, or if the end would be
+    /// `Ticks::MAX` or later.
     pub fn ends(&self, now: Ticks) -> Option<Ticks> {
         let estimate = self.request.estimate?.get();
         let starts = match self.state {
@@ -142,7 +142,7 @@ impl JobSlot {
         (ends < Ticks::MAX).then_some(ends)
     }
 
-    /// When the processors that are reserved for a waiting job are expected to be free.
+    /// The start of a waiting job's reservation; `None` without a reservation.
     pub const fn reserved_from(&self) -> Option<Ticks> {
         match self.state {
             State::Waiting {
@@ -154,8 +154,9 @@ impl JobSlot {
         }
     }
 
-    /// The block that is reserved for it; `None` if nothing is, or a number of processors, or
-    /// several blocks ([`Controller::reserved_blocks`](crate::Controller::reserved_blocks)).
+    /// The block that is reserved for it. `None` without a reservation, and if a number of
+    /// processors or several blocks are reserved
+    /// ([`Controller::reserved_blocks`](crate::Controller::reserved_blocks)).
     pub const fn reserved_block(&self) -> Option<Block> {
         match self.state {
             State::Waiting {
@@ -166,7 +167,7 @@ impl JobSlot {
         }
     }
 
-    /// The blocks that are reserved for it, if they are several.
+    /// The blocks that are reserved for it if there are several, else an empty chain.
     #[cfg(feature = "reservations")]
     pub(crate) const fn reserved_chain(&self) -> Chain {
         match self.state {
@@ -178,17 +179,17 @@ impl JobSlot {
         }
     }
 
-    /// How often it was tried.
+    /// The number of attempts to place it.
     pub const fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// How often it failed although enough processors were free.
+    /// The number of failed attempts with enough free processors.
     pub const fn misses(&self) -> u32 {
         self.misses
     }
 
-    /// The processors it holds, 0 while it waits.
+    /// The number of processors it holds; 0 while it waits.
     pub const fn processors(&self) -> u32 {
         match self.state {
             State::Running { processors, .. } => processors,
@@ -196,7 +197,8 @@ impl JobSlot {
         }
     }
 
-    /// The processors it holds beyond those it asked for: internal fragmentation. 0 while it waits.
+    /// Internal fragmentation: the number of processors it holds beyond its request. 0 while it
+    /// waits.
     pub const fn internal_fragmentation(&self) -> u32 {
         self.processors().saturating_sub(self.request.processors)
     }
@@ -215,7 +217,7 @@ impl JobSlot {
         matches!(self.state, State::Free)
     }
 
-    /// Whether it waits and something is reserved for it.
+    /// Whether it waits and has a reservation.
     #[inline]
     pub(super) const fn is_reserved_for(&self) -> bool {
         self.reserved_from().is_some()
@@ -229,7 +231,8 @@ impl JobSlot {
         }
     }
 
-    /// The least number of free processors with which the strategy could grant it; 0 if it does not wait.
+    /// The minimum number of free processors with which the strategy could grant it; 0 unless it
+    /// waits.
     #[inline]
     pub(crate) const fn demand(&self) -> u32 {
         match self.state {

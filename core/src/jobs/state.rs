@@ -1,4 +1,4 @@
-//! The job table in a checkpoint.
+//! Saves the job table to a checkpoint and restores it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::blocks::NONE;
 use crate::checkpoint::{RestoreError, consistent};
 use crate::request::{JobId, Request, Ticks};
 
-/// What is saved of every job.
+/// The saved fields of a job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedJob {
     slot: u32,
     id: JobId,
     pub(crate) request: Request,
-    /// How long ago it was submitted.
+    /// The time since its submission.
     age: Ticks,
     attempts: u32,
     misses: u32,
@@ -51,7 +51,8 @@ impl JobTable<'_> {
         })
     }
 
-    /// A job as it is saved when it has become as old and was tried as often; in the last slot, whose number is the longest.
+    /// A saved job with this age and number of tries, in the slot whose number encodes longest: a
+    /// bound for the length of its item.
     pub(crate) const fn longest(
         &self,
         id: JobId,
@@ -69,7 +70,7 @@ impl JobTable<'_> {
         }
     }
 
-    /// The slots that were given back, in the order in which they are used again.
+    /// The free slots, in the order of their reuse.
     pub(crate) fn save_free(&self) -> impl Iterator<Item = u32> {
         let free = List {
             head: self.free,
@@ -78,13 +79,13 @@ impl JobTable<'_> {
         free.iter(self.slots).map(number)
     }
 
-    /// An empty table in which jobs can be put into any slot.
+    /// Empties the table, so that jobs can be restored into any slot.
     pub(crate) fn begin_restoring(&mut self) {
         self.clear();
         self.slots.fill(JobSlot::EMPTY);
     }
 
-    /// A slot that was not named before; all up to it count as used.
+    /// Takes a slot that was not restored before. All slots up to it count as used from then on.
     fn restore_slot(&mut self, slot: u32) -> Result<Link, RestoreError> {
         let entry = self.slots.get(slot as usize).ok_or(RestoreError::NoRoom)?;
         // A slot in the chain of free ones has no predecessor.
@@ -93,7 +94,7 @@ impl JobTable<'_> {
         Ok(slot as Link)
     }
 
-    /// Puts a job at the end of the wait queue, in the slot that it had, with what is reserved for it.
+    /// Puts a job at the end of the wait queue, in its old slot and with its reservation.
     pub(crate) fn restore(
         &mut self,
         saved: &SavedJob,
@@ -123,7 +124,7 @@ impl JobTable<'_> {
         Ok(Slot(slot))
     }
 
-    /// Puts a slot at the end of the chain of free ones, the last of which is `last`.
+    /// Puts a slot at the end of the chain of free slots; `last` is the last one so far.
     pub(crate) fn restore_free(
         &mut self,
         slot: u32,
@@ -141,7 +142,7 @@ impl JobTable<'_> {
         Ok(Slot(slot))
     }
 
-    /// Whether every slot up to the last used one has a job or is in the chain of free ones, of which there are this many.
+    /// Whether each used slot has a job or is one of the `free` slots in the chain.
     pub(crate) const fn is_restored(&self, free: u32) -> bool {
         (self.waiting.len + self.running.len + free) as usize == self.fresh
     }

@@ -1,5 +1,5 @@
-//! The job table at its limits: the index against a plain map, the table at one less than full, full and one
-//! more, the pool of blocks down to its last cell.
+//! Tests of the job table at its limits: the index against a plain map; the table with one job less
+//! than its capacity, full, and with one more; the pool of blocks down to its last cell.
 
 extern crate std;
 
@@ -8,7 +8,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
-use crate::blocks::{BlockPool, Draft};
+use crate::blocks::{BlockCell, BlockPool, Draft};
 use crate::grid::Block;
 use crate::mesh::Submesh;
 
@@ -24,7 +24,7 @@ impl Memory {
     fn new(slots: usize, index: usize, blocks: usize) -> Self {
         Memory {
             slots: vec![JobSlot::EMPTY; slots],
-            // Whatever was there before is forgotten.
+            // Arbitrary old contents, which the table must ignore.
             index: vec![3; index],
             order: vec![3; slots],
             blocks: vec![BlockCell::EMPTY; blocks],
@@ -67,14 +67,14 @@ fn wait(table: &mut JobTable<'_>, id: u32) -> Result<Slot, Refusal> {
     table.submit(JobId(id), &REQUEST, REQUEST.processors, 7)
 }
 
-/// Grants a waiting job so many blocks, as far as the pool has room. Returns whether it had.
+/// Grants a waiting job this number of blocks. Returns false if the pool has too little room.
 fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks: u16) -> bool {
-    let mut draft = Draft::new(pool, crate::blocks::Pausing::never());
+    let mut draft = Draft::unpaused(pool);
     (0..blocks).for_each(|x| draft.push(unit(x)));
     let chain = draft.finish(true);
     let complete = chain.is_ok();
     if let Ok(chain) = chain {
-        table.grant(slot, Allocation::new(chain), blocks.into(), 0, 1);
+        table.grant(slot, chain, blocks.into(), 0, 1);
     }
     complete
 }
@@ -82,11 +82,11 @@ fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks:
 fn end(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot) {
     let id = table.get(slot).id();
     let held = table.take(id).flatten();
-    pool.free(held.expect("it runs").into_blocks());
+    pool.free(held.expect("it runs"));
 }
 
 #[test]
-fn capacity_is_what_goes_together() {
+fn the_capacity_fits_all_slices() {
     for (slots, index, jobs) in [
         (0, 0, 0),
         (0, 1, 0),
@@ -118,7 +118,8 @@ fn a_table_without_room_refuses_and_finds_nothing() {
     table.check_invariants();
 }
 
-/// One less than full, full, one more; and that again after some have left, in whatever order.
+/// One job less than the capacity, full, one more; then again after some jobs have left, in
+/// different orders.
 #[test]
 fn the_table_takes_as_many_as_it_has_slots() {
     for n in [1, 2, 3, 8, 31, 32] {
@@ -136,7 +137,7 @@ fn the_table_takes_as_many_as_it_has_slots() {
             assert_eq!(table.waiting_len() as usize, n);
             let beyond = wait(&mut table, n as u32);
             assert_eq!(beyond, Err(Refusal::TableFull));
-            // A name that is taken is the more important reason.
+            // A duplicate name is reported before a full table.
             let duplicate = wait(&mut table, 0);
             assert_eq!(duplicate, Err(Refusal::DuplicateJob));
             table.check_invariants();
@@ -158,8 +159,9 @@ fn the_table_takes_as_many_as_it_has_slots() {
     }
 }
 
-/// Names as they come in practice, those that differ in high bits only, and equal ones but for the last
-/// bit: after every step each is found in its slot, and no other is found.
+/// Names in ascending and in descending order, names that differ in high bits only, and multiples
+/// of the hash constant: after every step each name is found in its slot, and no other name is
+/// found.
 #[test]
 fn the_index_is_a_map() {
     let names: [fn(u64) -> u32; 4] = [
@@ -201,7 +203,7 @@ fn the_index_is_a_map() {
     }
 }
 
-/// All names whose search begins at one of the last cells, so that their entries go on at the first ones.
+/// All names have their home in one of the last cells, so their entries wrap around to the first.
 #[test]
 fn entries_wrap_around_the_end_of_the_index() {
     let mut memory = Memory::new(8, 16, 1);
@@ -222,6 +224,21 @@ fn entries_wrap_around_the_end_of_the_index() {
         }
         assert!(table.is_empty());
     }
+}
+
+/// The drawing in the documentation of [`index`].
+#[test]
+fn entries_move_back_as_drawn() {
+    let mut memory = Memory::new(8, 16, 1);
+    let mut table = memory.table();
+    let home = |id: u32| id.wrapping_mul(0x9E37_79B1) >> 28;
+    let name = |cell, nth| (0..).filter(|&id| home(id) == cell).nth(nth).unwrap();
+    let names = [name(2, 0), name(2, 1), name(4, 0), name(3, 0)];
+    let [a, b, c, d] = names.map(|id| wait(&mut table, id).unwrap());
+    assert_eq!(table.index[2..7], [a.0, b.0, c.0, d.0, NONE]);
+    table.remove(a);
+    assert_eq!(table.index[2..7], [b.0, d.0, c.0, NONE, NONE]);
+    table.check_invariants();
 }
 
 #[test]
@@ -246,8 +263,8 @@ fn queue_and_running_jobs_keep_their_order() {
     table.check_invariants();
 }
 
-/// The blocks of all jobs together fill the pool to its last cell, and what does not fit leaves nothing
-/// behind.
+/// The blocks of all jobs together fill the pool to its last cell. An allocation that does not fit
+/// takes no cell.
 #[test]
 fn the_pool_gives_all_of_its_cells() {
     const CELLS: u16 = 6;
@@ -298,7 +315,7 @@ fn a_cleared_table_is_as_new() {
     table.check_invariants();
 }
 
-/// Chunks of the listing: every job once, whatever lies between them.
+/// Chunks of the listing have every job once, also across free slots.
 #[test]
 fn jobs_are_listed_from_any_slot_on() {
     let mut memory = Memory::new(6, 16, 1);

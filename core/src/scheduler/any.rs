@@ -1,27 +1,39 @@
-//! The schedulers as values, made from the table: [`SchedulerKind`] with parameters, [`AnyScheduler`] at work.
+//! The schedulers as values, made from the table: [`SchedulerKind`] with parameters, and
+//! [`AnyScheduler`], one that was chosen at run time.
 
 use core::convert::Infallible;
 
 use super::*;
+use crate::delegate::delegate;
 use crate::error::ConfigureError;
 use crate::request::Ticks;
 
-/// What is known about a scheduler.
+/// The description of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulerInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// The forms in which it is written: the name and, after a colon, its parameter, in which `SECONDS` stands for a time and
-    /// `COUNT` for a whole number of at least 1.
+    /// Its forms on the command line: the name and, after a colon, the parameter. `SECONDS` stands
+    /// for a time, `COUNT` for a whole number of at least 1.
     pub forms: &'static [&'static str],
+    /// The name, empty if it has none, and the type of each parameter, in the order in which they
+    /// are on the wire.
+    pub parameters: &'static [(&'static str, &'static str)],
     /// What it does, in a sentence or two; times are in seconds.
     pub meaning: &'static str,
-    /// Author, year and title; empty for what is as old as queues.
+    /// Author, year and title; empty for folklore.
     pub source: &'static str,
 }
 
+/// Defines [`SchedulerKind`], [`Chosen`], and the macro `with_chosen`, which evaluates an
+/// expression for the scheduler that was chosen.
 macro_rules! schedulers {
-    (($number:ident, $second:ident) $(
+    (@parameters) => { &[] };
+    (@parameters ($type:ty)) => { &[("", stringify!($type))] };
+    (@parameters { $($(#[$meta:meta])* $field:ident: $type:ty),+ $(,)? }) => {
+        &[$((stringify!($field), stringify!($type))),+]
+    };
+    (($number:ident, $second:ident, $d:tt) $(
         $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal [$($fields:tt)?] {
             new: [$($bound:tt)?] $new:expr,
             forms: $($form:literal [$($value:tt)?],)+
@@ -29,16 +41,18 @@ macro_rules! schedulers {
             source: $source:literal
         }
     )*) => {
-        /// The schedulers, with their parameters. A kind exists also where its code was left out of the build.
+        /// The schedulers, with their parameters. Every build has all kinds; the code of a kind is
+        /// left out if its feature is off ([`SchedulerKind::is_built`]).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
         pub enum SchedulerKind {
             $($(#[$meta])* $kind $($fields)?,)*
         }
 
         impl SchedulerKind {
-            /// Every form of every scheduler, times being 0, counts 1 and a second one tick.
+            /// Every form of every scheduler; times are 0, counts 1 and a second is one tick.
             pub const ALL: &'static [SchedulerKind] = {
                 const ALL: [SchedulerKind; [$($($form,)+)*].len()] = {
                     let ($number, $second) = (0, 1);
@@ -47,13 +61,24 @@ macro_rules! schedulers {
                 &ALL
             };
 
-            /// What is known about each scheduler.
+            /// The description of each scheduler.
             pub const INFO: &'static [SchedulerInfo] = &[$(SchedulerInfo {
                 name: $name,
                 forms: &[$($form),+],
+                parameters: schedulers!(@parameters $($fields)?),
                 meaning: $meaning,
                 source: $source,
             }),*];
+
+            /// The description of this scheduler.
+            pub const fn info(self) -> &'static SchedulerInfo {
+                enum Place {
+                    $($kind,)*
+                }
+                match self {
+                    $(SchedulerKind::$kind { .. } => &Self::INFO[Place::$kind as usize],)*
+                }
+            }
 
             /// Whether its code is in this build.
             pub const fn is_built(self) -> bool {
@@ -62,19 +87,8 @@ macro_rules! schedulers {
                 }
             }
 
-            /// What is known about this scheduler.
-            pub const fn info(self) -> &'static SchedulerInfo {
-                match self {
-                    $(SchedulerKind::$kind { .. } => &SchedulerInfo {
-                        name: $name,
-                        forms: &[$($form),+],
-                        meaning: $meaning,
-                        source: $source,
-                    },)*
-                }
-            }
-
-            /// The form in which it is written ([`SchedulerInfo::forms`]) and the number in it, a time in ticks; 0 where there is none.
+            /// Its form ([`SchedulerInfo::forms`]) and the number in the form: a time in ticks, a
+            /// count, or 0 for a form without a number.
             pub const fn form(self) -> (&'static str, Ticks) {
                 let $number = 0;
                 match self {
@@ -85,7 +99,8 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The scheduler in one of its forms, with the number in it, a time in ticks, and the ticks of a second.
+            /// The scheduler with this form and the number in it: a time in ticks or a count.
+            /// `second` is the length of a second in ticks.
             pub fn from_form(form: &str, $number: Ticks, $second: Ticks) -> Option<Self> {
                 match form {
                     $($($form => Some(SchedulerKind::$kind $($value)?),)+)*
@@ -94,30 +109,25 @@ macro_rules! schedulers {
             }
         }
 
-        /// A scheduler chosen at run time.
+        /// A scheduler of this build.
         #[derive(Clone, Debug)]
-        pub enum AnyScheduler {
+        enum Chosen {
             $(
                 #[cfg(feature = $name)]
-                $(#[$meta])*
                 $kind($kind),
             )*
-            /// Never made. It keeps the type whole in a build without schedulers.
-            #[doc(hidden)]
+            /// Keeps the type whole in a build without schedulers.
+            #[allow(dead_code, reason = "never made")]
             Never(Infallible),
         }
 
-        impl AnyScheduler {
-            /// The scheduler of this kind, before any job.
-            ///
-            /// # Errors
-            ///
-            /// `SchedulerNotBuilt`.
-            pub const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
+        impl Chosen {
+            /// The scheduler of this kind.
+            const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
                 match kind {
                     $(
                         #[cfg(feature = $name)]
-                        SchedulerKind::$kind $($bound)? => Ok(AnyScheduler::$kind($new)),
+                        SchedulerKind::$kind $($bound)? => Ok(Chosen::$kind($new)),
                     )*
                     #[allow(unreachable_patterns, reason = "reached when a feature is off")]
                     _ => Err(ConfigureError::SchedulerNotBuilt),
@@ -125,73 +135,67 @@ macro_rules! schedulers {
             }
         }
 
-        impl Scheduler for AnyScheduler {
-            #[inline(always)]
-            fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
-                match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.first(world, event),)*
-                    AnyScheduler::Never(never) => never.first(world, event),
+        macro_rules! with_chosen {
+            ($d any:expr, $d scheduler:ident => $d result:expr) => {
+                match $d any.0 {
+                    $(
+                        #[cfg(feature = $name)]
+                        Chosen::$kind(ref $d scheduler) => $d result,
+                    )*
+                    Chosen::Never(ref $d scheduler) => $d result,
                 }
-            }
-
-            #[inline(always)]
-            fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
-                match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),)*
-                    AnyScheduler::Never(never) => never.next(world, attempt),
+            };
+            (mut $d any:expr, $d scheduler:ident => $d result:expr) => {
+                match $d any.0 {
+                    $(
+                        #[cfg(feature = $name)]
+                        Chosen::$kind(ref mut $d scheduler) => $d result,
+                    )*
+                    Chosen::Never(ref mut $d scheduler) => $d result,
                 }
-            }
-
-            fn left(&self, queue: Queue<'_>, job: Slot) -> u32 {
-                match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.left(queue, job),)*
-                    AnyScheduler::Never(never) => never.left(queue, job),
-                }
-            }
-
-            fn faults_changed(&mut self) {
-                match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.faults_changed(),)*
-                    AnyScheduler::Never(never) => never.faults_changed(),
-                }
-            }
-
-            #[cfg(feature = "restore")]
-            fn save(&self, state: &mut Writer<'_>) {
-                match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.save(state),)*
-                    AnyScheduler::Never(never) => never.save(state),
-                }
-            }
-
-            #[cfg(feature = "restore")]
-            fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
-                match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.restore(state),)*
-                    AnyScheduler::Never(never) => never.restore(state),
-                }
-            }
+            };
         }
     };
 }
 
-/// When a blocked head has been bypassed enough. From then on no job is allocated before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Threshold {
-    /// When so much time has passed since it became the head.
-    Static {
-        /// The time.
-        ticks: Ticks,
-    },
-    /// When the seconds since it became the head are at least mean queueing delay times arrival rate.
-    Dynamic {
-        /// The ticks in a second.
-        second: Ticks,
-    },
-    /// When the jobs that have bypassed it are at least mean queueing delay times arrival rate.
-    Count,
+table!(schedulers $);
+
+/// A scheduler chosen at run time.
+#[derive(Clone, Debug)]
+pub(crate) struct AnyScheduler(Chosen);
+
+impl AnyScheduler {
+    /// The scheduler of this kind, before any job.
+    ///
+    /// # Errors
+    ///
+    /// `SchedulerNotBuilt`: its feature is off.
+    pub(crate) const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
+        match Chosen::new(kind) {
+            Ok(chosen) => Ok(AnyScheduler(chosen)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Scheduler for AnyScheduler {
+    delegate! { with_chosen:
+        #[inline(always)]
+        fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try>;
+
+        #[inline(always)]
+        fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
+
+        fn left(&self, queue: Queue<'_>, next: Slot) -> u32;
+
+        fn faults_changed(&mut self);
+
+        #[cfg(feature = "restore")]
+        fn save(&self, state: &mut Writer<'_>);
+
+        #[cfg(feature = "restore")]
+        fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError>;
+    }
 }
 
 impl Scheduler for Infallible {
@@ -204,11 +208,32 @@ impl Scheduler for Infallible {
     }
 }
 
+/// The bound for bypassing a blocked head of the queue. Once it is reached, no job goes before the
+/// head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Threshold {
+    /// Reached after this time as the head.
+    Static {
+        /// The time in ticks.
+        ticks: Ticks,
+    },
+    /// Reached when the seconds as the head are at least the mean queueing delay times the arrival
+    /// rate.
+    Dynamic {
+        /// The length of a second in ticks.
+        second: Ticks,
+    },
+    /// Reached when the number of jobs that have bypassed the head is at least the mean queueing
+    /// delay times the arrival rate.
+    Count,
+}
+
 impl SchedulerKind {
     /// The name on the command line, without parameters.
     pub const fn name(self) -> &'static str {
         self.info().name
     }
 }
-
-table!(schedulers);

@@ -1,4 +1,5 @@
-//! Bypass queue (BQ): after a departure all that wait may try, until the head has waited too long.
+//! Bypass queue (BQ): after a departure all waiting jobs may try, until the head has waited too
+//! long.
 //!
 //! # Source
 //!
@@ -8,15 +9,15 @@
 //!
 //! # Differences from the paper
 //!
-//! As Fig. 2 is printed, a head that was granted after it had waited for the threshold time would end the
-//! scan, and the next head would wait for another departure. Here a granted head is always followed
-//! by the next one, as under first come, first served; a threshold of 0 is exactly that.
+//! In Fig. 2 a head that is granted after it has waited for the threshold time ends the scan; the
+//! next head waits for another departure. Here the next head always tries after a granted one, as
+//! under first come, first served. A threshold of 0 is first come, first served.
 //!
 //! # Example
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<8, 16> = Storage::new();
+//! let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::FirstFit,
@@ -46,7 +47,7 @@ use crate::request::Ticks;
 
 /// Bypass queue.
 #[derive(Clone, Copy, Debug)]
-pub struct BypassQueue {
+pub(super) struct BypassQueue {
     threshold: Ticks,
     /// Whether the job that tries is the head of the queue.
     head_tries: bool,
@@ -54,7 +55,7 @@ pub struct BypassQueue {
 
 impl BypassQueue {
     /// A bypass queue; no job bypasses a head that has waited for `threshold` ticks.
-    pub const fn new(threshold: Ticks) -> Self {
+    pub(super) const fn new(threshold: Ticks) -> Self {
         BypassQueue {
             threshold,
             head_tries: false,

@@ -1,27 +1,31 @@
-//! Conservative backfilling: every job that has to wait holds a reservation, and begins beside those of the jobs before it.
+//! Conservative backfilling: every waiting job holds a reservation, and a job starts only where it
+//! delays no reservation of an earlier job.
 //!
 //! # Source
 //!
 //! A. Mu'alem and D. Feitelson, "Utilization, Predictability, Workloads, and User Runtime Estimates
 //! in Scheduling the IBM SP2 with Backfilling", IEEE Trans. on Parallel and Distributed Systems
-//! 12(6), 2001, section 2. Here a reservation is one of blocks, as in [`Easy`], of which this is
-//! the case without a limit.
+//! 12(6), 2001, section 2. Here a reservation has blocks, as in [`Easy`]. This scheduler is
+//! [`Easy`] without a limit of reservations.
 //!
 //! # Differences from the paper
 //!
-//! Reservations are made anew in the order of the queue, where the paper keeps them and only moves them to earlier times. With
-//! perfect estimates the reservation of the head never moves to a later time, and none does if processors are reserved by number. A block may
-//! become another one, so that the block of a job behind it has to move, sometimes to a later time.
+//! The paper keeps reservations and moves them only to earlier times. Here they are made anew, in
+//! the order of the queue. With perfect estimates the reservation of the head never moves to a
+//! later time. If processors are reserved by number, no reservation does. If blocks are reserved,
+//! an earlier job's block may change; then a later job's block has to move, sometimes to a later
+//! time.
 //!
 //! # Complexity and memory
 //!
-//! Those of [`Easy`], with as many reservations as jobs that wait: O(Q (k + Q)) searches after a departure.
+//! As for [`Easy`] with a reservation for each waiting job: O(Q (k + Q)) searches after a
+//! departure.
 //!
 //! # Example
 //!
 //! ```
 //! # use meshalloc::*;
-//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut storage: storage!(mesh 4 x 4, strategies [AdaptiveScan], jobs 8) = Storage::new();
 //! # let mut controller = Controller::new(storage.memory(), Configuration {
 //! #     machine: Mesh::new(4, 4)?.into(),
 //! #     strategy: StrategyKind::AdaptiveScan,
@@ -33,7 +37,7 @@
 //! }
 //! let queue = controller.jobs().queue();
 //! let reserved = queue.slots().map(|slot| queue.get(slot).reserved_from());
-//! // Job 2 after job 1, job 3 after job 2; job 4 turned, beside job 2.
+//! // Job 2 starts after job 1, job 3 after job 2. Job 4 is rotated and runs next to job 2.
 //! assert!(reserved.eq([Some(10), Some(30), Some(10)]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -45,11 +49,11 @@ use crate::checkpoint::{Reader, RestoreError, Writer};
 
 /// Conservative backfilling.
 #[derive(Clone, Copy, Debug)]
-pub struct Conservative(Easy);
+pub(super) struct Conservative(Easy);
 
 impl Conservative {
     /// Conservative backfilling before any job.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Conservative(Easy::new(u64::MAX))
     }
 }

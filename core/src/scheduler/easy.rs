@@ -1,63 +1,73 @@
-//! EASY backfilling with reserved submeshes: later jobs may begin where they do not delay the heads of the queue.
+//! EASY backfilling with reserved submeshes: later jobs start if they do not delay the head of the
+//! queue.
 //!
 //! # Source
 //!
 //! D. Lifka, "The ANL/IBM SP Scheduling System", Job Scheduling Strategies for Parallel Processing
-//! (LNCS 949), 1995, where the head of the queue holds a reservation of a number of processors.
-//! Here it is one of blocks at a time, where places matter.
+//! (LNCS 949), 1995. There the head of the queue reserves a number of processors. Here it reserves
+//! blocks, if the strategy does not take any free processors.
 //!
 //! # Definition
 //!
-//! After every arrival and departure the jobs try in the order of the queue. The first D that are
-//! refused hold reservations: the earliest time at which the job is expected to fit, and the blocks
-//! to keep free for it from then on, all that the strategy would give it ([`World::reserve`]).
-//! Every later job may begin at once wherever it overlaps no block that is reserved from before its
-//! estimated end on. D = 1 is EASY.
+//! After every arrival and departure the jobs try in the order of the queue. The first D jobs that
+//! are refused get reservations. A reservation has the earliest time at which the job is expected
+//! to fit, and the blocks that the strategy would give it then ([`World::reserve`]). A later job
+//! starts at once if it overlaps no reserved block, except blocks whose reservation starts at its
+//! estimated end or later. D = 1 is EASY.
 //!
-//! A running job that has used up its estimate is expected to end at once. A job without an estimate counts as one that never ends:
-//! where it holds something nothing is reserved before it has ended, and it begins only beside all that is reserved.
+//! A running job that has used up its estimate is expected to end at once. A job without an
+//! estimate counts as one that never ends. Its processors are not reserved before it has ended, and
+//! it starts only where it overlaps no reserved block.
 //!
-//! Reservations are made anew after every departure, and at an arrival if they could become others: if a job has begun, or a
-//! processor has become faulty or was repaired, since the first of them was made, or a running job has used up its estimate. Otherwise
-//! only the new job tries, as all others would be refused again.
+//! Reservations are made anew after every departure. At an arrival they are made anew only if they
+//! could change: since the first one was made a job has started, or a processor has become faulty
+//! or was repaired, or a running job has used up its estimate. Otherwise only the new job tries,
+//! since all others would be refused again.
 //!
 //! # No starvation
 //!
-//! With perfect estimates a job never begins later than was reserved for it when it became the head
-//! of the queue, whatever the strategy: what begins in between has ended by then, or lies beside
-//! the blocks, and the strategy finds a place where they are free. A strategy that takes any free
-//! processors reserves a number of them, which is as good
-//! ([`Strategy::takes_any`](crate::Strategy::takes_any)). Reservations of jobs behind the head may
-//! move to a later time, as the blocks of the head may become others. A processor that becomes
-//! faulty moves reservations, too.
+//! With perfect estimates a job never starts later than the time reserved for it when it became the
+//! head of the queue, for any strategy. A job that starts in between has ended by that time, or
+//! lies outside the reserved blocks, and the strategy finds a place while these are free. A
+//! strategy that takes any free processors reserves a number of them, with the same guarantee
+//! ([`Strategy::takes_any`](crate::Strategy::takes_any)).
 //!
-//! # What is decided here
+//! Reservations of jobs after the head may move to a later time, since the blocks of the head may
+//! change. A processor that becomes faulty may move reservations, too.
 //!
-//! - A strategy that does not turn a request does not reserve it turned, either: the block must be one that it finds.
-//! - Where no corner of a maximal free submesh is sure to be found (frame sliding, buddy), where a
-//!   job holds several blocks, and on grids other than two-dimensional meshes, what the strategy
-//!   would choose is reserved.
-//! - Frame sliding, which moves in strides, may fail although more is free than when it found a
-//!   place. With the frame all is reserved that lies between it and the node where the sliding
-//!   begins ([`Strategy::kept_free`](crate::Strategy::kept_free)), so that the same frames are
-//!   tried; and the time is searched for among all ends, not by bisection.
-//! - Where there is no room for the blocks of a reservation, the whole machine is reserved.
-//! - By number, a faulty processor that a running job holds counts as one that becomes free.
-//! - Where jobs without an estimate hold what the head needs, nothing can be reserved for it, and all others may pass it: nothing is
-//!   known by which they would delay it.
-//! - A job that never waits ([`Flags::NO_WAIT`]) gets no reservation and changes none: it tries beside those that there are.
-//! - Once all reservations are made a pass ends when no processor is free.
+//! # Decisions
+//!
+//! - A reserved block must be one that the strategy finds. A strategy that does not rotate a
+//!   request does not reserve it rotated.
+//! - The reservation is the strategy's own choice in three cases: the strategy is not sure to find
+//!   a corner of a maximal free submesh (frame sliding, buddy); the job gets several blocks; the
+//!   grid is not a two-dimensional mesh.
+//! - Frame sliding moves in strides, so it may fail although more processors are free than when it
+//!   found a place. Its reservation therefore has everything between the frame and the node where
+//!   the sliding starts ([`Strategy::kept_free`](crate::Strategy::kept_free)), so that it tries the
+//!   same frames. The time is searched among all ends, not by bisection.
+//! - If the pool has no room for the blocks of a reservation, the whole machine is reserved.
+//! - In a reservation by number a faulty processor of a running job counts as one that becomes
+//!   free.
+//! - If jobs without an estimate hold processors that the head needs, the head gets no reservation
+//!   and all others may pass it: it is unknown whether they delay it.
+//! - A job that never waits ([`Flags::NO_WAIT`]) gets no reservation and changes none. It tries
+//!   around the existing reservations.
+//! - Once all reservations are made, a pass ends when no processor is free.
 //!
 //! # Complexity and memory
 //!
-//! With k running jobs and Q waiting ones: a pass takes O(log k) searches and O(k) for the first reservation, O(k + D) searches
-//! for each further one, and one search for each job that waits; an arrival that changes no reservation takes one search. Two times and a
-//! block for each job, what is left of the pool of blocks, and a bitmap of the machine.
+//! With k running and Q waiting jobs a pass takes O(log k) searches and O(k) steps for the first
+//! reservation, O(k + D) searches for each further one, and one search for each waiting job. An
+//! arrival that changes no reservation takes one search. Memory: two times and a block for each
+//! job, the rest of the pool of blocks, and a bitmap of the machine.
 //!
 //! # Example
 //!
-//! Job 1 holds five columns until 100. Job 2 needs six; at 100 they are free, and the six on the left withhold the fewest processors
-//! now. Job 3 is expected to end later than 100 and fits beside them only if it is narrow. Job 5 ends in time.
+//! Job 1 holds five columns until 100. Job 2 needs six columns; they are free at 100. The leftmost
+//! six are reserved, since they withhold the fewest processors that are free now. Job 3 would end
+//! after 100 and is too wide for the two columns outside the reservation. Job 4 fits there. Job 5
+//! ends before 100, so it may run inside the reservation.
 //!
 //! ```text
 //!     1 1 1 1 1 5 . .
@@ -69,7 +79,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut storage: storage!(mesh 8 x 4, strategies [FirstFit], jobs 8) = Storage::new();
 //! # let mut controller = Controller::new(storage.memory(), Configuration {
 //! #     machine: Mesh::new(8, 4)?.into(),
 //! #     strategy: StrategyKind::FirstFit,
@@ -82,9 +92,9 @@
 //! };
 //! assert!(runs(1, 5, 4, 100));
 //! assert!(!runs(2, 6, 4, 50));
-//! assert!(!runs(3, 3, 2, 200)); // Only two columns are left beside the block.
+//! assert!(!runs(3, 3, 2, 200)); // Only two columns are outside the block.
 //! assert!(runs(4, 2, 2, 200));
-//! assert!(runs(5, 1, 4, 90)); // Within the block: it ends before 100.
+//! assert!(runs(5, 1, 4, 90)); // Inside the block: it ends before 100.
 //! let head = controller.jobs().find(JobId(2)).map(|slot| controller.jobs().get(slot));
 //! let reserved = head.and_then(|head| head.reserved_from().zip(head.reserved_block()));
 //! assert_eq!(reserved, Some((100, Submesh::new(0, 0, 6, 4).into())));
@@ -99,17 +109,19 @@ use crate::request::Flags;
 
 /// EASY backfilling.
 #[derive(Clone, Copy, Debug)]
-pub struct Easy {
+pub(super) struct Easy {
     reservations_max: u64,
-    /// Jobs before the one that tries: those of this pass that were refused, in the order of the queue.
+    /// The number of jobs before the one that tries. All of them were refused in this pass.
     refused: u64,
-    /// The free processors when the first reservation was made; `None` if faults are others since then.
+    /// The number of free processors when the first reservation was made; `None` if faults have
+    /// changed since.
     reserved_with: Option<u32>,
 }
 
 impl Easy {
-    /// EASY backfilling; the first `reservations_max` jobs of the queue that have to wait hold a reservation.
-    pub const fn new(reservations_max: u64) -> Self {
+    /// EASY backfilling; the first `reservations_max` jobs of the queue that are refused get a
+    /// reservation.
+    pub(super) const fn new(reservations_max: u64) -> Self {
         Easy {
             reservations_max,
             refused: 0,
@@ -117,8 +129,8 @@ impl Easy {
         }
     }
 
-    /// Whether reservations would be the same if they were made anew: nothing has been taken since then, and every running job may yet end
-    /// in time. What becomes free is a departure.
+    /// Whether the reservations would stay the same if they were made anew: no job has started
+    /// since then, and no running job has used up its estimate. A departure makes them anew anyway.
     fn are_reservations_valid(&self, world: &World<'_, '_>) -> bool {
         self.reserved_with == Some(world.free()) && !world.is_any_overdue()
     }
@@ -132,7 +144,7 @@ impl Scheduler for Easy {
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
         let queue = world.queue();
         let Some(head) = queue.head() else {
-            // The last one that waited has left.
+            // The last waiting job has left.
             world.cancel_reservations();
             return None;
         };

@@ -1,13 +1,13 @@
-//! First come, first served: only the head of the queue may try.
+//! First come, first served (FCFS): only the head of the queue may try.
 
 use super::{Attempt, Event, Scheduler, Try, World};
 
 /// First come, first served.
 ///
-/// An arrival tries only if no other job waits; after a departure the head tries, and each new head
-/// after a success.
+/// An arrival tries only if no other job waits. After a departure the head tries; after each
+/// success the next head tries.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fcfs;
+pub(super) struct Fcfs;
 
 impl Scheduler for Fcfs {
     #[inline]

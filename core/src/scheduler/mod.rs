@@ -1,12 +1,18 @@
-//! Which waiting job may try: the [`Scheduler`] trait, and [`AnyScheduler`] to choose at run time.
+//! Scheduling policies: the [`Scheduler`] trait, and [`AnyScheduler`] to choose one at run time.
 //!
-//! After every arrival and every departure the controller asks the scheduler for a job, tries to place
-//! it, reports the outcome to the scheduler and gets the next one, until the scheduler has no more.
+//! A scheduler decides which waiting job may try. After every arrival and every departure the
+//! controller runs a *pass*: it asks the scheduler for a job, tries to place the job, reports the
+//! outcome and gets the next job, until the scheduler stops.
+//!
+//! ```text
+//!   event ──▶ first ──▶ attempt ──▶ next ──▶ attempt ──▶ next ──▶ .. ──▶ None: the pass ends
+//! ```
 //!
 //! # Adding a scheduler
 //!
-//! One file in this folder with a type that implements [`Scheduler`], an entry in the table in `table.rs` and a cargo feature of its name.
-//! One that makes reservations needs the feature `reservations`.
+//! Write a file in this folder with a type that implements [`Scheduler`], an entry in `table.rs`
+//! and a cargo feature with the scheduler's name. A scheduler that makes reservations needs the
+//! feature `reservations`.
 
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
@@ -21,43 +27,45 @@ mod any;
 mod reservations;
 mod world;
 
-pub use any::{AnyScheduler, SchedulerInfo, SchedulerKind, Threshold};
-pub use world::World;
+pub(crate) use any::AnyScheduler;
+pub use any::{SchedulerInfo, SchedulerKind, Threshold};
+pub(crate) use world::World;
 
-/// The modules of the schedulers in this build, and what is public in them.
+/// The files of the schedulers in this build.
 macro_rules! modules {
     ($names:tt $($(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt $rest:tt)*) => { $(
         #[cfg(feature = $name)]
         mod $module;
         #[cfg(feature = $name)]
-        pub use $module::*;
+        use $module::*;
     )* };
 }
 
 table!(modules);
 
-/// What sets the scheduler off.
+/// The event that starts a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     /// This job has just joined the end of the queue.
     Arrival(Slot),
     /// Processors have become free, or a waiting job has left the queue.
     Departure,
 }
 
-/// Which job tries, and what it may take.
+/// The job that tries, and the processors that it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Try {
-    /// The job may take whatever is free.
+pub(crate) enum Try {
+    /// The job may take any free processors.
     Freely(Slot),
-    /// The job must leave free what is reserved for others ([`World::reserve`]) from before its own estimated end on.
+    /// The job must leave the processors free that are reserved for other jobs
+    /// ([`World::reserve`]), if the reservation starts before the estimated end of this job.
     #[cfg(feature = "reservations")]
     AroundReservations(Slot),
 }
 
 impl Try {
     /// The job.
-    pub const fn job(self) -> Slot {
+    pub(crate) const fn job(self) -> Slot {
         match self {
             Try::Freely(job) => job,
             #[cfg(feature = "reservations")]
@@ -66,44 +74,47 @@ impl Try {
     }
 }
 
-/// How a job's attempt went.
+/// The outcome of a job's attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// The job. If it was granted it is no longer in the queue.
+pub(crate) struct Attempt {
+    /// The job. A granted job is no longer in the queue.
     pub job: Slot,
-    /// The job that waits behind it.
+    /// The job after it in the queue.
     pub following: Option<Slot>,
-    /// Whether it was granted, or why not.
+    /// `Ok` if the job was granted, else why it was refused.
     pub outcome: Result<(), Refusal>,
-    /// When it was submitted.
+    /// The time of its submission.
     pub submitted: Ticks,
 }
 
-/// A job scheduling discipline.
-pub trait Scheduler {
-    /// The first job to try after an event; `None` for none.
+/// A job scheduling policy.
+pub(crate) trait Scheduler {
+    /// The first job to try after an event; `None` if no job may try.
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try>;
 
-    /// The job to try after this attempt; `None` to stop.
+    /// The job to try after this attempt; `None` ends the pass.
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
 
-    /// The most jobs of the queue that may still try, from this one on: it and those behind it, unless jobs try in another order than that of the queue.
+    /// An upper bound of the jobs that may still try in this pass, where `next` tries next. The
+    /// default suits schedulers that try in the order of the queue: `next` and the jobs after it.
     fn left(&self, queue: Queue<'_>, next: Slot) -> u32 {
         queue.len() - queue.ahead(next)
     }
 
-    /// Processors have become faulty or work again, between two passes. If some are free now a pass begins behind this.
+    /// Reports between two passes that processors have become faulty or work again. If some became
+    /// free, a pass follows.
     fn faults_changed(&mut self) {}
 
-    /// Saves what it knows between two passes, beside what is reserved: items, as many as it likes. Nothing for some.
+    /// Saves its data between two passes, in any number of items. Reservations are saved with the
+    /// jobs. By default it has no data.
     #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
-    /// Restores from the next item that [`Scheduler::save`] has put.
+    /// Restores from the next item that [`Scheduler::save`] has written.
     ///
     /// # Errors
     ///
-    /// When it was not put by this scheduler.
+    /// When this scheduler did not write it.
     #[cfg(feature = "restore")]
     fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)

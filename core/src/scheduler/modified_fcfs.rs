@@ -7,26 +7,26 @@
 //!
 //! # Differences from the paper
 //!
-//! The paper gives the dynamic threshold as `d * lambda`, the mean queueing delay of the jobs allocated so
-//! far times the arrival rate, and compares a delay with it; the product is a number and not a time. Both
-//! readings are here: [`Threshold::Dynamic`] compares the seconds since the job became head with that
-//! number, literally; [`Threshold::Count`] compares the number of jobs that have bypassed it, which by
-//! Little's law is of the same kind.
+//! The paper's dynamic threshold is `d * lambda`: the mean queueing delay of the jobs allocated so
+//! far, times the arrival rate. The paper compares a delay with it, but the product is a number and
+//! not a time. Both readings are here. [`Threshold::Dynamic`] compares literally: the seconds since
+//! the job became head with that number. [`Threshold::Count`] compares the number of jobs that have
+//! bypassed the head, which by Little's law has the same dimension.
 //!
-//! The mean and the rate are those of the moment: delays of zero count, and the rate is the number of
-//! arrivals so far over the time so far. There is no floating point: the comparison is multiplied out in
-//! 128-bit integers.
+//! The mean and the rate are taken at the moment of the comparison. Delays of zero count; the rate
+//! is the number of arrivals so far over the time so far. The comparison is multiplied out in
+//! 128-bit integers, without floating point.
 //!
-//! On an arrival to a blocked head only the new job tries, if bypassing is allowed. Those that wait already
-//! are tried again after the next departure, even if this arrival has raised a dynamic threshold and so
-//! made bypassing possible again.
+//! If a job arrives while the head is blocked, only the new job tries, if bypassing is allowed. The
+//! other waiting jobs try again after the next departure, even if this arrival has raised a dynamic
+//! threshold and so allows bypassing again.
 //!
 //! # Example
 //!
 //! ```
 //! # use meshalloc::*;
-//! # use meshalloc::scheduler::Threshold;
-//! let mut storage: Storage<8, 16> = Storage::new();
+//! # use meshalloc::Threshold;
+//! let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::FirstFit,
@@ -56,9 +56,10 @@ use crate::request::{JobId, Ticks};
 
 /// Modified FCFS.
 #[derive(Clone, Copy, Debug)]
-pub struct ModifiedFcfs {
+pub(super) struct ModifiedFcfs {
     threshold: Threshold,
-    /// The head: its name and arrival tell it from a later job of the same name.
+    /// The head's name and arrival. Together they differ from those of a later job with the same
+    /// name.
     head: Option<(JobId, Ticks)>,
     head_since: Ticks,
     bypasses: u64,
@@ -66,13 +67,13 @@ pub struct ModifiedFcfs {
     head_tries: bool,
     arrivals: u64,
     allocated: u64,
-    /// The sum of the queueing delays of the jobs allocated.
+    /// The sum of the queueing delays of the allocated jobs, in ticks.
     delays: u64,
 }
 
 impl ModifiedFcfs {
     /// Modified FCFS before any job.
-    pub const fn new(threshold: Threshold) -> Self {
+    pub(super) const fn new(threshold: Threshold) -> Self {
         ModifiedFcfs {
             threshold,
             head: None,
@@ -85,8 +86,8 @@ impl ModifiedFcfs {
         }
     }
 
-    /// Notices that another job has become the head.
-    fn see_head(&mut self, world: &World<'_, '_>) {
+    /// Resets the counts if another job has become the head.
+    fn update_head(&mut self, world: &World<'_, '_>) {
         let (queue, now) = (world.queue(), world.now());
         let head = queue.head().map(|slot| {
             let job = queue.get(slot);
@@ -123,7 +124,7 @@ impl ModifiedFcfs {
 
 impl Scheduler for ModifiedFcfs {
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
-        self.see_head(world);
+        self.update_head(world);
         let head = world.queue().head()?;
         match event {
             Event::Arrival(job) => {
@@ -145,7 +146,7 @@ impl Scheduler for ModifiedFcfs {
                 .delays
                 .saturating_add(world.now().saturating_sub(attempt.submitted));
             if self.head_tries {
-                self.see_head(world);
+                self.update_head(world);
                 return attempt.following.map(Try::Freely);
             }
             self.bypasses += 1;

@@ -1,17 +1,45 @@
-//! What is reserved for jobs that wait, and what a job finds beside it: for schedulers that backfill.
+//! Reservations for schedulers that backfill: finding one for a waiting job, and placing a job
+//! around those of others.
+//!
+//! Over time the free processors change at the estimated ends of running jobs and of reservations.
+//! A reservation is the earliest of these times at which the job fits, and the blocks that it then
+//! takes:
+//!
+//! ```text
+//!   processors
+//!   8 |. . . . . . . . . . R R R R .       running: A until 4, B until 10
+//!   6 |B B B B B B B B B B R R R R .       R asks for 6 processors; 2 are free now
+//!   4 |A A A A . . . . . . R R R R .       at 4:  2 + 4 free after A, if A's and the free ones
+//!   2 |A A A A . . . . . . . . . . .              lie together R fits; here they do not
+//!     +-------------------------------     at 10: all free, R fits: reserved from 10 on
+//!      0       4           10      14
+//! ```
+//!
+//! For the first reservation of a monotone strategy the time is found by bisection over the ends,
+//! each step with one search in a supposed occupancy ([`World::reserve`]):
+//!
+//! ```text
+//!   ends in order     4   7   9    10   12   15
+//!   does it fit?      no  no  no   yes  yes  yes       the answer changes once
+//!   search                    1    3    2              then `low` = `high`: reserved from 10 on
+//! ```
+//!
+//! A later reservation tries each end in turn, since earlier reservations take processors away
+//! again.
 
 use super::World;
 use super::world::placing;
 use crate::blocks::Chain;
 use crate::error::Refusal;
 use crate::jobs::{JobSlot, JobTable, Reserved, Slot};
+use crate::pause::Pause;
 use crate::request::Ticks;
 use crate::strategy::Strategy;
 use crate::supposition::Supposition;
 
 impl<'m> World<'_, 'm> {
-    /// Whether a running job has used up its estimate. Such a job is expected to end at once, again and again.
-    pub fn is_any_overdue(&self) -> bool {
+    /// Whether a running job has used up its estimate. It is then expected to end at once.
+    pub(crate) fn is_any_overdue(&self) -> bool {
         let now = self.now;
         self.running()
             .any(|job| job.ends(0).is_some_and(|end| end <= now))
@@ -22,23 +50,24 @@ impl<'m> World<'_, 'm> {
         let (mut last, mut sorted) = (None, 0);
         while let Some(job) = self.jobs.sort_next(last, sorted, self.now) {
             (last, sorted) = (Some(job), sorted + 1);
-            self.worked(500 + 10 * sorted as u32);
+            self.spend(500 + 10 * sorted as u32);
         }
     }
 
-    /// Forgets all reservations.
+    /// Removes all reservations.
     ///
     /// # Time complexity
     ///
     /// O(jobs up to the last one that holds a reservation).
-    pub fn cancel_reservations(&mut self) {
+    pub(crate) fn cancel_reservations(&mut self) {
         self.jobs.cancel_reservations();
         self.allocator.cancel_reserved();
     }
 
-    /// What the strategy finds for a job that must leave free what is reserved for others from before its own estimated end on.
+    /// Lets the strategy search for a job around the reservations of other jobs that start before
+    /// this job's estimated end.
     ///
-    /// For a job that is refused because of that one search more is made without it: it says whether the job would have fitted.
+    /// If the job is refused, one more search without the reservations tells whether it would fit.
     #[inline]
     pub(super) fn find_around_reservations(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let end = self.would_end(job, self.now);
@@ -54,64 +83,65 @@ impl<'m> World<'_, 'm> {
                 return Err(self.refusal_but_for_reservations(job));
             }
         }
-        // Without reservations there would be room for its blocks.
+        // Only blocks of reservations can leave no room for its blocks.
         self.find(job).map_err(|refusal| match refusal {
             Refusal::TableFull => Refusal::Reserved,
             other => other,
         })
     }
 
-    /// Why a job is refused that would take what is reserved: it would fit into that, or not even then.
+    /// Why a job that does not fit around the reservations is refused: `Reserved` if it would fit
+    /// without them, else `Fragmented`.
     fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
         let request = self.jobs.get(job).request();
-        let watch = self.watcher.beside(self.jobs);
-        match self.allocator.fits_watched(request, watch) {
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        match self.allocator.fits_pausing(request, pause.as_ref()) {
             true => Refusal::Reserved,
             false => Refusal::Fragmented,
         }
     }
 
-    /// What the strategy finds for a job around the blocks that are reserved from before a time on.
+    /// Lets the strategy search for a job around the blocks whose reservation starts before
+    /// `withheld_before`.
     #[inline(never)]
     fn find_around(&mut self, job: Slot, withheld_before: Ticks) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
         if demand > self.allocator.occupancy().free() {
             return Err(Refusal::TooFewFree);
         }
-        if !self
-            .allocator
-            .fits_watched(request, self.watcher.beside(self.jobs))
-        {
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        if !self.allocator.fits_pausing(request, pause.as_ref()) {
             return Err(Refusal::Fragmented);
         }
-        let mut supposition = self
-            .allocator
-            .suppose_watched(self.watcher.beside(self.jobs));
+        let mut supposition = self.allocator.suppose_pausing(pause);
         withhold(self.jobs, &mut supposition, self.now, withheld_before);
         supposition.find(request, demand, placing)
     }
 
-    /// Reserves for a waiting job, which cannot begin now, the earliest time at which it could, and
-    /// what the strategy would give it then. Earlier reservations are kept. Nothing is reserved if
-    /// it could not begin even after all others.
+    /// Makes a reservation for a waiting job that cannot start now: the earliest time at which it
+    /// could, and the processors that the strategy would give it then. Earlier reservations stay.
+    /// Nothing is reserved if the job could not start even after all others have ended.
     ///
-    /// For a strategy that takes any free processors ([`Strategy::takes_any`]) that is a number of
-    /// processors. On a two-dimensional mesh it is the corner of a maximal free submesh that
-    /// withholds the fewest processors that are free now, in an orientation in which the strategy
-    /// surely finds a place ([`Strategy::recognizes`]); ties: the smallest (y1, x1, y2, x2). Where
-    /// there is none, and on other grids, it is all blocks that the strategy would choose.
+    /// The reserved processors are:
     ///
-    /// Blocks of a reservation that has several take the room that running jobs leave: all together
-    /// are no more than the machine has processors. Where that does not suffice the whole machine is
-    /// reserved, so that no later job runs beyond the time; and a job that would take more blocks
-    /// than are left waits.
+    /// - for a strategy that takes any free processors ([`Strategy::takes_any`]): a number;
+    /// - on a two-dimensional mesh: the corner of a maximal free submesh that withholds the fewest
+    ///   processors that are free now, in an orientation in which the strategy surely finds a place
+    ///   ([`Strategy::recognizes`]); ties: the smallest (y1, x1, y2, x2);
+    /// - if there is no such corner, and on other grids: the blocks that the strategy would choose.
+    ///
+    /// A reservation of several blocks takes room in the pool that running jobs leave; all together
+    /// the pool never has more blocks than the machine has processors. If the room is too small,
+    /// the whole machine is reserved, so that no later job runs beyond the start of the
+    /// reservation. A job that needs more blocks than the pool has left waits.
     ///
     /// # Time complexity
     ///
-    /// The first reservation takes O(log running) suppositions, if what fits in less fits in more
-    /// ([`Strategy::is_monotone`]); any other O(running jobs + reservations), as what is reserved
-    /// is taken away again.
-    pub fn reserve(&mut self, job: Slot) {
+    /// The first reservation takes O(log running) suppositions, if a request that fits also fits
+    /// when more processors are free ([`Strategy::is_monotone`]). Any other reservation takes one
+    /// supposition for each running job and reservation, since reservations take processors away
+    /// again.
+    pub(crate) fn reserve(&mut self, job: Slot) {
         self.sort_running();
         let reserved = match self.allocator.strategy().takes_any() {
             true => self.earliest_processors(job),
@@ -140,7 +170,7 @@ impl<'m> World<'_, 'm> {
         Some((from, reserved))
     }
 
-    /// The first estimated end of a running job at which the job fits: by bisection.
+    /// The first estimated end of a running job at which the job fits, found by bisection.
     fn first_end_that_suffices(&mut self, job: Slot) -> Option<Ticks> {
         let demand = self.jobs.get(job).demand();
         let occupancy = self.allocator.occupancy();
@@ -148,7 +178,7 @@ impl<'m> World<'_, 'm> {
         let with_estimate = |job: &&JobSlot| job.ends(self.now).is_some();
         let running = self.jobs.running_len() as usize;
         let count = self.jobs.running_sorted().take_while(with_estimate).count();
-        // It does not fit before enough processors are free, and surely does when all are.
+        // It cannot fit before enough processors are free, and surely fits when all are.
         let low = self.jobs.running_sorted().take(count).position(|job| {
             free += job.processors();
             free >= demand
@@ -158,7 +188,8 @@ impl<'m> World<'_, 'm> {
             true => count - 1,
             false => count,
         };
-        // Invariant: the job does not fit at the ends before `low`, and does from `high` on, if there is one.
+        // Invariant: the job does not fit at the ends before `low`; it fits at those from `high`
+        // on.
         while low < high {
             let middle = low + (high - low) / 2;
             let time = self.end(middle)?;
@@ -173,20 +204,22 @@ impl<'m> World<'_, 'm> {
         }
     }
 
-    /// The estimated end of the running job at this place in their order.
+    /// The estimated end of the running job with this index in the order of ends.
     fn end(&self, at: usize) -> Option<Ticks> {
         let job = self.jobs.running_sorted().nth(at);
         job.and_then(|job| job.ends(self.now))
     }
 
-    /// The first time after this one, or of all, at which a running job, or one with a reservation, is expected to end.
+    /// The first expected end of a running job or of a reservation after `time`; of all if `time`
+    /// is `None`.
     fn end_after(&mut self, time: Option<Ticks>) -> Option<Ticks> {
-        self.worked_on_jobs();
+        self.spend_on_jobs();
         let jobs = self.jobs.running_sorted().chain(self.jobs.reserved());
         let ends = jobs.filter_map(|job| job.ends(self.now));
         ends.filter(|&end| time.is_none_or(|time| end > time)).min()
     }
 
+    /// Whether a waiting job would fit if it started at `time`.
     fn fits_at(&mut self, job: Slot, time: Ticks) -> bool {
         let (request, demand) = {
             let job = self.jobs.get(job);
@@ -197,8 +230,9 @@ impl<'m> World<'_, 'm> {
         supposition.fits_demand(&request, demand)
     }
 
-    /// Supposes what a job finds free that begins at a time, as far as estimates tell, and runs until another. Returns what has been
-    /// given back by then.
+    /// Supposes the occupancy that a job finds if it runs from `from` until `until`, by estimates:
+    /// all jobs that end by `from` have given back their blocks, and the reservations that overlap
+    /// the run are withheld. Returns also the blocks that were given back.
     fn suppose_at(
         &mut self,
         from: Ticks,
@@ -208,7 +242,8 @@ impl<'m> World<'_, 'm> {
         let has_ended = move |job: &&JobSlot| job.ends(now).is_some_and(|end| end <= from);
         let ended = jobs.running_sorted().take_while(has_ended);
         let given_back = ended.map(JobSlot::blocks);
-        let mut supposition = self.allocator.suppose_watched(self.watcher.beside(jobs));
+        let pause = Pause::with_jobs(self.pauses, jobs);
+        let mut supposition = self.allocator.suppose_pausing(pause);
         for blocks in given_back.clone() {
             supposition.give_back_blocks(blocks);
         }
@@ -216,10 +251,11 @@ impl<'m> World<'_, 'm> {
         (supposition, given_back)
     }
 
+    /// The earliest time at which enough processors are free until the job's end.
     fn earliest_processors(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
         let demand = self.jobs.get(job).demand();
         let mut end = self.end_after(None)?;
-        // The second takes far longer than the first, which as a rule decides.
+        // The second condition takes far longer than the first, which usually decides.
         while self.free_at(end) < demand
             || self.is_short_between(end, self.would_end(job, end), demand)
         {
@@ -228,12 +264,13 @@ impl<'m> World<'_, 'm> {
         Some((end, Reserved::Processors))
     }
 
-    /// Whether fewer processors are free at the beginning of some reservation that begins at or after a time and before another.
+    /// Whether fewer than `demand` processors are free at the start of a reservation, for any that
+    /// starts from `from` on and before `until`.
     fn is_short_between(&mut self, from: Ticks, until: Ticks, demand: u32) -> bool {
         let mut at = 0;
-        // With a count of those before it an iterator over jobs is not kept over a pause.
+        // No iterator over jobs can live across a pause, so each step counts from the first job.
         loop {
-            self.worked(100 + 30 * at as u32);
+            self.spend(100 + 30 * at as u32);
             let next = self.jobs.reserved_before(until).nth(at);
             let Some(start) = next.and_then(JobSlot::reserved_from) else {
                 return false;
@@ -245,20 +282,20 @@ impl<'m> World<'_, 'm> {
         }
     }
 
-    /// All jobs have been looked at.
-    fn worked_on_jobs(&mut self) {
-        self.worked(500 + 60 * (self.jobs.waiting_len() + self.jobs.running_len()));
+    /// All jobs were looked at.
+    fn spend_on_jobs(&self) {
+        self.spend(500 + 60 * (self.jobs.waiting_len() + self.jobs.running_len()));
     }
 
-    fn worked(&mut self, instructions: u32) {
+    fn spend(&self, instructions: u32) {
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
         let (occupancy, pool) = self.allocator.parts();
-        let mut watch = self.watcher.beside(self.jobs);
-        watch.worked(instructions, occupancy, pool);
+        Pause::spend(pause.as_ref(), instructions, occupancy, pool);
     }
 
-    /// The number of free processors at a time, as far as estimates tell.
+    /// The number of free processors at `time`, by estimates.
     fn free_at(&mut self, time: Ticks) -> u32 {
-        self.worked_on_jobs();
+        self.spend_on_jobs();
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
         let freed: u32 = self.running().filter(ended).map(JobSlot::processors).sum();
         let reserved = self.jobs.reserved_before(time.saturating_add(1));
@@ -270,7 +307,7 @@ impl<'m> World<'_, 'm> {
     }
 }
 
-/// Withholds what is reserved at any time from one on until another.
+/// Withholds the reservations that overlap the time from `from` until `until`.
 fn withhold(jobs: &JobTable<'_>, supposition: &mut Supposition<'_, '_>, from: Ticks, until: Ticks) {
     for job in jobs.reserved_before(until) {
         if job.ends(from).is_none_or(|end| end != from) {

@@ -1,15 +1,19 @@
-//! Shortest job first (SJF): the waiting job with the shortest estimate, unless another has waited too long.
+//! Shortest job first (SJF): the waiting job with the shortest estimate tries, unless the head of
+//! the queue has waited too long.
 //!
 //! # Source
 //!
-//! The discipline is folklore; for parallel jobs see P. Krueger, T. Lai and V. Dixit-Radiya, "Job Scheduling Is More Important than
-//! Processor Allocation for Hypercube Computers", IEEE Trans. on Parallel and Distributed Systems 5(5), 1994.
+//! The policy is folklore. For parallel jobs see P. Krueger, T. Lai and V. Dixit-Radiya, "Job
+//! Scheduling Is More Important than Processor Allocation for Hypercube Computers", IEEE Trans. on
+//! Parallel and Distributed Systems 5(5), 1994.
 //!
 //! # Definition
 //!
-//! After every arrival and departure the next job tries: the head of the queue if it has waited for the threshold, else the one with the
-//! shortest estimate, ties by arrival; jobs without an estimate come last. If it is granted the next one follows, else none
-//! tries. So no job is overtaken any more once it is the head and has waited for the threshold.
+//! After every arrival and departure one job tries. It is the head of the queue if the head has
+//! waited for the threshold, else the job with the shortest estimate. Ties go to the earlier
+//! arrival; jobs without an estimate come last. If the job is granted, the next one is chosen
+//! alike; if it is refused, the pass ends. So no job overtakes a head that has waited for the
+//! threshold.
 //!
 //! # Complexity and memory
 //!
@@ -19,7 +23,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 8) = Storage::new();
 //! # let mut controller = Controller::new(storage.memory(), Configuration {
 //! #     machine: Mesh::new(4, 4)?.into(),
 //! #     strategy: StrategyKind::FirstFit,
@@ -41,13 +45,13 @@ use crate::request::Ticks;
 
 /// Shortest job first.
 #[derive(Clone, Copy, Debug)]
-pub struct ShortestJobFirst {
+pub(super) struct ShortestJobFirst {
     threshold: Ticks,
 }
 
 impl ShortestJobFirst {
     /// Shortest job first; a head that has waited for `threshold` ticks goes before.
-    pub const fn new(threshold: Ticks) -> Self {
+    pub(super) const fn new(threshold: Ticks) -> Self {
         ShortestJobFirst { threshold }
     }
 
@@ -73,7 +77,7 @@ impl Scheduler for ShortestJobFirst {
         self.choice(world)
     }
 
-    /// The next one may stand anywhere in the queue.
+    /// Any job in the queue may be the next.
     fn left(&self, queue: Queue<'_>, _next: Slot) -> u32 {
         queue.len()
     }

@@ -1,91 +1,87 @@
-//! What a scheduler sees: [`World`].
+//! A scheduler's view of jobs and machine: [`World`].
 
 use super::Try;
 use crate::allocator::Allocator;
-use crate::blocks::{Allocation, Chain};
+use crate::blocks::Chain;
+use crate::controller::Status;
 use crate::error::Refusal;
-use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Slot};
 use crate::outlook::Placing;
+use crate::pause::{Pause, Pauses};
 use crate::request::{Request, Ticks};
 use crate::strategy::StrategyKind;
-use crate::watch::Watcher;
 
-/// All that a scheduler decides by: the jobs that wait and run, the machine, the time, and what could be placed if some had ended.
+/// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
+/// and whether a job would fit after others have ended.
 ///
-/// It changes nothing but reservations, and these are notes on jobs that wait: they keep no processor from anyone but by the
-/// [`Try`](super::Try) that a scheduler makes of them.
+/// A scheduler can change only reservations. A reservation is a note on a waiting job. It binds
+/// only jobs that try with [`Try::AroundReservations`](super::Try).
 #[derive(Debug)]
-pub struct World<'a, 'm> {
+pub(crate) struct World<'a, 'm> {
     pub(crate) jobs: &'a mut JobTable<'m>,
     pub(crate) allocator: &'a mut Allocator<'m>,
     pub(crate) strategy: &'a StrategyKind,
     pub(crate) now: Ticks,
-    pub(crate) watcher: Watcher<'a>,
+    /// The pauses of the work, and what they show of the controller.
+    pub(crate) pauses: Option<(&'a Pauses<'a>, Status<'a>)>,
 }
 
 impl<'m> World<'_, 'm> {
-    /// The present.
+    /// The present time.
     #[inline]
-    pub const fn now(&self) -> Ticks {
+    pub(crate) const fn now(&self) -> Ticks {
         self.now
     }
 
-    /// The machine.
-    pub const fn machine(&self) -> &Grid {
-        self.allocator.occupancy().grid()
-    }
-
     /// The number of free processors.
-    pub const fn free(&self) -> u32 {
+    pub(crate) const fn free(&self) -> u32 {
         self.allocator.occupancy().free()
     }
 
-    /// The jobs that wait, in the order of their arrival.
+    /// The waiting jobs, in the order of their arrival.
     #[inline]
-    pub fn queue(&self) -> Queue<'_> {
+    pub(crate) fn queue(&self) -> Queue<'_> {
         self.jobs.queue()
     }
 
-    /// The jobs that run, in the order of their grants.
-    pub fn running(&self) -> impl Iterator<Item = &JobSlot> {
+    /// The running jobs, in the order of their grants.
+    pub(crate) fn running(&self) -> impl Iterator<Item = &JobSlot> {
         self.jobs.running()
     }
 
-    /// The blocks of a running job.
-    pub fn blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
-        self.allocator.chain(job.blocks())
-    }
-
-    /// When a waiting job would be expected to end if it began at a time; `Ticks::MAX` without an estimate.
-    pub fn would_end(&self, job: Slot, start: Ticks) -> Ticks {
+    /// The expected end of a waiting job if it started at `start`; `Ticks::MAX` without an
+    /// estimate.
+    pub(crate) fn would_end(&self, job: Slot, start: Ticks) -> Ticks {
         let estimate = self.jobs.get(job).request().estimate;
         estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
     }
 
-    /// Tries to give a waiting job its processors.
+    /// Tries to allocate processors to a waiting job.
     #[inline(always)]
-    pub(crate) fn place(&mut self, attempted: Try) -> Result<Allocation, Refusal> {
+    pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
         let blocks = match attempted {
             Try::Freely(job) => self.find(job),
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
-        let watch = self.watcher.beside(self.jobs);
-        Ok(self.allocator.take_watched(blocks?, watch))
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        let blocks = blocks?;
+        self.allocator.take_pausing(blocks, pause.as_ref());
+        Ok(blocks)
     }
 
-    /// What the strategy finds for a job that may take whatever is free.
-    // The board has one copy.
+    /// Lets the strategy search for a job that may take any free processors.
+    // One copy on the board, to save flash.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn find(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, 0);
-        let watch = self.watcher.beside(self.jobs);
-        self.allocator.find(request, demand, Some(placing), watch)
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        self.allocator
+            .find(request, demand, Some(placing), pause.as_ref())
     }
 }
 
-/// The job to be placed, what it asks for, and the least number of processors for it.
+/// The job to be placed, its request, and the minimum number of processors for it.
 #[inline]
 pub(super) fn placing<'a, 'm>(
     jobs: &'a JobTable<'m>,

@@ -129,17 +129,6 @@ impl<'s> Aligned<'s> {
         self.w
     }
 
-    /// About so many instructions it takes to find these.
-    pub(crate) fn instructions(&self) -> u32 {
-        let words = (self.rows * self.stride) as u32;
-        200 + words * (6 * self.h + 8 * (1 + self.w.ilog2()))
-    }
-
-    /// About so many instructions it takes to double the sides.
-    pub(crate) fn double_instructions(&self) -> u32 {
-        100 + 15 * (self.rows * self.stride) as u32
-    }
-
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         let bases = &self.bases[..self.rows * self.stride];
@@ -186,8 +175,6 @@ impl<'s> Aligned<'s> {
     ) {
         let bases = &self.bases[..self.rows * self.stride];
         'all: for (row, words) in bases.chunks_exact(self.stride).enumerate() {
-            // To look at them, and for some to mark the row's processors.
-            draft.worked(30 + (30 + 10 * self.h) * self.stride as u32);
             for (word, &bases) in words.iter().enumerate() {
                 if bases == 0 {
                     continue;
@@ -235,7 +222,6 @@ mod tests {
     extern crate std;
     use super::*;
     use crate::blocks::BlockPool;
-    use crate::pause::Pausable;
     use proptest::prelude::*;
     use std::vec;
     use std::vec::Vec;
@@ -243,7 +229,7 @@ mod tests {
     /// The largest squares that [`Aligned::each_largest`] visits.
     fn largest(squares: &Aligned<'_>) -> Vec<(u16, u16)> {
         let mut pool = BlockPool::new(&mut []);
-        let mut draft = Draft::new(&mut pool, Pausable::never());
+        let mut draft = Draft::unpaused(&mut pool);
         let mut found = Vec::new();
         squares.each_largest(&mut draft, |x, y, _| {
             found.push((x, y));

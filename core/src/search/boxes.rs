@@ -41,7 +41,7 @@ pub(crate) fn first_box(
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     match occupancy.layout().is_plane() {
-        true => first_rectangle(occupancy, request.sides(), scratch),
+        true => first_rectangle(occupancy, request.sides(), scratch, draft),
         false => first_named(occupancy, request, scratch, draft),
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn first_in_any_order(
 ) -> Option<Block> {
     if occupancy.layout().is_plane() {
         let mut orientations = request.orientations();
-        return orientations.find_map(|sides| first_rectangle(occupancy, sides, scratch));
+        return orientations.find_map(|sides| first_rectangle(occupancy, sides, scratch, draft));
     }
     first_of_assignments(occupancy, request, scratch, draft)
 }
@@ -116,28 +116,22 @@ fn first_of_assignments(
     }
 }
 
-/// About so many instructions a scan of a two-dimensional mesh for submeshes of some sides takes.
-pub(crate) fn instructions_of_scan(occupancy: &Occupancy<'_>) -> u32 {
-    1_000 + 4 * occupancy.grid().nodes()
-}
-
 /// The first free submesh of exactly these sides, in row-major order, on a two-dimensional mesh.
 #[inline]
 pub(crate) fn first_rectangle(
     occupancy: &Occupancy<'_>,
     sides: Sides,
     scratch: &mut [Word],
+    draft: &Draft<'_, '_>,
 ) -> Option<Block> {
+    draft.spend_passes(1, occupancy.grid());
     let base = rectangles::first_fit(occupancy, sides, scratch)?;
     Some(Submesh { base, sides }.into())
 }
 
-/// About so many instructions it takes to leave the starts of this extent along a dimension, at most.
-pub(super) fn instructions_along(occupancy: &Occupancy<'_>, extent: u16) -> u32 {
-    match extent {
-        1 => 100,
-        _ => 2 * (2 + u32::from(extent).ilog2()) * occupancy.grid().nodes(),
-    }
+/// The passes over the machine that [`leave_starts`] makes for this extent.
+pub(super) const fn passes_along(extent: u16) -> u32 {
+    extent.next_power_of_two().ilog2()
 }
 
 /// The extents of a request in every dimension.
@@ -158,7 +152,7 @@ fn along(
     check_sides(layout, extents.iter().copied().enumerate())?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for (dimension, &extent) in extents.iter().enumerate() {
-        draft.worked(instructions_along(occupancy, extent));
+        draft.spend_passes(passes_along(extent), occupancy.grid());
         leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
             dimensions: dimension + 1,
         })?;

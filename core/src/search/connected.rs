@@ -1,8 +1,19 @@
-//! Connected sets of free processors of a two-dimensional mesh: components, and growth from neighbour to neighbour. Processors
-//! are neighbours along x and along y.
+//! Connected sets of free processors of a two-dimensional mesh: components ([`Components`]), and
+//! growth from neighbour to neighbour ([`grow`]). Processors are neighbours along x and along y.
 //!
-//! Sets are bitmaps as the occupancy is one. Only rows next to a change are looked at, so a search costs as much as the set
-//! it finds is large, not as often the whole mesh as the set has turns.
+//! Sets are bitmaps like the occupancy, and a word of processors is handled at once:
+//!
+//! ```text
+//!   a component is flooded, word by word            a set grows, layer by layer
+//!
+//!   row 2   # . . #      seeds: s                   row 2   2 # . .
+//!   row 1   . s . #      the run around s is        row 1   1 2 # 4
+//!   row 0   . # . .      taken at once: `filled`;   row 0   0 1 2 3
+//!                        it seeds rows 0 and 2
+//! ```
+//!
+//! Only rows next to a change are looked at. So a search takes as long as the set it finds is large,
+//! and a set with many turns does not cost a pass over the whole mesh for each turn.
 
 use core::mem;
 
@@ -13,7 +24,8 @@ use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
 use crate::word::{Span, WORD_BITS, Word, filled, ones, words_for};
 
-/// Components of free processors: those that have not been visited, a bit for each processor, in as many words as the occupancy has.
+/// The components of free processors that have not been visited: a bit for each processor, in as
+/// many words as the occupancy has.
 pub(crate) struct Components<'s> {
     stride: usize,
     /// Free processors. Invariant: whole components, until one is visited in part.
@@ -44,10 +56,20 @@ impl<'s> Components<'s> {
         node_in_row.any(&self.left[row..row + self.stride])
     }
 
-    /// Visits the component of this free processor. Returns how many processors it has, or, once there are `enough`, how many of them have been found:
-    /// it is visited in part then, which ends all visits. 0 if it has been visited before.
+    /// Visits the component of this free processor; returns the number of its processors, 0 if it
+    /// has been visited before. The visit stops early when it has found `enough` of them; then this
+    /// is the last visit.
     ///
-    /// `seeds` has as many words as the occupancy, all of them zero; and so it is afterwards, unless that is the end of all visits.
+    /// `seeds` has as many words as the occupancy, all of them zero. They are zero again afterwards,
+    /// except after the last visit.
+    ///
+    /// ```text
+    ///   words with seeds: s       the runs in the lowest word are filled; their neighbours in the
+    ///                             rows above and below, and in the words at both sides, become
+    ///   row 2   [ s ] [   ]       seeds; then the lowest word with seeds comes next
+    ///   row 1   [fill] [ s ]
+    ///   row 0   [ s ] [   ]
+    /// ```
     ///
     /// # Time complexity
     ///
@@ -76,12 +98,12 @@ impl<'s> Components<'s> {
                 at += 1;
                 continue;
             }
-            draft.worked(200);
+            draft.spend(200);
             processors += runs.count_ones();
             if processors >= enough {
                 break;
             }
-            // The neighbours of the runs above and below, and in the words beside this one. The lowest word with seeds comes next.
+            // Seeds above and below, and in the words at both sides.
             if flood.seed(at + stride, runs) {
                 end = end.max(at + stride + 1);
             }
@@ -142,9 +164,10 @@ impl Flood<'_> {
     }
 }
 
-/// Grows a set around a free submesh: writes to `set`, a bit for each processor, those of the submesh and so many more. Each pass
-/// goes over the mesh in row-major order and adds the free neighbours of the set as it was before the pass. Returns whether there
-/// were enough.
+/// Grows a set around a free submesh: writes to `set`, a bit for each processor, those of the
+/// submesh and so many more. Each pass goes over the mesh in row-major order and adds the free
+/// neighbours of the set as it was before the pass, which are neighbours of what the pass before has
+/// added, the latest layer. Returns whether there were enough.
 ///
 /// `set` and `scratch` have as many words as the occupancy.
 ///
@@ -199,7 +222,7 @@ pub(crate) fn grow(
             rows[at] = 0;
             let first = at as u32 * WORD_BITS;
             beside &= ones(height - first);
-            draft.worked(60 * stride as u32 * beside.count_ones());
+            draft.spend(60 * stride as u32 * beside.count_ones());
             while beside != 0 {
                 let bit = beside.trailing_zeros();
                 beside &= beside - 1;
@@ -216,7 +239,17 @@ pub(crate) fn grow(
     growth.missing == 0
 }
 
-/// A set that grows by layers: in each pass by the free neighbours of those that the pass before has added.
+/// A set that grows by layers.
+///
+/// A pass reads the old layer and writes the new one into the same words, row by row from the
+/// bottom. What it still needs of the old layer in the row below is kept in `below`:
+///
+/// ```text
+///   row above    old layer   ----+
+///   own row      old layer   <---+--- left << 1, right >> 1, and carries between words
+///   row below    new layer       |
+///   `below`      old layer   ----+    AND free processors: the new layer of the own row
+/// ```
 struct Growth<'s> {
     stride: usize,
     /// Free processors that are not in the set.
@@ -231,7 +264,7 @@ struct Growth<'s> {
 }
 
 impl Growth<'_> {
-    /// Adds what this pass is to add in a row, its next one; whether that is anything.
+    /// Adds what this pass adds in a row, its next one; whether that is anything.
     // Apart, so that registers suffice.
     #[inline(never)]
     fn add_in(&mut self, row: usize) -> bool {
@@ -264,7 +297,7 @@ impl Growth<'_> {
     }
 }
 
-/// The lowest ones of a word, at most as many as are `missing`, which they are no longer.
+/// The lowest ones of a word, at most `missing` of them; subtracts their number.
 // One by one, as there are few in a word.
 fn take_ones(word: Word, missing: &mut u32) -> Word {
     let mut rest = word;

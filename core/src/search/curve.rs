@@ -1,6 +1,22 @@
-//! A line through all processors of a two-dimensional mesh, and the search for free processors along it: [`FreeOnCurve`].
+//! A line through all processors of a two-dimensional mesh, and the search for free processors along
+//! it: [`FreeOnCurve`].
+//!
+//! Each processor has a *place* on the line. The search sees the mesh as one row of bits in the order
+//! of places; *intervals* are its runs of free processors. The line is one of two:
+//!
+//! ```text
+//!   row by row, 4 x 3       Hilbert curve, 4 x 4
+//!
+//!    8  9 10 11              5  6  9 10       Each quadrant of 4 places is a curve of half the
+//!    7  6  5  4              4  7  8 11       side: the first is transposed, the last is
+//!    0  1  2  3              3  2 13 12       transposed and turned upside down.
+//!                            0  1 14 15
+//! ```
+//!
+//! The Hilbert curve is read tile by tile: 64 processors of an 8 x 8 square are 64 consecutive
+//! places. A table ([`IN_TILE`]) has the order within a tile; the other three ways in which the curve
+//! may lie in a tile follow from it by exchanging x and y, and by counting backwards.
 
-use core::cell::RefCell;
 use core::ops::Range;
 
 use super::selection::Selection;
@@ -13,6 +29,7 @@ use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum CurveFit {
     /// The first one.
     FirstFit,
@@ -23,8 +40,9 @@ pub enum CurveFit {
     SumOfSquares,
 }
 
-/// The line: the Hilbert curve on a square whose side is a power of two, on any other mesh row by row, forwards and
-/// backwards by turns. Both begin at the lower left and step from neighbour to neighbour.
+/// The line: the Hilbert curve on a square whose side is a power of two, on any other mesh row by
+/// row, forwards and backwards by turns. Both begin at the lower left and step from neighbour to
+/// neighbour.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     sides: Sides,
@@ -39,7 +57,8 @@ impl Line {
         }
     }
 
-    /// The largest submesh that the line goes through from this place on without leaving it, and within so many places.
+    /// The largest submesh that the line goes through from this place on without leaving it, within
+    /// so many places: a square on the Hilbert curve, a part of a row on the other line.
     fn part(&self, place: u32, places: u32) -> Submesh {
         if self.is_hilbert {
             let exponent = (place.trailing_zeros() / 2).min(places.ilog2() / 2);
@@ -58,25 +77,35 @@ impl Line {
     }
 }
 
-/// A square that the Hilbert curve goes through without leaving it: the curve of its size, transposed or turned upside down or both.
+/// A square that the Hilbert curve goes through without leaving it. The curve lies in it in one of
+/// four ways:
+///
+/// ```text
+///   plain      transposed    turned      both
+///
+///    1  2        3  2         3  0       1  0
+///    0  3        0  1         2  1       2  3
+/// ```
 #[derive(Clone, Copy)]
 struct Square {
     x: u32,
     y: u32,
-    /// 1 if so, else 0.
+    /// 1 if x and y are exchanged, else 0.
     transposed: u32,
-    /// 1 if so, else 0.
+    /// 1 if it is turned by half a turn, else 0.
     turned: u32,
 }
 
-/// The square of side 2^exponent in which the place lies, on the curve in a square of side 2^of. From the largest quadrants down.
+/// The square of side 2^exponent in which the place lies, on the curve in a square of side 2^of.
+/// Two bits of the place select a quadrant on each level, from the largest quadrants down.
 const fn square(place: u32, exponent: u32, of: u32) -> Square {
     let (mut x, mut y) = (0, 0);
     let (mut transposed, mut turned) = (0, 0);
     let mut level = of;
     while level > exponent {
         level -= 1;
-        // Neither transposed nor turned they are the lower left, upper left, upper right, and lower right one: the upper ones if the digits differ.
+        // In a plain square, 00, 01, 10 and 11 are the lower left, upper left, upper right and lower
+        // right quadrant. The first one is transposed, the last one transposed and turned.
         let (high, low) = (place >> (2 * level + 1) & 1, place >> (2 * level) & 1);
         let right = high ^ low & transposed;
         x |= (right ^ turned) << level;
@@ -92,11 +121,11 @@ const fn square(place: u32, exponent: u32, of: u32) -> Square {
     }
 }
 
-/// The squares of side 2^TILE are those whose processors are brought into the order of the curve together.
+/// The processors of a square of side 2^TILE, a tile, are put into the order of the curve together.
 const TILE: u32 = 3;
-/// Their processors.
+/// The number of processors of a tile.
 const PLACES: u32 = 1 << (2 * TILE);
-/// The words that these take.
+/// The words that these bits take.
 const WORDS: usize = words_for(PLACES);
 
 /// The place on the curve of each processor of a tile, row by row.
@@ -111,7 +140,7 @@ const IN_TILE: [u8; PLACES as usize] = {
     places
 };
 
-/// The lengths of free intervals and how many there are of each, in ascending order of lengths.
+/// How many free intervals have each length, in ascending order of lengths.
 struct Lengths<'a> {
     lengths: &'a mut [Word],
     counts: &'a mut [Word],
@@ -166,8 +195,7 @@ impl<'a> Lengths<'a> {
 pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
     line: Line,
     occupancy: &'a Occupancy<'m>,
-    /// Every look at processors is work.
-    draft: RefCell<&'a mut Draft<'d, 'p>>,
+    draft: &'a mut Draft<'d, 'p>,
 }
 
 impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
@@ -178,13 +206,14 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         FreeOnCurve {
             line,
             occupancy,
-            draft: RefCell::new(draft),
+            draft,
         }
     }
 
-    /// Proposes so many processors of one free interval, its first ones; if none is long enough, the first of the
-    /// allocations that span the least part of the line. Returns whether as many are free. `scratch` has as many words as
-    /// the occupancy, and two for each of [`lengths_max`].
+    /// Proposes so many processors of one free interval, its first ones. If none is long enough, it
+    /// proposes the first of the allocations that span the least part of the line. Returns whether
+    /// as many are free. `scratch` has as many words as the occupancy, and two for each of
+    /// [`lengths_max`].
     pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
         let len = |run: &Range<u32>| run.end - run.start;
         let is_sufficient = |run: &Range<u32>| len(run) >= processors;
@@ -217,7 +246,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             while missing > 0 && !run.is_empty() {
                 let part = self.line.part(run.start, missing.min(run.end - run.start));
                 selection.fill(part);
-                self.worked(250);
+                self.draft.spend(500);
                 missing -= part.area();
                 run.start += part.area();
             }
@@ -225,19 +254,16 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
                 break;
             }
         }
-        selection.propose(self.draft.into_inner());
+        selection.propose(self.draft);
         true
     }
 
-    /// The start of the free interval after which the sum of squares is least, if one is long enough. While the lengths stand in `scratch` the line has no room
-    /// there.
+    /// The start of the free interval after which the sum of squares is least, if one is long
+    /// enough. The lengths take the words in `scratch`, so the line is read from the occupancy.
     fn least_growth(&self, wanted: u32, scratch: &mut [Word]) -> Option<u32> {
         let intervals = || {
             let runs = self.intervals_from(0);
-            runs.map(|run| {
-                self.worked(200);
-                (run.start, run.end - run.start)
-            })
+            runs.map(|run| (run.start, run.end - run.start))
         };
         let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
         intervals().for_each(|(_, len)| lengths.add(len));
@@ -246,8 +272,15 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         least.map(|(start, _)| start)
     }
 
-    /// The start of the allocation with the least distance from its first to its last processor, the first of those, on the line whose free processors these
-    /// are. It begins with an interval: if it began within one, it would be no longer with the processor before.
+    /// The start of the allocation with the least distance from its first to its last processor, the
+    /// first of those, on the line whose free processors these are. It begins where an interval
+    /// begins: within one, it would be no longer with the processor before.
+    ///
+    /// ```text
+    ///   wanted 4     . # . . # # . . . #      `before`: free ones before the interval
+    ///                    [---------]          `added`: free ones up to the end of the latest
+    ///                    run.start   end      interval that is added; span = 6
+    /// ```
     fn least_span(&self, wanted: u32, free: &[Word]) -> Option<u32> {
         let intervals = || runs_of(free.iter().copied());
         let mut least: Option<(u32, u32)> = None;
@@ -267,25 +300,27 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
                 least = Some((span, run.start));
             }
             before += run.end - run.start;
-            self.worked(100);
         }
         least.map(|(_, start)| start)
     }
 
-    /// The longest free intervals from this place on.
+    /// The free intervals from this place on, each as long as it is from there.
     fn intervals_from(&self, start: u32) -> impl Iterator<Item = Range<u32>> + '_ {
         let before = start / PLACES * PLACES;
         let runs = runs_of(self.words_from(before));
         runs.map(move |run| (before + run.start).max(start)..before + run.end)
     }
 
-    /// A bit for each processor from this place on, a multiple of [`PLACES`], along the line: whether it is free.
+    /// A bit for each processor from this place on, a multiple of [`PLACES`], along the line: set if
+    /// it is free.
     fn words_from(&self, place: u32) -> impl Iterator<Item = Word> + '_ {
         let mut words = [0; WORDS];
         let numbers = words_for(place)..words_for(self.occupancy.grid().nodes());
         numbers.map(move |number| {
             let place = number as u32 * WORD_BITS;
             if place.is_multiple_of(PLACES) {
+                // Also for what is done with the intervals of so many processors.
+                self.draft.spend(100 * PLACES);
                 words = self.words(place);
             }
             words[(place % PLACES / WORD_BITS) as usize]
@@ -300,9 +335,8 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         }
     }
 
-    /// Those of a tile on the Hilbert curve.
+    /// The bits of a tile on the Hilbert curve.
     fn tile(&self, place: u32) -> [Word; WORDS] {
-        self.worked(600);
         let of = self.line.sides.w.ilog2();
         let Square {
             x,
@@ -345,7 +379,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         free
     }
 
-    /// Those on a line that goes row by row.
+    /// The bits on a line that goes row by row.
     fn rows(&self, place: u32) -> [Word; WORDS] {
         let end = self.occupancy.grid().nodes().min(place + PLACES);
         let mut free = [0; WORDS];
@@ -361,12 +395,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             }
             free[word as usize] |= bits << bit;
             at += len;
-            self.worked(120);
         }
         free
-    }
-
-    fn worked(&self, instructions: u32) {
-        self.draft.borrow_mut().worked(instructions);
     }
 }

@@ -22,7 +22,7 @@ use crate::blocks::Draft;
 use crate::grid::NODES_MAX;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{WORD_BITS, Word};
+use crate::word::Word;
 
 /// The nodes that wait during a search: one of each level below the root, and one more while its sibling comes next.
 const WAITING_MAX: usize = NODES_MAX.ilog2() as usize + 2;
@@ -154,7 +154,6 @@ impl<'a, 'm> Halves<'a, 'm> {
             return false;
         };
         self.selection.fill_columns(node, processors, false);
-        draft.worked(3 * instructions(node));
         self.selection.propose(draft);
         true
     }
@@ -189,7 +188,6 @@ impl<'a, 'm> Halves<'a, 'm> {
                 sides,
                 bases: selection.free_rectangles(sides, bases),
             };
-            draft.worked(free.bases.instructions());
             while missing > 0 {
                 // From left to right the next one is behind the latest of its size, as there is none before that.
                 let is_near = |latest: &Submesh| {
@@ -199,14 +197,14 @@ impl<'a, 'm> Halves<'a, 'm> {
                     Some(latest) => free.beside(latest),
                     None => free.bases.is_any_in(root).then_some(root),
                 };
-                draft.worked(free.instructions(around.unwrap_or(root)));
+                // The other halves on the way up and down were looked at.
+                draft.spend(10_000);
                 let Some(around) = around else {
                     break;
                 };
-                let node = free.first(around, order, &selection, draft);
+                let node = free.first(around, order, &selection);
                 selection.fill(node);
                 free.bases.remove(node);
-                draft.worked(instructions(node));
                 latest = Some(node);
                 missing -= 1;
             }
@@ -224,7 +222,6 @@ impl<'a, 'm> Halves<'a, 'm> {
         }
         // Invariant: as many as are missing are free in the node.
         while node.area() > missing {
-            draft.worked(2 * instructions(node));
             let [left, right] = halves(node);
             let free = self.selection.free_in(left);
             node = match free >= missing {
@@ -257,7 +254,7 @@ impl<'a, 'm> Halves<'a, 'm> {
                 found = Some(node);
                 break;
             }
-            draft.worked(100 + instructions(node));
+            draft.spend(200 + 40 * u32::from(node.sides.h));
             let [left, right] = halves(node);
             let left_free = self.selection.free_in(left);
             let right_free = free - left_free;
@@ -298,13 +295,7 @@ impl FreeNodes<'_> {
 
     /// The first free one of this size in the order of a depth-first search of this node, which has one.
     #[inline(never)]
-    fn first(
-        &self,
-        around: Submesh,
-        order: Order,
-        selection: &Selection<'_, '_>,
-        draft: &mut Draft<'_, '_>,
-    ) -> Submesh {
+    fn first(&self, around: Submesh, order: Order, selection: &Selection<'_, '_>) -> Submesh {
         let wanted = self.sides.area();
         let mut node = around;
         // The number of free processors in the node, if it is known.
@@ -318,7 +309,6 @@ impl FreeNodes<'_> {
                 free = None;
                 false
             } else {
-                draft.worked(100 + instructions(node));
                 let left_free = selection.free_in(left);
                 let right_free = match free {
                     Some(free) => free - left_free,
@@ -332,22 +322,4 @@ impl FreeNodes<'_> {
         }
         node
     }
-
-    /// About so many instructions it takes to find the first one of this size in the node, and that node before.
-    fn instructions(&self, around: Submesh) -> u32 {
-        let levels = 1 + around.area().ilog2() - self.sides.area().ilog2();
-        let rows = u32::from(around.sides.h / self.sides.h);
-        // Each node that is looked at is half of another.
-        150 * levels + 60 * rows * row_words(around)
-    }
-}
-
-/// The most words of a row of a node.
-fn row_words(node: Submesh) -> u32 {
-    u32::from(node.sides.w).div_ceil(WORD_BITS)
-}
-
-/// About so many instructions it takes to count the free processors of a node, or to select them.
-fn instructions(node: Submesh) -> u32 {
-    60 + 20 * u32::from(node.sides.h) * row_words(node)
 }

@@ -1,17 +1,13 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
-use core::mem;
-
 use super::few::FewBlocks;
-use super::rows::{first_fit_in_rows, first_fit_unrolled};
+use super::rows::first_fit_unrolled;
 use crate::blocks::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{
-    Doubling, LONG_WORDS, Span, WORD_BITS, Wide, Word, and_shifted, keep_starts, runs,
-};
+use crate::word::{Doubling, LONG_WORDS, Span, WORD_BITS, Word, and_shifted, keep_starts, runs};
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
@@ -20,41 +16,42 @@ use crate::word::{
 /// # Method
 ///
 /// A row is reduced to the bits at which `w` free processors begin; a base is free for `w x h` where
-/// that bit is set in `h` consecutive rows: a window. A window is read from its top row down. Where the
-/// AND of the rows becomes zero, no window that contains that row and the top one can succeed, and the
-/// next window begins right above that row, so most rows of a crowded mesh are never read. While few blocks are busy, [`FewBlocks::first_fit`] reads no row at all.
+/// that bit is set in `h` consecutive rows: a window. A window is read from its top row down. Where
+/// the AND of the rows becomes zero, no window that contains that row and the top one can succeed,
+/// and the next window begins right above that row, so most rows of a crowded mesh are never read:
+///
+/// ```text
+///   w x h = 2 x 3            busy: #     a run of 2 free nodes starts: s
+///
+///   row 5  . . . #           s s . .     the window of rows 2..=4 fails at row 3,
+///   row 4  . . . .   ---->   s s s .     the next one has rows 4..=6
+///   row 3  # . # .           . . . .  <- AND is empty
+///   row 2  . . . .
+/// ```
+///
+/// - On a host, while few blocks are busy in rows of several words, [`FewBlocks::first_fit`] reads
+///   no row at all.
+/// - On a host, rows of one or two words are searched by [`first_fit_unrolled`].
+/// - Otherwise by [`first_fit_in_words`], the only one of the three on a board.
 ///
 /// # Time complexity
 ///
-/// O(rows * words in a row * log w) in ordinary occupancies; when every window fails in its lowest row, O(rows * (h + log w)
-/// * words in a row), on hosts O(rows * h * log w) where a row has one or two words.
+/// O(rows * words in a row * log w) in ordinary occupancies; when every window fails in its lowest
+/// row, O(rows * (h + log w) * words in a row), on hosts O(rows * h * log w) where a row has one or
+/// two words.
 #[inline]
 pub(crate) fn first_fit(
     occupancy: &Occupancy<'_>,
     sides: Sides,
     scratch: &mut [Word],
 ) -> Option<Coord> {
-    // The board's rows have 32 bits a word: those of its square mesh have two, and for smaller ones a kilobyte of flash would be much.
     if occupancy.stride() > 1 || !LONG_WORDS {
         return first_fit_of_any_width(occupancy, sides, scratch);
     }
     if sides.w > occupancy.grid().side(0) {
         return None;
     }
-    // A copy of the search for each number of steps lets the compiler unroll them, which halves
-    // the time of a row.
-    let search = match Doubling::count(sides.w) {
-        0 => first_fit_unrolled::<Word, 0>,
-        1 => first_fit_unrolled::<Word, 1>,
-        2 => first_fit_unrolled::<Word, 2>,
-        3 => first_fit_unrolled::<Word, 3>,
-        4 => first_fit_unrolled::<Word, 4>,
-        5 => first_fit_unrolled::<Word, 5>,
-        // The longest row.
-        _ => first_fit_unrolled::<Word, { WORD_BITS.ilog2() }>,
-    };
-    let last = Doubling::last(sides.w);
-    search(occupancy.busy_rows(), last, sides.h.into())
+    first_fit_unrolled::<1>(occupancy.busy_rows(), sides.w, sides.h.into())
 }
 
 // Apart, so that the search of rows of one word stays short.
@@ -76,29 +73,27 @@ fn first_fit_of_any_width(
     if sides.w > occupancy.grid().side(0) || window * stride > busy.len() {
         return None;
     }
-    if LONG_WORDS && stride == 2 {
-        let search = match Doubling::count(sides.w) {
-            0 => first_fit_unrolled::<Wide, 0>,
-            1 => first_fit_unrolled::<Wide, 1>,
-            2 => first_fit_unrolled::<Wide, 2>,
-            3 => first_fit_unrolled::<Wide, 3>,
-            4 => first_fit_unrolled::<Wide, 4>,
-            5 => first_fit_unrolled::<Wide, 5>,
-            6 => first_fit_unrolled::<Wide, 6>,
-            _ => first_fit_unrolled::<Wide, { Wide::BITS.ilog2() }>,
-        };
-        return search(busy, Doubling::last(sides.w), window);
+    // The last step of the longest run is a whole word.
+    if LONG_WORDS && stride == 2 && u32::from(sides.w) < 2 * WORD_BITS {
+        return first_fit_unrolled::<2>(busy, sides.w, window);
     }
-    let runs = Doubling::new(sides.w);
     let starts = &mut scratch[..busy.len()];
-    match stride {
-        2 => first_fit_in_rows(busy, window, starts, |free: Wide| runs.reduced(free)),
-        _ => first_fit_wide(busy, stride, &runs, window, starts),
-    }
+    first_fit_in_words(busy, stride, &Doubling::new(sides.w), window, starts)
 }
 
-/// Rows of several words. The same steps as in [`first_fit_in_rows`], a word at a time.
-fn first_fit_wide(
+/// First fit in rows of any number of words. What is known of the rows that two windows share is
+/// kept, so that no row is reduced twice:
+///
+/// ```text
+///   top of the new window   |  not seen: reduced now, ANDed into `acc` from the top down
+///   seen ------------------ |
+///                           |  reduced before; `known` is the AND of all of them
+///   base of the new window  |
+/// ```
+///
+/// If `acc & known` is not zero the window is free. Otherwise the rows below `seen` are ANDed one by
+/// one, to find the row above which the next window begins.
+fn first_fit_in_words(
     busy: &[Word],
     stride: usize,
     runs: &Doubling,
@@ -183,42 +178,12 @@ pub(crate) fn all_bases<'s>(
     let busy = occupancy.busy_rows();
     let bases = &mut bases[..busy.len()];
     wide_bases(busy, stride, sides.w, bases);
-    // Up to two rows are a step at most.
-    if stride == 2 && sides.h > 2 {
-        and_windows(bases.as_chunks_mut().0, sides.h.into());
-        return bases;
-    }
     keep_taller(bases, stride, 1, sides.h);
     bases
 }
 
 /// Marks in `bases` every node at which `w` free ones of a row begin.
 pub(super) fn wide_bases(busy: &[Word], stride: usize, w: u16, bases: &mut [Word]) {
-    if stride == 2 && u32::from(w) <= WORD_BITS {
-        let rows = bases.as_chunks_mut().0.iter_mut();
-        let last = Doubling::last(w);
-        for (row, &[low, high]) in rows.zip(busy.as_chunks().0) {
-            // The steps of `Doubling`, which take half as long as constants.
-            let mut starts = [!low, !high];
-            if w > 2 {
-                starts = and_shifted_row(starts, 1);
-                if w > 4 {
-                    starts = and_shifted_row(starts, 2);
-                    if w > 8 {
-                        starts = and_shifted_row(starts, 4);
-                        if w > 16 {
-                            starts = and_shifted_row(starts, 8);
-                            if w > 32 {
-                                starts = and_shifted_row(starts, 16);
-                            }
-                        }
-                    }
-                }
-            }
-            *row = and_shifted_row(starts, last);
-        }
-        return;
-    }
     for (base, busy) in bases.iter_mut().zip(busy) {
         *base = !busy;
     }
@@ -229,14 +194,6 @@ pub(super) fn wide_bases(busy: &[Word], stride: usize, w: u16, bases: &mut [Word
 #[inline]
 pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) {
     let doubling = Doubling::between(known, w);
-    if stride == 2 {
-        let rows = bases.as_chunks_mut().0;
-        // All rows before the next step: a row with all of its steps takes half as much again.
-        for &step in doubling.steps() {
-            and_shifted_rows(rows, step);
-        }
-        return;
-    }
     for &step in doubling.steps() {
         and_shifted(bases, step);
     }
@@ -251,77 +208,33 @@ pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16)
     }
 }
 
-/// `row &= row >> by` for each row of two words, `by` being at most one.
-fn and_shifted_rows(rows: &mut [[Word; 2]], by: u32) {
-    if by >= WORD_BITS {
-        for [low, high] in rows {
-            *low &= mem::take(high);
-        }
-        return;
-    }
-    for row in rows {
-        if row[0] | row[1] != 0 {
-            *row = and_shifted_row(*row, by);
-        }
-    }
-}
-
-/// `row & row >> by`, `by` being less than a word.
-#[inline(always)]
-fn and_shifted_row([low, high]: [Word; 2], by: u32) -> [Word; 2] {
-    // For 0 it is not shifted, which changes nothing: what comes to `low >> 0` is lost in the AND.
-    let carried = high.wrapping_shl(WORD_BITS - by);
-    [low & (low >> by | carried), high & high >> by]
-}
-
-/// Makes each row the AND of a window of rows that begins with it, or zero where there are fewer.
+/// Calls `visit` for every maximal free submesh, each once, and `spend` for the instructions in
+/// between.
 ///
-/// Of each `window` rows, first the AND of each with those behind it, then with those of the next as far as its own window goes: two steps for a row,
-/// whatever the window is.
-fn and_windows(mut rows: &mut [[Word; 2]], window: usize) {
-    let and = |[low, high]: [Word; 2], other: [Word; 2]| [low & other[0], high & other[1]];
-    while rows.len() >= window {
-        let (block, rest) = mem::take(&mut rows).split_at_mut(window);
-        let mut all = [Word::MAX; 2];
-        for row in block.iter_mut().rev() {
-            all = and(all, *row);
-            *row = all;
-        }
-        all = [Word::MAX; 2];
-        let later = block.get_mut(1..).unwrap_or_default();
-        let (later, beyond) = later.split_at_mut(later.len().min(rest.len()));
-        for (row, next) in later.iter_mut().zip(&*rest) {
-            all = and(all, *next);
-            *row = and(all, *row);
-        }
-        beyond.fill([0; 2]);
-        rows = rest;
-    }
-    rows.fill([0; 2]);
-}
-
-/// A step of the search for maximal free submeshes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
-    /// Here is one.
-    Found(Submesh),
-    /// About so many instructions have gone by.
-    Worked(u32),
-}
-
-/// Calls `visit` for every maximal free submesh, each once, and for the work in between.
+/// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as
+/// can be. Such a run is maximal if something busy stops it both below and above:
 ///
-/// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as can
-/// be; such a run is maximal if something busy stops it both below and above. Rows above which nothing ends, and below which
-/// nothing begins, are left out, so that few large blocks take little time.
+/// ```text
+///   row 3   . # . . . #        bottom 1, top 2: the AND of both rows has the runs a and b.
+///   row 2   a a # b b b        a: stopped above by (1, 3) and below by (0, 0): maximal.
+///   row 1   a a # b b b        b: stopped above by (5, 3), not below: the run of rows 0..=2
+///   row 0   # . # . . .        has it, and is found with bottom 0.
+/// ```
+///
+/// Rows above which nothing ends, and below which nothing begins, are left out, so that few large
+/// blocks take little time.
 ///
 /// # Time complexity
 ///
 /// O(rows^2 * words in a row); the number of submeshes is at most the number of free processors, see
 /// the free submesh list.
-pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut visit: impl FnMut(Step)) {
-    any_maximal(occupancy, |step| {
-        visit(step);
+pub(crate) fn for_each_maximal(
+    occupancy: &Occupancy<'_>,
+    spend: &dyn Fn(u32),
+    mut visit: impl FnMut(Submesh),
+) {
+    any_maximal(occupancy, spend, |free| {
+        visit(free);
         false
     });
 }
@@ -334,75 +247,33 @@ pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut visit: impl FnMut(
 pub(crate) fn fits_somewhere(
     occupancy: &Occupancy<'_>,
     request: &Request,
-    draft: &mut Draft<'_, '_>,
+    draft: &Draft<'_, '_>,
 ) -> bool {
-    any_maximal(occupancy, |step| match step {
-        Step::Found(free) => request.fits_in(free.sides),
-        Step::Worked(instructions) => {
-            draft.worked(instructions);
-            false
-        }
-    })
+    let spend = |instructions| draft.spend(instructions);
+    any_maximal(occupancy, &spend, |free| request.fits_in(free.sides))
 }
 
 /// Whether any maximal free submesh is `wanted`; calls it until one is.
-fn any_maximal(occupancy: &Occupancy<'_>, wanted: impl FnMut(Step) -> bool) -> bool {
-    match occupancy.settled_rows() {
-        Some(busy) if occupancy.stride() == 1 => any_maximal_narrow(busy, wanted),
-        _ => any_maximal_wide(occupancy, wanted),
+fn any_maximal(
+    occupancy: &Occupancy<'_>,
+    spend: &dyn Fn(u32),
+    wanted: impl FnMut(Submesh) -> bool,
+) -> bool {
+    match LONG_WORDS && occupancy.stride() == 1 {
+        true => any_maximal_in::<1>(occupancy, spend, wanted),
+        false => any_maximal_in::<STRIDE_MAX>(occupancy, spend, wanted),
     }
 }
 
-/// Rows of one word.
-fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Step) -> bool) -> bool {
-    // Outside is busy.
-    let mut below = Word::MAX;
-    for (bottom, &first) in busy.iter().enumerate() {
-        let stopped_below = mem::replace(&mut below, first);
-        let mut free = !first;
-        if free & stopped_below == 0 {
-            // Whatever is free from here on is free in the row below as well.
-            continue;
-        }
-        let mut instructions = 20;
-        let above = busy[bottom + 1..].iter().copied();
-        for (top, above) in (bottom..).zip(above.chain([Word::MAX])) {
-            if free & above != 0 {
-                instructions += 20 + 10 * free.count_ones();
-                let mut left = free;
-                while left != 0 {
-                    // Adding the lowest one carries through its run.
-                    let rest = left & left.wrapping_add(left & left.wrapping_neg());
-                    let run = left & !rest;
-                    left = rest;
-                    if run & stopped_below != 0 && run & above != 0 {
-                        let (x, w) = (run.trailing_zeros() as u16, run.count_ones() as u16);
-                        let h = (top - bottom + 1) as u16;
-                        if wanted(Step::Found(Submesh::new(x, bottom as u16, w, h))) {
-                            return true;
-                        }
-                    }
-                }
-                free &= !above;
-                if free & stopped_below == 0 {
-                    break;
-                }
-            }
-        }
-        wanted(Step::Worked(instructions));
-    }
-    false
-}
-
-fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Step) -> bool) -> bool {
+/// The same in rows of at most `N` words: with one the compiler keeps rows in registers.
+fn any_maximal_in<const N: usize>(
+    occupancy: &Occupancy<'_>,
+    spend: &dyn Fn(u32),
+    mut wanted: impl FnMut(Submesh) -> bool,
+) -> bool {
     let rows = occupancy.grid().rows() as usize;
-    let stride = occupancy.stride();
-    let (mut free, mut below, mut row, mut above) = (
-        [0; STRIDE_MAX],
-        [0; STRIDE_MAX],
-        [0; STRIDE_MAX],
-        [0; STRIDE_MAX],
-    );
+    let stride = occupancy.stride().min(N);
+    let (mut free, mut below, mut row, mut above) = ([0; N], [0; N], [0; N], [0; N]);
     let (free, below) = (&mut free[..stride], &mut below[..stride]);
     let (row, above) = (&mut row[..stride], &mut above[..stride]);
     // Outside is busy.
@@ -441,14 +312,13 @@ fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Step) -> b
                 let span = Span::new(x, w);
                 if span.any(below) && span.any(above) {
                     let h = (top - bottom + 1) as u16;
-                    let found = Submesh::new(x as u16, bottom as u16, w as u16, h);
-                    if wanted(Step::Found(found)) {
+                    if wanted(Submesh::new(x as u16, bottom as u16, w as u16, h)) {
                         return true;
                     }
                 }
             }
         }
-        wanted(Step::Worked(instructions));
+        spend(instructions);
     }
     false
 }

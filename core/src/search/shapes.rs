@@ -3,16 +3,17 @@
 use crate::mesh::Sides;
 use crate::request::Request;
 
-/// Half of the side along x and twice the one along y; `None` where the first is odd or the second too long.
+/// Half of the side along x and twice the one along y; `None` if the first is odd or the second too
+/// long.
 pub(crate) fn folded(sides: Sides) -> Option<Sides> {
     let doubled = sides.h.checked_mul(2)?;
     let is_even = sides.w.is_multiple_of(2);
     is_even.then(|| Sides::new(sides.w / 2, doubled))
 }
 
-/// The requested shape, the rotated one, then all others of the same area, the most square first, of two that are
-/// rotations of each other the wider first; those that do not fit the mesh are left out. A request that keeps its orientation has
-/// one shape.
+/// The requested shape, the rotated one, then all others of the same area, the most square first, of
+/// two that are rotations of each other the wider first. Shapes that do not fit the mesh are left
+/// out. A request that keeps its orientation has one shape.
 pub(crate) fn all_shapes(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
     let requested = request.sides();
     let area = match request.may_rotate() && requested.area() <= mesh.area() {
@@ -33,6 +34,16 @@ pub(crate) fn all_shapes(request: &Request, mesh: Sides) -> impl Iterator<Item =
         .filter(move |sides| *sides != requested && sides.rotated() != requested);
     let all = request.orientations().chain(others);
     all.filter(move |sides| sides.fits_in(mesh))
+}
+
+/// The requested shape, the rotated one, then those with one side halved and the other doubled. A
+/// request that keeps its orientation has one shape. Shapes may not fit the mesh.
+pub(crate) fn folds(request: &Request, _mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
+    let foldable = request.may_rotate().then(|| request.sides());
+    let narrower = foldable.and_then(folded);
+    let lower = foldable.and_then(|sides| folded(sides.rotated()));
+    let lower = lower.map(Sides::rotated);
+    request.orientations().chain(narrower).chain(lower)
 }
 
 #[cfg(test)]

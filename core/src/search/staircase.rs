@@ -1,9 +1,9 @@
 //! How tall free submeshes can be at most, the wider they are: [`Staircase`].
 
-use super::boxes::{first_rectangle, instructions_of_scan};
+use super::boxes::first_rectangle;
 use super::rectangles::{keep_taller, keep_wider, wide_bases};
 use crate::blocks::Draft;
-use crate::grid::{Block, MESH_SIDE_MAX};
+use crate::grid::{Block, Grid, MESH_SIDE_MAX};
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides};
 use crate::occupancy::Occupancy;
@@ -32,8 +32,7 @@ pub(crate) struct Staircase<'a, 's> {
     /// The length of the runs of free processors of which `starts` has the first ones; 0 while it has something else.
     known: u16,
     starts: &'s mut [Word],
-    /// About so many it takes to look at a length.
-    instructions: u32,
+    grid: &'a Grid,
 }
 
 impl<'a, 's> Staircase<'a, 's> {
@@ -52,7 +51,7 @@ impl<'a, 's> Staircase<'a, 's> {
             most: u16::MAX,
             known: 0,
             starts: &mut scratch[..busy.len()],
-            instructions: instructions_of_scan(occupancy),
+            grid: occupancy.grid(),
         }
     }
 
@@ -68,7 +67,7 @@ impl<'a, 's> Staircase<'a, 's> {
             Growing::Height => sides.rotated(),
         };
         if across <= self.most && len > self.len {
-            draft.worked(self.instructions);
+            draft.spend_passes(1, self.grid);
             self.look(len);
         }
         across <= self.most
@@ -87,7 +86,7 @@ impl<'a, 's> Staircase<'a, 's> {
 
     /// The first base node in row-major order at which a submesh of the latest width and of this height is free. Where widths grow.
     pub(crate) fn first_base(&mut self, height: u16, draft: &mut Draft<'_, '_>) -> Option<Coord> {
-        draft.worked(self.instructions);
+        draft.spend_passes(1, self.grid);
         self.lengthen();
         let stride = self.stride;
         let behind = usize::from(height) * stride;
@@ -200,13 +199,9 @@ pub(crate) fn first_of_all_shapes(
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    let search = |sides: Sides, scratch: &mut [Word], draft: &mut Draft<'_, '_>| {
-        draft.worked(instructions_of_scan(occupancy));
-        first_rectangle(occupancy, sides, scratch)
-    };
     let requested = request.sides();
     if requested.fits_in(mesh) {
-        let found = search(requested, scratch, draft);
+        let found = first_rectangle(occupancy, requested, scratch, draft);
         if found.is_some() || !request.may_rotate() {
             return found;
         }
@@ -228,7 +223,7 @@ pub(crate) fn first_of_all_shapes(
             first = Some(sides);
         }
     }
-    search(first?, scratch, draft)
+    first_rectangle(occupancy, first?, scratch, draft)
 }
 
 #[cfg(test)]
@@ -237,7 +232,6 @@ mod tests {
     use super::*;
     use crate::blocks::BlockPool;
     use crate::mesh::{Mesh, Submesh};
-    use crate::pause::Pausable;
     use proptest::prelude::*;
     use std::vec::Vec;
 
@@ -261,13 +255,14 @@ mod tests {
             let grid = Mesh::new(w, h).unwrap().grid();
             let words = Occupancy::words_needed(&grid);
             let (mut rows, mut faulty) = (std::vec![0; words], std::vec![0; words]);
-            let mut occupancy = Occupancy::new(grid, &mut rows, &mut faulty).unwrap();
+            let mut occupancy = Occupancy::new(grid, &mut rows, &mut faulty);
+            occupancy.clear(grid, 0);
             for (x, y) in busy {
                 occupancy.mark_faulty(Submesh::new(x % w, y % h, 1, 1).into());
             }
             let mut scratch = std::vec![0; words];
             let mut pool = BlockPool::new(&mut []);
-            let mut draft = Draft::new(&mut pool, Pausable::never());
+            let mut draft = Draft::unpaused(&mut pool);
             let bases: Vec<Coord> = (0..h).flat_map(|y| (0..w).map(move |x| Coord::new(x, y))).collect();
             for growing in [Growing::Width, Growing::Height] {
                 let mut wanted = wanted.clone();

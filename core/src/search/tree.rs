@@ -1,8 +1,8 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
 use super::boxes::{
-    NoneLeft, Nothing, box_at, check_sides, first_node, first_rectangle, free_nodes,
-    instructions_along, instructions_of_scan, leave_starts,
+    NoneLeft, Nothing, box_at, check_sides, first_node, first_rectangle, free_nodes, leave_starts,
+    passes_along,
 };
 use super::failed::Failed;
 use super::orders::{Orders, next_order};
@@ -163,13 +163,12 @@ pub(crate) fn first_along(
         && let &[h, w] = radices
     {
         // The lowest row, then the lowest column: first fit.
-        draft.worked(instructions_of_scan(occupancy));
-        let found = first_rectangle(occupancy, Sides::new(w, h), scratch);
+        let found = first_rectangle(occupancy, Sides::new(w, h), scratch, draft);
         return found.ok_or(NoneLeft { dimensions: 2 });
     }
     let (bases, spare) = free_nodes(occupancy, scratch);
     for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
-        draft.worked(instructions_along(occupancy, radix));
+        draft.spend_passes(passes_along(radix), occupancy.grid());
         let none_left = |Nothing| NoneLeft { dimensions };
         leave_starts(layout, dimension, radix, bases, spare).map_err(none_left)?;
         let axis = layout.axis(dimension);
@@ -183,14 +182,14 @@ pub(crate) fn first_along(
     let mut extents = [1; DIMENSIONS_MAX];
     for (dimension, &radix) in notation.stars().zip(radices) {
         extents[dimension] = radix;
-        draft.worked(instructions_along(occupancy, radix));
+        draft.spend_passes(passes_along(radix), occupancy.grid());
         let axis = layout.axis(dimension);
         // With all nodes of a ring, every start is the same box.
         let around = u32::from(radix) == axis.side;
         keep_least(axis, if around { 1 } else { axis.side }, bases, spare);
     }
     for dimension in notation.selects() {
-        draft.worked(instructions_along(occupancy, 2));
+        draft.spend_passes(1, occupancy.grid());
         let axis = layout.axis(dimension);
         keep_least(axis, axis.side, bases, spare);
     }
@@ -209,32 +208,19 @@ mod tests {
     #[test]
     #[cfg(feature = "tree-collapsing")]
     fn what_is_left_in_the_scratch_words_is_not_found() {
-        use crate::{Allocator, Memory, Request, StrategyKind, Submesh, Workspace};
-        use crate::{blocks::BlockCell, mesh::Mesh, word::WORD_BITS};
+        use crate::mesh::{Mesh, Submesh};
+        use crate::{Allocator, AllocatorStorage, Request, StrategyKind, word::WORD_BITS};
 
         let (w, h) = (WORD_BITS as u16 * 3 / 2, 2);
-        let (mut busy, mut faulty) = ([0; 4], [0; 4]);
-        let mut supposed = [0; 4];
-        let (mut words, mut blocks) = ([Word::MAX; 8], [BlockCell::EMPTY; 2]);
-        let memory = Memory {
-            busy: &mut busy,
-            faulty: &mut faulty,
-            supposed: &mut supposed,
-            slots: &mut [],
-            index: &mut [],
-            order: &mut [],
-            blocks: &mut blocks,
-            workspace: Workspace {
-                words: &mut words,
-                list: &mut [],
-            },
-        };
+        let mut storage = AllocatorStorage::<4, 8, 2, 0>::new();
+        let memory = storage.memory();
+        memory.processors.workspace.words.fill(Word::MAX);
         let mesh = Mesh::new(w, h).unwrap().grid();
         let mut allocator = Allocator::new(memory, mesh, StrategyKind::TreeCollapsing).unwrap();
         for x in [0, 2] {
             let held = allocator.allocate(&Request::submesh(2, 2)).unwrap();
-            let block = allocator.blocks(&held).next().map(Submesh::from);
-            assert_eq!(block, Some(Submesh::new(x, 0, 2, 2)));
+            let block = allocator.blocks(&held).unwrap().next();
+            assert_eq!(block, Some(Submesh::new(x, 0, 2, 2).into()));
         }
     }
 

@@ -1,10 +1,35 @@
-//! Operations on the bitmap of all nodes at once, turned along one axis: what the searches for free boxes are made of.
+//! Operations on the bitmap of all nodes at once, turned along one axis: the building blocks of the
+//! searches for free boxes ([`boxes`](super::boxes)).
+//!
+//! Node numbers count along axis 0 first. So the neighbour of a node along an axis is `stride`
+//! numbers further, and turning the bitmap along the axis is a shift by `stride` bits, except where
+//! a ring of the axis ends:
+//!
+//! ```text
+//!   sides 4 x 3, both wrap; bits in the order of node numbers
+//!
+//!   node                  0 1 2 3   4 5 6 7   8 9 a b
+//!   one along axis 0      1 2 3 0   5 6 7 4   9 a b 8     stride 1, period 4
+//!   one along axis 1      4 5 6 7   8 9 a b   0 1 2 3     stride 4, period 12
+//!
+//!   period = side * stride: after so many nodes the coordinates along the axis repeat
+//! ```
+//!
+//! A turn by k is two shifts: down by `k * stride` for the nodes that stay in their ring
+//! (coordinate below `side - k`), and up by `(side - k) * stride` for the others. A mask ([`Below`])
+//! selects between them. Where rings are whole words it is a copy of words, without a mask.
 
 use crate::layout::Axis;
 use crate::word::{WORD_BITS, Wide, Word, and_shifted, ones};
 
-/// Leaves the nodes from which on `extent` nodes along the axis are set; it is at most the side. `spare` is as long as
-/// `bases`.
+/// Leaves the nodes from which on `extent` nodes along the axis are set; `extent` is at most the
+/// side. `spare` is as long as `bases`.
+///
+/// ```text
+///   extent 3 along a ring of 6       1 1 1 0 1 1
+///   AND with itself turned by 1      1 1 0 0 1 1      2 nodes from here on are set
+///   AND with itself turned by 1      1 0 0 0 1 1      3 nodes: steps double, the last one fits
+/// ```
 pub(super) fn reduce(axis: Axis, extent: u16, bases: &mut [Word], spare: &mut [Word]) {
     let extent = u32::from(extent);
     let mut known = 1;
@@ -132,9 +157,10 @@ fn any_below(axis: Axis, bound: u32, bases: &[Word]) -> bool {
     bases.iter().any(|&word| word & below.next_word() != 0)
 }
 
-/// Leaves the nodes with the least coordinate on the axis, which is known to be below `bound`. `spare` is as long as `bases`.
+/// Leaves the nodes with the least coordinate on the axis, which is known to be below `bound`: by
+/// bisection, a pass over the words each. `spare` is as long as `bases`.
 pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word], spare: &mut [Word]) {
-    // Words with the same coordinates are put together first, if they would be read several times.
+    // Words with the same coordinates are ORed together first, if they would be read several times.
     let coordinates = match axis.words_alike() {
         Some(words) if words < bases.len() && bound > 2 => {
             let (together, _) = spare.split_at_mut(words);
@@ -162,7 +188,7 @@ pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word], spare: &mut
 }
 
 impl Axis {
-    /// The number of nodes after which the coordinates along it come again.
+    /// The number of nodes after which the coordinates along it repeat.
     #[inline]
     const fn period(self) -> u32 {
         self.stride * self.side
@@ -174,7 +200,8 @@ impl Axis {
         self.stride.is_multiple_of(WORD_BITS)
     }
 
-    /// After how many words the coordinates along it come again at the same bits; `None` if not after whole words.
+    /// The number of words after which the coordinates along it repeat at the same bits; `None` if
+    /// that is not after whole words.
     #[inline]
     const fn words_alike(self) -> Option<usize> {
         match self.is_alike_in_words() {
@@ -194,9 +221,15 @@ impl Axis {
     }
 }
 
-/// The nodes whose coordinate on an axis is below a bound, a word at a time from the first on.
+/// A mask of the nodes whose coordinate on an axis is below a bound, one word after the other.
 ///
-/// The pattern has a period of `side * stride` nodes, of which the first `bound * stride` are set.
+/// The pattern has a period of `side * stride` nodes, of which the first `bound * stride` are set:
+///
+/// ```text
+///   side 3, stride 2, bound 2:   1 1 1 1 0 0   1 1 1 1 0 0   1 1 1 1 ..
+///   words of 8:                  1 1 1 1 0 0 1 1|1 1 0 0 1 1 1 1|0 0 ..
+///   phase of each word:          0               2               4
+/// ```
 struct Below {
     period: u32,
     /// Nodes at the beginning of each period.

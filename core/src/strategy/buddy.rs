@@ -41,7 +41,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<16, 16> = Storage::new();
+//! let mut storage: storage!(mesh 8 x 8, strategies [Buddy], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(8, 8)?.into(),
 //!     strategy: StrategyKind::Buddy,
@@ -119,7 +119,6 @@ impl Strategy for Buddy<'_> {
             Sides::new(wanted, wanted),
             self.workspace.words,
         );
-        draft.worked(squares.instructions());
         while squares.width() <= self.mesh.sides().w.into() {
             let mut found = false;
             squares.each_largest(draft, |x, y, draft| {
@@ -130,7 +129,6 @@ impl Strategy for Buddy<'_> {
             if found {
                 return true;
             }
-            draft.worked(squares.double_instructions());
             squares.double();
         }
         false
@@ -151,7 +149,7 @@ fn first_block(
     while side < mesh {
         let mut first: Option<Coord> = None;
         for Submesh { base, .. } in busy.submeshes() {
-            draft.worked(5_000);
+            draft.spend(5_000);
             let (left, bottom) = (base.x & !(2 * side - 1), base.y & !(2 * side - 1));
             for (x, y) in [(0, 0), (side, 0), (0, side), (side, side)] {
                 let base = Coord::new(left + x, bottom + y);

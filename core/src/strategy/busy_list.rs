@@ -48,7 +48,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<32, 16> = Storage::new();
+//! let mut storage: storage!(mesh 10 x 10, strategies [BusyList], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::BusyList,
@@ -138,7 +138,6 @@ fn best(
         if places == 0 {
             continue;
         }
-        draft.worked(100);
         let mut places = places;
         loop {
             let worth = places & contacts.may_reach(at, &bound);
@@ -146,7 +145,7 @@ fn best(
                 break;
             }
             let (row, word) = (at / stride, at % stride);
-            draft.worked(300 + 20 * u32::from(sides.h));
+            draft.spend(300 + 20 * u32::from(sides.h));
             let bit = worth.trailing_zeros();
             let x = word as u32 * WORD_BITS + bit;
             let place = Submesh {

@@ -31,15 +31,19 @@ impl FromGrid for TreeSearch {
     }
 }
 
-/// Defines a strategy that keeps nothing but what it needs of the grid, its workspace, and the parameters of its kind.
+/// Defines a strategy that keeps only what it needs of the grid, its workspace, and the parameters
+/// of its kind.
 macro_rules! simple_strategy {
     (@Grid) => { crate::grid::Grid };
     (@Mesh) => { crate::mesh::Mesh };
     (@TreeSearch) => { crate::search::tree::TreeSearch };
-    ($(#[$meta:meta])* $name:ident, $field:ident: $type:ident $(, $parameter:ident: $number:ty)*) => {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $field:ident: $type:ident $(, $parameter:ident: $number:ty)*
+    ) => {
         $(#[$meta])*
         #[derive(Debug)]
-        pub struct $name<'m> {
+        pub(super) struct $name<'m> {
             $field: simple_strategy!(@$type),
             $($parameter: $number,)*
             pub(super) workspace: crate::strategy::Workspace<'m>,
@@ -55,46 +59,6 @@ macro_rules! simple_strategy {
                 let $field = crate::strategy::common::FromGrid::from_grid(grid)
                     .ok_or(crate::error::ConfigureError::MachineUnsuitable)?;
                 Ok($name { $field, $($parameter,)* workspace })
-            }
-        }
-    };
-}
-
-/// Defines a strategy that searches the tree of halves of a two-dimensional mesh
-/// ([`Halves`](crate::search::halves::Halves)): whether any free processors will do, and what it
-/// proposes, of the tree, the number of processors and the draft, and the parameter of its kind.
-macro_rules! tree_strategy {
-    (
-        $(#[$meta:meta])* $name:ident $(($parameter:ident))?, takes_any: $takes_any:literal,
-        |$tree:ident, $processors:ident, $draft:ident| $propose:expr
-    ) => {
-        simple_strategy! {
-            $(#[$meta])*
-            $name, grid: Grid $(, $parameter: u64)?
-        }
-
-        impl crate::strategy::Strategy for $name<'_> {
-            fn demand(
-                &self,
-                request: &crate::request::Request,
-            ) -> Result<u32, crate::error::Refusal> {
-                crate::strategy::common::demand_of_processors(request, &self.grid)
-            }
-
-            fn takes_any(&self) -> bool {
-                $takes_any
-            }
-
-            fn propose(
-                &mut self,
-                occupancy: &crate::occupancy::Occupancy<'_>,
-                request: &crate::request::Request,
-                $draft: &mut crate::blocks::Draft<'_, '_>,
-            ) -> bool {
-                $(let $parameter = self.$parameter;)?
-                let $processors = request.processors;
-                let $tree = crate::search::halves::Halves::new(occupancy, self.workspace.words);
-                $propose
             }
         }
     };
@@ -153,7 +117,8 @@ fn demand_in_all_dimensions(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     }
 }
 
-/// The demand of a strategy that lays the extents along the dimensions in any order that the request allows.
+/// The demand of a strategy that lays the extents along the dimensions in any order that the
+/// request allows.
 #[inline]
 pub(super) fn demand_in_any_order(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     match demand_as_named(request, grid) {
@@ -162,8 +127,8 @@ pub(super) fn demand_in_any_order(request: &Request, grid: &Grid) -> Result<u32,
     }
 }
 
-/// The demand of extents that may be laid along the dimensions in any order: the longest extent must not be longer than
-/// the longest side, and so on.
+/// The demand of extents that may be laid along the dimensions in any order: the longest extent
+/// must not be longer than the longest side, and so on.
 #[inline(never)]
 pub(super) fn demand_of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     let extents = shape.extents().descending();
@@ -178,7 +143,8 @@ pub(super) fn demand_of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusa
     }
 }
 
-/// The demand of a strategy that lays the radices along the dimensions of a notation from left to right.
+/// The demand of a strategy that lays the radices along the dimensions of a notation from left to
+/// right.
 #[inline(never)]
 pub(super) fn demand_left_to_right(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     let mut sides = grid.sides().iter().rev();

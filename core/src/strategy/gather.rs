@@ -1,21 +1,28 @@
-//! From single processors to blocks, for strategies that place a job wherever processors are free: [`Gather`].
+//! Joins single processors to blocks, for strategies that place a job wherever processors are free:
+//! [`Gather`].
+//!
+//! ```text
+//!   y                   y
+//!   3  . x . x          3  . c . d       Rows from 0 on, runs from left to right. A run in
+//!   2  x x . x          2  a a . b       the next row with the columns of the latest block
+//!   1  x x . .    ->    1  a a . .       makes that block taller; every other run begins a
+//!   0  x x . .          0  a a . .       block.
+//!      0 1 2 3  x          0 1 2 3  x
+//! ```
 
 use core::ops::Range;
 
 use crate::blocks::Draft;
 use crate::grid::{Block, Grid};
 use crate::mesh::Submesh;
-#[cfg(any(feature = "neighbor", feature = "paging"))]
-use crate::{
-    occupancy::Occupancy,
-    word::{Word, rows_with_bits, runs},
-};
+use crate::occupancy::Occupancy;
+use crate::word::{Word, rows_with_bits, runs};
 
-/// Writes processors into a draft as blocks: runs along dimension 0, and runs of consecutive lines of a plane that cover the
-/// same columns as one block. No block wraps around.
+/// Writes processors into a draft as blocks: runs along dimension 0, and runs of consecutive lines
+/// of a plane that cover the same columns as one block. No block wraps around.
 ///
-/// Blocks come in the order of their first processors. O(1) a run of processors on a two-dimensional mesh, on any other grid a
-/// division for each line it touches.
+/// Blocks come in the order of their first processors. O(1) for a run of processors on a
+/// two-dimensional mesh, on any other grid a division for each line that it touches.
 pub(super) struct Gather<'g, 'd, 'm> {
     grid: Grid,
     draft: &'g mut Draft<'d, 'm>,
@@ -67,8 +74,8 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
         }
     }
 
-    /// Adds a run of neighbours in a row of the occupancy, at least one. All that is added comes after what was added
-    /// before, in the order of rows and places in them, and does not adjoin it in the same row.
+    /// Adds a run of at least one neighbour in a row of the occupancy. Runs come in the order of
+    /// rows and places in them, and do not adjoin in the same row.
     #[inline]
     pub(super) fn push(&mut self, row: u32, run: Range<u32>) {
         match self.grid.is_plane() {
@@ -104,7 +111,6 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     }
 
     /// Adds the processors whose bits are set, laid out as the occupancy is, and ends.
-    #[cfg(any(feature = "neighbor", feature = "paging"))]
     pub(super) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
         for (row, words) in rows_with_bits(bits, occupancy.stride()) {
             for (start, len) in runs(words) {
@@ -117,16 +123,8 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     #[inline]
     fn close(&mut self) {
         if self.open.h > 0 {
-            // A division in each dimension.
-            self.draft.worked(60 * self.grid.dimensions() as u32);
             self.draft.push(self.open.block(&self.grid));
         }
-    }
-
-    /// See [`Draft::worked`].
-    #[cfg(feature = "random")]
-    pub(super) fn worked(&mut self, instructions: u32) {
-        self.draft.worked(instructions);
     }
 
     /// Writes what is left.

@@ -58,14 +58,16 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<8, 16, 16, 35, 0>::new();
+//! let mut storage: storage!(mesh 5 x 7, strategies [LShape], allocations 35) =
+//!     AllocatorStorage::new();
 //! let machine = Mesh::new(5, 7)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::LShape)?;
 //! for (x, y) in [(3, 0), (4, 3)] {
 //!     allocator.mark_faulty(Submesh::new(x, y, 1, 1).into());
 //! }
 //! let job = allocator.allocate(&Request::submesh(5, 5))?;
-//! let blocks: Vec<Submesh> = allocator.blocks(&job).map(Submesh::from).collect();
+//! let blocks = allocator.blocks(&job)?.map(|block| Submesh::of(&machine, block));
+//! let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
 //! assert_eq!(blocks, [Submesh::new(0, 0, 3, 7), Submesh::new(3, 5, 2, 2)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -76,7 +78,7 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::boxes::{first_rectangle, instructions_of_scan};
+use crate::search::boxes::first_rectangle;
 use crate::search::rectangles::all_bases;
 use crate::search::shapes::folded;
 use crate::search::staircase::{Growing, Staircase};
@@ -200,7 +202,7 @@ impl LShape<'_> {
             if !across.has(ell.across, draft) || !talls.has(ell.taller, draft) {
                 return None;
             }
-            draft.worked(3 * instructions_of_scan(occupancy));
+            draft.spend_passes(3, occupancy.grid());
             place(occupancy, ell, talls.scratch(), across.scratch())
         })
     }
@@ -276,10 +278,8 @@ impl Strategy for LShape<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let rectangle = rectangles(request).find_map(|sides| {
-            draft.worked(instructions_of_scan(occupancy));
-            first_rectangle(occupancy, sides, self.workspace.words)
-        });
+        let rectangle = rectangles(request)
+            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words, draft));
         if let Some(block) = rectangle {
             draft.push(block);
             return true;

@@ -67,7 +67,7 @@
 //! const NEEDS: Needs = Needs::of_build(&[MESH], 8);
 //!
 //! let place = |strategy| {
-//!     let mut storage = Storage::<{ NEEDS.words }, 8, { NEEDS.scratch }, { NEEDS.blocks }, { NEEDS.list }>::new();
+//!     let mut storage: storage!(needs (NEEDS), jobs 8) = Storage::new();
 //!     let mut controller = Controller::new(storage.memory(), Configuration {
 //!         machine: MESH,
 //!         strategy,
@@ -79,7 +79,7 @@
 //!         let submit = Command::Submit { job: JobId(job), request };
 //!         controller.handle(&submit, 0, &mut |reply| {
 //!             if let Reply::Grant(grant) = reply {
-//!                 places.push(Submesh::from(grant.blocks[0]));
+//!                 places.push(Submesh::of(&MESH, grant.blocks[0]).unwrap());
 //!             }
 //!         });
 //!     }
@@ -98,11 +98,11 @@ use super::foresight::{Decision, Foresight, Rule};
 use crate::request::Request;
 
 /// Least expected blocking with estimates.
-pub type LebEstimates<'m> = Foresight<'m, FirstEndFirst>;
+pub(super) type LebEstimates<'m> = Foresight<'m, FirstEndFirst>;
 
 /// Running jobs leave in the order in which they are expected to end.
 #[derive(Debug)]
-pub struct FirstEndFirst;
+pub(super) struct FirstEndFirst;
 
 impl Rule for FirstEndFirst {
     const BY_ENDS: bool = true;

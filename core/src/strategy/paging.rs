@@ -41,14 +41,17 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 4, 16, 0>::new();
+//! type Memory = storage!(
+//!     mesh 4 x 4, strategies [Paging { order: PageOrder::Snake, exponent: 1 }], allocations 16
+//! );
+//! let mut storage = Memory::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, "paging:snake=1".parse()?)?;
 //! // Pages of 2 x 2: <0, 0>, <2, 0>, then <2, 2> before <0, 2>.
 //! let nine = allocator.allocate(&Request::submesh(3, 3))?;
-//! let blocks: Vec<_> = allocator.blocks(&nine).collect();
+//! let blocks: Vec<_> = allocator.blocks(&nine)?.collect();
 //! assert_eq!(blocks, [Submesh::new(0, 0, 4, 2).into(), Submesh::new(2, 2, 2, 2).into()]);
-//! assert_eq!(allocator.processors(&nine), 12);
+//! assert_eq!(allocator.processors(&nine)?, 12);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -64,7 +67,7 @@ use crate::word::{WORD_BITS, Word, bits_from, ones, set_bits_from};
 
 /// Paging.
 #[derive(Debug)]
-pub struct Paging<'m> {
+pub(super) struct Paging<'m> {
     grid: Grid,
     order: PageOrder,
     /// Processors of a page along each dimension.
@@ -265,12 +268,11 @@ impl Strategy for Paging<'_> {
         let busy = occupancy.busy_rows();
         let chosen = &mut self.workspace.words[..busy.len()];
         chosen.fill(0);
-        draft.worked(10 * busy.len() as u32);
         let len = u32::from(self.grid.side(0));
         loop {
             let along = walk.positions[0];
             let mut pages = walk.free(busy, len - along.at * along.step);
-            draft.worked(80);
+            draft.spend(300);
             if pages != 0 {
                 let count = pages.count_ones();
                 if count > missing {
@@ -281,7 +283,6 @@ impl Strategy for Paging<'_> {
                 }
                 missing = missing.saturating_sub(count);
                 walk.choose(pages, chosen);
-                draft.worked(100 * walk.pieces);
             }
             if missing == 0 || !walk.step() {
                 break;

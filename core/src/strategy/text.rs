@@ -8,14 +8,14 @@ use heapless::String;
 use super::{StrategyForm, StrategyKind};
 
 impl StrategyForm {
-    /// The text up to the number, and what stands for that.
+    /// The text up to the number, and the capitals that stand for the number.
     fn split(text: &'static str) -> (&'static str, &'static str) {
         let is_capital = |character: char| character.is_ascii_uppercase();
         text.split_at(text.trim_end_matches(is_capital).len())
     }
 
-    /// The parts that a text is: a whole number, or one with decimals, or a fraction. `None` if it is none, or no whole
-    /// number of parts, or out of range.
+    /// The number of parts in a text: a whole number, or one with decimals, or a fraction. `None`
+    /// if the text is not a number, not a whole number of parts, or out of range.
     fn read(&self, text: &str) -> Option<u64> {
         // "+1" is a number for `parse`.
         let digits = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -41,7 +41,7 @@ impl StrategyForm {
         range.contains(&value).then_some(value)
     }
 
-    /// Writes so many parts as [`StrategyForm::read`] reads them.
+    /// Writes a number of parts as [`StrategyForm::read`] reads it.
     fn write(&self, f: &mut dyn fmt::Write, value: u64) -> fmt::Result {
         write!(f, "{}", value / self.unit)?;
         let mut rest = value % self.unit;
@@ -75,8 +75,9 @@ impl fmt::Display for StrategyKind {
     }
 }
 
-/// Why a text is no strategy.
+/// Why a text does not name a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StrategyTextError {
     /// No strategy has this name or alias.
     UnknownName,
@@ -84,7 +85,7 @@ pub enum StrategyTextError {
     NoParameter(StrategyKind),
     /// The strategy takes parameters, but not in this form.
     UnknownForm(StrategyKind),
-    /// What stands where this form has a number is none, is out of range, or has more decimals than are kept.
+    /// The number in this form is missing, is out of range, or has more decimals than are kept.
     BadNumber(&'static StrategyForm),
 }
 
@@ -208,7 +209,8 @@ mod tests {
         ] {
             assert_eq!(ratio(text), Ok(millionths), "{text}");
         }
-        let expected = "expected dynamic-binary-tree:RATIO, a decimal or a fraction from 0 to 1 with up to 6 decimals";
+        let expected = "expected dynamic-binary-tree:RATIO, a decimal or a fraction \
+            from 0 to 1 with up to 6 decimals";
         for text in [
             "1/3",
             "1.1",

@@ -1,83 +1,234 @@
-//! Extended tree collapsing (TC), complete: every way to lay the radices of a request along the dimensions of a grid.
+//! Extended tree collapsing (TC), and four more searches for subcubes of k-ary n-cubes: as printed,
+//! free list, sniffing and k-ary partner.
 //!
 //! # Source
 //!
-//! P.-J. Chuang and C.-M. Wu, "Processor Allocation in k-ary n-cube Multiprocessors", section 2: algorithm G* with
-//! subnotations.
+//! - Tree collapsing: P.-J. Chuang and C.-M. Wu, "Processor Allocation in k-ary n-cube
+//!   Multiprocessors", section 2: algorithm G* with subnotations.
+//! - Free list: H.-L. Chen and C.-T. King, "An Efficient Dynamic Processor Allocation Scheme for
+//!   K-ary n-cube Multicomputers", Proc. Int. Conf. on Parallel and Distributed Systems, 1993;
+//!   described by Chuang and Wu, sections 1 and 3.
+//! - Sniffing: V. Gautam and V. Chaudhary, "Subcube Allocation Strategies in a K-ary N-cube", Proc.
+//!   ISCA Int. Conf. on Parallel and Distributed Computing Systems, 1993; described by Chuang and
+//!   Wu, sections 1 and 3.
+//! - Partner: K. Windisch, V. Lo and B. Bose, "Contiguous and Non-Contiguous Processor Allocation
+//!   Algorithms for K-ary n-cubes", Proc. Int. Conf. on Parallel Processing II, 1995; described by
+//!   Chuang and Wu, section 1.
 //!
-//! # Differences from the paper
+//! All search in the same order: notation by notation, for each the orders of the radices, for
+//! each the start positions, then the select digits, both in lexicographic order. They differ in
+//! the radices, their orders, the starts and the notations:
 //!
-//! - The paper assigns the radices of a request to the dimensions of a notation from left to right only, and so does
-//!   not recognise all subcubes, as it claims (see
-//!   [`TreeCollapsingPrinted`](super::TreeCollapsingPrinted)). Here each notation is tried with
-//!   every distinct order of the radices: the one that was requested, then the others in lexicographic order,
-//!   the first following the last. A request with
-//!   [`Flags::FIXED_ORIENTATION`](crate::Flags::FIXED_ORIENTATION) keeps its order; on a grid
-//!   of two dimensions that is no k-ary n-cube its extents of 1 as well, since `1 x a` would else be served by `a x 1`.
-//! - The paper tries one subcube after the other. Here a notation with an order of radices is tried at all nodes at
-//!   once in a bitmap, and the first subcube in the paper's order is taken: start positions lexicographic, then
-//!   select digits.
-//! - The paper is about k-ary n-cubes. On any other grid a dimension has a side of its own, below which a radix must stay, and
-//!   may not wrap, and then start and extent together must. The radices are the extents above 1. On a k-ary n-cube
-//!   they are named like the digits of an address, the highest dimension first; on any other grid x is
-//!   named first, so the last extent is the leftmost radix.
-//! - What cannot succeed is not tried: notations and orders that begin like one for which no node was left, and
-//!   requests at least as large as one that has failed since a processor last became free.
+//! | | radices | orders | starts | notations |
+//! |---|---|---|---|---|
+//! | tree collapsing | as requested | every one | anywhere | all |
+//! | as printed | as requested | left to right | anywhere | all |
+//! | free list | rounded up to powers of two | every one | anywhere | all |
+//! | sniffing | the largest, m times | one | no wrapping | all |
+//! | partner | k only | one | anywhere | the lowest m - 1 dimensions and one more |
+//!
+//! # Differences from the papers
+//!
+//! - The paper assigns the radices of a request to the dimensions of a notation from left to right
+//!   only, and so does not recognise all subcubes, as it claims. `tree-collapsing-printed` does so.
+//!   `tree-collapsing` tries each notation with every distinct order of the radices: the one that
+//!   was requested, then the others in lexicographic order, the first following the last. A
+//!   request with [`Flags::FIXED_ORIENTATION`](crate::Flags::FIXED_ORIENTATION) keeps its order; on
+//!   a grid of two dimensions that is no k-ary n-cube its extents of 1 as well, since `1 x a` would
+//!   else be served by `a x 1`. This holds for the search as printed, too.
+//! - The paper tries one subcube after the other. Here a notation with an order of radices is tried
+//!   at all nodes at once in a bitmap, and the first subcube in the paper's order is taken. The
+//!   decisions are the same.
+//! - The paper is about k-ary n-cubes. On any other grid a dimension has its own side, below which
+//!   a radix must stay, and may not wrap; then start and extent together must stay below it. The
+//!   radices are the extents above 1. On a k-ary n-cube they are named like the digits of an
+//!   address, the highest dimension first; on any other grid x is named first, so the last extent
+//!   is the leftmost radix.
+//! - What cannot succeed is not tried: notations and orders that begin like one for which no node
+//!   was left, and requests at least as large as one that has failed since a processor last became
+//!   free.
+//! - Free list, sniffing and partner are built from what Chuang and Wu say of them.
+//!   - Free list recognises all free subcubes, k must be a power of two, and a task is given more
+//!     than it needs if a radix is not a power of two. This is not the lists of free subcubes
+//!     themselves, but a complete search for the rounded radices.
+//!   - Sniffing searches exhaustively under some subcube representations, which do not cover all
+//!     subcubes, and allocates far more than a task asks for. Here a request of m radices takes a
+//!     subcube of m equal extents, the largest of the radices, whose positions do not wrap around.
+//!   - Partners are found in a tree of radix k, and every radix must be k. Here an m-dimensional
+//!     subcube takes the lowest m - 1 dimensions whole, and any one of the others. The dimensions
+//!     are tried from the lowest on, and for each the other digits in lexicographic order.
 //!
 //! # Complexity and memory
 //!
-//! O(notations * orders * m * log k * N / word) for a request of m radices: at most C(n, m) notations and m! orders. The
-//! search stops at the first subcube; a release takes nothing. Scratch: twice as many words as the occupancy.
+//! O(notations * orders * m * log k * N / word) for a request of m radices: at most C(n, m)
+//! notations and m! orders for tree collapsing and free list, C(n, m) and 1 for the search as
+//! printed and sniffing, n - m + 1 and 1 for partner. The search stops at the first subcube; a
+//! release takes nothing. Scratch: twice as many words as the occupancy.
 //!
 //! # Recognition
 //!
-//! Complete: a free subcube with the requested radices is found whenever there is one, whatever the order of its
-//! extents and wherever it wraps around. Nothing is allocated beyond the request.
+//! - Tree collapsing: complete. A free subcube with the requested radices is found whenever there
+//!   is one, whatever the order of its extents and wherever it wraps around. Nothing is allocated
+//!   beyond the request.
+//! - As printed: not complete, although the paper says so. A subcube whose extents are the radices
+//!   in another order is not found. Of the 39 requests that a 4-ary 3-cube can be asked for, 30
+//!   have such subcubes. The smallest counter-example is a 3-ary 2-cube, since it takes two
+//!   dimensions and two different radices from 2 to k, with six free processors. The request (3, 2)
+//!   is laid along A[1] and A[0] in this order only, and refused, although the six form a subcube
+//!   with the extents (2, 3):
 //!
-//! # Example
+//!   ```text
+//!     A[1]
+//!     2  # # #
+//!     1  . . .
+//!     0  . . .
+//!        0 1 2  A[0]
+//!   ```
+//! - Free list: complete for radices that are powers of two, not for others. On a 4-ary 1-cube with
+//!   one busy processor, a request for the radix 3 is refused. What a job holds beyond its request
+//!   is internal fragmentation.
+//! - Sniffing: not complete. It finds neither subcubes of unequal extents nor those that wrap
+//!   around. What a job holds beyond its request is internal fragmentation.
+//! - Partner: not complete. A radix below k is refused (`ExtentBelowSide`), and of the C(n, m)
+//!   notations only n - m + 1 are tried: on a 2-ary 3-cube with the nodes 0, 2, 4 and 6 free, the
+//!   subcube `**0`, a request for (2, 2) is refused.
 //!
-//! The paper's 4 x 2 mesh on an empty 4-ary 3-cube: `0(*0)4(*0)2`.
+//! # Examples
+//!
+//! The paper's 4 x 2 mesh on an empty 4-ary 3-cube, `0(*0)4(*0)2`; the counter-examples above; and
+//! what free list and sniffing hold for (3, 2).
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 8, 64, 0>::new();
+//! let mut storage: storage!(torus 4 x 4 x 4, strategies [TreeCollapsing], allocations 64) =
+//!     AllocatorStorage::new();
 //! let cube = Cube::new(4, 3)?.grid();
 //! let mut allocator = Allocator::new(storage.memory(), cube, StrategyKind::TreeCollapsing)?;
 //! let mesh = allocator.allocate(&Request::new(Shape::new(&[4, 2])?))?;
-//! let subcube = allocator.blocks(&mesh).next().expect("one block");
+//! let subcube = allocator.blocks(&mesh)?.next().expect("one block");
 //! assert_eq!(cube.place(subcube).to_string(), "(0, 0, 0)+(1, 4, 2)");
 //! let nodes: Vec<u32> = (0..64).filter(|&node| cube.holds(subcube, NodeId(node))).collect();
 //! // (0,0,0), (0,0,1), (0,1,0), (0,1,1), (0,2,0), (0,2,1), (0,3,0) and (0,3,1).
 //! assert_eq!(nodes, [0, 1, 4, 5, 8, 9, 12, 13]);
+//!
+//! /// The processors that a request for these radices holds.
+//! fn place(
+//!     strategy: StrategyKind,
+//!     cube: Cube,
+//!     faulty: Option<(&[u16], &[u16])>,
+//!     radices: &[u16],
+//! ) -> Result<u32, Refusal> {
+//!     let mut storage: storage!(torus 4 x 4 x 4, strategies [TreeCollapsing], allocations 64) =
+//!         AllocatorStorage::new();
+//!     let cube = cube.grid();
+//!     let mut allocator = Allocator::new(storage.memory(), cube, strategy).unwrap();
+//!     if let Some((start, extents)) = faulty {
+//!         allocator.mark_faulty(cube.block(start, extents).unwrap());
+//!     }
+//!     let held = allocator.allocate(&Request::new(Shape::new(radices).unwrap()))?;
+//!     Ok(allocator.processors(&held).unwrap())
+//! }
+//! use StrategyKind::{FreeList, Partner, Sniffing, TreeCollapsing, TreeCollapsingPrinted};
+//! let cube = Cube::new(3, 2)?;
+//! let faulty: Option<(&[u16], &[u16])> = Some((&[0, 2], &[3, 1]));
+//! assert_eq!(place(TreeCollapsingPrinted, cube, faulty, &[3, 2]), Err(Refusal::Fragmented));
+//! assert_eq!(place(TreeCollapsing, cube, faulty, &[3, 2]), Ok(6));
+//!
+//! let cube = Cube::new(4, 3)?;
+//! assert_eq!(place(FreeList, cube, None, &[3, 2]), Ok(8));
+//! assert_eq!(place(Sniffing, cube, None, &[3, 2]), Ok(9));
+//!
+//! let faulty: Option<(&[u16], &[u16])> = Some((&[1, 0, 0], &[1, 2, 2]));
+//! assert_eq!(place(Partner, Cube::new(2, 3)?, faulty, &[2, 2]), Err(Refusal::Fragmented));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
+use core::fmt;
+use core::marker::PhantomData;
+
 use super::common::{demand_left_to_right, demand_of_extents};
+use super::{Strategy, Workspace};
 use crate::blocks::Draft;
-use crate::error::Refusal;
+use crate::error::{ConfigureError, Refusal};
+use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape};
 use crate::mesh::Sides;
+use crate::notation::Notation;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::orders::Orders;
-use crate::search::tree::Starts;
+use crate::search::tree::{Starts, TreeSearch, first_along, radices};
 
-simple_strategy! {
-    /// Extended tree collapsing, complete.
-    TreeCollapsing, search: TreeSearch
+/// A strategy that searches for subcubes as `R` says.
+#[derive(Debug)]
+pub(super) struct Subcubes<'m, R> {
+    search: TreeSearch,
+    pub(super) workspace: Workspace<'m>,
+    rule: PhantomData<R>,
 }
 
-impl Strategy for TreeCollapsing<'_> {
+impl<'m, R: Rule> Subcubes<'m, R> {
+    /// The strategy on this machine.
+    pub(super) fn new(grid: Grid, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+        Ok(Subcubes {
+            search: grid.into(),
+            workspace,
+            rule: PhantomData,
+        })
+    }
+}
+
+/// What is searched for.
+pub(super) trait Rule: fmt::Debug {
+    /// Whether a free submesh with the requested sides is surely found.
+    const RECOGNIZES: bool = false;
+
+    /// Where a subcube may start.
+    const STARTS: Starts = Starts::Anywhere;
+
+    /// The extents of the subcube.
+    fn extents(request: &Request) -> Result<Shape, Refusal> {
+        Ok(request.shape)
+    }
+
+    /// The orders in which they are laid along the dimensions.
+    fn orders(request: &Request, grid: &Grid) -> Orders {
+        Orders::of(request, grid)
+    }
+
+    /// See [`Strategy::demand`].
+    fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+        demand_of_extents(Self::extents(request)?, grid)
+    }
+
+    /// The first free subcube.
+    fn first(
+        search: &mut TreeSearch,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        workspace: &mut Workspace<'_>,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Block> {
+        let shape = Self::extents(request).ok()?;
+        let orders = Self::orders(request, search.grid());
+        search.first_box(
+            occupancy,
+            shape,
+            orders,
+            Self::STARTS,
+            workspace.words,
+            draft,
+        )
+    }
+}
+
+impl<R: Rule> Strategy for Subcubes<'_, R> {
     #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        match request.may_rotate() {
-            true => demand_of_extents(request.shape, self.search.grid()),
-            false => demand_left_to_right(request, self.search.grid()),
-        }
+        R::demand(request, self.search.grid())
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.allows(sides)
+        R::RECOGNIZES && request.allows(sides)
     }
 
     fn propose(
@@ -86,12 +237,130 @@ impl Strategy for TreeCollapsing<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let orders = Orders::of(request, self.search.grid());
-        let starts = Starts::Anywhere;
-        let scratch = &mut *self.workspace.words;
-        let found = self
-            .search
-            .first_box(occupancy, request.shape, orders, starts, scratch, draft);
+        let found = R::first(
+            &mut self.search,
+            occupancy,
+            request,
+            &mut self.workspace,
+            draft,
+        );
         found.map(|block| draft.push(block)).is_some()
+    }
+}
+
+/// The requested radices in every order.
+#[derive(Debug)]
+pub(super) struct InEveryOrder;
+
+/// Extended tree collapsing, complete.
+pub(super) type TreeCollapsing<'m> = Subcubes<'m, InEveryOrder>;
+
+impl Rule for InEveryOrder {
+    const RECOGNIZES: bool = true;
+
+    fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+        match request.may_rotate() {
+            true => demand_of_extents(request.shape, grid),
+            false => demand_left_to_right(request, grid),
+        }
+    }
+}
+
+/// The requested radices from left to right.
+#[derive(Debug)]
+pub(super) struct LeftToRight;
+
+/// Extended tree collapsing, as printed.
+pub(super) type TreeCollapsingPrinted<'m> = Subcubes<'m, LeftToRight>;
+
+impl Rule for LeftToRight {
+    fn orders(request: &Request, grid: &Grid) -> Orders {
+        Orders::requested(request, grid)
+    }
+
+    fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+        demand_left_to_right(request, grid)
+    }
+}
+
+/// The requested radices, rounded up to powers of two.
+#[derive(Debug)]
+pub(super) struct Rounded;
+
+/// Free list.
+pub(super) type FreeList<'m> = Subcubes<'m, Rounded>;
+
+impl Rule for Rounded {
+    fn extents(request: &Request) -> Result<Shape, Refusal> {
+        // The extents of a request that fits are at most k, a power of two, so there is room.
+        let power_of_two = |extent: u16| extent.checked_next_power_of_two().unwrap_or(u16::MAX);
+        let rounded = request.shape.map(power_of_two);
+        rounded.map_err(|_| Refusal::NeverFits)
+    }
+}
+
+/// The largest of the requested radices, as often as there are radices.
+#[derive(Debug)]
+pub(super) struct Cubic;
+
+/// Sniffing.
+pub(super) type Sniffing<'m> = Subcubes<'m, Cubic>;
+
+impl Rule for Cubic {
+    const STARTS: Starts = Starts::Unwrapped;
+
+    fn extents(request: &Request) -> Result<Shape, Refusal> {
+        let extents = request.shape.extents().filtered(|extent| extent > 1);
+        let largest = extents.iter().copied().max().unwrap_or(1);
+        let cubic = Shape::new(&extents).and_then(|shape| shape.map(|_| largest));
+        cubic.map_err(|_| Refusal::NeverFits)
+    }
+
+    fn orders(_: &Request, _: &Grid) -> Orders {
+        // Equal radices have one order.
+        Orders::All
+    }
+}
+
+/// Whole dimensions: the lowest ones but one, and any one of the others.
+#[derive(Debug)]
+pub(super) struct WholeDimensions;
+
+/// k-ary partner.
+pub(super) type Partner<'m> = Subcubes<'m, WholeDimensions>;
+
+impl Rule for WholeDimensions {
+    fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+        let demand = demand_of_extents(request.shape, grid)?;
+        let radices = radices(grid, request.shape, Orders::All);
+        match radices.iter().all(|&radix| radix == grid.side(0)) {
+            true => Ok(demand),
+            false => Err(Refusal::ExtentBelowSide),
+        }
+    }
+
+    fn first(
+        search: &mut TreeSearch,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        workspace: &mut Workspace<'_>,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Block> {
+        let (shape, scratch) = (request.shape, &mut *workspace.words);
+        // All radices are k, so they have one order.
+        search.unless_known(occupancy, shape, Orders::All, |grid| {
+            let radices = radices(grid, shape, Orders::All);
+            let (n, m) = (grid.dimensions(), radices.len());
+            // Without a radix there is one notation.
+            let mut others = m.saturating_sub(1)..if m == 0 { 1 } else { n };
+            others.find_map(|other| {
+                let mut stars = [false; DIMENSIONS_MAX];
+                for dimension in (0..m.saturating_sub(1)).chain((m > 0).then_some(other)) {
+                    stars[n - 1 - dimension] = true;
+                }
+                let notation = Notation::new(&stars[..n])?;
+                first_along(occupancy, notation, &radices, Self::STARTS, scratch, draft).ok()
+            })
+        })
     }
 }

@@ -1,54 +1,58 @@
-//! What would be if: [`Supposition`].
+//! Questions about a supposed occupancy: [`Supposition`].
 
-use crate::blocks::{Allocation, BlockPool, Chain, Draft};
+use crate::blocks::{BlockPool, Chain, Draft};
 use crate::error::Refusal;
 use crate::grid::Block;
+use crate::handle::{Allocation, AllocationError, Tickets};
 use crate::occupancy::Occupancy;
+use crate::pause::Pause;
 use crate::request::Request;
-use crate::strategy::{AnyStrategy, Strategy};
-use crate::watch::Watch;
+use crate::strategy::{AnyStrategy, Strategy, demand_on};
 
 #[cfg(feature = "reservations")]
 mod reservation;
 
-/// An occupancy that the machine does not have: some blocks given back, some processors withheld. What the strategy would do in it
-/// can be asked; nothing changes by that.
+/// A supposed occupancy: some allocations given back, some processors withheld. It answers what the
+/// strategy would do then. The machine and its jobs do not change.
 ///
 /// ```
-/// use meshalloc::{Allocator, Mesh, Request, Storage, StrategyKind, Submesh};
+/// use meshalloc::{Allocator, AllocatorStorage, Mesh, Request, StrategyKind, Submesh, storage};
 ///
-/// let mut storage = Storage::<8, 2, 8, 10, 0>::new();
+/// let mut storage: storage!(mesh 8 x 8, strategies [FirstFit], allocations 10) =
+///     AllocatorStorage::new();
 /// let machine = Mesh::new(8, 8)?.into();
 /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
 /// let wide = allocator.allocate(&Request::submesh(8, 6))?;
 ///
 /// let mut supposition = allocator.suppose();
 /// assert!(!supposition.fits(&Request::submesh(4, 4)));
-/// supposition.give_back(&wide);
+/// supposition.give_back(&wide)?;
 /// assert!(supposition.fits(&Request::submesh(4, 4)));
 /// supposition.withhold(Submesh::new(0, 2, 8, 4).into());
 /// assert!(!supposition.fits(&Request::submesh(4, 4)));
-/// assert_eq!(allocator.release(wide), 48);
+/// assert_eq!(allocator.release(wide)?, 48);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Supposition<'a, 'm> {
+pub struct Supposition<'a, 'm, S = AnyStrategy<'m>> {
     supposed: &'a mut Occupancy<'m>,
-    /// What is in truth.
+    /// The machine's own occupancy.
     occupancy: &'a Occupancy<'m>,
-    strategy: &'a mut AnyStrategy<'m>,
+    strategy: &'a mut S,
     pool: &'a mut BlockPool<'m>,
-    watch: Watch<'a, 'm>,
+    tickets: &'a Tickets<'m>,
+    pause: Option<Pause<'a, 'm>>,
 }
 
-impl<'a, 'm> Supposition<'a, 'm> {
+impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// Begins with what is; the bitmap `supposed` is overwritten.
     pub(crate) fn new(
         supposed: &'a mut Occupancy<'m>,
         occupancy: &'a Occupancy<'m>,
-        strategy: &'a mut AnyStrategy<'m>,
+        strategy: &'a mut S,
         pool: &'a mut BlockPool<'m>,
-        watch: Watch<'a, 'm>,
+        tickets: &'a Tickets<'m>,
+        pause: Option<Pause<'a, 'm>>,
     ) -> Self {
         supposed.suppose(occupancy);
         Supposition {
@@ -56,38 +60,52 @@ impl<'a, 'm> Supposition<'a, 'm> {
             occupancy,
             strategy,
             pool,
-            watch,
+            tickets,
+            pause,
         }
     }
 
-    /// What is held is free, but for faulty processors. An allocation is given back once at most, and nothing that is withheld is given back
-    /// afterwards: processors would be counted as free twice.
+    /// Supposes that the allocation was released. Its faulty processors stay busy. Processors that
+    /// are free already stay free; those that were withheld become free.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::release`](crate::Allocator::release).
     ///
     /// # Time complexity
     ///
-    /// O(words) of what is given back.
-    pub fn give_back(&mut self, allocation: &Allocation) {
-        self.give_back_blocks(allocation.blocks());
+    /// O(words of the allocation).
+    pub fn give_back(&mut self, allocation: &Allocation) -> Result<(), AllocationError> {
+        let cell = self.tickets.check(allocation)?;
+        for block in self.pool.iter_from(cell) {
+            // What is free already must not be counted twice.
+            self.supposed.withhold(block);
+            self.supposed.suppose_free(self.occupancy, block);
+        }
+        Ok(())
     }
 
+    /// Of a chain that was not given back before.
+    #[cfg(feature = "reservations")]
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
-            self.watch.visited(block, self.occupancy, self.pool);
+            self.spend_on(block);
         }
     }
 
-    /// The processors of the block are busy, whatever they were. A block that is not within the machine changes nothing. O(words) of the block.
+    /// Supposes that the processors of the block are busy, free or not. A block that is not within
+    /// the machine changes nothing. O(words of the block).
     pub fn withhold(&mut self, block: Block) {
         if self.supposed.grid().contains(block) {
             self.withhold_block(block);
         }
     }
 
-    /// [`Supposition::withhold`] of a block of the machine.
+    /// [`Supposition::withhold`] for a block that is within the machine.
     pub(crate) fn withhold_block(&mut self, block: Block) {
         self.supposed.withhold(block);
-        self.watch.visited(block, self.occupancy, self.pool);
+        self.spend_on(block);
     }
 
     /// The number of free processors.
@@ -101,7 +119,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
     ///
     /// That of the strategy.
     pub fn fits(&mut self, request: &Request) -> bool {
-        let demand = self.strategy.demand_on(self.supposed.grid(), request);
+        let demand = demand_on(self.strategy, self.supposed.grid(), request);
         demand.is_ok_and(|demand| self.fits_demand(request, demand))
     }
 
@@ -110,40 +128,45 @@ impl<'a, 'm> Supposition<'a, 'm> {
         if demand > self.free() {
             return false;
         }
-        let mut search = self.watch.over(self.occupancy);
-        let mut draft = Draft::new(self.pool, search.pausing());
-        // The search itself, and to make the bitmap.
-        draft.worked(10 * self.supposed.grid().nodes());
+        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
+        // The bitmap was made, and the search may be one that has no pauses.
+        draft.spend_passes(2, self.occupancy.grid());
         let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
         draft.discard();
         self.end();
         fits
     }
 
-    /// What the strategy finds here for a request whose demand is free; it keeps what it kept before.
+    /// Lets the strategy search here for a request whose demand is free. The strategy's own data
+    /// stay as they were.
     fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
-        let mut search = self.watch.over(self.occupancy);
-        let mut draft = Draft::new(self.pool, search.pausing());
+        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         let found = self.strategy.suppose(self.supposed, request, &mut draft);
         let blocks = draft.finish(found);
         self.end();
         blocks
     }
 
-    /// The strategy goes by what is in truth again.
+    /// Returns the strategy to the machine's own occupancy.
     fn end(&mut self) {
-        let mut worked = |instructions| self.watch.worked(instructions, self.occupancy, self.pool);
-        self.strategy.end_supposing(self.occupancy, &mut worked);
+        let spend = |n| Pause::spend(self.pause.as_ref(), n, self.occupancy, self.pool);
+        self.strategy.end_supposing(self.occupancy, &spend);
     }
 
-    /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks, or if as many blocks are held as there is
-    /// room for.
+    /// The words of a block were visited.
+    fn spend_on(&self, block: Block) {
+        let instructions = self.occupancy.layout().instructions(block);
+        Pause::spend(self.pause.as_ref(), instructions, self.occupancy, self.pool);
+    }
+
+    /// The block that the strategy would give to a request. `None` if it finds no place or more
+    /// than one block, or if the pool of blocks is full.
     ///
     /// # Time complexity
     ///
     /// That of the strategy.
     pub fn block(&mut self, request: &Request) -> Option<Block> {
-        let demand = self.strategy.demand_on(self.supposed.grid(), request);
+        let demand = demand_on(self.strategy, self.supposed.grid(), request);
         if demand.ok()? > self.free() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What schedulers that reserve ask of a [`Supposition`].
+//! Reservations: the part of a [`Supposition`] for schedulers that reserve.
 
 use super::Supposition;
 use crate::blocks::{Chain, Held};
@@ -7,17 +7,19 @@ use crate::grid::Block;
 use crate::jobs::{JobSlot, Reserved};
 use crate::mesh::{Sides, Submesh};
 use crate::outlook::{Outlook, Placing};
+use crate::pause::Pause;
 use crate::request::Request;
-use crate::search::rectangles::{Step, for_each_maximal};
+use crate::search::rectangles::for_each_maximal;
 use crate::strategy::Strategy;
 
 impl Supposition<'_, '_> {
-    /// What the strategy finds here for a job, in what must be free in truth; the request fits without what is withheld.
+    /// Lets the strategy search here for a job that may start now. Nothing was given back here, and
+    /// the job would fit if nothing was withheld.
     ///
     /// # Errors
     ///
-    /// `Reserved`: all places are among what is withheld, or reservations take the room for its
-    /// blocks.
+    /// `Reserved` if every place overlaps withheld processors, or if the blocks of reservations
+    /// take the room for the job's blocks.
     pub(crate) fn find(
         mut self,
         request: &Request,
@@ -32,13 +34,14 @@ impl Supposition<'_, '_> {
         self.propose(request).map_err(|_| Refusal::Reserved)
     }
 
-    /// What to keep free for a job that fits; see
-    /// [`World::reserve`](crate::scheduler::World::reserve). `given_back` is all that was given
-    /// back here. `None` if the strategy finds no place.
+    /// The reservation for a job that fits here; see
+    /// [`World::reserve`](crate::scheduler::World::reserve). `given_back` lists everything that was
+    /// given back here. `None` if the strategy finds no place.
     ///
     /// # Time complexity
     ///
-    /// That of the strategy; on a two-dimensional mesh O(rows^2 * words in a row), and O(blocks given back) for each corner.
+    /// That of the strategy. On a two-dimensional mesh also O(rows^2 * words in a row), and
+    /// O(blocks given back) for each corner.
     pub(crate) fn reservation(
         &mut self,
         request: &Request,
@@ -49,7 +52,7 @@ impl Supposition<'_, '_> {
         }
         let chain = match self.propose(request) {
             Ok(chain) => chain,
-            // No room for its blocks: nothing that runs longer begins before it.
+            // The pool has no room for its blocks: reserve the whole machine.
             Err(Refusal::TableFull) => {
                 return Some(Reserved::Block(self.supposed.grid().whole()));
             }
@@ -64,17 +67,27 @@ impl Supposition<'_, '_> {
         block.map(|block| Reserved::Block(self.strategy.kept_free(self.supposed, block)))
     }
 
-    /// [`Supposition::withhold`] of what is reserved.
+    /// Withholds the blocks that are reserved for a job.
     pub(crate) fn withhold_reserved(&mut self, job: &JobSlot) {
         if let Some(block) = job.reserved_block() {
             self.withhold_block(block);
         }
         for block in self.pool.reserved(job.reserved_chain()) {
             self.supposed.withhold(block);
-            self.watch.visited(block, self.occupancy, self.pool);
+            self.spend_on(block);
         }
     }
 
+    /// The best corner of a maximal free submesh for a request on a two-dimensional mesh: the one
+    /// that withholds the fewest processors that are free now. `None` if the strategy is not sure
+    /// to find it.
+    ///
+    /// ```text
+    ///   # held, free at the time of the reservation; . free now; a request for 2 x 2
+    ///
+    ///   # # # .      all 4 x 2 are free then; its corners:
+    ///   # # # .      lower left withholds 0 free processors, lower right 2
+    /// ```
     fn corner(
         &mut self,
         request: &Request,
@@ -94,22 +107,20 @@ impl Supposition<'_, '_> {
         if count == 0 {
             return None;
         }
-        let (pool, occupancy, watch) = (&*self.pool, self.occupancy, &mut self.watch);
-        let mut worked = |instructions| watch.worked(instructions, occupancy, pool);
+        let (pool, occupancy, pause) = (&*self.pool, self.occupancy, self.pause.as_ref());
+        let spend = |n| Pause::spend(pause, n, occupancy, pool);
         let given_back_len: u32 = given_back.clone().map(Chain::len).sum();
-        // What is free here and busy in truth has been given back.
+        // A processor that is free here and busy now was given back.
         let busy = |place: Submesh| -> u32 {
             let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
-            blocks.map(|block| place.common(block.into())).sum()
+            blocks
+                .map(|block| place.common(Submesh::of_plane(block)))
+                .sum()
         };
         let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
-        for_each_maximal(self.supposed, |step| {
-            let free = match step {
-                Step::Found(free) => free,
-                Step::Worked(instructions) => return worked(instructions),
-            };
+        for_each_maximal(self.supposed, &spend, |free| {
             for &sides in &sides[..count] {
-                worked(4 * (300 + 60 * given_back_len));
+                spend(4 * (300 + 60 * given_back_len));
                 free.for_each_corner(sides, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
                     let withheld = place.area() - busy(place);

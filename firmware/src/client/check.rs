@@ -163,7 +163,7 @@ pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
         }
         (None, _) => expected("Done"),
         (Some(command), Outcome::Error(error)) => expect(may_come_to(command, *error), || {
-            "an error that such a command can come to".to_owned()
+            "an error of a command that changes something".to_owned()
         }),
         (Some(&command), outcome) => match (command, outcome) {
             (
@@ -238,7 +238,7 @@ pub(super) fn reply(query: &Command, reply: &Reply, capacity: &Capacity) -> Chec
     let expected = |text: &str| Err(text.to_owned());
     match (*query, reply) {
         (_, Reply::Error(error)) => expect(may_come_to(query, *error), || {
-            "an error that such a query can come to".to_owned()
+            "an error of a query".to_owned()
         }),
         (Command::QueryJob { job }, Reply::Job(report)) => {
             let JobReport {

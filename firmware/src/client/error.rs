@@ -1,4 +1,4 @@
-//! Why an exchange came to nothing: [`ClientError`].
+//! The errors of a client: [`ClientError`].
 
 use std::boxed::Box;
 use std::fmt;
@@ -8,96 +8,97 @@ use std::time::Duration;
 
 use crate::protocol::{ClientMessage, Origin, ProtocolError};
 
-/// Why an exchange came to nothing. Whether the command was carried out is then unknown, except where
-/// the variant says.
+/// Why an exchange failed. It is then unknown whether the command was carried out, unless the
+/// variant says so.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The line is gone.
+    /// The line has failed.
     #[error("the line to the controller failed while {doing}: {source}")]
     Line {
-        /// What the client was at.
+        /// What the client was doing.
         doing: &'static str,
         /// The error of the system.
         source: io::Error,
     },
-    /// No reply came.
+    /// No reply arrived.
     #[error(
-        "no reply from the controller to {message}: sent {tries} times in {} ms, heard {heard}",
+        "no reply from the controller to {message}: sent {tries} times in {} ms, received {stray}",
         elapsed.as_millis()
     )]
     NoReply {
-        /// What was sent.
+        /// The message.
         message: Box<str>,
-        /// How often.
+        /// The number of times it was sent.
         tries: u32,
-        /// How long it took in all.
+        /// The total time.
         elapsed: Duration,
-        /// What came instead.
-        heard: Heard,
+        /// What the client received instead.
+        stray: Stray,
     },
-    /// The controller speaks another version of the protocol. Nothing was carried out.
+    /// The controller has another version of the protocol. Nothing was carried out.
     #[error("the controller speaks protocol version {theirs}, this program speaks {ours}")]
     WrongVersion {
-        /// This client's.
+        /// The client's version.
         ours: u8,
-        /// The controller's.
+        /// The controller's version.
         theirs: u8,
     },
-    /// The controller was reset since the caller last heard of it. The command, if it was one, was not carried out in the new boot; whether
-    /// it was in the old one is open. It comes once for each boot; the client goes on with the new one.
+    /// The controller was reset since its last reply. A command was not carried out in the new
+    /// boot; it is unknown whether it was in the old one. This error comes once for each boot; the
+    /// client continues with the new boot.
     #[error("the controller was reset in the meantime and {}", kept(*origin))]
     ControllerReset {
-        /// What it has kept.
+        /// The state that it has kept.
         origin: Origin,
     },
-    /// The client's session had to make room for those of others. Whether the command was carried out is open. The client goes on
-    /// with another session.
-    #[error("the controller has given the place of this client to another one")]
+    /// The client's session had to make room for the sessions of others. It is unknown whether the
+    /// command was carried out. The client continues with a new session.
+    #[error("the controller has given the session of this client to another one")]
     SessionLost,
-    /// The controller did not understand the frame, or could not write the command down. Nothing was carried out.
-    #[error("the controller did not take {message}: {error}")]
+    /// The controller did not understand the frame, or could not record the command. Nothing was
+    /// carried out.
+    #[error("the controller refused {message}: {error}")]
     Refused {
-        /// What was sent.
+        /// The message.
         message: Box<str>,
-        /// Its error.
+        /// The controller's error.
         error: ProtocolError,
     },
-    /// The controller answers, and does not come to an end. What it was given may be carried out
-    /// yet.
+    /// The controller answers but does not finish. It may still carry out the command.
     #[error(
-        "the controller does not come to an end of {message}: {left} jobs are still to be tried \
-         after {} s, {} s of them without progress",
+        "the controller does not finish {message}: {left} jobs still to try after {} s, \
+         {} s of them without progress",
         elapsed.as_secs(),
         idle.as_secs()
     )]
     NoEnd {
-        /// What was sent.
+        /// The message.
         message: Box<str>,
-        /// The jobs that are still to be tried, by its last answer.
+        /// The number of jobs still to try, by its last answer.
         left: u32,
-        /// How long it took in all.
+        /// The total time.
         elapsed: Duration,
-        /// How long nothing has happened.
+        /// The time without progress.
         idle: Duration,
     },
     /// The answer cannot be true.
     #[error("the controller answered {message} with {answer} (expected {expected})")]
     Untrue {
-        /// What was sent.
+        /// The message.
         message: Box<str>,
-        /// Its answer.
+        /// The controller's answer.
         answer: Box<str>,
-        /// What could be true.
+        /// A description of the answers that can be true.
         expected: Box<str>,
     },
-    /// The caller has asked to stop ([`Options::interrupted`](super::Options::interrupted)).
+    /// The caller has interrupted it ([`Options::interrupted`](super::Options::interrupted)).
     #[error("interrupted")]
     Interrupted,
-    /// The reply is whole but no message this client knows: the controller's software is newer, or
-    /// answers something else than it was asked.
-    #[error("the controller's reply to {message} is none that this program knows")]
+    /// The reply is whole, but this client does not know it: the controller's software is newer, or
+    /// answers another question.
+    #[error("this program does not know the controller's reply to {message}")]
     UnknownReply {
-        /// What was sent.
+        /// The message.
         message: Box<str>,
     },
 }
@@ -107,13 +108,13 @@ impl ClientError {
         message: &ClientMessage,
         tries: u32,
         elapsed: Duration,
-        heard: Heard,
+        stray: Stray,
     ) -> Self {
         ClientError::NoReply {
             message: name(message),
             tries,
             elapsed,
-            heard,
+            stray,
         }
     }
 
@@ -143,7 +144,7 @@ impl ClientError {
     }
 }
 
-/// What a controller has kept over a reset.
+/// Describes the state that a controller has kept over a reset.
 const fn kept(origin: Origin) -> &'static str {
     match origin {
         Origin::Forgetful | Origin::New => "has forgotten all jobs",
@@ -153,7 +154,7 @@ const fn kept(origin: Origin) -> &'static str {
     }
 }
 
-/// What was sent.
+/// The text of a message in an error.
 pub(super) fn name(message: &ClientMessage) -> Box<str> {
     match message {
         ClientMessage::Command { command, .. } => std::format!("{command:?}"),
@@ -162,20 +163,20 @@ pub(super) fn name(message: &ClientMessage) -> Box<str> {
     .into()
 }
 
-/// What came in place of a whole reply.
+/// What a client received in place of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
-    /// Bytes of any kind.
+pub struct Stray {
+    /// The number of bytes.
     pub bytes: u64,
-    /// Frames that were damaged on their way here.
+    /// The number of frames that arrived damaged.
     pub damaged: u64,
-    /// Whole frames that belong to another exchange.
+    /// The number of whole frames of other exchanges.
     pub stale: u64,
 }
 
-impl fmt::Display for Heard {
+impl fmt::Display for Stray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Heard {
+        let Stray {
             bytes,
             damaged,
             stale,

@@ -1,27 +1,28 @@
-//! One message and its reply: sending, listening, sending again.
+//! Exchanges one message for its reply: sends, listens, and sends again.
 
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::error::{ClientError, Heard};
+use super::error::{ClientError, Stray};
 use super::{ClientCounters, Line, Options};
 use crate::BAUD_DEFAULT;
 use crate::frame::{ClientFrameBuffer, Decoder, Frame, Header, MessageTooLong, SERVER_CONTENT_MAX};
 use crate::protocol::{ClientMessage, PROTOCOL_VERSION, ProtocolError, ServerMessage};
 
-/// How long a damaged reply may be silent before it counts as over. At 115200 baud the longest frame
-/// takes 25 ms.
+/// The silence after which a damaged reply counts as over. At 115,200 baud the longest frame takes
+/// 25 ms.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// How often an exchange looks whether it is interrupted.
+/// The interval in which an exchange checks whether it is interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How often a frame is sent at another rate than [`BAUD_DEFAULT`] before the client goes back to that; and at least there, where the server may need
-/// two and a half seconds to follow.
+/// The number of tries at another rate than [`BAUD_DEFAULT`], before the client returns to that
+/// rate.
 const TRIES_FAST: u32 = 2;
+/// The minimum number of tries after the return. The server may need 2.5 s to return, too.
 const TRIES_BACK: u32 = 4;
-/// How long the server may take to set another rate.
+/// The time that the server may take to set another rate.
 const SWITCHING: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -30,14 +31,15 @@ pub(super) struct Exchange<L> {
     /// The rate of this end of the line.
     baud: u32,
     options: Options,
-    /// The number of the client, and that of the last frame.
+    /// The number of the client.
     client: u32,
+    /// The sequence number of the last frame.
     seq: u32,
     buffer: ClientFrameBuffer,
     decoder: Decoder<SERVER_CONTENT_MAX>,
     input: Input,
     counters: ClientCounters,
-    heard: Heard,
+    stray: Stray,
 }
 
 impl<L: Line> Exchange<L> {
@@ -47,7 +49,7 @@ impl<L: Line> Exchange<L> {
             baud: BAUD_DEFAULT,
             options,
             client,
-            // Any will do. Over many clients the numbers also come to their end.
+            // Any number will do. Starting at the client's number tests the overflow, too.
             seq: client,
             buffer: ClientFrameBuffer::new(),
             decoder: Decoder::new(),
@@ -63,7 +65,7 @@ impl<L: Line> Exchange<L> {
                 stale: 0,
                 damaged: 0,
             },
-            heard: Heard {
+            stray: Stray {
                 bytes: 0,
                 damaged: 0,
                 stale: 0,
@@ -79,13 +81,13 @@ impl<L: Line> Exchange<L> {
         &mut self.line
     }
 
-    /// Sends a new message until the reply is there.
+    /// Sends a new message until its reply arrives.
     pub(super) fn run(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
         self.seq = self.seq.wrapping_add(1);
         self.repeat(message)
     }
 
-    /// Asks what the command of the last run has come to, which was under way: by the same frame.
+    /// Asks for the outcome of the last command, which was still under way, by the same frame.
     pub(super) fn ask_again(
         &mut self,
         message: &ClientMessage,
@@ -100,7 +102,7 @@ impl<L: Line> Exchange<L> {
         thread::sleep(self.options.interval);
     }
 
-    /// How long a controller may be without progress.
+    /// The time that a controller may spend without progress.
     pub(super) const fn patience(&self) -> Duration {
         self.options.patience
     }
@@ -117,9 +119,9 @@ impl<L: Line> Exchange<L> {
         }
     }
 
-    /// Sends the message until the reply is there.
+    /// Sends the message, with the last sequence number, until its reply arrives.
     fn repeat(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
-        self.heard = Heard::default();
+        self.stray = Stray::default();
         let started = Instant::now();
         let mut tries = self.options.tries.max(1);
         let mut attempt = 0;
@@ -140,7 +142,7 @@ impl<L: Line> Exchange<L> {
             message,
             tries,
             started.elapsed(),
-            self.heard,
+            self.stray,
         ))
     }
 
@@ -160,10 +162,10 @@ impl<L: Line> Exchange<L> {
             })
     }
 
-    /// Follows the server to another rate: waits until it has set it.
+    /// Follows the server to another rate, and waits until the server has set it.
     pub(super) fn follow(&mut self, baud: u32) -> Result<(), ClientError> {
         self.set_baud(baud)?;
-        // Whatever comes meanwhile is garbled.
+        // Bytes that arrive meanwhile are garbled.
         self.fill(SWITCHING)?;
         (self.input.start, self.input.end) = (0, 0);
         Ok(())
@@ -181,9 +183,9 @@ impl<L: Line> Exchange<L> {
         })
     }
 
-    /// Listens until the reply is there; `None` when sending again is the better idea.
+    /// Listens until the reply arrives; `None` if it is time to send again.
     fn listen(&mut self, message: &ClientMessage) -> Result<Option<ServerMessage>, ClientError> {
-        // Something was damaged on its way here or there: waiting for the whole timeout may be in vain.
+        // After damage in either direction the reply may never come, so the wait is shorter.
         let mut damaged = false;
         let since = Instant::now();
         loop {
@@ -192,18 +194,19 @@ impl<L: Line> Exchange<L> {
                     None => {}
                     Some(Err(_)) => {
                         self.counters.damaged += 1;
-                        self.heard.damaged += 1;
+                        self.stray.damaged += 1;
                         damaged = true;
                     }
                     Some(Ok(frame))
                         if (frame.header.client, frame.header.seq) != (self.client, self.seq) =>
                     {
                         self.counters.stale += 1;
-                        self.heard.stale += 1;
+                        self.stray.stale += 1;
                     }
                     Some(Ok(frame)) => match read(frame, message)? {
                         Some(reply) => return Ok(Some(reply)),
-                        // Of this copy, or of an earlier one that was cut short: the reply to this one may come behind.
+                        // A copy of the frame arrived damaged: this one, or an earlier one that was
+                        // cut short. In the second case the reply to this one still follows.
                         None => damaged = true,
                     },
                 }
@@ -213,14 +216,15 @@ impl<L: Line> Exchange<L> {
             } else {
                 self.options.timeout
             };
-            // Bytes alone do not count: noise must not keep the client from sending again.
+            // Bytes do not extend the wait, so that noise cannot keep the client from sending
+            // again.
             if since.elapsed() > timeout || self.fill(timeout)? == 0 {
                 return Ok(None);
             }
         }
     }
 
-    /// Waits for bytes and returns how many came.
+    /// Waits for bytes. Returns the number of bytes received.
     fn fill(&mut self, timeout: Duration) -> Result<usize, ClientError> {
         let since = Instant::now();
         let len = loop {
@@ -229,7 +233,7 @@ impl<L: Line> Exchange<L> {
                 Some(_) => left.min(LOOK),
                 None => left,
             };
-            // A timeout of 0 means none to some lines.
+            // Some lines take a timeout of 0 for no timeout.
             let may_wait = may_wait.max(Duration::from_millis(1));
             let received = self.line.receive(&mut self.input.bytes, may_wait);
             let len = received.map_err(|source| ClientError::Line {
@@ -243,12 +247,12 @@ impl<L: Line> Exchange<L> {
         };
         self.input.start = 0;
         self.input.end = len;
-        self.heard.bytes += len as u64;
+        self.stray.bytes += len as u64;
         Ok(len)
     }
 }
 
-/// Bytes that were received and not yet looked at.
+/// Bytes that were received but not yet decoded.
 #[derive(Debug)]
 struct Input {
     bytes: [u8; 1024],
@@ -264,7 +268,7 @@ impl Input {
     }
 }
 
-/// The reply in a frame; `None` if it says that a frame was damaged.
+/// The reply in a frame; `None` if the server reports that a frame arrived damaged.
 fn read(frame: Frame<'_>, sent: &ClientMessage) -> Result<Option<ServerMessage>, ClientError> {
     let wrong_version = |theirs| ClientError::WrongVersion {
         ours: PROTOCOL_VERSION,
@@ -274,7 +278,8 @@ fn read(frame: Frame<'_>, sent: &ClientMessage) -> Result<Option<ServerMessage>,
         return Err(wrong_version(frame.header.version));
     }
     match postcard::take_from_bytes(frame.body) {
-        // The frame was another when it arrived there; what it was is known here.
+        // The frame changed on its way to the server. This client knows the original and repeats
+        // it.
         Ok((ServerMessage::Error(ProtocolError::Damaged | ProtocolError::TooLong), [])) => Ok(None),
         Ok((ServerMessage::Error(ProtocolError::WrongVersion { ours: theirs }), [])) => {
             Err(wrong_version(theirs))

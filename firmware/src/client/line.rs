@@ -1,4 +1,4 @@
-//! The bytes below a client: [`Line`], and [`IoLine`] for TCP streams, Unix sockets and serial ports.
+//! The line of a client: [`Line`], and [`IoLine`] for TCP streams, Unix sockets and serial ports.
 
 use std::boxed::Box;
 use std::fmt;
@@ -10,25 +10,25 @@ use std::time::{Duration, Instant};
 
 /// A two-way stream of bytes that may lose or change some.
 pub trait Line {
-    /// Sends all bytes, within seconds.
+    /// Sends all bytes within seconds.
     ///
     /// # Errors
     ///
-    /// When the line is gone, or its other end takes no bytes.
+    /// If the line has failed, or the other end accepts no bytes.
     fn send(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits at most `timeout` for bytes. Returns how many came, 0 when none did.
+    /// Waits at most `timeout` for bytes. Returns the number of bytes received, 0 after a timeout.
     ///
     /// # Errors
     ///
-    /// When the line is gone, also when the other end has closed it.
+    /// If the line has failed, or the other end has closed it.
     fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize>;
 
-    /// Sets the rate of this end, in bits a second. A line that has none ignores it.
+    /// Sets the rate of this end, in bits per second. A line without a rate ignores it.
     ///
     /// # Errors
     ///
-    /// When the line is gone, or does not have this rate.
+    /// If the line has failed, or does not support this rate.
     fn set_baud(&mut self, baud: u32) -> io::Result<()> {
         let _ = baud;
         Ok(())
@@ -49,17 +49,18 @@ impl<L: Line + ?Sized> Line for Box<L> {
     }
 }
 
-/// How long the other end may take to take the bytes of a frame: at 115,200 baud the longest takes
-/// 9 ms.
+/// The time in which the other end must accept a frame. At 115,200 baud the longest frame takes 9
+/// ms.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A [`Line`] over anything that reads, writes and has a timeout for both: a TCP stream, a serial
-/// port. What is written must leave without a flush, which for a serial port would wait without end
-/// for an other end that takes no bytes.
+/// A [`Line`] over a stream that reads and writes with a timeout: a TCP stream, a serial port.
+///
+/// Written bytes must leave without a flush. Flushing a serial port could wait forever for an other
+/// end that accepts no bytes.
 pub struct IoLine<S, F> {
     stream: S,
     set_timeout: F,
-    /// What the stream is set to.
+    /// The timeout to which the stream is set.
     timeout: Option<Duration>,
 }
 
@@ -68,7 +69,7 @@ where
     S: io::Read + io::Write,
     F: FnMut(&mut S, Duration) -> io::Result<()>,
 {
-    /// A line over `stream`; `set_timeout` sets how long it reads, and writes, at most.
+    /// Makes a line over `stream`; `set_timeout` sets the stream's timeout of reading and writing.
     pub const fn new(stream: S, set_timeout: F) -> Self {
         IoLine {
             stream,
@@ -92,12 +93,12 @@ where
 }
 
 impl IoLine<TcpStream, fn(&mut TcpStream, Duration) -> io::Result<()>> {
-    /// A line over a TCP stream. Frames are small and each waits for its reply, so they are sent without
-    /// delay.
+    /// Makes a line over a TCP stream. It sends without delay (`TCP_NODELAY`), since frames are
+    /// small and each waits for its reply.
     ///
     /// # Errors
     ///
-    /// When the stream's options cannot be set.
+    /// If the stream's options cannot be set.
     pub fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(IoLine::new(stream, |stream, timeout| {
@@ -109,7 +110,8 @@ impl IoLine<TcpStream, fn(&mut TcpStream, Duration) -> io::Result<()>> {
 
 #[cfg(unix)]
 impl IoLine<UnixStream, fn(&mut UnixStream, Duration) -> io::Result<()>> {
-    /// A line over a Unix socket. An emulator sends byte by byte, for which it takes less than TCP.
+    /// Makes a line over a Unix socket. An emulator sends byte by byte; a Unix socket costs it less
+    /// than TCP.
     pub const fn unix(stream: UnixStream) -> Self {
         IoLine::new(stream, |stream, timeout| {
             stream.set_read_timeout(Some(timeout))?;
@@ -146,7 +148,7 @@ where
             };
             left = left.get(written..).unwrap_or_default();
             if !left.is_empty() && since.elapsed() > SEND_TIMEOUT {
-                let reason = "the other end takes no bytes";
+                let reason = "the other end accepts no bytes";
                 return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
             }
         }
@@ -167,7 +169,7 @@ where
     }
 }
 
-/// Whether nothing was read or written in time, or a signal came between.
+/// Whether nothing was read or written before the timeout or a signal.
 fn is_timeout(error: &io::Error) -> bool {
     matches!(
         error.kind(),

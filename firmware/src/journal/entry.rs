@@ -1,61 +1,63 @@
-//! One entry of the log: how it is written, and how it is recognised.
+//! Writes and reads one entry of the journal.
+//!
+//! An entry consists of whole units of writing: those of 4 bytes if the flash writes words or
+//! less, else those of the flash, up to 32 bytes.
 //!
 //! ```text
-//!   kind u8 │ length u8 │ !kind u8 │ !length u8 │ payload, padded with 0 to words │ crc u32 │ mark u32
+//!   units of 4:   kind u8 │ length u8 │ !kind u8 │ !length u8 │ payload │ 0.. │ crc u32 │ mark u32
+//!                 └────────────────────── covered ────────────────────┘
+//!   units of 16:  kind, length, .. │ payload │ 0 .. 0 │ crc u32 ║ 0 .. 0 │ mark u32
+//!                 └──────────── whole units ─────────────────┘   └── one unit ───┘
 //! ```
 //!
-//! Words are written in this order, each once. The CRC covers everything before it, the region's generation and the entry's
-//! place, so that what an interrupted erase left of an older entry is not mistaken for a newer one. The mark is written when
-//! everything else is there: an entry whose power was cut has none, and an entry that was damaged later has one.
+//! Units are written in this order, each once. The CRC covers everything before it, the region's
+//! generation and the entry's place, so a remainder of an older entry after an interrupted erase is
+//! not mistaken for a newer entry. The mark has a unit of its own and is written last: an entry
+//! whose power was cut has no mark, and an entry that was damaged later has one.
 
 use embedded_storage::nor_flash::NorFlash;
 use heapless::Vec;
 
-use super::region::{Region, WORD};
+use super::region::{Region, UNIT_MAX, WORD};
 use crate::checksum::Crc32;
 
-/// The most bytes of a record or of a chunk of a checkpoint.
+/// The maximum length of a record or of a chunk of a checkpoint, in bytes.
 pub const PAYLOAD_MAX: usize = 240;
 
-/// Bytes of an entry beside its payload.
-const OVERHEAD: usize = 3 * WORD;
-/// The most bytes of an entry.
-pub(super) const ENTRY_MAX: usize = PAYLOAD_MAX + OVERHEAD;
-
 /// Room for one entry.
-pub(super) type Buffer = Vec<u8, ENTRY_MAX>;
+pub(super) type Buffer = Vec<u8, { size_max(UNIT_MAX) }>;
 
-/// What an entry is.
+/// The kinds of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A checkpoint begins, and with it a generation: its payload is [`MAGIC`] and the generation.
+pub(super) enum EntryKind {
+    /// The start of a checkpoint and of a generation. Its payload is [`MAGIC`] and the generation.
     Begin = 0x11,
     /// A part of the checkpoint.
     Chunk = 0x22,
-    /// The checkpoint is whole.
+    /// The end of the checkpoint, which is whole from then on.
     Commit = 0x44,
-    /// A record since the checkpoint.
+    /// A record after the checkpoint.
     Record = 0x88,
 }
 
-impl Kind {
-    const fn from_byte(byte: u8) -> Option<Kind> {
+impl EntryKind {
+    const fn from_byte(byte: u8) -> Option<EntryKind> {
         match byte {
-            0x11 => Some(Kind::Begin),
-            0x22 => Some(Kind::Chunk),
-            0x44 => Some(Kind::Commit),
-            0x88 => Some(Kind::Record),
+            0x11 => Some(EntryKind::Begin),
+            0x22 => Some(EntryKind::Chunk),
+            0x44 => Some(EntryKind::Commit),
+            0x88 => Some(EntryKind::Record),
             _ => None,
         }
     }
 }
 
-/// Begins the payload of every [`Kind::Begin`]: this layout.
+/// The start of the payload of every [`EntryKind::Begin`]. It names this layout.
 const MAGIC: [u8; WORD] = *b"MAJ1";
-/// Bytes of the payload of a [`Kind::Begin`].
+/// The length of the payload of a [`EntryKind::Begin`], in bytes.
 pub(super) const BEGIN_LEN: usize = WORD + size_of::<u64>();
 
-/// The payload of a [`Kind::Begin`].
+/// The payload of a [`EntryKind::Begin`].
 pub(super) fn begin(generation: u64) -> [u8; BEGIN_LEN] {
     let [a, b, c, d] = MAGIC;
     let [e, f, g, h, i, j, k, l] = generation.to_le_bytes();
@@ -67,18 +69,29 @@ fn generation_of(begin: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(generation.try_into().ok()?))
 }
 
-/// Bytes that an entry with a payload of so many bytes takes.
-pub(super) const fn size(payload_len: usize) -> usize {
-    OVERHEAD + payload_len.next_multiple_of(WORD)
+/// Bytes of an entry with a payload of `payload_len` bytes, written in units of `unit` bytes:
+/// header, payload and CRC in whole units, and the unit of the mark.
+pub(super) const fn size(payload_len: usize, unit: usize) -> usize {
+    (WORD + payload_len + WORD).next_multiple_of(unit) + unit
 }
 
-/// The mark of a whole entry at this place: large places and small ones, erased and zeroed words are no marks of each other.
+/// The most bytes by which an entry is longer than its payload.
+pub(super) const fn overhead_max(unit: usize) -> usize {
+    2 * WORD + (unit - 1) + unit
+}
+
+/// The most bytes of an entry that is written in units of `unit` bytes.
+pub(super) const fn size_max(unit: usize) -> usize {
+    size(PAYLOAD_MAX, unit)
+}
+
+/// The mark of a whole entry at this place. An erased or zeroed word marks no place of a region.
 pub(super) const fn mark(at: u32) -> u32 {
     0x5ea1_ed00 ^ at
 }
 
-/// The place that this word marks, if it is a mark.
-pub(super) const fn place(mark: u32) -> u32 {
+/// The place of the entry whose mark this word would be.
+pub(super) const fn marked_place(mark: u32) -> u32 {
     0x5ea1_ed00 ^ mark
 }
 
@@ -90,36 +103,38 @@ fn checksum(generation: u64, at: u32, covered: &[u8]) -> u32 {
     crc.finish()
 }
 
-/// The bytes of an entry; `None` if the payload is too long.
+/// Writes the bytes of an entry into `buffer`; `None` if the payload is too long.
 pub(super) fn encode(
-    kind: Kind,
+    kind: EntryKind,
     payload: &[u8],
     generation: u64,
     at: u32,
+    unit: usize,
     buffer: &mut Buffer,
 ) -> Option<()> {
     let len = u8::try_from(payload.len()).ok()?;
+    let size = size(payload.len(), unit);
     let kind = kind as u8;
     buffer.clear();
     buffer.extend_from_slice(&[kind, len, !kind, !len]).ok()?;
     buffer.extend_from_slice(payload).ok()?;
-    let covered_len = buffer.len().next_multiple_of(WORD);
-    buffer.resize(covered_len, 0).ok()?;
+    buffer.resize(size.checked_sub(unit + WORD)?, 0).ok()?;
     let crc = checksum(generation, at, buffer);
     buffer.extend_from_slice(&crc.to_le_bytes()).ok()?;
+    buffer.resize(size.checked_sub(WORD)?, 0).ok()?;
     buffer.extend_from_slice(&mark(at).to_le_bytes()).ok()
 }
 
 /// A valid entry that was read; its payload is in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     payload_len: usize,
-    /// The region's.
+    /// The generation of the region.
     pub(super) generation: u64,
     /// Where the next entry begins.
     pub(super) next: u32,
-    /// Its mark is there.
+    /// Whether it has its mark.
     pub(super) marked: bool,
 }
 
@@ -130,7 +145,8 @@ impl Entry {
     }
 }
 
-/// Reads the entry at `at` of a region of this generation, which a [`Kind::Begin`] itself names; `None` if there is no valid one.
+/// Reads the entry at `at` of a region of this generation; `None` if there is no valid one. A
+/// [`EntryKind::Begin`] names the generation itself.
 pub(super) fn read<F: NorFlash>(
     flash: &mut F,
     region: &Region,
@@ -138,29 +154,32 @@ pub(super) fn read<F: NorFlash>(
     generation: u64,
     buffer: &mut Buffer,
 ) -> Result<Option<Entry>, F::Error> {
+    let unit = region.unit();
     let mut header = [0; WORD];
-    if region.room(at) < size(0) {
+    if region.room(at) < size(0, unit) {
         return Ok(None);
     }
     flash.read(region.address(at), &mut header)?;
     let [kind, len, not_kind, not_len] = header;
-    let Some(kind) = Kind::from_byte(kind).filter(|_| kind == !not_kind && len == !not_len) else {
+    let Some(kind) = EntryKind::from_byte(kind).filter(|_| kind == !not_kind && len == !not_len)
+    else {
         return Ok(None);
     };
     let payload_len = usize::from(len);
-    let size = size(payload_len);
+    let size = size(payload_len, unit);
     if size > region.room(at) || buffer.resize(size, 0).is_err() {
         return Ok(None);
     }
     flash.read(region.address(at), buffer)?;
     let payload = buffer.get(WORD..WORD + payload_len).unwrap_or(&[]);
     let generation = match kind {
-        Kind::Begin => generation_of(payload).filter(|&generation| generation < u64::MAX),
+        EntryKind::Begin => generation_of(payload).filter(|&generation| generation < u64::MAX),
         _ => Some(generation),
     };
-    let (Some(generation), Some((rest, read_mark))) =
-        (generation, buffer.split_last_chunk::<WORD>())
-    else {
+    let (Some(generation), Some(marked)) = (generation, size.checked_sub(unit)) else {
+        return Ok(None);
+    };
+    let Some((rest, read_mark)) = buffer.split_at_checked(marked) else {
         return Ok(None);
     };
     let Some((covered, crc)) = rest.split_last_chunk::<WORD>() else {
@@ -175,6 +194,6 @@ pub(super) fn read<F: NorFlash>(
         generation,
         // At most the size of the region.
         next: at.saturating_add(size as u32),
-        marked: *read_mark == mark(at).to_le_bytes(),
+        marked: read_mark.ends_with(&mark(at).to_le_bytes()),
     }))
 }

@@ -1,30 +1,35 @@
-//! A range of the flash with entries: [`Region`].
+//! A range of the flash that stores entries: [`Region`].
 
 use core::ops::Range;
 
-/// Bytes of a word. Everything is written and read in whole words.
+/// Bytes of a word, in which entries are read.
 pub(super) const WORD: usize = 4;
 
-/// A range of the flash, whole sectors.
+/// The longest unit of writing that a journal supports, in bytes.
+pub(super) const UNIT_MAX: usize = 32;
+
+/// A range of whole sectors of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Region {
     start: u32,
-    /// Bytes for entries: all but the last word.
+    /// The number of bytes for entries: all but the last unit.
     len: u32,
+    /// Bytes of a unit of writing: a power of two from [`WORD`] to [`UNIT_MAX`]. Everything is
+    /// written in whole units, and each unit at most once between two erases.
+    unit: u32,
 }
 
 impl Region {
-    pub(super) const fn new(range: &Range<u32>) -> Region {
+    pub(super) const fn new(range: &Range<u32>, unit: usize) -> Region {
+        let unit = unit as u32;
         Region {
             start: range.start,
-            len: range
-                .end
-                .saturating_sub(range.start)
-                .saturating_sub(WORD as u32),
+            len: range.end.saturating_sub(range.start).saturating_sub(unit),
+            unit,
         }
     }
 
-    /// True if it is made of whole sectors of `sector` bytes of a flash of `capacity`.
+    /// True if it consists of whole sectors of `sector` bytes of a flash of `capacity` bytes.
     pub(super) const fn is_made_of(&self, sector: usize, capacity: usize) -> bool {
         (self.start as usize).is_multiple_of(sector)
             && (self.end() as usize).is_multiple_of(sector)
@@ -36,27 +41,32 @@ impl Region {
         self.start.saturating_add(at)
     }
 
-    /// The address behind the region.
+    /// The address after the end of the region.
     pub(super) const fn end(&self) -> u32 {
-        self.address(self.len.saturating_add(WORD as u32))
+        self.address(self.len.saturating_add(self.unit))
     }
 
-    /// Where its last word is, which no entry takes.
+    /// The place of its last unit, which no entry uses.
     pub(super) const fn closed_at(&self) -> u32 {
         self.len
     }
 
-    /// Bytes for entries from `at` on.
+    /// The number of bytes for entries from `at` on.
     pub(super) const fn room(&self, at: u32) -> usize {
         self.len.saturating_sub(at) as usize
     }
 
-    /// Bytes for entries.
+    /// The number of bytes for entries.
     pub(super) const fn capacity(&self) -> usize {
         self.len as usize
     }
 
-    /// True if the two have bytes in common.
+    /// The length of a unit of writing, in bytes.
+    pub(super) const fn unit(&self) -> usize {
+        self.unit as usize
+    }
+
+    /// Whether the two share a byte.
     pub(super) const fn overlaps(&self, other: &Region) -> bool {
         self.start < other.end() && other.start < self.end()
     }

@@ -1,8 +1,8 @@
-//! Reads what is to be restored.
+//! Reads the entries that restore the caller.
 
 use embedded_storage::nor_flash::NorFlash;
 
-use super::entry::{self, Kind};
+use super::entry::{self, EntryKind};
 use super::{Journal, JournalError};
 
 /// The entries that [`Journal::replay`] reads.
@@ -12,7 +12,7 @@ pub struct Replay<'j, F, const REGIONS: usize> {
     pub(super) at: u32,
 }
 
-/// What is to be restored.
+/// An entry that restores the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replayed<'a> {
     /// The next part of the checkpoint.
@@ -22,11 +22,12 @@ pub enum Replayed<'a> {
 }
 
 impl<F: NorFlash, const REGIONS: usize> Replay<'_, F, REGIONS> {
-    /// The next one; `None` behind the last.
+    /// The next entry; `None` after the last.
     ///
     /// # Errors
     ///
-    /// When the flash cannot be read, or has something else ([`JournalError::Unverified`]) than when the journal was opened.
+    /// If the flash cannot be read. [`JournalError::Unverified`] if it returns other bytes than
+    /// when the journal was opened.
     #[expect(
         clippy::should_implement_trait,
         reason = "what it returns borrows the buffer"
@@ -42,11 +43,11 @@ impl<F: NorFlash, const REGIONS: usize> Replay<'_, F, REGIONS> {
             let entry = entry.ok_or(JournalError::Unverified)?;
             self.at = entry.next;
             match entry.kind {
-                Kind::Begin | Kind::Commit => {}
-                Kind::Chunk => {
+                EntryKind::Begin | EntryKind::Commit => {}
+                EntryKind::Chunk => {
                     return Ok(Some(Replayed::Chunk(entry.payload(&self.journal.buffer))));
                 }
-                Kind::Record => {
+                EntryKind::Record => {
                     return Ok(Some(Replayed::Record(entry.payload(&self.journal.buffer))));
                 }
             }

@@ -1,55 +1,65 @@
-//! What is in a region: a checkpoint and the records since, or what is left of them.
+//! Finds the contents of a region: a checkpoint and the records after it, or their rests.
 //!
 //! ```text
-//!   Begin │ Chunk │ .. │ Chunk │ Commit │ Record │ .. │ Record │ erased .. │ closed u32
+//!   Begin │ Chunk │ .. │ Chunk │ Commit │ Record │ .. │ Record │ erased .. │ closed
 //! ```
 //!
-//! The last word is written before the first record of the region that follows, so a region that is closed is not the latest.
+//! The last unit becomes 0 before the first record of the region that follows is written, so a
+//! region that is closed is not the latest.
 
 use embedded_storage::nor_flash::NorFlash;
 
-use super::entry::{self, BEGIN_LEN, Buffer, ENTRY_MAX, Kind};
+use super::entry::{self, BEGIN_LEN, Buffer, EntryKind};
 use super::region::{Region, WORD};
 
 const ERASED: u8 = 0xff;
-/// The most bits of a word that may have changed by themselves: a word with no more of them at 0
-/// was not written. The first word of an entry has 16 at 0, and its mark has at least 8 in a region
-/// of up to 64 KB, so that no entry that was whole is taken for nothing.
+/// The most bits of a word that may have changed by themselves: a word with no more zeros was not
+/// written. The first word of an entry has 16 zeros, and its mark has at least 8 in a region of up
+/// to 64 KB, so no whole entry is overlooked. The last unit closes a region by the same rule, also
+/// if its writing was interrupted: that began when the next region had a whole checkpoint.
 const CHANGED_BITS_MAX: u32 = 3;
-/// Bits of the last word that are 0 in a closed region, all of them unless its writing was interrupted. A few that have
-/// changed by themselves close nothing.
-const CLOSED_BITS_MIN: u32 = 16;
 
-/// What is behind the last valid entry.
+/// The contents after the last valid entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// Nothing: the next entry goes there.
+    /// Blank flash: the next entry goes there.
     Erased,
-    /// At most one entry that is not whole, and was never acknowledged, and bits that have changed
-    /// where nothing was written.
+    /// At most one entry that is not whole and was never acknowledged, and bits that have changed
+    /// in blank flash.
     Torn,
-    /// An entry that was whole, or more than one.
+    /// An entry that was whole, or more than one entry.
     Damaged,
 }
 
-/// What a region holds.
+/// The last unit of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closing {
+    /// Blank: it may be written.
+    Open,
+    /// A few bits have changed: it closes nothing, and cannot be written before the next erase.
+    Touched,
+    /// A later region has a whole checkpoint.
+    Closed,
+}
+
+/// The contents of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Nothing.
+    /// Blank flash.
     Erased,
-    /// No more than the beginning of a first entry, and bits that have changed where nothing was
-    /// written.
+    /// At most the start of a first entry, and bits that have changed in blank flash.
     Cut,
-    /// No checkpoint begins there: damaged, its erasing was cut, or not of a journal.
+    /// It does not start with a checkpoint: it is damaged, its erasing was cut, or it is not a
+    /// journal's.
     Foreign,
-    /// A checkpoint that was never committed, if the tail is not damaged.
+    /// A checkpoint without a commit. It was never committed if the tail is not damaged.
     Begun { generation: u64, tail: Tail },
     /// A checkpoint, and the records up to `end`.
     Whole {
         generation: u64,
         end: u32,
         tail: Tail,
-        closed: bool,
+        closing: Closing,
     },
 }
 
@@ -60,11 +70,13 @@ pub(super) fn scan<F: NorFlash>(
     buffer: &mut Buffer,
 ) -> Result<Content, F::Error> {
     let first = entry::read(flash, region, 0, 0, buffer)?;
-    let Some(begin) = first.filter(|entry| entry.kind == Kind::Begin) else {
-        let end = region.closed_at().saturating_add(WORD as u32);
-        return Ok(match written(flash, region, 0, end)? {
+    let unit = region.unit();
+    let whole_region = region.closed_at().saturating_add(unit as u32);
+    let Some(begin) = first.filter(|entry| entry.kind == EntryKind::Begin) else {
+        let first_entry = entry::size(BEGIN_LEN, unit);
+        return Ok(match written(flash, region, 0, whole_region)? {
             Written { is_blank: true, .. } => Content::Erased,
-            Written { len, marked, .. } if !marked && len <= entry::size(BEGIN_LEN) => Content::Cut,
+            Written { len, marked, .. } if !marked && len <= first_entry => Content::Cut,
             _ => Content::Foreign,
         });
     };
@@ -72,45 +84,48 @@ pub(super) fn scan<F: NorFlash>(
     let (mut at, mut marked, mut whole) = (begin.next, begin.marked, false);
     while let Some(entry) = entry::read(flash, region, at, generation, buffer)? {
         match entry.kind {
-            Kind::Chunk if !whole => {}
-            Kind::Commit if !whole => whole = true,
-            Kind::Record if whole => {}
+            EntryKind::Chunk if !whole => {}
+            EntryKind::Commit if !whole => whole = true,
+            EntryKind::Record if whole => {}
             _ => break,
         }
         (at, marked) = (entry.next, entry.marked);
     }
     let tail = match written(flash, region, at, region.closed_at())? {
         Written { is_blank: true, .. } if marked => Tail::Erased,
-        Written { len, marked, .. } if marked || len > ENTRY_MAX => Tail::Damaged,
+        Written { len, marked, .. } if marked || len > entry::size_max(unit) => Tail::Damaged,
         _ => Tail::Torn,
     };
     if !whole {
         return Ok(Content::Begun { generation, tail });
     }
-    let mut closed = [0; WORD];
-    flash.read(region.address(region.closed_at()), &mut closed)?;
+    let last_unit = written(flash, region, region.closed_at(), whole_region)?;
     Ok(Content::Whole {
         generation,
         end: at,
         tail,
-        closed: u32::from_le_bytes(closed).count_zeros() >= CLOSED_BITS_MIN,
+        closing: match last_unit {
+            Written { is_blank: true, .. } => Closing::Open,
+            Written { len: 0, .. } => Closing::Touched,
+            _ => Closing::Closed,
+        },
     })
 }
 
 /// Whether all of a region reads as erased.
 pub(super) fn is_blank<F: NorFlash>(flash: &mut F, region: &Region) -> Result<bool, F::Error> {
-    let end = region.closed_at().saturating_add(WORD as u32);
+    let end = region.closed_at().saturating_add(region.unit() as u32);
     Ok(written(flash, region, 0, end)?.is_blank)
 }
 
-/// What is written in a part of a region.
+/// The written words in a part of a region.
 #[derive(Clone, Copy, Debug)]
 struct Written {
-    /// Every bit is as after an erase.
+    /// Whether every bit is as after an erase.
     is_blank: bool,
-    /// Bytes up to the last word that was written.
+    /// The number of bytes up to the end of the last written word.
     len: usize,
-    /// One of the words is the mark of an entry that begins in this part.
+    /// Whether one of the words is the mark of an entry that starts in this part.
     marked: bool,
 }
 
@@ -136,7 +151,7 @@ fn written<F: NorFlash>(
         flash.read(region.address(at), words.as_flattened_mut())?;
         for word in words {
             let word = u32::from_le_bytes(*word);
-            written.marked |= (from..at).contains(&entry::place(word));
+            written.marked |= (from..at).contains(&entry::marked_place(word));
             at = at.saturating_add(WORD as u32);
             written.is_blank &= word == u32::MAX;
             if word.count_zeros() > CHANGED_BITS_MAX {

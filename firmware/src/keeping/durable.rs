@@ -20,7 +20,7 @@
 //! has the same room.
 
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Command, Controller, Effect, Interrupts, Pauses, Reply, Strategy as _, View};
+use meshalloc::{Command, Controller, Effect, Pauses, Reply, Strategy as _};
 use serde::{Deserialize, Serialize};
 
 use super::{Keep, Meantime, NO_SESSION, NotKept, Record, Room, When};
@@ -69,19 +69,24 @@ pub struct Durable<F, const REGIONS: usize> {
     is_unread: bool,
 }
 
-/// At most so many bytes of entries do these bytes of a state take. A part may have a quarter less in it than there is room for.
-const fn entry_bytes(bytes: usize) -> usize {
-    bytes + bytes / 8 + if bytes > 0 { 16 } else { 0 }
-}
+/// The least bytes of a part of a state that is not the last: a part may have a quarter less in it
+/// than there is room for.
+const PART_MIN: usize = meshalloc::PART_MAX / 4 * 3;
 
-/// When about so many instructions have gone into attempts since a checkpoint, another is due: a restore takes them again, and nobody is answered meanwhile.
-/// 36 seconds at 180 MHz and 1.5 cycles each.
+/// A checkpoint is due when attempts since the last one have taken about this many instructions: a
+/// restore takes them again, and the board answers nothing meanwhile. 36 seconds at 180 MHz and 1.5
+/// cycles each.
 const WORK_MAX: u64 = 1 << 32;
 
-/// About so many instructions it takes to make a chunk and to write it.
-const CHUNK_INSTRUCTIONS: u32 = 60_000;
-/// About so many instructions it takes to read a record, and to carry it out where that pauses.
-const RECORD_INSTRUCTIONS: u32 = 20_000;
+impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
+    /// The most bytes of entries for `bytes` of a state: for each part the byte of its kind and what
+    /// an entry adds, counted in eighths of a part.
+    const fn entry_bytes(bytes: usize) -> usize {
+        let more = 1 + Journal::<F, REGIONS>::OVERHEAD_MAX;
+        let eighths = (8 * more).div_ceil(PART_MIN);
+        bytes + bytes / 8 * eighths + if bytes > 0 { more } else { 0 }
+    }
+}
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     fn when(&self, controller: &Controller<'_>, record: &Record) -> Result<When, ProtocolError> {
@@ -97,7 +102,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     }
 
     fn claim(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept> {
-        let growth = entry_bytes(controller.growth(&record.command));
+        let growth = Self::entry_bytes(controller.growth(&record.command));
         let bytes = encode(record, &mut [0; PAYLOAD_MAX])?.len();
         let has_room = (growth == 0 || growth <= self.left)
             && Journal::<F, REGIONS>::chunk_bytes(bytes) <= self.journal.room();
@@ -118,7 +123,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     }
 
     fn room_for(&mut self, controller: &Controller<'_>, command: &Command) -> Room {
-        if entry_bytes(controller.growth(command)) <= self.left {
+        if Self::entry_bytes(controller.growth(command)) <= self.left {
             return Room::Enough;
         }
         if self.since < Since::Changes {
@@ -159,7 +164,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             Ok(())
         })?;
         let room = self.journal.checkpoint_room();
-        let some_day = bytes + entry_bytes(controller.growth_by_time());
+        let some_day = bytes + Self::entry_bytes(controller.growth_by_time());
         self.left = (room - room / 7).saturating_sub(some_day);
         // What has no room gets no sector that is erased for it.
         if bytes > room {
@@ -208,7 +213,7 @@ fn for_each_chunk(
                 .ok_or(NotKept)?
                 .copy_from_slice(part);
             let chunk = room.get(..=part.len()).ok_or(NotKept)?;
-            meantime.worked(CHUNK_INSTRUCTIONS);
+            meantime.pause();
             visit(chunk)
         })
         .map_err(|_| NotKept)?;
@@ -262,7 +267,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         recovered: Recovered,
         controller: &mut Controller<'_>,
         sessions: &mut Sessions,
-        pauses: &mut dyn Pauses,
+        pauses: &Pauses<'_>,
     ) -> Origin {
         match recovered {
             Recovered::Empty => return Origin::New,
@@ -286,7 +291,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         &mut self,
         controller: &mut Controller<'_>,
         sessions: &mut Sessions,
-        pauses: &mut dyn Pauses,
+        pauses: &Pauses<'_>,
     ) -> Result<(), NotKept> {
         let mut replay = self.journal.replay();
         let mut jobs = 0;
@@ -310,14 +315,10 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         };
         restoring.finish().map_err(|_| NotKept)?;
         let is_same_room = jobs == controller.jobs().capacity();
-        let mut counting = Counting {
-            pauses,
-            work: &mut self.work,
-        };
         while let Some(record) = next {
             let may_be_refused =
                 controller.strategy().looks_ahead() && is_submission(&record.command);
-            let reply = repeat(&record, controller, sessions, &mut counting);
+            let reply = repeat(&record, controller, sessions, pauses);
             let is_as_it_was = match may_be_refused {
                 true => is_same_room,
                 false => !matches!(reply, Reply::Error(_)),
@@ -325,14 +326,14 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             if !is_as_it_was {
                 return Err(NotKept);
             }
-            let pauses = &mut counting.pauses;
-            pauses.worked(RECORD_INSTRUCTIONS, &controller.view());
+            pauses.pause(&controller.view());
             next = match replay.next().map_err(unreadable)? {
                 Some(Replayed::Record(record)) => Some(read(record)?),
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
                 None => None,
             };
         }
+        self.work = self.work.saturating_add(pauses.spent());
         Ok(())
     }
 }
@@ -343,19 +344,6 @@ const fn is_submission(command: &Command) -> bool {
         #[cfg(feature = "leases")]
         Command::SubmitLeased { .. } => true,
         _ => false,
-    }
-}
-
-/// Adds up what attempts take.
-struct Counting<'a> {
-    pauses: &'a mut dyn Pauses,
-    work: &'a mut u64,
-}
-
-impl Pauses for Counting<'_> {
-    fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
-        *self.work = self.work.saturating_add(instructions.into());
-        self.pauses.worked(instructions, view);
     }
 }
 
@@ -373,7 +361,7 @@ fn repeat(
     record: &Record,
     controller: &mut Controller<'_>,
     sessions: &mut Sessions,
-    pauses: &mut dyn Pauses,
+    pauses: &Pauses<'_>,
 ) -> Reply {
     let Record {
         client,
@@ -382,8 +370,8 @@ fn repeat(
         at,
         command,
     } = *record;
-    let mut reply = controller.begin(&command, at, Interrupts::by(pauses));
-    controller.advance(&mut |_| (), Interrupts::by(pauses));
+    let mut reply = controller.begin(&command, at, Some(pauses));
+    controller.advance(&mut |_| (), Some(pauses));
     controller.renew(&mut reply);
     let remembered = Remembered {
         outcome: Outcome::of(&reply),
@@ -393,7 +381,7 @@ fn repeat(
         let place = sessions.recall(client, session);
         sessions.remember(place, seq, remembered);
     }
-    while controller.advance(&mut |_| (), Interrupts::by(pauses)) {}
+    while controller.advance(&mut |_| (), Some(pauses)) {}
     reply
 }
 

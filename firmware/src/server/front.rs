@@ -1,12 +1,13 @@
 //! What a server answers without carrying anything out, also while the controller is at work: [`Front`], [`Meanwhile`].
 
+use core::cell::RefCell;
+
 use embedded_io::Write;
 use heapless::String;
 #[cfg(feature = "leases")]
 use meshalloc::LeaseEnded;
-use meshalloc::Pauses;
 use meshalloc::controller::Granted;
-use meshalloc::{Command, Error, SchedulerKind, StrategyKind, Ticks, View};
+use meshalloc::{Command, Error, Pauses, SchedulerKind, StrategyKind, Ticks, View};
 
 use super::Port;
 use crate::body;
@@ -72,7 +73,8 @@ pub(super) enum Asked<'a> {
     Clock { is_virtual: bool },
 }
 
-/// Looks at the line in a slice. What work says of itself are estimates: with several looks a slice is not too long where they are some times too small.
+/// Looks at the line in a slice. Work only estimates its instructions, so several looks keep a slice
+/// short enough where an estimate is too small.
 const LOOKS: u32 = 4;
 
 /// The front while the controller is at work.
@@ -80,26 +82,13 @@ pub(super) struct Meanwhile<'a, P: Port> {
     front: &'a mut Front,
     port: &'a mut P,
     slice: u32,
-    /// Instructions so far, and since the last look at the line.
+    /// Instructions so far.
     pub(super) spent: u64,
-    worked: u32,
     /// Instructions until a command that is under way is answered.
     left: u32,
     /// What has not been answered yet, and what to answer after a slice, or before another frame is served.
     pub(super) early: Option<(&'a Change<'a>, Outcome)>,
     pub(super) result: Result<(), P::Error>,
-}
-
-impl<P: Port> Pauses for Meanwhile<'_, P> {
-    fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
-        self.spent = self.spent.saturating_add(instructions.into());
-        self.worked = self.worked.saturating_add(instructions);
-        self.left = self.left.saturating_sub(instructions);
-        if self.worked >= self.slice / LOOKS {
-            self.worked = 0;
-            self.pause(view);
-        }
-    }
 }
 
 impl<'a, P: Port> Meanwhile<'a, P> {
@@ -114,15 +103,32 @@ impl<'a, P: Port> Meanwhile<'a, P> {
             port,
             slice,
             spent: 0,
-            worked: 0,
             left: slice,
             early,
             result: Ok(()),
         }
     }
 
+    /// Does a part of the work, and serves the port in its pauses.
+    pub(super) fn during<T>(&mut self, work: impl FnOnce(&Pauses<'_>) -> T) -> T {
+        let every = self.slice / LOOKS;
+        let this = RefCell::new(&mut *self);
+        let on_pause = |instructions, view: &View<'_, '_>| {
+            // No pause begins within another one.
+            if let Ok(mut this) = this.try_borrow_mut() {
+                this.pause(instructions, view);
+            }
+        };
+        let pauses = Pauses::new(every, &on_pause);
+        let result = work(&pauses);
+        let spent = pauses.spent();
+        self.spent += spent;
+        result
+    }
+
     #[inline(never)]
-    fn pause(&mut self, view: &View<'_, '_>) {
+    fn pause(&mut self, instructions: u32, view: &View<'_, '_>) {
+        self.left = self.left.saturating_sub(instructions);
         if self.left == 0 {
             self.answer_early(view);
         }
@@ -165,8 +171,9 @@ pub(super) struct Saving<'a, 'v, 'm, P: Port> {
 }
 
 impl<P: Port> Meantime for Saving<'_, '_, '_, P> {
-    fn worked(&mut self, instructions: u32) {
-        self.meanwhile.worked(instructions, self.view);
+    fn pause(&mut self) {
+        // As long as a slice, so that what was not answered yet is.
+        self.meanwhile.pause(self.meanwhile.slice, self.view);
     }
 
     fn sessions(&self) -> &Sessions {

@@ -1,6 +1,6 @@
 //! The end of leases: between frames the server ends those whose ends its clock has reached.
 
-use meshalloc::{Command, Interrupts};
+use meshalloc::Command;
 
 use super::{Meanwhile, Port, Server};
 use crate::keeping::{Keep, NO_SESSION, Record};
@@ -29,8 +29,7 @@ impl<K: Keep> Server<'_, K> {
             return Ok(());
         }
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
-        let interrupts = Interrupts::by(&mut meanwhile);
-        self.controller.begin(&command, at, interrupts);
+        meanwhile.during(|pauses| self.controller.begin(&command, at, Some(pauses)));
         self.keep.worked(meanwhile.spent);
         meanwhile.result
     }

@@ -1,4 +1,4 @@
-//! Controllers as on a board, and in process beside it.
+//! Controllers as on a board, and their twins in process.
 
 use meshalloc::{
     Command, Configuration, Controller, Cube, Grid, JobId, Mesh, Reply, Request, SchedulerKind,
@@ -8,7 +8,8 @@ use meshalloc::{
 /// The jobs a [`Board`] has room for.
 pub(crate) const JOBS: usize = 24;
 
-/// The memory of a small board: a mesh of up to 16 x 16, or any other grid of 256 processors, with words of 32 or 64 bits.
+/// The memory of a small board: a mesh of up to 16 x 16, or any other grid of 256 processors, with
+/// words of 32 or 64 bits.
 pub(crate) type Board = Storage<16, JOBS, 32, 256, 256>;
 
 pub(crate) fn on(machine: Grid, strategy: StrategyKind) -> Configuration {
@@ -32,7 +33,7 @@ pub(crate) fn grid(text: &str) -> Grid {
     text.parse().expect(text)
 }
 
-/// What it has at its reset.
+/// Its configuration after a reset.
 pub(crate) fn at_reset(board: &mut Board) -> Controller<'_> {
     let configuration = configuration(16, 16, StrategyKind::FirstFit);
     Controller::new(board.memory(), configuration).expect("16 x 16 fits")

@@ -1,5 +1,5 @@
-//! The one clock of a server: its own, or for a while a virtual one of a session. Leases begin and
-//! end by it.
+//! The one clock of a server: its own, or temporarily the virtual one of a session. Leases begin
+//! and end by it.
 
 use meshalloc::{Command, JobId, Ticks};
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -10,7 +10,7 @@ use crate::board::{release, submit};
 use crate::line::Random;
 use crate::recovery::{DONE, Life, first_fit, lease};
 
-/// One that simulates, and one that leases.
+/// The clients: one simulates, one uses leases.
 const SIMULATOR: u32 = 1;
 const OTHER: u32 = 2;
 
@@ -32,7 +32,7 @@ fn is_submitted(answer: &ServerMessage) -> bool {
     )
 }
 
-/// A lease that lasted 8.9 days instead of half a second.
+/// A regression: a lease lasted 8.9 days instead of half a second.
 #[test]
 fn a_simulator_that_was_there_changes_no_lease_of_later_clients() {
     for end in [770_000_000, TIME_MAX] {
@@ -169,14 +169,14 @@ fn a_virtual_clock_ends_with_a_reset() {
     }
 }
 
-/// What a server must do, in few words: a clock, who has it, and when leases end.
+/// A naive model of a server: a clock, its owner, and the ends of leases.
 #[derive(Default)]
 struct Model {
     time: Ticks,
-    /// When something was carried out last.
+    /// The time of the last command.
     latest: Ticks,
     virtual_of: Option<u32>,
-    /// When the server's own clock was looked at last.
+    /// The last reading of the server's own clock.
     now: Ticks,
     leases: Vec<(u32, Ticks)>,
 }
@@ -253,5 +253,8 @@ fn leases_end_as_in_a_model_whichever_session_has_the_clock() {
             assert_eq!(life.jobs(), leased, "seed {seed}, job {job}");
         }
     }
-    assert!(given > 300 && kept_from > 300, "{given}, {kept_from}");
+    assert!(
+        given > 300 && kept_from > 300,
+        "given {given} times, kept from another {kept_from} times"
+    );
 }

@@ -95,7 +95,7 @@ fn every_variant_comes_back_and_its_frame_is_the_golden_one() {
     );
 }
 
-/// The worked example of `PROTOCOL.md`, made without the code under test but for the CRC.
+/// The worked example of `PROTOCOL.md`, encoded without the code under test, except for the CRC.
 #[test]
 fn the_worked_example_is_right() {
     let words = include_str!("../../PROTOCOL.md").split_whitespace();
@@ -180,7 +180,8 @@ fn content(frame: &[u8]) -> Vec<u8> {
     content
 }
 
-/// The frames that `PROTOCOL.md` explains field by field, as bytes: a block of lines with a remark behind each.
+/// The frames that `PROTOCOL.md` explains field by field, as bytes: a block of lines with a remark
+/// behind each.
 fn explained() -> Vec<Vec<u8>> {
     let text = include_str!("../../PROTOCOL.md");
     let (_, section) = text.split_once("## 5 Examples").expect("section 5");
@@ -199,7 +200,7 @@ fn explained() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The conversation of section 5 with a server: each message and what answers it, as contents.
+/// The conversation of section 5 with a server: each message and its reply, as contents of frames.
 #[test]
 fn what_the_examples_explain_is_what_is_sent() {
     let mut board = Board::new();

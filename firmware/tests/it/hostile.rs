@@ -1,5 +1,5 @@
-//! Frames that are not as they should be: counted, answered where a number can be read, and never to
-//! the harm of the next one.
+//! Malformed frames are counted, are answered if their numbers can be read, and never harm the next
+//! frame.
 
 use meshalloc::{Block, Command, ConfigureError, Error, Refusal, Reply, StrategyKind};
 use meshalloc_firmware::frame::{
@@ -114,7 +114,7 @@ fn a_cut_frame_is_answered_as_damage_and_does_not_swallow_the_next() {
     };
     let cut = &bytes[..bytes.len() - 3];
     check(cut, Some((7, CLIENT, ProtocolError::Damaged)), counted);
-    // Without a whole header there is nobody to answer.
+    // Without a whole header there is no client to answer.
     check(&bytes[..3], None, counted);
 }
 
@@ -210,7 +210,7 @@ fn check_bad_message(frame: &[u8]) {
     );
 }
 
-/// What comes before the command in a message: Command, the session, no event known, no time.
+/// The beginning of a message with a command: Command, the session, no event known, no time.
 const COMMAND: (u8, Session, u8, u8) = (1, SESSION, 0, 0);
 
 /// The frame of a Configure with these numbers: sides, wraps, how coordinates are written.
@@ -343,7 +343,7 @@ fn extents_at_the_edge_are_read_and_refused() {
         (&[5], 5, Refusal::NeverFits),
         (&[0], 0, Refusal::EmptyRequest),
         (&[4, 0, 4], 1, Refusal::EmptyRequest),
-        // An extent of 0 among more than three: whatever stands beside it.
+        // An extent of 0 among more than three, with any other extents.
         (&[2, 0, 2, 2, 2, 2], 1, Refusal::EmptyRequest),
         (&[4, 4], 0, Refusal::EmptyRequest),
         (&[4, 4], 17, Refusal::Malformed),
@@ -430,7 +430,7 @@ fn nothing_is_carried_out_before_a_hello() {
     );
 }
 
-/// What a server answers that has heard a hello of sequence number 1.
+/// The answers of a server that has received a hello with sequence number 1.
 fn greeted(server: &mut Server<'_>, frames: &[Vec<u8>]) -> Vec<ServerMessage> {
     answers(server, &hello(1));
     let answers = answers(server, &frames.concat());
@@ -515,7 +515,8 @@ fn an_old_frame_is_refused_once_its_outcome_is_forgotten() {
     for frame in [submission(10, 1), release(11, 1), submission(12, 2)] {
         assert_eq!(answers(&mut server, &frame).len(), 1);
     }
-    // The window holds four: the first submission comes late once more, and is answered from memory, not carried out.
+    // The window holds four: a late copy of the first submission is answered from memory, not
+    // carried out.
     let again = outcomes(answers(&mut server, &submission(10, 1)));
     assert!(matches!(again[..], [Outcome::Submitted { .. }]));
     for seq in 13..13 + WINDOW as u32 {
@@ -552,7 +553,7 @@ fn a_fifth_client_takes_the_place_of_the_one_that_was_silent_for_longest() {
     for client in 1..=CLIENTS_MAX as u32 {
         assert_eq!(number(client, 1), client);
     }
-    // The first goes on with its session, so the second has been silent for longest.
+    // The first uses its session, so the second has been silent for longest.
     assert_eq!(number(1, 2), 1);
     assert_eq!(number(9, 1), 5);
     assert_eq!([number(1, 3), number(3, 3), number(4, 3)], [1, 3, 4]);
@@ -617,7 +618,8 @@ fn no_bytes_at_all_make_the_server_panic_or_deaf() {
     }
 }
 
-/// A whole frame around a message in which some bytes are others, so that they are read as numbers, tags and lengths.
+/// A whole frame around a message with some changed bytes, which are read as numbers, tags and
+/// lengths.
 fn wrong_inside(random: &mut Random) -> Vec<u8> {
     struct Raw<'a>(&'a [u8]);
     impl serde::Serialize for Raw<'_> {
@@ -676,11 +678,9 @@ fn a_client_that_hears_nothing_says_what_it_tried() {
         tries: 3,
         ..OPTIONS
     };
-    let error = Client::connect(Silent, options)
-        .err()
-        .expect("nobody is there");
+    let error = Client::connect(Silent, options).err().expect("no answer");
     assert!(
-        matches!(&error, ClientError::NoReply { tries: 3, heard, .. } if heard.bytes == 0),
+        matches!(&error, ClientError::NoReply { tries: 3, stray, .. } if stray.bytes == 0),
         "{error:?}"
     );
     let text = error.to_string();

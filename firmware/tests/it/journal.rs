@@ -1,27 +1,25 @@
-//! The journal against a naive model, with its power cut in every step, and with damaged flash.
+//! The journal against a naive model, with a power cut in every step, and with damaged flash.
 
 use std::ops::Range;
 
 use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 use meshalloc_firmware::journal::memory::{MemoryFlash, MemoryFlashError};
-use meshalloc_firmware::journal::{
-    Journal, JournalError, Loss, PAYLOAD_MAX, REGION_MIN, Recovered, Replayed,
-};
+use meshalloc_firmware::journal::{Journal, JournalError, Loss, PAYLOAD_MAX, Recovered, Replayed};
 
 use crate::line::Random;
 
 const SECTOR: usize = 1024;
 
-type Flash = MemoryFlash<SECTOR>;
+type Flash<const UNIT: usize = 4> = MemoryFlash<SECTOR, UNIT>;
 
-/// The naive model: what must be restored.
+/// The naive model: the state that must be restored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     checkpoint: Vec<Vec<u8>>,
     records: Vec<Vec<u8>>,
 }
 
-/// A step of a caller.
+/// An operation of a caller.
 #[derive(Clone, Debug)]
 enum Operation {
     Append(Vec<u8>),
@@ -30,27 +28,31 @@ enum Operation {
     Commit,
 }
 
-/// Both side by side.
+/// The journal and its model.
 #[derive(Clone, Debug)]
-struct Pair<const REGIONS: usize> {
-    journal: Journal<Flash, REGIONS>,
+struct Pair<const REGIONS: usize, const UNIT: usize = 4> {
+    journal: Journal<Flash<UNIT>, REGIONS>,
     state: State,
     /// The chunks of a checkpoint that was begun.
     chunks: Vec<Vec<u8>>,
 }
 
-/// One region behind the other, each of so many sectors.
+/// Consecutive regions of `sectors` sectors each.
 fn regions<const REGIONS: usize>(sectors: usize) -> [Range<u32>; REGIONS] {
     let len = (sectors * SECTOR) as u32;
     std::array::from_fn(|index| index as u32 * len..(index as u32 + 1) * len)
 }
 
-fn open<const REGIONS: usize>(flash: Flash) -> (Journal<Flash, REGIONS>, Recovered) {
+fn open<const REGIONS: usize, const UNIT: usize>(
+    flash: Flash<UNIT>,
+) -> (Journal<Flash<UNIT>, REGIONS>, Recovered) {
     let sectors = flash.bytes().len() / SECTOR / REGIONS;
     Journal::open(flash, &regions(sectors)).expect("the regions are whole and the flash is read")
 }
 
-fn replayed<const REGIONS: usize>(journal: &mut Journal<Flash, REGIONS>) -> State {
+fn replayed<const REGIONS: usize, const UNIT: usize>(
+    journal: &mut Journal<Flash<UNIT>, REGIONS>,
+) -> State {
     let mut state = State::default();
     let mut replay = journal.replay();
     while let Some(entry) = replay.next().expect("it was read before") {
@@ -65,7 +67,7 @@ fn replayed<const REGIONS: usize>(journal: &mut Journal<Flash, REGIONS>) -> Stat
     state
 }
 
-impl<const REGIONS: usize> Pair<REGIONS> {
+impl<const REGIONS: usize, const UNIT: usize> Pair<REGIONS, UNIT> {
     fn new(sectors: usize) -> Self {
         let (journal, recovered) = open(Flash::new(REGIONS * sectors));
         assert_eq!(recovered, Recovered::Empty);
@@ -76,8 +78,8 @@ impl<const REGIONS: usize> Pair<REGIONS> {
         }
     }
 
-    /// Opens what this flash holds, which must be one of these states.
-    fn reopen(flash: Flash, allowed: &[&State]) -> Self {
+    /// Opens the flash, whose state must be one of these.
+    fn reopen(flash: Flash<UNIT>, allowed: &[&State]) -> Self {
         let (mut journal, recovered) = open(flash);
         let state = replayed(&mut journal);
         assert!(
@@ -138,7 +140,7 @@ fn payload(random: &mut Random) -> Vec<u8> {
 }
 
 fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
-    // Now and then what erased flash looks like.
+    // Sometimes the bytes of erased flash.
     let erased = random.once_in(4);
     let byte = |_| if erased { 0xff } else { random.next() as u8 };
     (0..len).map(byte).collect()
@@ -159,8 +161,8 @@ fn checkpoint(random: &mut Random) -> Vec<Operation> {
 }
 
 /// Operations as a caller does them: a checkpoint where one is due, and sometimes before.
-fn next_operations<const REGIONS: usize>(
-    pair: &Pair<REGIONS>,
+fn next_operations<const REGIONS: usize, const UNIT: usize>(
+    pair: &Pair<REGIONS, UNIT>,
     random: &mut Random,
 ) -> Vec<Operation> {
     if pair.journal.is_due_for_checkpoint() || random.once_in(40) {
@@ -170,10 +172,15 @@ fn next_operations<const REGIONS: usize>(
     }
 }
 
-/// Runs some hundred operations; before each one, cuts the power in every step of it, several times with other noise.
-fn cut_in_every_step<const REGIONS: usize>(sectors: usize, operations: usize, seed: u64) {
+/// Runs some hundred operations. Before each one, cuts the power in every step of it, several times
+/// with different noise.
+fn cut_in_every_step<const REGIONS: usize, const UNIT: usize>(
+    sectors: usize,
+    operations: usize,
+    seed: u64,
+) {
     let mut random = Random(seed);
-    let mut pair = Pair::<REGIONS>::new(sectors);
+    let mut pair = Pair::<REGIONS, UNIT>::new(sectors);
     let (mut done, mut cuts) = (0, 0);
     while done < operations {
         for operation in next_operations(&pair, &mut random) {
@@ -193,7 +200,7 @@ fn cut_in_every_step<const REGIONS: usize>(sectors: usize, operations: usize, se
                     let mut flash = cut.journal.into_flash();
                     flash.power_on();
                     goes_on(
-                        Pair::<REGIONS>::reopen(flash, &[&before.state, &after.state]),
+                        Pair::<REGIONS, UNIT>::reopen(flash, &[&before.state, &after.state]),
                         &mut random,
                     );
                 }
@@ -201,12 +208,14 @@ fn cut_in_every_step<const REGIONS: usize>(sectors: usize, operations: usize, se
             done += 1;
         }
     }
-    assert_eq!(pair.journal.flash_mut().overwritten(), 0);
     assert!(cuts > 10 * operations, "{cuts} cuts");
 }
 
-/// After a start everything works as ever, and another start finds the same.
-fn goes_on<const REGIONS: usize>(mut pair: Pair<REGIONS>, random: &mut Random) {
+/// After a start everything works, and another start finds the same state.
+fn goes_on<const REGIONS: usize, const UNIT: usize>(
+    mut pair: Pair<REGIONS, UNIT>,
+    random: &mut Random,
+) {
     for _ in 0..2 {
         if pair.journal.is_due_for_checkpoint() {
             pair.checkpoint(random);
@@ -215,23 +224,33 @@ fn goes_on<const REGIONS: usize>(mut pair: Pair<REGIONS>, random: &mut Random) {
         pair.run(&record).expect("there is room");
     }
     let state = pair.state.clone();
-    Pair::<REGIONS>::reopen(pair.journal.into_flash(), &[&state]);
+    Pair::<REGIONS, UNIT>::reopen(pair.journal.into_flash(), &[&state]);
 }
 
 #[test]
 fn a_cut_in_any_step_leaves_the_state_before_or_after() {
-    cut_in_every_step::<3>(1, 250, 1);
-    cut_in_every_step::<2>(2, 250, 2);
+    cut_in_every_step::<3, 4>(1, 250, 1);
+    cut_in_every_step::<2, 4>(2, 250, 2);
 }
 
-/// One cut after the other, also in the checkpoint that the last one has made necessary.
+/// The same in flashes that are written in other units, up to the 32 bytes of an STM32H7. All of
+/// them refuse to write a unit twice, or a part of one.
 #[test]
-fn acknowledged_records_survive_ten_thousand_cuts_in_a_row() {
+fn a_cut_in_any_step_of_any_unit_leaves_the_state_before_or_after() {
+    cut_in_every_step::<3, 1>(1, 60, 21);
+    cut_in_every_step::<3, 2>(1, 60, 22);
+    cut_in_every_step::<3, 8>(2, 150, 23);
+    cut_in_every_step::<3, 16>(2, 200, 24);
+    cut_in_every_step::<2, 32>(2, 250, 25);
+}
+
+/// One cut after the other, also in the checkpoint that the last cut has made necessary.
+fn survive_cuts_in_a_row<const UNIT: usize>(sectors: usize, cuts: u32) {
     let mut random = Random(3);
-    let mut pair = Pair::<3>::new(1);
+    let mut pair = Pair::<3, UNIT>::new(sectors);
     pair.checkpoint(&mut random);
     let mut unacknowledged = 0;
-    for _ in 0..10_000 {
+    for _ in 0..cuts {
         let flash = pair.journal.flash_mut();
         flash.cut_power_after(random.next() % 100, random.next());
         let mut allowed = pair.state.clone();
@@ -253,23 +272,32 @@ fn acknowledged_records_survive_ten_thousand_cuts_in_a_row() {
         unacknowledged += u32::from(pair.state != acknowledged);
     }
     assert!(
-        unacknowledged > 100,
+        unacknowledged > cuts / 100,
         "some were whole when the power was cut"
     );
 }
 
-/// The chunk and the record of [`in_use`] take so many bytes, and its first entry and its commit so many.
+#[test]
+fn acknowledged_records_survive_ten_thousand_cuts_in_a_row() {
+    survive_cuts_in_a_row::<4>(1, 10_000);
+    survive_cuts_in_a_row::<1>(1, 2_000);
+    survive_cuts_in_a_row::<8>(2, 2_000);
+    survive_cuts_in_a_row::<32>(2, 2_000);
+}
+
+/// The bytes of the chunk and of a record of [`in_use`]; below, of its first entry and its commit.
 const EIGHT: usize = 20;
 const BEGIN: usize = 24;
 const COMMIT: usize = 12;
 /// Where the first record is.
 const RECORDS: usize = BEGIN + EIGHT + COMMIT;
 
-/// A journal with two closed regions and some records in the active one, which is opened again after each checkpoint.
-fn in_use(seed: u64, records: usize) -> Pair<3> {
+/// A journal with two closed regions and some records in the active one, which is opened again
+/// after each checkpoint.
+fn in_use<const UNIT: usize>(seed: u64, records: usize) -> Pair<3, UNIT> {
     let mut random = Random(seed);
     let mut eight = || random.next().to_le_bytes().to_vec();
-    let mut pair = Pair::<3>::new(1);
+    let mut pair = Pair::new(if UNIT > 4 { 2 } else { 1 });
     for generation in 1..=4 {
         for operation in [
             Operation::Begin,
@@ -289,15 +317,15 @@ fn in_use(seed: u64, records: usize) -> Pair<3> {
     pair
 }
 
-/// Flips every bit of the flash in turn. What is opened is not reported as whole unless everything
-/// acknowledged is there, and is whole if the bit was in a word that was not written.
-fn flip_every_bit(flash: &Flash, acknowledged: &State) -> usize {
+/// Flips every bit of the flash in turn. The opened journal is reported as whole only if everything
+/// acknowledged is there. It is whole if the bit was in an unwritten word.
+fn flip_every_bit<const UNIT: usize>(flash: &Flash<UNIT>, acknowledged: &State) -> usize {
     let mut reported = 0;
     for bit in 0..flash.bytes().len() * 8 {
         let mut flash = flash.clone();
         let is_written = flash.bytes()[bit / 32 * 4..][..4] != [0xff; 4];
         flash.bytes_mut()[bit / 8] ^= 1 << (bit % 8);
-        let (mut journal, recovered) = open::<3>(flash);
+        let (mut journal, recovered) = open::<3, UNIT>(flash);
         let state = replayed(&mut journal);
         let whole = state.checkpoint == acknowledged.checkpoint
             && state.records.starts_with(&acknowledged.records);
@@ -324,18 +352,21 @@ fn flip_every_bit(flash: &Flash, acknowledged: &State) -> usize {
 
 #[test]
 fn no_flipped_bit_drops_anything_silently() {
+    let pair = in_use::<32>(3, 6);
+    let reported = flip_every_bit(&pair.journal.into_flash(), &pair.state);
+    assert!(reported > 6 * 16 * 8, "{reported}");
     for seed in 0..3 {
-        let pair = in_use(seed, 6);
+        let pair = in_use::<4>(seed, 6);
         let reported = flip_every_bit(&pair.journal.into_flash(), &pair.state);
         // Of each of the 6 records of 8 bytes 16 bytes are covered.
-        assert!(reported > 6 * 16 * 8, "{reported}");
+        assert!(reported > 6 * 16 * 8, "{reported} flips reported");
     }
 }
 
 #[test]
 fn no_flipped_bit_drops_anything_silently_before_a_cut() {
     for seed in 0..8 {
-        let mut pair = in_use(seed, 6);
+        let mut pair = in_use::<4>(seed, 6);
         let mut random = Random(seed);
         pair.journal.flash_mut().cut_power_after(seed % 4, seed);
         let cut = pair.journal.append(&random.next().to_le_bytes());
@@ -346,24 +377,26 @@ fn no_flipped_bit_drops_anything_silently_before_a_cut() {
     }
 }
 
-/// Bits that have changed by themselves where nothing was written are no loss: of a new flash, of a
-/// region that was not used yet, of one with a checkpoint that was begun, and behind the last
-/// record. What is appended from then on is durable.
+/// Flipped bits in unwritten flash are no loss: in a new flash, in an unused region, in one with an
+/// incomplete checkpoint, and behind the last record. Later appends are durable.
 #[test]
 fn bits_that_change_where_nothing_was_written_are_no_loss() {
     let mut random = Random(15);
-    let new = Flash::new(3);
+    let new = Flash::<4>::new(3);
     let mut first = Pair::<3>::new(1);
     first.checkpoint(&mut random);
     let mut begun = Pair::<3>::new(1);
     begun.run(&Operation::Begin).expect("it has power");
-    let mut interrupted = in_use(16, 3);
+    let mut interrupted = in_use::<4>(16, 3);
     interrupted.run(&Operation::Begin).expect("it has power");
     for (flash, state) in [
         (new, State::default()),
         (begun.journal.into_flash(), State::default()),
         (first.journal.into_flash(), first.state),
-        (in_use(15, 3).journal.into_flash(), in_use(15, 3).state),
+        (
+            in_use::<4>(15, 3).journal.into_flash(),
+            in_use::<4>(15, 3).state,
+        ),
         (interrupted.journal.into_flash(), interrupted.state),
     ] {
         let words = flash.bytes().chunks_exact(4).enumerate();
@@ -421,7 +454,7 @@ fn a_sector_that_is_not_blank_after_its_erase_is_passed_over() {
     }
 
     for (at, other) in [(0, 0), (500, 500), (SECTOR - 1, 5), (700, SECTOR + 1)] {
-        let in_use = in_use(17, 3);
+        let in_use = in_use::<4>(17, 3);
         let state = in_use.state;
         let flash = Worn(in_use.journal.into_flash(), [SECTOR + at, SECTOR + other]);
         let (mut journal, recovered) = Journal::open(flash, &regions::<3>(1)).expect("it is read");
@@ -440,7 +473,7 @@ fn a_sector_that_is_not_blank_after_its_erase_is_passed_over() {
             journal.append(&[round, 1]).expect("there is room");
         }
         let worn = journal.into_flash();
-        let (mut journal, recovered) = open::<3>(worn.0);
+        let (mut journal, recovered) = open::<3, 4>(worn.0);
         let expected = match is_other_worn {
             true => state,
             false => State {
@@ -459,7 +492,7 @@ fn a_sector_that_is_not_blank_after_its_erase_is_passed_over() {
 #[test]
 fn arbitrary_bytes_are_reported_and_the_journal_works_after_a_checkpoint() {
     let mut random = Random(7);
-    let image = in_use(7, 6).journal.into_flash();
+    let image = in_use::<4>(7, 6).journal.into_flash();
     for round in 0..4_000 {
         let mut bytes = match round % 4 {
             0 => (0..3 * SECTOR).map(|_| random.next() as u8).collect(),
@@ -482,7 +515,7 @@ fn arbitrary_bytes_are_reported_and_the_journal_works_after_a_checkpoint() {
             }
         }
         let erased = bytes.iter().all(|&byte| byte == 0xff);
-        let (mut journal, recovered) = open::<3>(Flash::with_bytes(bytes));
+        let (mut journal, recovered) = open::<3, 4>(Flash::with_bytes(bytes));
         let state = replayed(&mut journal);
         if state == State::default() {
             let expected = match erased {
@@ -546,7 +579,8 @@ fn a_full_region_refuses_and_loses_nothing() {
         Err(JournalError::CheckpointUnderWay)
     );
     pair.run(&Operation::Commit).expect("it has begun");
-    // The first entry takes 24 bytes, the last of the checkpoint 12, the closing word 4, a record of 5 bytes 20.
+    // The first entry takes 24 bytes, the last of the checkpoint 12, the closing word 4, a record
+    // of 5 bytes 20.
     let record = Operation::Append(vec![1, 2, 3, 4, 5]);
     let fit = (SECTOR - 24 - 12 - 4) / 20;
     let mut due = 0;
@@ -585,7 +619,7 @@ fn a_full_region_refuses_and_loses_nothing() {
 #[test]
 fn regions_that_are_no_sectors_or_overlap_are_refused() {
     let refused = |regions: &[Range<u32>; 2]| {
-        let opened = Journal::open(Flash::new(4), regions).map(|_| ());
+        let opened = Journal::open(Flash::<4>::new(4), regions).map(|_| ());
         assert_eq!(opened, Err(JournalError::Regions), "{regions:?}");
     };
     refused(&[0..1024, 1024..5120]);
@@ -598,16 +632,22 @@ fn regions_that_are_no_sectors_or_overlap_are_refused() {
 
 #[test]
 fn a_region_is_refused_if_it_is_smaller_than_the_least() {
-    let open = |bytes: usize| {
-        let bytes = bytes as u32;
-        let flash = MemoryFlash::<4>::new(bytes as usize / 2);
-        Journal::open(flash, &[0..bytes, bytes..2 * bytes]).map(|_| ())
-    };
-    assert_eq!(open(REGION_MIN), Ok(()));
-    assert_eq!(open(REGION_MIN - 4), Err(JournalError::Regions));
+    fn check<const UNIT: usize>() {
+        let open = |bytes: usize| {
+            let flash = MemoryFlash::<UNIT, UNIT>::new(2 * bytes / UNIT);
+            let bytes = bytes as u32;
+            Journal::open(flash, &[0..bytes, bytes..2 * bytes]).map(|_| ())
+        };
+        let least = Journal::<MemoryFlash<UNIT, UNIT>, 2>::REGION_MIN;
+        assert_eq!(open(least), Ok(()));
+        assert_eq!(open(least - UNIT), Err(JournalError::Regions));
+    }
+    check::<4>();
+    check::<32>();
 }
 
-/// Every region is erased for as many records as a server writes behind a checkpoint, all equally often.
+/// Every region is erased for as many records as a server writes behind a checkpoint, all equally
+/// often.
 #[test]
 fn wear_is_even_and_as_computed() {
     const SIXTEEN_KB: usize = 16 * 1024;
@@ -656,13 +696,13 @@ fn wear_is_even_and_as_computed() {
 fn a_region_that_is_damaged_from_some_record_on_is_reported() {
     let mut random = Random(9);
     for record in 0..6 {
-        let pair = in_use(record as u64, 6);
+        let pair = in_use::<4>(record as u64, 6);
         let mut flash = pair.journal.into_flash();
         let damaged = &mut flash.bytes_mut()[RECORDS + record * EIGHT..SECTOR - 4];
         damaged
             .iter_mut()
             .for_each(|byte| *byte = random.next() as u8);
-        let (mut journal, recovered) = open::<3>(flash);
+        let (mut journal, recovered) = open::<3, 4>(flash);
         assert_eq!(recovered, Recovered::Damaged(Loss::Records));
         assert_eq!(replayed(&mut journal).records, pair.state.records[..record]);
     }
@@ -671,23 +711,23 @@ fn a_region_that_is_damaged_from_some_record_on_is_reported() {
 /// The first region is active and has 3 records; the second, which has an older checkpoint, has 9.
 #[test]
 fn what_is_left_of_other_entries_is_no_record() {
-    let pair = in_use(11, 3);
+    let pair = in_use::<4>(11, 3);
     let end = RECORDS + 3 * EIGHT;
     for from in [SECTOR + end, RECORDS] {
         let mut flash = pair.journal.clone().into_flash();
         flash.bytes_mut().copy_within(from..from + EIGHT, end);
-        let (mut journal, recovered) = open::<3>(flash);
+        let (mut journal, recovered) = open::<3, 4>(flash);
         assert_eq!(replayed(&mut journal), pair.state, "{recovered:?}");
         assert_eq!(journal.append(&[]), Err(JournalError::NeedsCheckpoint));
     }
 }
 
-/// What reads as erased may be what an interrupted erase has left.
+/// Flash that reads as erased may be the result of an interrupted erase.
 #[test]
 fn a_region_is_erased_before_it_is_used_again() {
-    let mut flash = in_use(12, 3).journal.into_flash();
+    let mut flash = in_use::<4>(12, 3).journal.into_flash();
     flash.bytes_mut()[SECTOR..].fill(0xff);
-    let (mut journal, _) = open::<3>(flash);
+    let (mut journal, _) = open::<3, 4>(flash);
     for erased in 1..=2 {
         journal.begin_checkpoint().expect("the flash works");
         assert_eq!(journal.sectors_erased(), erased);
@@ -697,13 +737,17 @@ fn a_region_is_erased_before_it_is_used_again() {
 #[test]
 fn a_word_that_does_not_become_what_was_written_is_an_error() {
     for (byte, value) in [(0, 0), (6, 0x7f), (EIGHT - 1, 0)] {
-        let mut pair = in_use(14, 3);
+        let mut pair = in_use::<4>(14, 3);
         let end = RECORDS + 3 * EIGHT;
         // A worn bit: it is 0 whatever is written.
         let worn = &mut pair.journal.flash_mut().bytes_mut()[end + byte];
         *worn = value;
         let record = Operation::Append(vec![0xff; 8]);
-        assert_eq!(pair.run(&record), Err(JournalError::Unverified), "{byte}");
+        assert_eq!(
+            pair.run(&record),
+            Err(JournalError::Unverified),
+            "byte {byte}"
+        );
         assert_eq!(pair.journal.append(&[]), Err(JournalError::NeedsCheckpoint));
     }
 }
@@ -712,7 +756,7 @@ fn a_word_that_does_not_become_what_was_written_is_an_error() {
 fn after_a_failure_nothing_is_appended_before_a_checkpoint() {
     let commit = [Operation::Begin, Operation::Commit];
     for (failing, begun) in [(Operation::Append(vec![1]), 0), (Operation::Commit, 1)] {
-        let mut pair = in_use(13, 3);
+        let mut pair = in_use::<4>(13, 3);
         for operation in &commit[..begun] {
             pair.run(operation).expect("the flash works");
         }

@@ -1,6 +1,8 @@
 //! Leases behind a server: they end by its clock, between frames, once, and over resets.
 
-use meshalloc::{Command, Controller, JobId, LeaseEnded, Reply, Request, StrategyKind, Ticks};
+use meshalloc::{
+    Command, Controller, JobId, LeaseEnded, Pauses, Reply, Request, StrategyKind, Ticks,
+};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
@@ -26,7 +28,7 @@ fn renew(job: u32, ticks: Ticks) -> Command {
     }
 }
 
-/// The clock of the server goes on, and nothing comes over the line.
+/// Advances the clock of the server without a byte on the line.
 fn let_time_pass<K: meshalloc_firmware::keeping::Keep>(server: &mut Server<'_, K>, now: Ticks) {
     let mut answer = Vec::new();
     let mut port = Received {
@@ -37,7 +39,7 @@ fn let_time_pass<K: meshalloc_firmware::keeping::Keep>(server: &mut Server<'_, K
     while server.has_work() {
         server.work(&mut port).expect("a vector takes everything");
     }
-    assert!(answer.is_empty(), "nobody has asked");
+    assert!(answer.is_empty(), "no client has asked");
 }
 
 fn jobs(controller: &Controller<'_>) -> Vec<u32> {
@@ -73,10 +75,10 @@ fn the_clock_of_the_server_ends_a_lease_and_lets_others_in() {
     assert_eq!(jobs(client.line_mut().server.controller()), [1, 3, 4]);
     let_time_pass(client.line_mut().server, 1499);
     assert_eq!(jobs(client.line_mut().server.controller()), [1, 3, 4]);
-    // The server comes to it late; it has ended at its time.
+    // The server ends it late, but with the right time.
     let_time_pass(client.line_mut().server, 1600);
     assert_eq!(jobs(client.line_mut().server.controller()), [3, 4]);
-    let told: Vec<(u32, Ticks, u32, bool)> = events(&mut client)
+    let seen: Vec<(u32, Ticks, u32, bool)> = events(&mut client)
         .iter()
         .map(|event| {
             let has_ended = event.what == Happened::LeaseEnded;
@@ -84,14 +86,14 @@ fn the_clock_of_the_server_ends_a_lease_and_lets_others_in() {
         })
         .collect();
     assert_eq!(
-        told,
+        seen,
         [
             (2, 1400, 0, true),
             (1, 1500, 256, true),
             (3, 1500, 16, false)
         ]
     );
-    assert_eq!(events(&mut client), [], "each is told once");
+    assert_eq!(events(&mut client), [], "each is reported once");
 }
 
 #[test]
@@ -129,7 +131,7 @@ fn under_a_virtual_clock_leases_end_by_that() {
     call(&mut client, &leased(1, 2, 2, 100), Some(5)).expect("a good line");
     let_time_pass(client.line_mut().server, 1_000_000);
     assert_eq!(jobs(client.line_mut().server.controller()), [1]);
-    // A refused command names a time, and nothing ends by that.
+    // The time of a refused command ends no lease.
     call(&mut client, &release(9), Some(TIME_MAX)).expect("a good line");
     let_time_pass(client.line_mut().server, 1_000_000);
     assert_eq!(jobs(client.line_mut().server.controller()), [1]);
@@ -152,11 +154,11 @@ fn more_ends_than_are_remembered_lose_the_oldest_events_only() {
     }
     let_time_pass(client.line_mut().server, 100);
     assert_eq!(jobs(client.line_mut().server.controller()), []);
-    let told: Vec<u32> = events(&mut client)
+    let ended: Vec<u32> = events(&mut client)
         .iter()
         .map(|event| event.job.0)
         .collect();
-    assert_eq!(told, (4..20).collect::<Vec<u32>>());
+    assert_eq!(ended, (4..20).collect::<Vec<u32>>());
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn leases_and_their_ends_outlive_a_reset() {
         let first_fit = configuration(16, 16, StrategyKind::FirstFit);
         let controller = Controller::new(board.memory(), first_fit).expect("it fits");
         let (journal, recovered) = Journal::<_, 3>::open(flash, &regions).expect("it has power");
-        Server::restored(controller, number, journal, recovered, &mut ())
+        Server::restored(controller, number, journal, recovered, &Pauses::none())
     };
     let mut server = boot(MemoryFlash::<SECTOR>::new(3), 1);
     let carry_out = |server: &mut Server<'_, _>, commands: &[Command], seq| {

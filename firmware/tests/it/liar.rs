@@ -1,5 +1,5 @@
-//! Controllers that lie, that never come to an end, or that take no bytes: a client believes none,
-//! waits for ever for none, and says what was wrong.
+//! Controllers that give false answers, never finish or take no bytes: the client believes no false
+//! answer, never waits without end, and reports the fault.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -23,14 +23,14 @@ use crate::line::{MemoryLine, OPTIONS};
 
 const BOOT: u64 = 7;
 
-/// A line to a right server, some of whose answers become others on their way.
+/// A line to a correct server that changes some of its answers.
 struct Liar<'s, 'm> {
     line: MemoryLine<'s, 'm>,
-    /// Whether it lies already.
+    /// Whether it changes answers already.
     lies: &'s Cell<bool>,
     lie: &'s mut dyn FnMut(&mut ServerMessage),
     decoder: Decoder<SERVER_CONTENT_MAX>,
-    told: VecDeque<u8>,
+    answers: VecDeque<u8>,
 }
 
 impl Line for Liar<'_, '_> {
@@ -52,10 +52,10 @@ impl Line for Liar<'_, '_> {
             }
             let mut room = ServerFrameBuffer::new();
             let frame = room.encode(frame.header, &message).expect("it fits");
-            self.told.extend(frame);
+            self.answers.extend(frame);
         }
-        let len = buffer.len().min(self.told.len());
-        for (to, from) in buffer.iter_mut().zip(self.told.drain(..len)) {
+        let len = buffer.len().min(self.answers.len());
+        for (to, from) in buffer.iter_mut().zip(self.answers.drain(..len)) {
             *to = from;
         }
         Ok(len)
@@ -69,8 +69,8 @@ const OTHER: JobId = JobId(77);
 
 type Act = fn(&mut Client<Liar<'_, '_>>) -> Result<(), ClientError>;
 
-/// What a client says that does this while a controller lies so. Job 1 runs on 4 x 3 processors,
-/// jobs 2 and 3 wait for all.
+/// The error of a client that does this while `lie` changes the answers. Job 1 runs on 4 x 3
+/// processors, jobs 2 and 3 wait for the whole machine.
 fn said(act: Act, lie: &mut dyn FnMut(&mut ServerMessage)) -> String {
     said_by(OPTIONS, act, lie)
 }
@@ -85,7 +85,7 @@ fn said_by(options: Options, act: Act, lie: &mut dyn FnMut(&mut ServerMessage)) 
         lies: &lies,
         lie,
         decoder: Decoder::new(),
-        told: VecDeque::new(),
+        answers: VecDeque::new(),
     };
     let mut client = Client::connect(line, options).expect("it does not lie yet");
     for command in [submit(1, 4, 3), submit(2, 16, 16), submit(3, 16, 16)] {
@@ -102,7 +102,7 @@ fn call(client: &mut Client<impl Line>, command: &Command) -> Result<(), ClientE
     client.call(command, None, &mut |_| ())
 }
 
-/// Of a lie about one kind of message.
+/// A lie about one kind of message.
 macro_rules! lie {
     ($kind:pat => $lie:expr) => {
         |message: &mut ServerMessage| {
@@ -131,7 +131,7 @@ fn granted(number: u64, job: u32) -> Event {
     }
 }
 
-/// Each lie, and what was expected in its place.
+/// Each lie, and the expected answer in the error.
 #[test]
 fn no_lie_is_believed() {
     use ServerMessage as Says;
@@ -153,7 +153,7 @@ fn no_lie_is_believed() {
     let looks: Act = |client| call(client, &Command::Occupancy { from: NodeId(9) });
     let counts: Act = |client| call(client, &Command::Statistics);
     let table: Vec<(Act, Lie, &str)> = vec![
-        // What it says of itself.
+        // The greeting.
         (
             hello,
             lie!(Says::Hello(it) => it.protocol = 9),
@@ -292,7 +292,7 @@ fn no_lie_is_believed() {
         (
             submits,
             lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Error(Error::UnknownJob)),
-            "an error that such a command can come to",
+            "an error of a command that changes something",
         ),
         (
             releases,
@@ -337,7 +337,7 @@ fn no_lie_is_believed() {
         (
             asks,
             lie!(Says::Reply(it) => *it = Reply::Error(Error::NoBlock { held: 1 })),
-            "an error that such a query can come to",
+            "an error of a query",
         ),
         (
             asks,
@@ -484,7 +484,7 @@ fn no_lie_is_believed() {
     }
 }
 
-/// Answers that are right one by one, and have no end.
+/// Answers that are each correct, but never end.
 #[test]
 fn nothing_that_has_no_end_is_waited_for() {
     use ServerMessage as Says;
@@ -499,7 +499,7 @@ fn nothing_that_has_no_end_is_waited_for() {
         patience: Duration::from_millis(20),
         ..OPTIONS
     };
-    let without_progress = "jobs are still to be tried after";
+    let without_progress = "jobs still to try after";
     let begun = Instant::now();
     for (act, lie, expected) in [
         // Busy, one job left, under way.
@@ -590,7 +590,7 @@ fn nothing_that_has_no_end_is_waited_for() {
     assert!(said.contains("grants of at most 2097152 blocks"), "{said}");
 }
 
-/// It takes the connection, and no byte.
+/// It accepts the connection, but takes no byte.
 #[test]
 fn a_line_that_takes_no_bytes_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -603,7 +603,7 @@ fn a_line_that_takes_no_bytes_is_given_up() {
     let error = (0..10_000).find_map(|_| line.send(&bytes).err());
     let error = error.expect("its buffers have an end");
     assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
-    assert!(error.to_string().contains("takes no bytes"), "{error}");
+    assert!(error.to_string().contains("accepts no bytes"), "{error}");
     assert!(
         begun.elapsed() < Duration::from_secs(8),
         "{:?}",
@@ -641,7 +641,7 @@ fn a_client_that_waits_can_be_interrupted() {
     asker.join().expect("it does not panic");
 }
 
-/// The shortest greeting has all that is looked at.
+/// The shortest greeting has every field that the client reads.
 #[test]
 fn other_configurations_than_the_first_are_believed() {
     for configuration in [

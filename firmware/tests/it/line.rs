@@ -1,37 +1,14 @@
-//! A line in memory between the real client and the real server, with the faults of real ones.
+//! A line in memory between the real client and the real server, with the faults of a real line.
 
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
 use meshalloc::{Command, Reply};
+pub(crate) use meshalloc_firmware::journal::memory::Random;
 use meshalloc_firmware::{Client, ClientError, Line, Options, Received, Server};
 
-/// A small seeded generator (splitmix64): the same faults for the same seed.
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// 0 to `end`, not included.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    /// True once in `times` on average.
-    pub(crate) fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-}
-
-/// How often the line does what: once in so many bursts, 0 for never.
+/// The rate of each fault: once in this number of bursts, 0 for never.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) lose: usize,
@@ -105,8 +82,8 @@ impl Direction {
     }
 }
 
-/// The client's end of a line whose other end is `server`. What is sent is served at once, and before it the server finds time
-/// to try a job or two; a receive with nothing to receive is a timeout.
+/// The client's end of a line whose other end is `server`. The server tries a job or two, then
+/// answers each burst at once. Receiving from an empty line is a timeout.
 pub(crate) struct MemoryLine<'s, 'm> {
     pub(crate) server: &'s mut Server<'m>,
     pub(crate) now: u64,
@@ -138,7 +115,7 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
         }
     }
 
-    /// From now on the line does this.
+    /// Sets the faults from now on.
     pub(crate) fn set_faults(&mut self, faults: Faults) {
         self.there.faults = faults;
         self.back.faults = faults;
@@ -148,7 +125,7 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
         std::array::from_fn(|i| self.there.happened[i] + self.back.happened[i])
     }
 
-    /// Bytes to the server beside the client's; what it answers stands before the client's next reply.
+    /// Sends other bytes to the server. Its answers come before the client's next reply.
     pub(crate) fn inject(&mut self, bytes: &[u8]) {
         let mut answer = Vec::new();
         self.server

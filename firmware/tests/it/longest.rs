@@ -1,9 +1,9 @@
-//! The longest message of every kind: what the sizes of frames are made for.
+//! The longest message of every kind. They determine the lengths of frames.
 
+use meshalloc::Threshold;
 use meshalloc::message::{
     GRANT_BLOCKS_MAX, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
 };
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Block, Capacity, Command, Configuration, Counts, Error, FaultReport, Flags, Grant, Grid, JobId,
     JobState, MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics,
@@ -35,7 +35,7 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
         submit(longest(request(&[u16::MAX; 3]))),
         submit(longest(longest_shape())),
         submit(longest(request(&[2; 16]))),
-        // As many as there can be of two bytes each.
+        // As many extents of two bytes each as possible.
         submit(longest(request(&[128; 4]))),
         Command::SubmitLeased {
             job,
@@ -95,14 +95,16 @@ fn longest(request: Request) -> Request {
     request.with_flags(Flags::all()).with_estimate(u64::MAX)
 }
 
-/// 16 extents, three of them of two bytes each. A fourth of that size is more than the code of a shape has room for.
+/// 16 extents, three of them of two bytes each. A fourth of that size is more than the code of a
+/// shape has room for.
 fn longest_shape() -> Request {
     let mut extents = [1; 16];
     extents[..3].fill(128);
     request(&extents)
 }
 
-/// 16 sides, two of them of two bytes each: a third of that size is more processors than there can be.
+/// 16 sides, two of them of two bytes each: a third of that size is more processors than there can
+/// be.
 fn longest_configuration() -> Configuration {
     let mut sides = [1; 16];
     sides[..3].copy_from_slice(&[128, 128, 64]);
@@ -117,7 +119,7 @@ fn longest_configuration() -> Configuration {
     }
 }
 
-/// No part of any grid, but a block may say anything.
+/// Not within any grid; a block may have any numbers.
 fn longest_block() -> Block {
     let numbers: Vec<u8> = [0xff, 0xff, 0x03].repeat(4);
     postcard::from_bytes(&numbers).expect("four numbers")

@@ -1,4 +1,5 @@
-//! The interrupt of the serial port, with registers in memory whose line has every fault of a real one. QEMU's has none of them.
+//! The interrupt of the serial port, with registers in memory. Their line has every fault of a real
+//! one; QEMU's line has none.
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,7 @@ const CLIENT: u32 = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// One bit is another, with or without a stop bit.
+    /// One bit is flipped, with or without a stop bit.
     Noise {
         bit: u32,
         is_misframed: bool,
@@ -41,16 +42,16 @@ struct Registers {
     shifting: Option<u8>,
     sent: Vec<u8>,
     has_interrupt_on_room: bool,
-    /// The other end holds this one off, as nothing on this board can.
+    /// Sending is blocked, which cannot happen on this board.
     is_stuck: bool,
 }
 
 impl Registers {
-    /// The time of a byte passes, in which one arrives or none.
+    /// The time of a byte passes, in which a byte arrives or none.
     fn pass(&mut self, arriving: Option<(u8, bool)>) {
         if let Some((byte, is_misframed)) = arriving {
             match self.status.is_received {
-                // The one that is there stays.
+                // The earlier byte stays.
                 true => self.status.is_overrun = true,
                 false => {
                     self.received = byte;
@@ -139,7 +140,7 @@ impl Chip<'_, '_> {
         }
     }
 
-    /// Nothing arrives for so many bytes' time.
+    /// Nothing arrives for the time of `bytes` bytes.
     fn rest(&mut self, bytes: usize) {
         for _ in 0..bytes {
             self.pass(None, false);
@@ -182,7 +183,8 @@ fn question(seq: u32) -> Vec<u8> {
     frame.expect("it is short").to_vec()
 }
 
-/// Each frame without a fault is answered, whatever has hit the one before it, and no frame with one is answered as what it is not.
+/// Each frame without a fault is answered, whatever has hit the one before it. No damaged frame is
+/// taken for another one.
 #[test]
 fn a_fault_of_the_line_costs_at_most_the_frames_that_it_hits() {
     let mut faults = [0; 4];
@@ -241,8 +243,8 @@ fn a_fault_of_the_line_costs_at_most_the_frames_that_it_hits() {
     assert!(faults.iter().all(|&count| count > 300), "{faults:?}");
 }
 
-/// Nothing leaves, for ever: the server takes every frame and drops replies as a whole. Once the line works again what is there leaves, and later
-/// questions are answered.
+/// Nothing can be sent: the server takes every frame and drops whole replies. When the line works
+/// again, the buffered replies leave, and later questions are answered.
 #[test]
 fn a_line_that_takes_nothing_stops_nothing() {
     with_chip(|chip| {
@@ -269,7 +271,7 @@ fn a_line_that_takes_nothing_stops_nothing() {
     });
 }
 
-/// The server has done its work while the reply is still on its way.
+/// The server works while the reply is still being sent.
 #[test]
 fn a_reply_on_its_way_holds_up_neither_frames_nor_work() {
     with_chip(|chip| {
@@ -290,8 +292,8 @@ fn a_reply_on_its_way_holds_up_neither_frames_nor_work() {
     });
 }
 
-/// What comes out is what went in, in order, frames of any length, wherever in its memory they begin; and a frame that does not fit leaves
-/// no trace.
+/// The ring returns the frames in order, of any length, wherever in its memory they begin. A frame
+/// that does not fit leaves no trace.
 #[test]
 fn what_is_sent_leaves_in_order() {
     let (mut queue, mut random) = (Queue::<u8, 4>::new(), Random(1));
@@ -324,5 +326,8 @@ fn what_is_sent_leaves_in_order() {
             assert_eq!(Some(byte), expected.pop_front());
         }
     }
-    assert!(taken > 5_000 && dropped > 500, "{taken} {dropped}");
+    assert!(
+        taken > 5_000 && dropped > 500,
+        "{taken} taken, {dropped} dropped"
+    );
 }

@@ -1,4 +1,5 @@
-//! The rate of the line: a client and a server whose ends differ hear each other's levels as garbage, and must find each other again.
+//! The rate of the line: a client and a server with different rates read each other's levels as
+//! garbage, and must agree on a rate again.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,9 +14,10 @@ use meshalloc_firmware::{BAUD_DEFAULT, Client, ClientError, ClientMessage, Line,
 use crate::board::{Board, at_reset, release, submit};
 use crate::line::{Random, call};
 
-/// What a receiver of one rate makes of bytes that were sent at another: the byte, and whether it has no stop bit. The line is sampled in the middle of
-/// each bit, after a falling edge.
-fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
+/// The bytes that a receiver of one rate reads if they were sent at another: each byte, and whether
+/// it has no stop bit. The receiver samples the line in the middle of each bit, after a falling
+/// edge.
+fn received(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
     let bits = bytes.iter().flat_map(|&byte| {
         let data = (0..8).map(move |bit| byte >> bit & 1 == 1);
         [false].into_iter().chain(data).chain([true])
@@ -24,7 +26,7 @@ fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
     // In bits of the sender; high before and behind.
     let level = |at: f64| bits.get(at as usize).copied().unwrap_or(true);
     let bit = f64::from(sent_at) / f64::from(heard_at);
-    let mut heard = Vec::new();
+    let mut read = Vec::new();
     let mut at = 0.0;
     while at < bits.len() as f64 {
         if level(at) {
@@ -34,14 +36,14 @@ fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
         }
         let sample = |place: u8| level(at + bit * (f64::from(place) + 0.5));
         let byte = (0..8).fold(0, |byte, place| byte | u8::from(sample(place + 1)) << place);
-        heard.push((byte, !sample(9)));
+        read.push((byte, !sample(9)));
         at += bit * 9.5;
         // A line that is still low is no new start.
         while !level(at) {
             at = at.floor() + 1.0;
         }
     }
-    heard
+    read
 }
 
 #[test]
@@ -52,9 +54,13 @@ fn ends_of_one_rate_understand_each_other_and_others_do_not() {
         for b in BAUDS {
             let is_near = f64::from(a.abs_diff(b)) < 0.04 * f64::from(a);
             if a == b {
-                assert_eq!(heard(&bytes, a, b), right);
+                assert_eq!(received(&bytes, a, b), right);
             } else if !is_near {
-                assert_ne!(heard(&bytes, a, b), right, "{a} {b}");
+                assert_ne!(
+                    received(&bytes, a, b),
+                    right,
+                    "sent at {a} baud, read at {b}"
+                );
             }
         }
     }
@@ -62,16 +68,16 @@ fn ends_of_one_rate_understand_each_other_and_others_do_not() {
 
 /// A board and its line. Time passes while bytes travel and while a client waits.
 struct World<'m> {
-    /// The one that runs, and those after its resets.
+    /// The running server, and those after its resets.
     servers: VecDeque<Server<'m>>,
     board_baud: u32,
     /// In microseconds.
     now: u64,
     /// Every byte is lost.
     is_cut: bool,
-    /// Above this rate a bit of every byte is another.
+    /// Above this rate a bit of every byte is flipped.
     baud_max: u32,
-    /// So many frames of a client are cut short.
+    /// The number of client frames that are still to be cut short.
     damaged: u32,
 }
 
@@ -87,14 +93,14 @@ impl World<'_> {
     }
 
     fn carry(&self, bytes: &[u8], from: u32, to: u32) -> Vec<(u8, bool)> {
-        let mut heard = heard(bytes, from, to);
+        let mut read = received(bytes, from, to);
         if from.max(to) > self.baud_max {
-            heard.iter_mut().for_each(|(byte, _)| *byte ^= 0x24);
+            read.iter_mut().for_each(|(byte, _)| *byte ^= 0x24);
         }
         if self.is_cut {
-            heard.clear();
+            read.clear();
         }
-        heard
+        read
     }
 }
 
@@ -196,7 +202,7 @@ fn a_client_and_the_board_work_at_every_rate() {
                     2
                 );
                 call(&mut client, &release(job), None).unwrap();
-                // However long nothing is said.
+                // Silence of any length.
                 world.borrow_mut().now += 100_000_000;
                 world.borrow_mut().poll();
             }
@@ -255,8 +261,8 @@ fn a_client_finds_a_board_that_was_reset_and_goes_back_to_its_rate() {
     });
 }
 
-/// Cuts, resets, lines that bear less than before and other clients, at random moments, also in the middle of a switch: on a sound line the next
-/// client is served within its five tries.
+/// Cuts, resets, lines that bear less than before and other clients, at random moments, also in the
+/// middle of a switch: on a sound line the next client is served within its five tries.
 #[test]
 fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
     let (mut fast, mut slow) = (0, 0);
@@ -306,11 +312,14 @@ fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
             assert_eq!(other.baud(), 1_000_000, "seed {seed}");
         });
     }
-    assert!(fast > 20 && slow > 20, "{fast} {slow}");
+    assert!(
+        fast > 20 && slow > 20,
+        "{fast} at a high rate, {slow} at the default"
+    );
 }
 
-/// The client sends a frame again after a second, and the board waits for it at the rate that they have. Its answer comes behind the word that the half of
-/// the first copy was damaged.
+/// The client sends a frame again after a second, and the board waits for it at the rate that they
+/// have. Its answer comes behind the word that the half of the first copy was damaged.
 #[test]
 fn a_lost_frame_does_not_cost_the_rate() {
     with_world(0, |world| {
@@ -345,7 +354,7 @@ fn a_rate_stays_with_frames_and_with_silence_and_not_with_bytes_alone() {
     rate.hear();
     rate.hear_frame();
     assert_eq!(rate.next(1_000_000, || true), None, "silence after a frame");
-    // However long it took until the clock is looked at.
+    // Even if the clock is read much later.
     rate.hear();
     assert_eq!(rate.next(2_000_000, || true), None);
     rate.hear();

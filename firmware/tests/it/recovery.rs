@@ -1,5 +1,7 @@
-//! What a server makes of its journal when it starts, and what it does when the journal has no room left.
+//! How a server restores its journal at the start, and what it refuses when the journal has no room
+//! left.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use meshalloc::jobs::JobSlot;
@@ -40,7 +42,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
         configuration: Configuration,
     ) -> Self {
         let board = Box::leak(Box::new(Board::new()));
-        Self::begin_in(board.memory(), flash, boot, configuration, &mut ())
+        Self::begin_in(board.memory(), flash, boot, configuration, &Pauses::none())
     }
 
     fn begin_in(
@@ -48,7 +50,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
         flash: MemoryFlash<SECTOR>,
         boot: u64,
         configuration: Configuration,
-        pauses: &mut dyn Pauses,
+        pauses: &Pauses<'_>,
     ) -> Self {
         let regions: [Range<u32>; REGIONS] =
             std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32);
@@ -96,7 +98,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
         greeting.session
     }
 
-    /// Has this client ask for a virtual clock, or for the server's own.
+    /// This client asks for a virtual clock, or for the server's own.
     pub(crate) fn clock(&mut self, client: u32, is_virtual: bool) -> ServerMessage {
         let message = ClientMessage::Clock {
             session: self.session(client),
@@ -124,7 +126,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
         }
     }
 
-    /// Has a command of this client carried out, and all that follows from it.
+    /// Carries out a command of this client and all work that follows from it.
     pub(crate) fn call(
         &mut self,
         client: u32,
@@ -139,13 +141,13 @@ impl<const SECTOR: usize> Life<SECTOR> {
             if !is_busy(&answer) {
                 return answer;
             }
-            // It is counted what room there is; nobody waits for that to give something back.
+            // The server counts the room. A command that makes room never waits for that.
             assert!(!matches!(command, Command::Release { .. } | Command::Reset));
         }
         panic!("it is always busy");
     }
 
-    /// What a command of client 1 has come to.
+    /// The outcome of a command of client 1.
     pub(crate) fn outcome(&mut self, command: Command) -> Outcome {
         match self.call(1, command, None) {
             ServerMessage::Outcome { outcome, .. } => outcome,
@@ -164,7 +166,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
             if !self.server.has_work() {
                 return;
             }
-            self.server.work(&mut port).expect("nobody has asked");
+            self.server.work(&mut port).expect("no client has asked");
         }
         panic!("there is always more to do");
     }
@@ -181,7 +183,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
             .collect()
     }
 
-    /// All that must be the same after a reset: where the jobs are, what is reserved, leases,
+    /// Everything that must be the same after a reset: places of jobs, reservations, leases,
     /// faults, the number of the latest event.
     fn seen(&self) -> Vec<String> {
         let controller = self.server.controller();
@@ -228,7 +230,7 @@ fn is_full(answer: &ServerMessage) -> bool {
     matches!(answer, ServerMessage::Outcome { outcome, .. } if *outcome == full)
 }
 
-/// The answer to a clock that is given.
+/// The answer to a granted clock.
 pub(crate) const DONE: ServerMessage = ServerMessage::Outcome {
     outcome: Outcome::Done,
     as_of: 0,
@@ -255,13 +257,6 @@ pub(crate) fn lease(job: u32, ticks: Ticks) -> Command {
 
 #[test]
 fn whoever_waits_is_told_of_the_progress_of_a_restore() {
-    struct Count(u32, u32);
-    impl Pauses for Count {
-        fn worked(&mut self, instructions: u32, _: &View<'_, '_>) {
-            self.0 += 1;
-            self.1 = self.1.max(instructions);
-        }
-    }
     let conservative = Configuration {
         scheduler: SchedulerKind::Conservative,
         ..configuration(16, 16, StrategyKind::FreeSubmeshList)
@@ -275,44 +270,48 @@ fn whoever_waits_is_told_of_the_progress_of_a_restore() {
     }
     let before = life.jobs();
     let board = Box::leak(Box::new(Board::new()));
-    let mut count = Count(0, 0);
+    let (times, most) = (Cell::new(0), Cell::new(0));
+    let count = |instructions, _: &View<'_, '_>| {
+        times.set(times.get() + 1);
+        most.set(most.get().max(instructions));
+    };
     let life = Life::begin_in(
         board.memory(),
         life.into_flash(),
         2,
         conservative,
-        &mut count,
+        &Pauses::new(1_000, &count),
     );
     assert_eq!(life.jobs(), before);
     // Once behind every record, and within the reservations.
-    assert!(count.0 > 2 * commands, "{} times", count.0);
-    assert!(count.1 < 1_000_000, "{} instructions", count.1);
+    assert!(times.get() > 2 * commands, "{times:?} times");
+    assert!(most.get() < 500_000, "{most:?} instructions");
 }
 
 const UNREAD: ServerMessage = ServerMessage::Error(ProtocolError::Unread);
 
-/// A state that was not read is kept whatever is sent, until a reset.
+/// A state that was not read is kept until a Reset, whatever clients send.
 #[test]
 fn a_journal_that_cannot_be_read_stays_until_a_reset() {
     type Small = Storage<16, 4, 32, 256, 256>;
     let small = |flash, boot| {
         let memory = Box::leak(Box::new(Small::new())).memory();
-        Life::begin_in(memory, flash, boot, first_fit(), &mut ())
+        Life::begin_in(memory, flash, boot, first_fit(), &Pauses::none())
     };
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
     for job in 0..10 {
         life.outcome(submit(job, 2, 2));
     }
-    // No room for so many jobs.
+    // No room for this number of jobs.
     let mut life = small(life.into_flash(), 2);
     assert_eq!(life.server.origin(), Origin::Unread);
     assert_eq!(life.jobs(), []);
     stays_unread(&mut life);
-    // The one who had written it reads it.
+    // The image that wrote it reads it.
     let life = Life::begin(life.into_flash(), 3, first_fit());
     assert!(matches!(life.server.origin(), Origin::Restored { .. }));
     assert_eq!(life.jobs(), (0..10).collect::<Vec<u32>>());
-    // What is acknowledged from a reset on is not lost, nor behind what cannot be read.
+    // Commands acknowledged after a Reset are not lost, also behind an unread state.
     let mut life = small(life.into_flash(), 4);
     assert_eq!(life.outcome(Command::Reset), Outcome::Done);
     assert_eq!(life.server.origin(), Origin::New);
@@ -356,7 +355,7 @@ fn stays_unread<const SECTOR: usize>(life: &mut Life<SECTOR>) {
     assert_eq!(life.server.origin(), Origin::Unread);
 }
 
-/// The jobs as they are listed, with what is done between two parts.
+/// Lists the jobs and calls `between` between two parts.
 fn list(life: &mut Life<4096>, mut between: impl FnMut(&mut Life<4096>)) -> Vec<u32> {
     let mut jobs = Vec::new();
     let mut next = Some(0);
@@ -406,7 +405,7 @@ fn jobs_that_stay_are_listed_once_and_in_the_same_order() {
     }
 }
 
-/// Wherever the power is cut while a reset discards a state that was not read, it is there or the
+/// Wherever the power is cut while a Reset discards an unread state, that state is there or the
 /// machine is empty.
 #[test]
 fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
@@ -444,7 +443,10 @@ fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
             break;
         }
     }
-    assert!(kept > 5 && discarded > 0, "{kept} {discarded}");
+    assert!(
+        kept > 5 && discarded > 0,
+        "{kept} kept, {discarded} discarded"
+    );
 }
 
 /// An image with other strategies, with room for more jobs, blocks and list entries, and one that
@@ -457,7 +459,7 @@ fn what_is_in_the_state_decides_which_image_reads_it() {
         MemoryFlash::new(3),
         1,
         first_fit(),
-        &mut (),
+        &Pauses::none(),
     );
     let table_is_full = Outcome::Error(Error::Refused(Refusal::TableFull));
     for job in 0..12 {
@@ -471,17 +473,17 @@ fn what_is_in_the_state_decides_which_image_reads_it() {
     let seen = life.seen();
     let flash = life.into_flash();
     let of_same_room = |memory, flash: &MemoryFlash<4096>| {
-        let life = Life::begin_in(memory, flash.clone(), 2, first_fit(), &mut ());
+        let life = Life::begin_in(memory, flash.clone(), 2, first_fit(), &Pauses::none());
         assert!(matches!(life.server.origin(), Origin::Restored { .. }));
         assert_eq!(life.seen(), seen);
     };
     of_same_room(Box::leak(Box::new(Board::new())).memory(), &flash);
     type Large = Storage<128, 256, 512, 4096, 4096>;
     of_same_room(Box::leak(Box::new(Large::new())).memory(), &flash);
-    // Of the 12 jobs that were there at a time there is no room for one.
+    // There is room for all but one of the 12 jobs that were present at a time.
     type Least = Storage<16, 11, 32, 11, 0>;
     let memory = Box::leak(Box::new(Least::new())).memory();
-    let mut life = Life::begin_in(memory, flash.clone(), 3, first_fit(), &mut ());
+    let mut life = Life::begin_in(memory, flash.clone(), 3, first_fit(), &Pauses::none());
     assert_eq!(life.server.origin(), Origin::Unread);
     stays_unread(&mut life);
     of_same_room(
@@ -490,8 +492,8 @@ fn what_is_in_the_state_decides_which_image_reads_it() {
     );
 }
 
-/// A strategy that looks at the latest requests remembers one for which the table had no room.
-/// Where there is more room it is not known whether it was refused.
+/// A strategy that remembers the latest requests also remembers one for which the table had no
+/// room. With more room the record does not tell whether it was refused.
 #[test]
 fn records_of_remembered_requests_need_the_same_table() {
     type Small = Storage<16, 12, 4096, 256, 256>;
@@ -500,7 +502,7 @@ fn records_of_remembered_requests_need_the_same_table() {
     let strategy = StrategyKind::LeastExpectedBlocking { budget: 8 };
     let configuration = configuration(16, 16, strategy);
     let begin = |memory, flash, boot| -> Life<4096> {
-        Life::begin_in(memory, flash, boot, configuration, &mut ())
+        Life::begin_in(memory, flash, boot, configuration, &Pauses::none())
     };
     let small = || Box::leak(Box::new(Small::new())).memory();
     let mut life = begin(small(), MemoryFlash::new(3), 1);
@@ -524,8 +526,8 @@ fn records_of_remembered_requests_need_the_same_table() {
     assert_eq!(begin(more, flash, 3).server.origin(), Origin::Unread);
 }
 
-/// Commands that are refused, or that find everything as they say, write nothing and erase nothing,
-/// however often they come. The state after a reset is that before.
+/// Commands that are refused or change nothing write and erase nothing, however often they come.
+/// The state after a reset is the one before.
 #[test]
 fn commands_that_change_nothing_are_not_written() {
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
@@ -588,7 +590,7 @@ fn commands_that_change_nothing_are_not_written() {
             );
         }
     }
-    // Jobs that never wait are refused by their attempts, of which some fail for want of a place.
+    // Jobs that never wait are refused after their attempts, some for lack of a place.
     life.outcome(release(23));
     let released = life.server.journal().flash_mut().steps();
     assert!(released > steps);
@@ -639,7 +641,7 @@ fn what_is_restored_is_what_was_there_whatever_was_refused() {
             type Small = Storage<16, 10, 4096, 256, 256>;
             let memory = || Box::leak(Box::new(Small::new())).memory();
             let flash = MemoryFlash::<8192>::new(3);
-            let mut life = Life::begin_in(memory(), flash, 1, configuration, &mut ());
+            let mut life = Life::begin_in(memory(), flash, 1, configuration, &Pauses::none());
             for given in 0..150 {
                 life.let_time_pass(life.now + random.below(20) as u64);
                 let client = 1 + random.below(3) as u32;
@@ -662,7 +664,8 @@ fn what_is_restored_is_what_was_there_whatever_was_refused() {
                     false => vec![memory(), larger],
                 };
                 for memory in memories {
-                    let again = Life::begin_in(memory, flash.clone(), 2, configuration, &mut ());
+                    let again =
+                        Life::begin_in(memory, flash.clone(), 2, configuration, &Pauses::none());
                     let context = format!("{configuration:?}, {given}");
                     let origin = again.server.origin();
                     assert!(
@@ -674,7 +677,7 @@ fn what_is_restored_is_what_was_there_whatever_was_refused() {
             }
         }
     }
-    assert!(refused > 1_000, "{refused}");
+    assert!(refused > 1_000, "{refused} refused");
 }
 
 fn some_command(random: &mut Random) -> Command {
@@ -705,8 +708,7 @@ fn some_command(random: &mut Random) -> Command {
     }
 }
 
-/// A client that names the time advances the clock, also by a command that finds everything as it
-/// says.
+/// A client that sends a time advances the clock, also by a command that changes nothing else.
 #[test]
 fn a_clock_that_a_client_has_advanced_is_kept() {
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
@@ -731,8 +733,7 @@ fn a_clock_that_a_client_has_advanced_is_kept() {
     let mut life = Life::begin(life.into_flash(), 3, first_fit());
     assert_eq!(life.server.origin(), Origin::Restored { at });
     assert_eq!(life.seen(), seen);
-    // That of the server goes on by itself. A lease that is given behind it has the time at which
-    // it was given.
+    // The server's own clock advances by itself. A later lease has the time at which it was given.
     life.outcome(release(9));
     life.outcome(lease(1, 100));
     life.now = 50;
@@ -807,7 +808,8 @@ fn a_full_state_becomes_smaller_whatever_comes_before() {
     assert_eq!(life.jobs(), [next]);
 }
 
-/// The count of the room is work between frames: whoever needs it is told that the server is busy, and others are served.
+/// The server counts the room between frames: commands that need the count are answered with Busy,
+/// others are carried out.
 #[test]
 fn what_room_there_is_is_counted_between_frames() {
     let (mut life, next) = full();
@@ -868,7 +870,8 @@ fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
     assert_eq!(life.jobs(), []);
 }
 
-/// As README says: as many jobs as a board's sectors have room for, the first on the whole machine, and all of them released again.
+/// As the README says: as many jobs as a board's sectors have room for, the first on the whole
+/// machine, and all of them released again.
 #[test]
 fn sectors_of_a_board_have_room_for_so_many_jobs() {
     let short = |job| submit(job, 16, 16);
@@ -903,7 +906,7 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
                 MemoryFlash::new(3),
                 1,
                 configuration(64, 64, strategy),
-                &mut (),
+                &Pauses::none(),
             );
             life.outcome(submit(first, 64, 64));
             let more = first + 1..first + 256;
@@ -936,7 +939,7 @@ fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
                 MemoryFlash::new(3),
                 1,
                 configuration(64, 64, StrategyKind::FirstFit),
-                &mut (),
+                &Pauses::none(),
             );
             let mut jobs = 0;
             while jobs < 256 {
@@ -960,7 +963,7 @@ fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
     assert_eq!(range, Some((&246, &254)), "{seen:?}");
 }
 
-/// No commands lead to such a state, but another image may have left it.
+/// No commands lead to this state, but another image may have left it.
 #[test]
 fn a_reset_makes_room_for_a_state_that_has_none() {
     let regions: [Range<u32>; REGIONS] =
@@ -974,7 +977,7 @@ fn a_reset_makes_room_for_a_state_that_has_none() {
     }
     let (journal, recovered) = Journal::open(MemoryFlash::new(3), &regions).expect("it has power");
     let mut life = Life::<1024> {
-        server: Server::restored(controller, 1, journal, recovered, &mut ()),
+        server: Server::restored(controller, 1, journal, recovered, &Pauses::none()),
         boot: 1,
         now: 0,
         seq: 0,
@@ -987,7 +990,7 @@ fn a_reset_makes_room_for_a_state_that_has_none() {
     assert_eq!(life.jobs(), []);
 }
 
-/// That no lease is left makes room, although to renew one does not.
+/// Removing the last lease makes room, although renewing one does not.
 #[test]
 fn leases_that_are_taken_away_make_room() {
     let mut life = Life::begin(MemoryFlash::<1024>::new(3), 1, first_fit());
@@ -1021,7 +1024,7 @@ fn leases_of_a_full_state_end() {
     assert_eq!(life.jobs(), []);
 }
 
-/// Everything is as long as it becomes: jobs, their times, sessions.
+/// Jobs, their times and sessions are as long as they can become.
 #[test]
 fn a_full_state_has_room_for_long_times_and_other_clients() {
     let (mut life, mut next) = (Life::<1024>::begin(MemoryFlash::new(3), 1, first_fit()), 1);

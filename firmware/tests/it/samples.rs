@@ -17,13 +17,13 @@ use meshalloc_firmware::{
 
 use crate::board::{configuration, grid, on, on_cube, request, submit_shape};
 
-/// That of most of the messages here.
+/// The session of most messages here.
 const SESSION: Session = Session {
     boot: 1000,
     number: 1,
 };
 
-/// Every variant of what a client sends.
+/// Every variant of a client's messages.
 pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     let at = |at, command| ClientMessage::Command {
         session: SESSION,
@@ -187,7 +187,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     messages
 }
 
-/// Every strategy, and those with parameters with others as well.
+/// Every strategy; those with parameters also with other values.
 fn every_strategy() -> impl Iterator<Item = StrategyKind> {
     let parameters = [
         StrategyKind::Random { seed: 300 },
@@ -213,7 +213,7 @@ fn served(strategy: StrategyKind) -> Configuration {
     }
 }
 
-/// Every variant of what a server sends.
+/// Every variant of a server's messages.
 pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
     let mut messages = greetings_and_counters();
     let named = |(name, reply): (&str, Reply)| (name.to_owned(), ServerMessage::Reply(reply));
@@ -468,7 +468,7 @@ fn query_errors() -> [Error; 4] {
     ]
 }
 
-/// The errors that commands come to.
+/// The errors of commands that change something.
 fn errors() -> Vec<Error> {
     let mut errors: Vec<Error> = Refusal::ALL.into_iter().map(Error::Refused).collect();
     errors.extend([Error::UnknownJob, Error::NoSuchBlock { dimension: 1 }]);

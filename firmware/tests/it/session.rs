@@ -1,7 +1,7 @@
 //! The real client and the real server: every decision over the line is the one made in process.
 
+use meshalloc::Threshold;
 use meshalloc::message::GRANT_BLOCKS_MAX;
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Error, FaultReport, Flags, Grid, JobId,
     JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
@@ -38,7 +38,7 @@ fn the_greeting_says_who_the_server_is() {
 enum Kind {
     Mesh,
     Cube,
-    /// Neither a two-dimensional mesh nor made as a cube.
+    /// Neither a two-dimensional mesh nor a k-ary n-cube.
     Other,
 }
 
@@ -125,8 +125,8 @@ fn some_request(random: &mut Random, kind: Kind) -> Request {
     }
 }
 
-/// Commands of every kind, many of them wrong in some way, on a machine, mostly of this kind, that is nearly always
-/// full.
+/// Commands of every kind, many of them wrong in some way, on a machine, mostly of this kind, that
+/// is nearly always full.
 fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
     (0..count)
         .map(|i| {
@@ -175,7 +175,7 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
         .collect()
 }
 
-/// What a comparison saw.
+/// Counts of a comparison.
 #[derive(Debug, Default)]
 struct Seen {
     retries: u64,
@@ -217,7 +217,7 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
         let mut over_line = call(&mut client, command, Some(now))
             .unwrap_or_else(|error| panic!("seed {seed}, command {i}: {error}"));
         let mut in_process = handle(&mut reference, command, now);
-        // What is granted and gone again is no event any more.
+        // A job that was granted and is gone has no event.
         let ended: Vec<JobId> = in_process.iter().filter_map(ended).collect();
         seen.leases_ended += ended.len();
         for replies in [&mut over_line, &mut in_process] {
@@ -303,7 +303,7 @@ fn a_full_table_refuses_and_loses_nothing() {
         submit_job(JOBS + 1),
         [Reply::Error(Error::Refused(Refusal::TableFull))]
     );
-    // What was refused was not taken; releasing needs no room and makes some.
+    // A refused job is not in the table. Releasing needs no room and makes some.
     assert_eq!(
         call(&mut client, &release(JOBS as u32 + 1), None).unwrap(),
         [Reply::Error(Error::UnknownJob)]
@@ -355,8 +355,8 @@ fn a_long_grant_comes_in_parts_and_again_when_one_is_lost() {
     assert_eq!(server.controller().statistics().counts.granted, 1);
 }
 
-/// 4,096 single processors, 342 grants, on a line that loses and repeats frames: what the server holds between two tries is the job,
-/// not the grants.
+/// 4,096 single processors, 342 grants, on a line that loses and repeats frames: between two tries
+/// the server holds the job, not the grants.
 #[test]
 fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     const PROCESSORS: u32 = 4096;
@@ -385,7 +385,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
         assert_eq!(grant.first as usize, nodes.len());
         assert_eq!(grant.blocks_total, PROCESSORS);
         for &block in &grant.blocks {
-            let Submesh { base, sides } = block.into();
+            let Submesh { base, sides } = Submesh::of(&random.machine, block).unwrap();
             assert_eq!((sides.w, sides.h), (1, 1));
             nodes.push(u32::from(base.y) * 128 + u32::from(base.x));
         }
@@ -393,7 +393,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     let free = (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 1);
     assert!(nodes.iter().copied().eq(free));
     let [lost, repeated, ..] = client.line_mut().happened();
-    assert!(lost > 0 && repeated > 0, "{lost} {repeated}");
+    assert!(lost > 0 && repeated > 0, "{lost} lost, {repeated} repeated");
     client.line_mut().set_faults(Faults::default());
     let replies = call(&mut client, &release(1), None).unwrap();
     let released = Reply::Released {

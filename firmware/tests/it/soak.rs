@@ -1,8 +1,10 @@
-//! Several clients, a server with a journal, and everything that can go wrong between them: frames that are lost, changed, cut, repeated, delayed
-//! and overtaken, clients that are started again, and resets at any word of a write to the journal.
+//! Several clients, a server with a journal, and everything that can go wrong between them: frames
+//! that are lost, changed, cut, repeated, delayed and overtaken, clients that are started again,
+//! and resets at any word of a write to the journal.
 //!
-//! A ledger says after each operation what must be true: no processor is lost or in two jobs, every acknowledged grant is there, none
-//! is there twice or without anybody having asked for it, and every reset is known. Everything follows from the seed.
+//! A ledger checks after each operation: no processor is lost or in two jobs, every acknowledged
+//! grant is there, no grant is there twice or without a request, and every reset is noticed. The
+//! seed determines everything.
 
 mod world;
 
@@ -23,24 +25,24 @@ use crate::line::Random;
 
 use world::{End, Flash, Happened, REGIONS, World, boot, some_configuration};
 
-/// What must be true of a job.
+/// The expected state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
     /// It waits or runs.
     Submitted,
-    /// It runs and holds these.
+    /// It runs and holds these blocks.
     Granted(Vec<Block>),
     /// It is gone, or was refused.
     Gone,
-    /// Nobody can know: the client that sent the last command about it is no more.
+    /// Unknown: the client that sent the last command about it was stopped.
     Unknown,
 }
 
-/// What must be true of a lease.
+/// The expected state of a lease.
 #[derive(Clone, Copy, Debug)]
 struct Lease {
     ticks: u64,
-    /// It does not end earlier, as far as the ledger knows.
+    /// The earliest end that the ledger knows.
     not_before: u64,
 }
 
@@ -51,10 +53,10 @@ struct Soak {
     random: Random,
     clients: Vec<Option<Client<End>>>,
     /// The boot that each client's program knows of.
-    told: Vec<u64>,
-    /// The jobs of whose grants each client was told.
+    known_boots: Vec<u64>,
+    /// The jobs whose grants each client has read.
     seen: Vec<BTreeSet<u32>>,
-    /// The jobs of whose leases' ends each client was told.
+    /// The jobs whose ends of leases each client has read.
     seen_ended: Vec<BTreeSet<u32>>,
     ledger: BTreeMap<u32, Entry>,
     /// The jobs that have, or had, leases.
@@ -88,7 +90,7 @@ impl Soak {
             world: Rc::new(RefCell::new(world)),
             random,
             clients: (0..CLIENTS).map(|_| None).collect(),
-            told: vec![0; CLIENTS],
+            known_boots: vec![0; CLIENTS],
             seen: vec![BTreeSet::new(); CLIENTS],
             seen_ended: vec![BTreeSet::new(); CLIENTS],
             leased: BTreeMap::new(),
@@ -121,18 +123,18 @@ impl Soak {
         let client = Client::connect(end, options).ok()?;
         self.seen[at].clear();
         self.seen_ended[at].clear();
-        self.told[at] = client.greeting().session.boot;
+        self.known_boots[at] = client.greeting().session.boot;
         Some(client)
     }
 
-    /// Notes what an error says.
+    /// Records an error.
     fn note(&mut self, at: usize, error: &ClientError, client: &Client<End>) {
         match error {
             ClientError::ControllerReset { origin } => {
                 assert!(matches!(origin, Origin::Restored { .. } | Origin::New));
                 let boot = client.greeting().session.boot;
-                assert!(boot > self.told[at], "a reset is told once");
-                self.told[at] = boot;
+                assert!(boot > self.known_boots[at], "a reset is reported once");
+                self.known_boots[at] = boot;
                 self.happened().told_of_resets += 1;
             }
             ClientError::SessionLost => self.happened().sessions_lost += 1,
@@ -158,9 +160,9 @@ impl Soak {
             Ok(()) => {
                 let is_reset = self.world.borrow().happened.resets != resets;
                 assert!(
-                    is_reset || self.told[at] == boot,
+                    is_reset || self.known_boots[at] == boot,
                     "the client of boot {} has a reply from boot {boot}",
-                    self.told[at]
+                    self.known_boots[at]
                 );
                 self.take_grants(at, &replies);
                 Some(replies)
@@ -172,7 +174,7 @@ impl Soak {
         }
     }
 
-    /// A client is told of each grant once. Of what another one was told, too, it is told the same.
+    /// Each client reads each grant once, and all clients read the same.
     fn take_grants(&mut self, at: usize, replies: &[Reply]) {
         let mut granted: BTreeMap<u32, Vec<Block>> = BTreeMap::new();
         for reply in replies {
@@ -190,7 +192,7 @@ impl Soak {
             self.happened().grants += 1;
             assert!(
                 self.seen[at].insert(job),
-                "told twice of the grant of job {job}"
+                "the grant of job {job} is reported twice"
             );
             match self.ledger.get(&job) {
                 Some(Entry::Submitted) => {
@@ -203,20 +205,23 @@ impl Soak {
                 }
                 Some(Entry::Granted(before)) => assert_eq!(before, &blocks),
                 Some(Entry::Gone | Entry::Unknown) => {}
-                None => panic!("nobody has asked for job {job}"),
+                None => panic!("no client has submitted job {job}"),
             }
         }
     }
 
-    /// A client is told of the end of each lease once.
+    /// A client reads the end of each lease once.
     fn take_end(&mut self, at: usize, job: JobId) {
         self.happened().told_of_ends += 1;
         assert!(self.leased.contains_key(&job.0), "job {job} has no lease");
         let is_new = self.seen_ended[at].insert(job.0);
-        assert!(is_new, "told twice of the end of the lease of job {job}");
+        assert!(
+            is_new,
+            "the end of the lease of job {job} is reported twice"
+        );
     }
 
-    /// Learns of all events until nothing is left to be done.
+    /// Reads all events until no work is left.
     fn take_events(&mut self, at: usize, client: &mut Client<End>) -> Result<(), ClientError> {
         client.poll()?;
         while let Some(event) = client.next_event()? {
@@ -224,14 +229,18 @@ impl Soak {
             match event.what {
                 Happening::LeaseEnded => self.take_end(at, event.job),
                 Happening::Granted { .. } => {
-                    assert!(self.seen[at].insert(event.job.0), "told twice");
+                    assert!(
+                        self.seen[at].insert(event.job.0),
+                        "an event is reported twice"
+                    );
                 }
             }
         }
         Ok(())
     }
 
-    /// Finds out what has become of a job whose last command is in doubt. If it is there, it is as it was before that.
+    /// Finds out the state of a job whose last command is in doubt. If the job is present, it is as
+    /// before the command.
     fn settle(&mut self, at: usize, mut client: Client<End>, job: u32, before: Entry) {
         self.happened().in_doubt += 1;
         for _ in 0..200 {
@@ -261,7 +270,8 @@ impl Soak {
                 Err(error) => self.note(at, &error, &client),
             }
         }
-        // The line is too bad: another client is started, and what it finds does not tell what a late frame of this one may do.
+        // The line is too bad: another client starts. Its queries do not show what a late frame of
+        // this one may still do.
         self.ledger.insert(job, Entry::Unknown);
     }
 
@@ -424,7 +434,8 @@ impl Soak {
         }
     }
 
-    /// A job with a lease may be gone: then the lease has ended, at its time, and the server can tell so.
+    /// A job with a lease may be gone. Then the lease has ended at its time, and the server reports
+    /// that.
     fn see_leases(&mut self) {
         let world = self.world.borrow();
         let controller = world.server.as_ref().expect("it is there").controller();
@@ -461,7 +472,7 @@ impl Soak {
         }
     }
 
-    /// What must be true after each operation.
+    /// Checks the ledger after an operation.
     fn check(&mut self) {
         self.see_leases();
         let world = self.world.borrow();
@@ -485,17 +496,17 @@ impl Soak {
             }
         }
         let all = jobs.running_len() + jobs.waiting_len();
-        assert_eq!(there, all, "{}: jobs that nobody submitted", context());
+        assert_eq!(there, all, "{}: jobs that no client submitted", context());
     }
 }
 
-/// Runs so many operations with this seed, and goes on counting.
+/// Runs `operations` operations with this seed, and adds to the counts.
 fn soak(seed: u64, operations: u64, so_far: Happened) -> Happened {
     let mut soak = Soak::new(seed, so_far);
     for _ in 0..operations {
         soak.operate();
         soak.check();
-        // Names of jobs that are gone need not be looked at for ever, late frames about them come within some thousand steps.
+        // Names of gone jobs are dropped: late frames about them come within some thousand steps.
         if soak.operation.is_multiple_of(512) {
             let old = soak.next_job.saturating_sub(600);
             let is_over = |job: &u32, entry: &Entry| *job < old && *entry == Entry::Gone;
@@ -543,8 +554,8 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
     soak_seeds(0..70, 1_000);
 }
 
-/// A million operations: `cargo test --release -p meshalloc-firmware --test it a_million -- --ignored --nocapture`. With
-/// `MESHALLOC_SOAK_SEED` only those of one seed.
+/// A million operations: `cargo test --release -p meshalloc-firmware --test it a_million --
+/// --ignored --nocapture`. With `MESHALLOC_SOAK_SEED` only those of one seed.
 #[test]
 #[ignore = "minutes: a million operations"]
 fn a_million_operations() {

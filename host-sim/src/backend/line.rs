@@ -116,7 +116,7 @@ impl fmt::Display for Endpoint {
 /// What may be the cause, or what can be done.
 fn hint(error: &ClientError) -> &'static str {
     match error {
-        ClientError::NoReply { heard, .. } if heard.bytes == 0 => {
+        ClientError::NoReply { stray, .. } if stray.bytes == 0 => {
             "; a controller serves one client at a time, so another one may be connected, or nothing runs there"
         }
         ClientError::Refused {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use meshalloc::grid::Place;
+use meshalloc::grid::FormattedBlock;
 use meshalloc::{Block, Grid};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -36,7 +36,7 @@ impl JsonSchema for Blocks<'_> {
     }
 }
 
-/// [`Place`], for the schema.
+/// [`FormattedBlock`], for the schema.
 struct BlockSchema;
 
 impl JsonSchema for BlockSchema {
@@ -122,7 +122,7 @@ pub(crate) struct Set<'b> {
     pub(super) op: &'static str,
     /// The processors.
     #[schemars(with = "BlockSchema")]
-    pub(super) block: Place<'b>,
+    pub(super) block: FormattedBlock<'b>,
     /// For how many of them that was new.
     pub(super) changed: u32,
     /// The jobs that hold some of them, in ascending order.

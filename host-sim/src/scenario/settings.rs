@@ -66,7 +66,7 @@ pub struct Scenario {
     pub sizes: Option<SizeDistribution>,
 
     /// Side lengths that are drawn, in processors: MIN..MAX (or MAX alone) for all dimensions, or
-    /// such a range for each, separated by commas, that of dimension 0 (x) first [default: 1 to the
+    /// a range for each, separated by commas, dimension 0 (x) first [default: 1 to the
     /// machine's]
     #[arg(long, value_name = "MIN..MAX,...", help_heading = SYNTHETIC, conflicts_with = "cube")]
     #[serde(serialize_with = "text")]

@@ -7,7 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use meshalloc::{
-    Command, Configuration, Controller, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind,
+    Command, Configuration, Controller, JobId, Mesh, Pauses, Request, SchedulerKind, Storage,
+    StrategyKind,
 };
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -261,7 +262,7 @@ fn a_board_whose_journal_is_full_makes_the_decisions_of_one_without() {
         let regions = [0, 1, 2].map(|at| at * SECTOR..(at + 1) * SECTOR);
         let flash = MemoryFlash::<{ SECTOR as usize }>::new(3);
         let (journal, recovered) = Journal::<_, 3>::open(flash, &regions).unwrap();
-        let mut server = Server::restored(controller, 1, journal, recovered, &mut ());
+        let mut server = Server::restored(controller, 1, journal, recovered, &Pauses::none());
         serve(&mut server, listener.accept().unwrap().0);
         assert_left_in_order(&mut server);
         server.journal().sectors_erased()

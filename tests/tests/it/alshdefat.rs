@@ -1,7 +1,8 @@
-//! The worked examples of Alshdefat 2019, and what her strategies promise, on random states.
+//! The worked examples of Alshdefat 2019, and the promises of her strategies on random states.
 //!
-//! The pictures of Figs. 3-2 to 3-10 are lost; the states are made so that each is consistent with the text: the request, the
-//! nucleus and the number of neighbours are the thesis's, the busy processors are ours.
+//! The pictures of Figs. 3-2 to 3-10 are lost; the states are made so that each is consistent with
+//! the text: the request, the nucleus and the number of neighbours are the thesis's, the busy
+//! processors are ours.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +10,13 @@ use meshalloc::{Flags, Request, StrategyKind, Submesh};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, mesh};
+use meshalloc_tests::rig::{HeapMemory, mesh, submesh};
 use meshalloc_tests::shaped::components;
 use meshalloc_tests::submesh::Rect;
 use meshalloc_tests::trial::Probe;
 
-/// What a request is granted on a mesh drawn as rows, the highest first, `#` for busy; compared with the naive form, too.
+/// Places a request on a mesh drawn as rows, the highest first, `#` for busy. Compares the result
+/// with the naive form.
 fn granted(kind: StrategyKind, rows: &[&str], request: Request) -> Vec<Submesh> {
     let machine = mesh(rows[0].len() as u16, rows.len() as u16);
     let mut memory = HeapMemory::new(machine, 1);
@@ -26,7 +28,7 @@ fn granted(kind: StrategyKind, rows: &[&str], request: Request) -> Vec<Submesh> 
     let _ = probe.compare(request);
     let answer = probe.ask(request);
     let blocks = answer.grants.iter().flat_map(|granted| &granted.blocks);
-    blocks.map(|&block| block.into()).collect()
+    blocks.map(|&block| submesh(block)).collect()
 }
 
 fn submeshes<const LEN: usize>(expected: [(u16, u16, u16, u16); LEN]) -> Vec<Submesh> {
@@ -87,14 +89,16 @@ fn nas_5_by_1() {
         "#######", "#######", "####..#", "##...##", "##.####", ".######", "#######",
     ];
     let blocks = granted(StrategyKind::Neighbor, &rows, Request::submesh(5, 1));
-    // The first free processor <0, 1> is alone: its component does not hold 5. Then <2, 2>, its neighbours, and theirs.
+    // The first free processor <0, 1> is alone: its component does not hold 5. Then <2, 2>, its
+    // neighbours, and theirs.
     assert_eq!(
         blocks,
         submeshes([(2, 2, 1, 1), (2, 3, 3, 1), (4, 4, 1, 1)])
     );
 }
 
-/// Figs. 3-9 and 3-10: 4 x 3 has more processors than are wanted, 5 x 2 is nowhere free, 6 x 1 and four neighbours.
+/// Figs. 3-9 and 3-10: 4 x 3 has more processors than are wanted, 5 x 2 is nowhere free, 6 x 1 and
+/// four neighbours.
 #[test]
 fn nas_5_by_2() {
     let rows = [
@@ -111,10 +115,12 @@ fn nas_5_by_2() {
     assert_eq!(blocks, submeshes(expected));
 }
 
-/// The four shapes for (8, 6) in their order: on a mesh as high as the next one, after the last one was blocked.
+/// The four shapes for (8, 6) in their order. Each mesh is as high as the next shape, and the shape
+/// before does not fit.
 #[test]
 fn lssa_8_by_6() {
-    // Each mesh has room for one of the shapes, upright; the eighth column of its lowest rows is not as high.
+    // Each mesh has room for one of the shapes, upright; the eighth column of its lowest rows is
+    // not as high.
     for [c, d, e, f] in [[4, 7, 4, 5], [4, 8, 4, 4], [4, 9, 4, 3], [4, 10, 4, 2]] {
         let row = |y: i32| -> &str { if y < f { "........" } else { "....####" } };
         let rows: Vec<&str> = (0..d).rev().map(row).collect();
@@ -168,8 +174,8 @@ fn random_state(machine: &NaiveMachine, random: &mut Random) -> Vec<u32> {
     busy.busy_nodes().collect()
 }
 
-/// NAS fails only if no connected component of free processors has n of them; what it grants has n and is connected. Against
-/// components that are found by a search from node to node.
+/// NAS fails only if no connected component of free processors has n of them. Its grants have n
+/// processors and are connected. The test finds components by a search from node to node.
 #[test]
 fn nas_fails_only_if_no_component_has_enough() {
     let mut random = Random::new(2019);
@@ -221,10 +227,13 @@ fn nas_fails_only_if_no_component_has_enough() {
             }
         }
     }
-    assert!(granted > 500 && refused > 500, "{granted} {refused}");
+    assert!(
+        granted > 500 && refused > 500,
+        "{granted} granted, {refused} refused"
+    );
 }
 
-/// What LSSA holds has the requested area: one rectangle, or two that touch along a side.
+/// A grant of LSSA has the requested area: one rectangle, or two that touch along a side.
 #[test]
 fn lssa_keeps_the_area_in_parts_that_touch() {
     let mut random = Random::new(2003);
@@ -257,7 +266,7 @@ fn lssa_keeps_the_area_in_parts_that_touch() {
                     continue;
                 };
                 let parts: Vec<Submesh> =
-                    granted.blocks.iter().map(|&block| block.into()).collect();
+                    granted.blocks.iter().map(|&block| submesh(block)).collect();
                 let area: u32 = parts.iter().map(|part| part.area()).sum();
                 assert_eq!(area, request.processors);
                 if let [one, other] = parts[..] {
@@ -268,5 +277,5 @@ fn lssa_keeps_the_area_in_parts_that_touch() {
             }
         }
     }
-    assert!(bent > 50, "{bent}");
+    assert!(bent > 50, "{bent} bent shapes");
 }

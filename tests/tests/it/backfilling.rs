@@ -1,5 +1,6 @@
-//! Backfilling with reserved boxes on whole workloads: a naive form of it without a controller starts every job at the same time, no
-//! head starts later than was first reserved for it, and suppositions change nothing.
+//! Backfilling with reserved boxes on whole workloads. A naive form without a controller starts
+//! every job at the same time; no head starts later than its first reservation; suppositions change
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -13,7 +14,7 @@ use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_nodes};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{
-    HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh, release, set_faulty, submit,
+    HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh, release, set_faulty, submesh, submit,
 };
 use meshalloc_tests::strategy::{Held, Strategy, places_anywhere};
 use meshalloc_tests::system::System;
@@ -24,7 +25,7 @@ mod kth;
 const EASY: SchedulerKind = SchedulerKind::Easy { reservations: 1 };
 const SHORTEST: SchedulerKind = SchedulerKind::ShortestJobFirst { threshold: 9000 };
 
-/// What is known of a run time beforehand.
+/// The estimates of run times.
 #[derive(Clone, Copy, Debug)]
 enum Estimates {
     Perfect,
@@ -43,7 +44,7 @@ struct Job {
     service: Ticks,
 }
 
-/// Jobs for about nine tenths of the machine, had none of them to wait.
+/// Jobs that would use about nine tenths of the machine if none of them had to wait.
 fn workload(machine: Grid, count: usize, estimates: Estimates, seed: u64) -> Vec<Job> {
     let mut random = Random::new(seed);
     let mut arrival = 0;
@@ -79,7 +80,8 @@ fn workload(machine: Grid, count: usize, estimates: Estimates, seed: u64) -> Vec
     (0..count).map(&mut job).collect()
 }
 
-/// Carries a workload out: `submit` and `release` return the jobs that they start. At one time departures come first.
+/// Carries a workload out: `submit` and `release` return the jobs that they start. At one time
+/// departures come first.
 fn carry_out(
     jobs: &[Job],
     mut event: impl FnMut(Ticks, Option<usize>, Option<usize>) -> Vec<usize>,
@@ -103,7 +105,8 @@ fn carry_out(
     }
 }
 
-/// The start of every job with a controller, which is checked and which `look` sees after every event.
+/// The start of every job under a controller. The controller is checked, and passed to `look`,
+/// after every event.
 fn starts(
     configuration: Configuration,
     jobs: &[Job],
@@ -115,7 +118,7 @@ fn starts(
     })
 }
 
-/// The same unchecked, with room for so many jobs that wait or run.
+/// The same without checks, with room for `room` jobs that wait or run.
 fn starts_with_room(
     configuration: Configuration,
     jobs: &[Job],
@@ -141,7 +144,8 @@ fn starts_with_room(
     })
 }
 
-/// The same without a controller: after every event all that wait try in order, and all reservations are made anew.
+/// The same without a controller: after every event all waiting jobs try in order, and all
+/// reservations are made anew.
 fn naive_starts(configuration: Configuration, jobs: &[Job]) -> Vec<Ticks> {
     let Configuration {
         machine,
@@ -236,7 +240,8 @@ fn configuration(
     }
 }
 
-/// As the naive form, whose time grows with the cube of the queue, and not as first come, first served.
+/// Every job starts as in the naive form, and some start otherwise than under first come, first
+/// served. The time of the naive form grows with the cube of the queue.
 fn starts_as_the_naive_form(machine: impl Into<Grid>, strategies: &[StrategyKind]) {
     let machine = machine.into();
     for estimates in [
@@ -330,8 +335,8 @@ fn late_heads(configuration: Configuration, seed: u64) -> usize {
     } = configuration;
     let mut random = Random::new(seed);
     let mut jobs = workload(machine, 60, Estimates::Perfect, seed + 11);
-    // What some strategies place otherwise: fewer processors than the sides have, and sides as they
-    // are.
+    // Requests that some strategies place otherwise: fewer processors than the sides have, and a
+    // fixed orientation.
     for job in &mut jobs {
         let request = &mut job.request;
         if random.percent(30) {
@@ -370,9 +375,12 @@ fn late_heads(configuration: Configuration, seed: u64) -> usize {
             "{configuration:?}, seed {seed}: job {job} at {start}, not {as_head:?}"
         );
     }
-    // Where the number is all that matters, all others keep theirs, too.
+    // If only the number of processors matters, all other jobs keep their starts, too.
     let is_exact = !places_anywhere(strategy) || later == 0;
-    assert!(is_exact, "{configuration:?}, seed {seed}: {later}");
+    assert!(
+        is_exact,
+        "{configuration:?}, seed {seed}: {later} jobs start later"
+    );
     promised.len()
 }
 
@@ -413,10 +421,7 @@ fn all_blocks_of_an_l_are_reserved_and_what_lies_beside_them_is_not() {
     assert_eq!(submit(&mut controller, 2, lasting(5, 5, 50)).grants, []);
     let jobs = controller.jobs();
     let head = jobs.get(jobs.queue().head().expect("it waits"));
-    let reserved: Vec<Submesh> = controller
-        .reserved_blocks(head)
-        .map(Submesh::from)
-        .collect();
+    let reserved: Vec<Submesh> = controller.reserved_blocks(head).map(submesh).collect();
     assert_eq!(head.reserved_from(), Some(100));
     assert_eq!(
         reserved,
@@ -429,8 +434,8 @@ fn all_blocks_of_an_l_are_reserved_and_what_lies_beside_them_is_not() {
     controller.check_invariants();
 }
 
-/// As many blocks are held as the machine has processors: no block is left for a reservation, so
-/// all of it is reserved.
+/// The jobs hold as many blocks as the machine has processors. No block is left for a reservation,
+/// so the whole machine is reserved.
 #[test]
 fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
     let mut memory = HeapMemory::new(mesh(4, 1), 8);
@@ -447,7 +452,7 @@ fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
         let blocks = head
             .into_iter()
             .flat_map(|head| controller.reserved_blocks(head));
-        let blocks: Vec<Submesh> = blocks.map(Submesh::from).collect();
+        let blocks: Vec<Submesh> = blocks.map(submesh).collect();
         (head.and_then(JobSlot::reserved_from), blocks)
     };
     let lasting = |job, w, estimate| {
@@ -463,7 +468,7 @@ fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
     let first = vec![Submesh::new(0, 0, 2, 1)];
     let release = |job| Command::Release { job: JobId(job) };
     assert_eq!(reserved_by(release(1), 10), (Some(20), first.clone()));
-    // One that runs longer waits, one that does not begins.
+    // A job that runs longer waits; one that ends in time begins.
     assert_eq!(
         reserved_by(lasting(6, 1, 1000), 10),
         (Some(20), first.clone())
@@ -475,8 +480,8 @@ fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
     assert_eq!(reserved_by(release(7), 20), (Some(25), next));
 }
 
-/// An estimate that reaches to the end of time is none: nothing is reserved behind it, and it
-/// begins only beside what is reserved.
+/// An estimate that reaches to the end of time counts as none: nothing is reserved behind the job,
+/// and the job begins only outside reservations.
 #[test]
 fn an_estimate_up_to_the_end_of_time_is_none() {
     let estimates = [Ticks::MAX, Ticks::MAX - 1, Ticks::MAX - 5, Ticks::MAX / 2];
@@ -525,7 +530,7 @@ fn an_estimate_up_to_the_end_of_time_is_none() {
     }
 }
 
-/// As many processors are faulty, and as many are free, but the head has to be elsewhere.
+/// The numbers of faulty and free processors are the same, but the head needs another place.
 #[test]
 fn a_fault_that_moves_between_held_processors_moves_the_reservation() {
     for scheduler in [EASY, SchedulerKind::Conservative] {
@@ -547,8 +552,8 @@ fn a_fault_that_moves_between_held_processors_moves_the_reservation() {
     }
 }
 
-/// Two allocators do the same; one of them is asked what would be. It is answered as the naive strategy answers, and both go on
-/// alike: nothing that a strategy keeps has changed.
+/// Two allocators carry out the same operations; one also gets suppositions. It answers like the
+/// naive strategy, and both continue alike: a supposition changes no data of a strategy.
 #[test]
 fn suppositions_change_nothing() {
     let torus = Grid::torus(&[4, 3, 5]).expect("a torus");
@@ -574,11 +579,12 @@ fn suppositions_change_nothing() {
 }
 
 fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
-    // As much as the strategy needs, and not more.
+    // Exactly as much as the strategy needs.
     let memory = || HeapMemory::for_strategy(machine, kind, 80);
     let (mut memory, mut other_memory) = (memory(), memory());
-    let mut asked = Allocator::new(memory.memory(), machine, kind).expect("it is served");
-    let mut other = Allocator::new(other_memory.memory(), machine, kind).expect("it is served");
+    let mut asked = Allocator::new(memory.allocator_memory(), machine, kind).expect("it is served");
+    let mut other =
+        Allocator::new(other_memory.allocator_memory(), machine, kind).expect("it is served");
     let grid = convert::grid(machine);
     let model = Strategy::new(kind, &grid);
     let mut random = Random::new(seed);
@@ -602,7 +608,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
                     [Ok(one), Ok(two)] => {
                         assert!(fits, "{kind} on {machine}");
                         assert!(
-                            asked.blocks(&one).eq(other.blocks(&two)),
+                            asked.blocks(&one).unwrap().eq(other.blocks(&two).unwrap()),
                             "{kind} on {machine}"
                         );
                         held.push([one, two]);
@@ -615,7 +621,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
             }
             6..=8 if !held.is_empty() => {
                 let [one, two] = held.swap_remove(random.below(held.len() as u32) as usize);
-                assert_eq!(asked.release(one), other.release(two));
+                assert_eq!(asked.release(one).unwrap(), other.release(two).unwrap());
             }
             _ => {
                 let node = NodeId(random.below(grid.nodes()));
@@ -634,7 +640,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
         let gone = random.below(held.len() as u32 + 1) as usize;
         let nodes = |place| grid.nodes_of(&convert::place(machine, place));
         for [one, _] in &held[gone..] {
-            for node in asked.blocks(one).flat_map(nodes) {
+            for node in asked.blocks(one).unwrap().flat_map(nodes) {
                 busy[node as usize] = true;
             }
         }
@@ -644,7 +650,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
         });
         let mut supposition = asked.suppose();
         for [one, _] in &held[..gone] {
-            supposition.give_back(one);
+            supposition.give_back(one).unwrap();
         }
         if let Some(block) = withheld {
             supposition.withhold(block);
@@ -661,7 +667,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
         if reserves_nodes(kind) {
             let block = supposition.block(&request);
             let same = match (&expected, block) {
-                // Where it goes depends on what is known of jobs, and here there are none.
+                // Its place depends on the other jobs, and here there are none.
                 (Ok(_), Some(_)) if supposed.looks_ahead() => true,
                 (Ok(held), Some(block)) => held.is(&grid, &[block]),
                 (Ok(held), None) => supposed.blocks(held) > 1,

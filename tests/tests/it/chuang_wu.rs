@@ -41,7 +41,8 @@ fn there_are_n_choose_m_distinct_notations() {
     }
 }
 
-/// In the order of the recursive procedures as they are printed, up to the most dimensions there can be.
+/// In the order of the recursive procedures as they are printed, up to the most dimensions there
+/// can be.
 #[test]
 fn the_order_is_that_of_the_printed_procedures() {
     for n in 1..=16 {
@@ -94,10 +95,14 @@ fn the_example_of_the_mesh_and_its_eight_nodes() {
     ] {
         let cube = cube(4, 3);
         let mut memory = HeapMemory::new(cube, 1);
-        let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
+        let mut allocator = Allocator::new(memory.allocator_memory(), cube.into(), kind).unwrap();
         let allocation = allocator.allocate(&subcube(&[4, 2])).unwrap();
         let grid = cube.grid();
-        let mesh = allocator.blocks(&allocation).next().expect("one block");
+        let mesh = allocator
+            .blocks(&allocation)
+            .unwrap()
+            .next()
+            .expect("one block");
         assert_eq!(mesh, block(&grid, [0, 0, 0], [1, 4, 2]));
         let nodes = (0..64).filter(|&node| grid.holds(mesh, NodeId(node)));
         let held: Vec<u32> = nodes.clone().collect();
@@ -122,9 +127,9 @@ fn the_example_of_the_mesh_and_its_eight_nodes() {
     }
 }
 
-/// "If all the 4 x 2 meshes represented by the subnotation are busy, another subnotation □(*0)4(*1)2,
-/// □(*0)4(*2)2, ... is considered subsequently": of each mesh that is found the first node fails, and the next is
-/// asked for. Within a subnotation it is the select digit that moves.
+/// "If all the 4 x 2 meshes represented by the subnotation are busy, another subnotation
+/// □(*0)4(*1)2, □(*0)4(*2)2, ... is considered subsequently". The test marks the first node of each
+/// found mesh as faulty and asks again. Within a subnotation the select digit moves.
 #[test]
 fn the_subnotations_follow_one_another() {
     for kind in [
@@ -133,20 +138,28 @@ fn the_subnotations_follow_one_another() {
     ] {
         let cube = cube(4, 3);
         let mut memory = HeapMemory::new(cube, 1);
-        let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
+        let mut allocator = Allocator::new(memory.allocator_memory(), cube.into(), kind).unwrap();
         for start in 0..3 {
             for select in 0..4 {
                 let allocation = allocator.allocate(&subcube(&[4, 2])).unwrap();
                 let expected = block(&cube.grid(), [select, 0, start], [1, 4, 2]);
-                assert_eq!(allocator.blocks(&allocation).next(), Some(expected));
-                allocator.release(allocation);
+                assert_eq!(
+                    allocator.blocks(&allocation).unwrap().next(),
+                    Some(expected)
+                );
+                allocator.release(allocation).unwrap();
                 mark_faulty(&mut allocator, cube.node(&[select, 0, start]).unwrap());
             }
         }
-        // (*0)4(*3)2 would take the nodes of (*0)4(*0)2 that have failed, and (*1)4 is the same ring as (*0)4. The
-        // complete form turns the mesh and finds 0(*1)2(*0)4; the printed form goes on to *□* and finds (*0)4 1 (*0)2.
+        // (*0)4(*3)2 would take the nodes of (*0)4(*0)2 that have failed, and (*1)4 is the same
+        // ring as (*0)4. The complete form turns the mesh and finds 0(*1)2(*0)4; the printed form
+        // goes on to *□* and finds (*0)4 1 (*0)2.
         let allocation = allocator.allocate(&subcube(&[4, 2])).unwrap();
-        let next = allocator.blocks(&allocation).next().expect("one block");
+        let next = allocator
+            .blocks(&allocation)
+            .unwrap()
+            .next()
+            .expect("one block");
         let extents = match kind {
             StrategyKind::TreeCollapsing => [1, 2, 4],
             _ => [4, 1, 2],
@@ -156,8 +169,8 @@ fn the_subnotations_follow_one_another() {
     }
 }
 
-/// The search space of the naive form begins as the paper lists it: starting positions 00, 01, 02, 03, 10, ..., 33
-/// for the primary notation, then the rotated ones.
+/// The search space of the naive form begins as the paper lists it: starting positions 00, 01, 02,
+/// 03, 10, ..., 33 for the primary notation, then the rotated ones.
 #[test]
 fn the_naive_search_space_is_the_papers() {
     let strategy = Strategy::new(StrategyKind::TreeCollapsingPrinted, &Grid::cube(4, 3));

@@ -1,5 +1,4 @@
-//! What the strategies that are not complete miss: the counter-examples of their documentation, and that no smaller
-//! machine has one.
+//! The counter-examples in the documentation of incomplete strategies. No smaller machine has one.
 
 use std::collections::BTreeSet;
 
@@ -100,7 +99,8 @@ fn every_frame_is_found(mesh: Mesh) {
     }
 }
 
-/// The least that a strategy misses on a cube of which every occupancy is tried: free processors and radices.
+/// The least that a strategy misses on a cube of which every occupancy is tried: free processors
+/// and radices.
 fn least_missed(kind: StrategyKind, k: u16, n: u8) -> Option<(Vec<u32>, Vec<u32>)> {
     let machine = cube(k, n).grid();
     let grid = convert::grid(machine);
@@ -118,7 +118,8 @@ fn least_missed(kind: StrategyKind, k: u16, n: u8) -> Option<(Vec<u32>, Vec<u32>
     .missed
 }
 
-/// Of the 1 + 39 requests on a 4-ary 3-cube, those for which the printed form does not try every subcube.
+/// Of the 1 + 39 requests on a 4-ary 3-cube, those for which the printed form does not try every
+/// subcube.
 #[test]
 fn the_printed_form_does_not_try_all_subcubes_of_30_of_39_requests() {
     let grid = Grid::cube(4, 3);
@@ -152,8 +153,8 @@ fn the_printed_form_does_not_try_all_subcubes_of_30_of_39_requests() {
     assert_eq!(incomplete(StrategyKind::TreeCollapsingPrinted), 30);
 }
 
-/// The cubes with the fewest processors first; of all that the printed form misses there, what has the fewest free
-/// processors, then the first of these lists of processors, then of radices.
+/// Cubes with the fewest processors first. Of the misses of the printed form there, the one with
+/// the fewest free processors, then the first list of processors, then of radices.
 #[test]
 fn the_smallest_counter_example_of_the_printed_form() {
     let kind = StrategyKind::TreeCollapsingPrinted;
@@ -173,12 +174,13 @@ fn the_smallest_counter_example_of_the_printed_form() {
     for (k, n) in smaller {
         assert_eq!(least_missed(kind, k, n), None, "{k}-ary {n}-cube");
     }
-    // 00, 01, 02, 10, 11 and 12 are free: three along dimension 0 and two along dimension 1, not the other way round.
+    // 00, 01, 02, 10, 11 and 12 are free: three along dimension 0 and two along dimension 1, not
+    // the other way round.
     let expected = (vec![0, 1, 2, 3, 4, 5], vec![3, 2]);
     assert_eq!(least_missed(kind, 3, 2), Some(expected));
 }
 
-/// What the others say of themselves: no cube with fewer processors has an example.
+/// The examples in the documentation of the others; no cube with fewer processors has one.
 #[test]
 fn the_smallest_counter_examples_of_the_others() {
     for (kind, smaller, (k, n), missed) in [

@@ -1,4 +1,5 @@
-//! k-ary n-cubes: subcubes, their topologies, the largest of them, what a job holds and what is remembered.
+//! k-ary n-cubes: subcubes, their topologies, the largest cubes, the record of a job, and failed
+//! searches that are remembered.
 
 mod geometry;
 mod largest;

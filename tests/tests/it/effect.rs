@@ -1,34 +1,34 @@
-//! What commands change against what is said before ([`Controller::effect`]): a controller that is
-//! given only those that change something comes to the same states.
+//! [`Controller::effect`] predicts what a command changes. A controller that gets only the commands
+//! with an effect reaches the same states.
 
 use std::collections::BTreeMap;
 
+use meshalloc::Threshold;
 use meshalloc::controller::Effect;
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Error, Grid, Interrupts, Refusal, Reply, SchedulerKind,
-    Strategy, StrategyKind, Ticks,
+    Command, Configuration, Controller, Error, Grid, Refusal, Reply, SchedulerKind, Strategy,
+    StrategyKind, Ticks,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
 use meshalloc_tests::saved::{Commands, look};
 
 const COMMANDS: u32 = 300;
-/// So few that the table is full now and then.
+/// Few enough to fill the table now and then.
 const JOBS_MAX: usize = 14;
 
-/// Carries a command out, and all the scheduling that follows from it.
+/// Carries out a command and all scheduling that follows from it.
 fn give(controller: &mut Controller<'_>, command: &Command, at: Ticks) -> Reply {
-    let reply = controller.begin(command, at, Interrupts::never());
-    while controller.advance(&mut |_| (), Interrupts::never()) {}
+    let reply = controller.begin(command, at, None);
+    while controller.advance(&mut |_| (), None) {}
     reply
 }
 
-/// How often which effect was said.
+/// How often each effect was predicted.
 type Said = BTreeMap<String, u32>;
 
-/// One controller is given every command, another one those that change something: at the time of
-/// the first one's clock, and with room for more jobs, if the strategy does not look at the latest
+/// One controller gets every command, another one only those with an effect, at the time of the
+/// first one's clock. The second has room for more jobs, unless the strategy remembers the latest
 /// requests.
 fn check(configuration: Configuration, seed: u64, said: &mut Said) {
     let mut commands = Commands::new(seed);
@@ -72,8 +72,8 @@ fn check(configuration: Configuration, seed: u64, said: &mut Said) {
                     assert_eq!(look(&every), before, "{context}");
                 }
                 Effect::IfGranted | Effect::State => {
-                    // Where requests are remembered, that of one that does not wait, and that there
-                    // was no room for.
+                    // Strategies that remember requests also remember a refused one that does not
+                    // wait.
                     assert!(!is_refused || looks_ahead, "{context}: {reply:?}");
                     assert_eq!(give(&mut some, &command, at), reply, "{context}");
                     assert!(some.clock() == every.clock() || is_refused, "{context}");
@@ -138,7 +138,7 @@ fn commands_that_change_nothing_are_known_before() {
     }
 }
 
-/// Configurations that are refused are known before, whatever the reason.
+/// Every refusal of a configuration is predicted.
 #[test]
 fn configurations_that_are_refused_are_known_before() {
     let small: Grid = mesh(8, 8).into();

@@ -1,5 +1,6 @@
-//! Strategies that search among the sides of blocks while these are few, and read the bitmap otherwise, decide as the naive ones in both ways
-//! and on the way from one to the other: as blocks become more and fewer, with faults inside of blocks that are released.
+//! Some strategies search among the sides of blocks while these are few, and read the bitmap
+//! otherwise. They decide like the naive ones in both ways and when they change between them: while
+//! blocks become more and fewer, with faults inside released blocks.
 
 use meshalloc::{
     Block, Command, Configuration, Flags, JobId, Request, SchedulerKind, StrategyKind,
@@ -36,7 +37,7 @@ const MESHES: [(u16, u16); 13] = [
     (129, 6),
 ];
 const OPERATIONS: u32 = 220;
-/// More than are searched without the bitmap.
+/// More blocks than are searched without the bitmap.
 const JOBS: u32 = 24;
 
 fn run(strategy: StrategyKind, (w, h): (u16, u16), scheduler: SchedulerKind) {
@@ -101,7 +102,7 @@ fn few_blocks_are_searched_as_the_naive_form_searches() {
     run_all(SchedulerKind::Fcfs, |_, _| true);
 }
 
-/// What is supposed is a bitmap; what is has few blocks.
+/// A supposition is a bitmap, while the real occupancy has few blocks.
 #[test]
 fn few_blocks_are_searched_between_suppositions() {
     let is_small = |w: u16, h: u16| u32::from(w) * u32::from(h) <= 1024;

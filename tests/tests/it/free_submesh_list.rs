@@ -1,17 +1,16 @@
-//! That the free submesh list is that of the dominant free submeshes, however an occupancy came about; how long it
-//! grows, and that it is right in memory of exactly as many entries as the mesh has nodes.
+//! The free submesh list is that of the dominant free submeshes, by whatever operations an
+//! occupancy arises, also in memory of exactly one entry for each node. The tests also measure its
+//! length.
 //!
-//! Theorem 1 of Kim and Yoon 1995 (at most `4 * k` dominant free submeshes around `k` allocated ones) is
-//! false. What holds is `min(free nodes, (k + 1)^2)`.
+//! Theorem 1 of Kim and Yoon 1995 (at most `4 * k` dominant free submeshes around `k` allocated
+//! ones) is false. What holds is `min(free nodes, (k + 1)^2)`.
 
-use meshalloc::{
-    Allocation, Allocator, AnyStrategy, Command, Controller, Request, StrategyKind, Submesh,
-};
+use meshalloc::{Allocation, Allocator, Command, Controller, Request, StrategyKind, Submesh};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{
-    HeapMemory, ask, configuration, free_submesh_list, mesh, release, set_faulty, submit,
+    HeapMemory, ask, configuration, free_submesh_list, mesh, release, set_faulty, submesh, submit,
 };
 use meshalloc_tests::submesh::Rect;
 
@@ -56,7 +55,7 @@ impl Bench<'_> {
         free_submesh_list(&self.controller).len()
     }
 
-    /// The invariants, which say that the list is complete and in order, and the bound.
+    /// Checks the invariants (the list is complete and in order) and the bound.
     fn check(&self) {
         self.controller.check_invariants();
         let free = self.picture.free() as usize;
@@ -112,8 +111,8 @@ fn three_units_on_7_by_7_leave_thirteen() {
     });
 }
 
-/// Two chains of units, each down and to the right, one behind the other: a free submesh is stopped at
-/// the lower left by any neighbours in the one and at the upper right by any in the other.
+/// Two chains of units, each down and to the right, one behind the other. Any neighbours in one
+/// chain bound a free submesh at the lower left, any in the other at the upper right.
 #[test]
 fn two_antidiagonal_chains_leave_quadratically_many() {
     for m in 2..=15 {
@@ -189,13 +188,13 @@ fn random_units_at_every_density() {
     }
 }
 
-/// From every occupancy of a small mesh, every single node is made busy or free and back. Returns the
-/// number of steps for which the memory is certainly too small.
+/// From every occupancy of a small mesh, every single node is made busy or free and back. Returns
+/// the number of steps for which the memory is certainly too small.
 ///
-/// Before a node is taken out of the list, the submeshes that touch it are copied behind the list. Where
-/// that is more than the memory has entries, which the naive lists say, the list must come from the
-/// fallback, and be the same. (Releases need scratch memory too, for lists that cannot be told from
-/// outside.)
+/// Before a node leaves the list, the submeshes that touch it are copied behind the list. If the
+/// memory has too few entries for that, which the naive lists show, the list must come from the
+/// fallback and be the same. (Releases need scratch memory too, but no test can see for which
+/// lists.)
 fn every_step(w: u16, h: u16) -> usize {
     let mut steps_without_room = 0;
     Bench::with(w, h, |bench| {
@@ -255,8 +254,8 @@ fn every_step_of_small_meshes_in_exactly_enough_memory() {
         (4, 4),
     ];
     let without_room = sides.map(|(w, h)| every_step(w, h));
-    // The first is the only node of a 1 x 1 mesh; the others are in the middle of holes on 3 x 3, 4 x 3
-    // and 4 x 4.
+    // The first is the only node of a 1 x 1 mesh; the others are in the middle of holes on 3 x 3, 4
+    // x 3 and 4 x 4.
     assert_eq!(without_room, [1, 0, 0, 0, 0, 5, 4, 0, 4]);
 }
 
@@ -268,7 +267,8 @@ fn nodes_4_by_4(bits: u32) -> impl Iterator<Item = u32> {
         .filter(move |node| bits >> node & 1 == 1)
 }
 
-/// Every occupancy, each made from an empty mesh, the faults in another order than that of the nodes.
+/// Every occupancy, each made from an empty mesh, the faults in another order than that of the
+/// nodes.
 #[test]
 fn every_occupancy_from_an_empty_mesh() {
     Bench::with(4, 4, |bench| {
@@ -312,7 +312,8 @@ fn every_fault_under_a_job() {
     });
 }
 
-/// The list of a supposition is made behind the list, or over it where there is no room. Every occupancy of a 3 x 3 mesh, and every one that is supposed there.
+/// The list of a supposition is made behind the list, or over it where there is no room. Every
+/// occupancy of a 3 x 3 mesh, and every one that is supposed there.
 #[test]
 fn the_list_is_the_same_behind_every_supposition() {
     const NODES: usize = 9;
@@ -322,7 +323,7 @@ fn the_list_is_the_same_behind_every_supposition() {
     for held in 0u32..(1 << NODES) - 1 {
         let mut memory = HeapMemory::for_strategy(machine, StrategyKind::FreeSubmeshList, NODES);
         let mut allocator = Allocator::new(
-            memory.memory(),
+            memory.allocator_memory(),
             machine.into(),
             StrategyKind::FreeSubmeshList,
         )
@@ -331,17 +332,17 @@ fn the_list_is_the_same_behind_every_supposition() {
         let mut jobs: [Option<Allocation>; NODES] = Default::default();
         for _ in 0..NODES {
             let job = allocator.allocate(&unit).unwrap();
-            let base = Submesh::from(allocator.blocks(&job).next().unwrap()).base;
+            let base = submesh(allocator.blocks(&job).unwrap().next().unwrap()).base;
             jobs[usize::from(3 * base.y + base.x)] = Some(job);
         }
         for (node, job) in jobs.iter_mut().enumerate() {
             if held >> node & 1 == 0 {
-                allocator.release(job.take().unwrap());
+                allocator.release(job.take().unwrap()).unwrap();
             }
         }
-        let list = |allocator: &Allocator<'_>| match allocator.strategy() {
-            AnyStrategy::FreeSubmeshList(fsl) => fsl.dominant_free_submeshes().collect::<Vec<_>>(),
-            _ => unreachable!("it was asked for"),
+        let list = |allocator: &Allocator<'_>| {
+            let list = allocator.strategy().dominant_free_submeshes();
+            list.expect("it was asked for").collect::<Vec<_>>()
         };
         let before = list(&allocator);
         for busy in 0u32..1 << NODES {
@@ -349,7 +350,7 @@ fn the_list_is_the_same_behind_every_supposition() {
             for (node, job) in (0..).zip(&jobs) {
                 let is_busy = busy >> node & 1 == 1;
                 match job {
-                    Some(job) if !is_busy => supposition.give_back(job),
+                    Some(job) if !is_busy => supposition.give_back(job).unwrap(),
                     None if is_busy => {
                         supposition.withhold(Submesh::new(node % 3, node / 3, 1, 1).into());
                     }
@@ -358,7 +359,13 @@ fn the_list_is_the_same_behind_every_supposition() {
             }
             let block = supposition.block(&unit);
             assert_eq!(block.is_some(), busy.count_ones() < NODES as u32);
-            assert_eq!(list(&allocator), before, "{held:09b} {busy:09b}");
+            let nodes = |bits: u32| (0..NODES).filter(move |node| bits >> node & 1 == 1);
+            let [held, busy] = [held, busy].map(|bits| nodes(bits).collect::<Vec<_>>());
+            assert_eq!(
+                list(&allocator),
+                before,
+                "jobs on the nodes {held:?} of 3 x 3, supposed busy: {busy:?}"
+            );
         }
     }
 }

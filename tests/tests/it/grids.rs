@@ -1,5 +1,6 @@
-//! Meshes, tori and mixed grids of any number of dimensions: every occupancy of 3 x 2 x 2 times every request, and
-//! random operations on larger grids, for every strategy that serves all grids, against their naive forms.
+//! Meshes, tori and mixed grids of any number of dimensions: every occupancy of 3 x 2 x 2 times
+//! every request, and random operations on larger grids, for every strategy that serves all grids,
+//! against their naive forms.
 
 use meshalloc::{PageOrder, StrategyKind};
 use meshalloc_tests::convert::{is_served, machine};
@@ -15,7 +16,7 @@ const fn pages(order: PageOrder, exponent: u64) -> StrategyKind {
     StrategyKind::Paging { order, exponent }
 }
 
-/// Those that serve every grid.
+/// The strategies that serve every grid.
 const STRATEGIES: [StrategyKind; 8] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
@@ -27,8 +28,9 @@ const STRATEGIES: [StrategyKind; 8] = [
     StrategyKind::TreeCollapsingPrinted,
 ];
 
-/// All 4,096 occupancies times all requests of up to three extents, and some that are for no such grid. A complete strategy
-/// grants a request if and only if a box with its extents is free, along whatever dimensions; naive also grants others.
+/// All 4,096 occupancies times all requests of up to three extents, and some that are for no such
+/// grid. A complete strategy grants a request if and only if a box with its extents is free, along
+/// whatever dimensions; naive also grants others.
 fn every_occupancy_of_3_2_2(wraps: [bool; 3]) {
     let grid = Grid::new(&[3, 2, 2], &wraps);
     let mut extents: Vec<Vec<u32>> = (0..=3).flat_map(|m| lists(&vec![3; m])).collect();

@@ -1,6 +1,6 @@
-//! How long a checkpoint becomes against what was said before: [`Controller::growth`] and [`Controller::growth_by_time`].
+//! [`Controller::growth`] and [`Controller::growth_by_time`] predict how long a checkpoint becomes.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Grid, JobId, Request, SchedulerKind, StrategyKind, Ticks,
 };
@@ -32,8 +32,8 @@ fn lengthened(command: Command, length: Ticks) -> Command {
     }
 }
 
-/// From one count on a checkpoint is never longer than that count and what each command since was said to add. Counted again soon, as jobs that
-/// have left are not taken off.
+/// A checkpoint is never longer than the last count plus the predicted growth of each command
+/// since. The count is repeated often, since jobs that have left are not subtracted.
 fn check(configuration: Configuration, seed: u64) {
     let mut commands = Commands::new(seed);
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
@@ -47,7 +47,7 @@ fn check(configuration: Configuration, seed: u64) {
             counted_for = random.between(1, 4);
         }
         counted_for -= 1;
-        // As long as there may be, from time to time.
+        // Sometimes as long as possible.
         passed = match command {
             Command::Configure(_) | Command::Reset => 0,
             _ if random.percent(5) => (1 << 42) - (1 << 20),
@@ -99,7 +99,7 @@ fn first_fit(memory: &mut HeapMemory, machine: Grid) -> Controller<'_> {
     Controller::new(memory.memory(), configuration).expect("it is served")
 }
 
-/// What is said is what comes, but for counts that no test can bring about.
+/// The prediction is exact, except for counts that no test can reach.
 #[test]
 fn times_and_leases_become_as_long_as_was_said() {
     const JOBS: u32 = 12;
@@ -124,7 +124,8 @@ fn times_and_leases_become_as_long_as_was_said() {
         assert_eq!(controller.growth(&renewal), 0);
         ask_at(&mut controller, &renewal, (1 << 42) - 1);
     }
-    // Of each job two numbers of attempts and the number of later events have one byte, and not three and five.
+    // Of each job two numbers of attempts and the number of later events have one byte, and not
+    // three and five.
     let counts = JOBS as usize * (2 + 2 + 4);
     assert_eq!(said - saved_bytes(&controller), counts);
 }
@@ -153,7 +154,8 @@ fn what_waiting_jobs_become_is_counted() {
     // Time goes on, and nothing else.
     let (job, ticks) = (JobId(1), 0);
     let (seen, _) = ask(Command::Lease { job, ticks }, (1 << 42) - 1);
-    // Of each job 8 bytes of counts that no test brings about, and 3 or 4 as numbers of small nodes are short; and job 0, which is gone.
+    // For each job 8 bytes of counts that no test reaches, and 3 or 4 because the numbers of small
+    // nodes are short; and job 0, which is gone.
     assert_eq!(saved + growth - seen, 147);
 }
 
@@ -200,7 +202,7 @@ fn what_a_strategy_remembers_is_counted() {
         ask_at(&mut looks_ahead, &Command::Release { job }, 0);
         (saved_bytes(&looks_ahead), said)
     };
-    // As many as it remembers, and so many that counts take no more bytes soon.
+    // As many as it remembers, and enough that longer counts are far away.
     for _ in 0..130 {
         come_and_go(1);
     }
@@ -208,6 +210,6 @@ fn what_a_strategy_remembers_is_counted() {
     let (after, said) = come_and_go(150);
     assert!(
         (before + 1..=before + said).contains(&after),
-        "{before} {after} {said}"
+        "{before} bytes before, {after} after, {said} more predicted"
     );
 }

@@ -1,12 +1,12 @@
-//! The strategies of Liu, Hsu and Wu (binary trees, SCBT, PLAS) and allocation along a curve: random operations against their
-//! naive models, and what a tolerance changes and what it does not.
+//! The strategies of Liu, Hsu and Wu (binary trees, SCBT, PLAS) and allocation along a curve:
+//! random operations against their naive models, and the effect of a tolerance.
 
 mod compact;
 
 use meshalloc::{Allocator, Grid, NodeId, Refusal, Request, Shape, StrategyKind, Submesh};
 use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, clear_faulty, mark_faulty, mesh};
+use meshalloc_tests::rig::{HeapMemory, clear_faulty, mark_faulty, mesh, submesh};
 use meshalloc_tests::strategy::{Held, Strategy};
 
 /// A strategy as it is written on the command line.
@@ -15,13 +15,13 @@ fn strategy(text: &str) -> StrategyKind {
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// A request for so many processors of a machine, whatever their shape.
+/// A request for a number of processors of a machine, in any shape.
 fn request(machine: Grid, processors: u32) -> Request {
     let shape = Shape::new(machine.sides()).expect("the sides of the machine");
     Request::new(shape).with_processors(processors)
 }
 
-/// How many processors are asked for: often few, sometimes more than are free.
+/// A random number of processors: often few, sometimes more than are free.
 fn processors(random: &mut Random, nodes: u32) -> u32 {
     let most = match random.below(4) {
         0 => nodes,
@@ -31,12 +31,13 @@ fn processors(random: &mut Random, nodes: u32) -> u32 {
     random.between(1, most.max(1))
 }
 
-/// So many allocations, releases, faults and repairs. The strategy grants what its naive model grants, exactly as many
-/// processors as asked for, none of them busy; a refusal changes nothing, and what is released is free again.
+/// Random allocations, releases, faults and repairs. The strategy grants the same processors as its
+/// naive model, exactly as many as requested, none of them busy. A refusal changes nothing, and
+/// released processors are free again.
 fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
     let (kind, machine) = (strategy(text), mesh(w, h).grid());
     let mut memory = HeapMemory::new(machine, 1);
-    let mut allocator = Allocator::new(memory.memory(), machine, kind).unwrap();
+    let mut allocator = Allocator::new(memory.allocator_memory(), machine, kind).unwrap();
     let mut model = Strategy::new(kind, &convert::grid(machine));
     let mut random = Random::new(u64::from(w) << 16 | u64::from(h));
     let mut jobs = Vec::new();
@@ -50,13 +51,16 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                 let expected = model.place(&request);
                 match allocator.allocate(&request) {
                     Ok(allocation) => {
-                        let blocks: Vec<_> = allocator.blocks(&allocation).collect();
+                        let blocks: Vec<_> = allocator.blocks(&allocation).unwrap().collect();
                         let held = expected.unwrap_or_else(|refusal| {
-                            panic!("{kind} grants {processors}: {refusal}\n{}", model.machine())
+                            panic!(
+                                "{kind} grants {processors} processors: {refusal}\n{}",
+                                model.machine()
+                            )
                         });
                         assert!(
                             held.is(model.grid(), &blocks),
-                            "{kind}, {processors}, operation {operation}\n{held:?}\n{blocks:?}\n{}",
+                            "{kind}, {processors} processors, operation {operation}\n{held:?}\n{blocks:?}\n{}",
                             model.machine()
                         );
                         assert_eq!(held.nodes(model.grid()).len() as u32, processors);
@@ -64,12 +68,17 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                         jobs.push((allocation, held));
                         granted += 1;
                     }
-                    Err(refusal) => assert_eq!(expected, Err(refusal), "{kind}, {processors}"),
+                    Err(refusal) => assert_eq!(
+                        expected,
+                        Err(refusal),
+                        "{kind}, {processors} processors\n{}",
+                        model.machine()
+                    ),
                 }
             }
             10..19 if !jobs.is_empty() => {
                 let (allocation, held) = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
-                let processors = allocator.release(allocation);
+                let processors = allocator.release(allocation).unwrap();
                 assert_eq!(processors as usize, held.nodes(model.grid()).len());
                 model.give_back(&held, |node| faulty.contains(&node));
             }
@@ -100,7 +109,7 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
     }
     assert!(granted > operations / 8, "{kind}: {granted} grants");
     for (allocation, _) in jobs {
-        allocator.release(allocation);
+        allocator.release(allocation).unwrap();
     }
     allocator.occupancy().check_invariants();
     let left = machine.nodes() - faulty.len() as u32;
@@ -109,7 +118,11 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
         clear_faulty(&mut allocator, NodeId(node));
     }
     let all = allocator.allocate(&request(machine, machine.nodes()));
-    assert_eq!(allocator.blocks(&all.unwrap()).count(), 1, "{kind}");
+    assert_eq!(
+        allocator.blocks(&all.unwrap()).unwrap().count(),
+        1,
+        "{kind}"
+    );
 }
 
 macro_rules! strategies {
@@ -146,8 +159,8 @@ strategies! {
     sum_of_squares_on_a_curve: "curve:sum-of-squares";
 }
 
-/// Strategies that take processors in an order, at the edges of words and on small machines, with processors busy here and there and whole squares of them:
-/// what their naive models hold.
+/// Strategies that take processors in an order grant the same as their naive models: at the edges
+/// of words and on small machines, with single busy processors and whole busy squares.
 #[test]
 fn orders_at_the_edges_of_words() {
     let sides = [1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65];
@@ -190,7 +203,8 @@ fn orders_at_the_edges_of_words() {
             let mut memory = HeapMemory::new(machine, 1);
             let mut random = Random::new(u64::from(machine.nodes()));
             for busy in [0, 2, 30, 80] {
-                let mut allocator = Allocator::new(memory.memory(), machine, kind).unwrap();
+                let mut allocator =
+                    Allocator::new(memory.allocator_memory(), machine, kind).unwrap();
                 let mut model = Strategy::new(kind, &grid);
                 let squares: Vec<bool> = (0..64).map(|_| random.percent(busy)).collect();
                 for node in 0..machine.nodes() {
@@ -207,17 +221,22 @@ fn orders_at_the_edges_of_words() {
                     let expected = model.place(&request);
                     match allocator.allocate(&request) {
                         Ok(allocation) => {
-                            let blocks: Vec<_> = allocator.blocks(&allocation).collect();
+                            let blocks: Vec<_> = allocator.blocks(&allocation).unwrap().collect();
                             let held = expected.expect("granted by the model");
                             assert!(
                                 held.is(model.grid(), &blocks),
-                                "{kind}, {processors}\n{held:?}\n{blocks:?}\n{}",
+                                "{kind}, {processors} processors\n{held:?}\n{blocks:?}\n{}",
                                 model.machine()
                             );
-                            allocator.release(allocation);
+                            allocator.release(allocation).unwrap();
                             placed += 1;
                         }
-                        Err(refusal) => assert_eq!(expected, Err(refusal), "{kind}, {processors}"),
+                        Err(refusal) => assert_eq!(
+                            expected,
+                            Err(refusal),
+                            "{kind}, {processors} processors\n{}",
+                            model.machine()
+                        ),
                     }
                 }
             }
@@ -226,8 +245,8 @@ fn orders_at_the_edges_of_words() {
     }
 }
 
-/// Other machines: of one row, with words of several lengths, and for those that serve them sides that are no powers of
-/// two, and meshes higher than wide.
+/// Other machines: of one row, with words of several lengths, and for those that serve them sides
+/// that are no powers of two, and meshes higher than wide.
 #[test]
 fn every_strategy_on_other_machines() {
     let meshes = [
@@ -257,7 +276,8 @@ fn every_strategy_on_other_machines() {
     }
 }
 
-/// Whatever the tolerance, static and dynamic trees grant exactly what the plain tree grants in the same state.
+/// Whatever the tolerance, static and dynamic trees grant exactly what the plain tree grants in the
+/// same state.
 #[test]
 fn a_tolerance_does_not_change_what_is_recognised() {
     let machine = mesh(8, 8).grid();
@@ -276,7 +296,9 @@ fn a_tolerance_does_not_change_what_is_recognised() {
     let mut allocators: Vec<_> = memories
         .iter_mut()
         .zip(texts)
-        .map(|(memory, text)| Allocator::new(memory.memory(), machine, strategy(text)).unwrap())
+        .map(|(memory, text)| {
+            Allocator::new(memory.allocator_memory(), machine, strategy(text)).unwrap()
+        })
         .collect();
     let mut random = Random::new(8);
     let (mut granted, mut refused) = (0, 0);
@@ -293,7 +315,7 @@ fn a_tolerance_does_not_change_what_is_recognised() {
         for processors in 1..=64 {
             let outcomes = allocators.iter_mut().map(|allocator| {
                 let outcome = allocator.allocate(&request(machine, processors));
-                outcome.map(|allocation| allocator.release(allocation))
+                outcome.map(|allocation| allocator.release(allocation).unwrap())
             });
             let outcomes: Vec<Result<u32, Refusal>> = outcomes.collect();
             assert!(
@@ -309,20 +331,25 @@ fn a_tolerance_does_not_change_what_is_recognised() {
             });
         }
     }
-    assert!(granted > 1000 && refused > 1000, "{granted}, {refused}");
+    assert!(
+        granted > 1000 && refused > 1000,
+        "{granted} granted, {refused} refused"
+    );
 }
 
-/// With the largest tolerance jobs fill one half before the other is touched; with none they go to both by turns.
+/// With the largest tolerance jobs fill one half before the other is touched; with none they go to
+/// both by turns.
 #[test]
 fn a_tolerance_packs_jobs_and_none_spreads_them() {
     let machine = mesh(16, 16).grid();
     let in_right_half = |text: &str| {
         let mut memory = HeapMemory::new(machine, 1);
-        let mut allocator = Allocator::new(memory.memory(), machine, strategy(text)).unwrap();
+        let mut allocator =
+            Allocator::new(memory.allocator_memory(), machine, strategy(text)).unwrap();
         let mut processors = 0;
         for _ in 0..4 {
             let job = allocator.allocate(&request(machine, 16)).unwrap();
-            let blocks = allocator.blocks(&job).map(Submesh::from);
+            let blocks = allocator.blocks(&job).unwrap().map(submesh);
             let right = blocks.filter(|block| block.base.x >= 8);
             processors += right.map(Submesh::area).sum::<u32>();
         }

@@ -1,11 +1,11 @@
 //! Every value that the text of Kim and Yoon 1995 gives, step by step.
 //!
-//! The names are the paper's: `S1`..`S3` are the dominant free submeshes of its Fig. 2, `A1`..`A3` the
-//! allocated ones. The superscripts of the candidates in the copy at hand contradict each other (it
-//! lists three candidates of `S1` and three of `S2`, and keeps "only C31" where the value 30 belongs to
-//! "C32"). The values decide: a candidate `Ckj` originates from `Sk`, so with the values of definition 2
-//! there are four of `S1`, two of `S2` and two of `S3`, eight in all as in the text, and each of its
-//! values belongs to exactly one of them.
+//! The names are the paper's: `S1`..`S3` are the dominant free submeshes of its Fig. 2, `A1`..`A3`
+//! the allocated ones. The superscripts of the candidates in the copy at hand contradict each other
+//! (it lists three candidates of `S1` and three of `S2`, and keeps "only C31" where the value 30
+//! belongs to "C32"). The values decide: a candidate `Ckj` originates from `Sk`, so with the values
+//! of definition 2 there are four of `S1`, two of `S2` and two of `S3`, eight in all as in the
+//! text, and each of its values belongs to exactly one of them.
 
 use std::cmp::Reverse;
 
@@ -111,8 +111,8 @@ fn assert_list(controller: &Controller<'_>, expected: &[Rect]) {
     assert_eq!(list, expected);
 }
 
-/// Section II, Fig. 1: the two submeshes of the 7 x 5 mesh, their side lengths, and the boundary value of
-/// the free one, node by node (section II.5).
+/// Section II, Fig. 1: the two submeshes of the 7 x 5 mesh, their side lengths, and the boundary
+/// value of the free one, node by node (section II.5).
 #[test]
 fn fig_1() {
     let (free, allocated) = (Rect::new(0, 2, 3, 4), Rect::new(4, 0, 6, 3));
@@ -125,8 +125,8 @@ fn fig_1() {
     let mut picture = NaiveMachine::mesh(7, 5);
     picture.fill(allocated, true);
     assert_eq!(picture.boundary_value(free), 9);
-    // "the node <0, 4> has two busy neighbors ..., each of <0, 2>, <0, 3>, <1, 4>, <2, 4>, and <3, 4>
-    // has one ..., and each of <3, 2> and <3, 3> has one".
+    // "the node <0, 4> has two busy neighbors ..., each of <0, 2>, <0, 3>, <1, 4>, <2, 4>, and <3,
+    // 4> has one ..., and each of <3, 2> and <3, 3> has one".
     let beyond = |x: i32, y: i32| picture.busy_beyond(free, (x, y));
     assert_eq!(beyond(0, 4), 2);
     for (x, y) in [(0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (3, 2), (3, 3)] {
@@ -190,8 +190,8 @@ fn definition_2_about_fig_2() {
     assert_eq!(rf(S1, S3), 18);
 }
 
-/// Example 1, steps 1 and 2: the candidates for (3, 2), their values against `S1` and then `S2`, and who
-/// is left after each.
+/// Example 1, steps 1 and 2: the candidates for (3, 2), their values against `S1` and then `S2`,
+/// and who is left after each.
 #[test]
 fn example_1_candidates() {
     let mut left = candidates(&[S1, S2, S3], 3, 2, true);
@@ -200,8 +200,8 @@ fn example_1_candidates() {
         assert!(left.contains(&candidate), "{candidate}");
     }
 
-    // Against S1: 25, 25 (of <2, 0>, <6, 4>), 25, 25 (of <0, 0>, <4, 4>), 21 (of <0, 2>, <6, 4>), and
-    // 35, 35, 35 (all of S1).
+    // Against S1: 25, 25 (of <2, 0>, <6, 4>), 25, 25 (of <0, 0>, <4, 4>), 21 (of <0, 2>, <6, 4>),
+    // and 35, 35, 35 (all of S1).
     assert_eq!(C1.map(|c| rf(c, S1)), [25, 25, 25, 25]);
     assert_eq!(C2.map(|c| rf(c, S1)), [21, 35]);
     assert_eq!(C3.map(|c| rf(c, S1)), [35, 35]);
@@ -242,8 +242,8 @@ fn example_1_allocation() {
     });
 }
 
-/// Section III.2: the tasks t1 = (3, 2) and t2 = (7, 5), in this order. After a candidate of `S1`, or the
-/// one of `S2` in `S1`, t2 finds no place; after any other it gets (<0, 0>, <6, 4>).
+/// Section III.2: the tasks t1 = (3, 2) and t2 = (7, 5), in this order. After a candidate of `S1`,
+/// or the one of `S2` in `S1`, t2 finds no place; after any other it gets (<0, 0>, <6, 4>).
 #[test]
 fn unnecessary_fragmentation() {
     let t2_after = |candidate: Rect| {
@@ -281,8 +281,8 @@ fn unnecessary_fragmentation() {
     });
 }
 
-/// Section III.2 on the Busy-List strategy in the same situation: the largest boundary value is 7, and
-/// the two candidates that have it are those at the top of `S2` and the right end of `S3`.
+/// Section III.2 on the Busy-List strategy in the same situation: the largest boundary value is 7,
+/// and the two candidates that have it are those at the top of `S2` and the right end of `S3`.
 #[test]
 fn busy_list_in_fig_2() {
     let picture = fig_2();
@@ -301,7 +301,8 @@ fn busy_list_in_fig_2() {
     assert_eq!(best, [C3[1], C2[1]]);
 }
 
-/// Example 2: what the decomposition by `A1` and then by `A2` leaves, and the list after `A3` is released.
+/// Example 2: what the decomposition by `A1` and then by `A2` leaves, and the list after `A3` is
+/// released.
 #[test]
 fn example_2() {
     // The names S1 to S4 are those of Example 2, not those of Fig. 2.
@@ -395,7 +396,7 @@ impl Situation {
         self.picture.scan().dominant_free_submeshes()[0].size()
     }
 
-    /// Where FSL puts the request (4, 3).
+    /// FSL's place for the request (4, 3).
     fn free_submesh_list(&self) -> Rect {
         let mut place = None;
         with_mesh(mesh(10, 10), StrategyKind::FreeSubmeshList, |controller| {
@@ -407,10 +408,10 @@ impl Situation {
     }
 }
 
-/// Fig. 7 (a). The picture is lost; the text says: for (4, 3) eleven candidates have the largest boundary
-/// value, 7; of these `S` and `S'` alone reserve submeshes of 5 x 7 and 10 x 3, which conserves the largest
-/// free submesh, and FSL takes one of them. Two busy submeshes in opposite corners can be like that; FSL
-/// must choose so in every such situation.
+/// Fig. 7 (a). The picture is lost; the text says: for (4, 3) eleven candidates have the largest
+/// boundary value, 7; of these `S` and `S'` alone reserve submeshes of 5 x 7 and 10 x 3, which
+/// conserves the largest free submesh, and FSL takes one of them. Two busy submeshes in opposite
+/// corners can be like that; FSL must choose so in every such situation.
 #[test]
 fn fig_7_a() {
     let mut situations = 0;
@@ -443,8 +444,9 @@ fn fig_7_a() {
     assert!(situations > 0, "no situation is like Fig. 7 (a)");
 }
 
-/// Fig. 7 (b). The text says: two candidates have the largest boundary value, 9, but do not conserve the
-/// largest free submesh, 10 x 5; `S` and `S'` with the value 7 do, and FSL takes one of them.
+/// Fig. 7 (b). The text says: two candidates have the largest boundary value, 9, but do not
+/// conserve the largest free submesh, 10 x 5; `S` and `S'` with the value 7 do, and FSL takes one
+/// of them.
 #[test]
 fn fig_7_b() {
     let mut situations = 0;

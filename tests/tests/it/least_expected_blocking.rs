@@ -1,23 +1,24 @@
-//! Least expected blocking against its definition: on random states of an 8 x 8 mesh every candidate has the score that the naive model
-//! finds by taking every set of jobs away and looking at flags for nodes.
+//! Least expected blocking against its definition: on random states of an 8 x 8 mesh every
+//! candidate has the score of the naive model, which removes every set of jobs and reads one flag
+//! for each node.
 
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocation, Allocator, AnyStrategy, Command, Configuration, ConfigureError, Controller, Flags,
-    JobId, NodeId, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
+    Allocation, Allocator, Command, Configuration, ConfigureError, Controller, Flags, JobId,
+    NodeId, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
 use meshalloc_tests::grid::{Grid, NaiveMachine};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh, unit};
+use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh, submesh, unit};
 use meshalloc_tests::submesh::Rect;
 
 const SIDE: u16 = 8;
 const NODES: u32 = SIDE as u32 * SIDE as u32;
 
-/// A controller and what the naive strategy remembers.
+/// A controller and the memory of the naive strategy.
 struct Rig<'m> {
     controller: Controller<'m>,
     model: Foresight,
@@ -26,18 +27,17 @@ struct Rig<'m> {
 
 impl Rig<'_> {
     fn candidates(&self) -> Vec<Candidate> {
-        match self.controller.strategy() {
-            AnyStrategy::LeastExpectedBlocking(leb) => leb.latest().collect(),
-            AnyStrategy::LebEstimates(leb) => leb.latest().collect(),
-            _ => unreachable!("no other is configured"),
-        }
+        let mut candidates = Vec::new();
+        let mut push = |candidate| candidates.push(candidate);
+        self.controller.strategy().latest_candidates(&mut push);
+        candidates
     }
 
     fn attempts(&self) -> u64 {
         self.controller.statistics().counts.attempts
     }
 
-    /// The machine as a job finds it, and what is known, before it is submitted.
+    /// The machine and the outlook before a job is submitted.
     fn state(&self, request: &Request) -> (NaiveMachine, Outlook, bool) {
         let jobs = self.controller.jobs();
         let grid = convert::grid(*self.controller.machine());
@@ -86,7 +86,7 @@ impl Rig<'_> {
     }
 }
 
-/// What was seen in the states that were compared.
+/// Counts of the compared states.
 #[derive(Debug, Default)]
 struct Seen {
     states: u32,
@@ -113,7 +113,8 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
     let mut seen = Seen::default();
     let mut jobs: Vec<JobId> = Vec::new();
     let mut next = 0;
-    // How large jobs are changes now and then, so that there are few large ones as well as many small ones.
+    // The largest side changes now and then, so that few large jobs occur as well as many small
+    // ones.
     let mut side_max = 4;
     for step in 0.. {
         if seen.states == states {
@@ -168,7 +169,8 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 if rig.controller.jobs().find(job).is_some() {
                     jobs.push(job);
                 }
-                // The state was another one if others tried before, and no place was looked for if too few were free.
+                // The state was another one if others tried before, and no place was looked for if
+                // too few were free.
                 let only_one = rig.attempts() == attempts + 1 && !(overdue && is_withheld);
                 if !only_one || u32::from(request.sides().w) * u32::from(request.sides().h) > free {
                     continue;
@@ -196,7 +198,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                         score: candidate.score.into(),
                     })
                     .collect();
-                // A scheduler that sees that there is no place does not ask for candidates.
+                // A scheduler that knows that there is no place asks for no candidates.
                 if !expected.is_empty() {
                     assert_eq!(
                         found, expected,
@@ -205,7 +207,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 }
                 let chosen = rig.model.place(&machine, &wanted);
                 let granted = answer.grants.iter().find(|grant| grant.job == job);
-                let granted = granted.map(|grant| convert::rect(grant.blocks[0].into()));
+                let granted = granted.map(|grant| convert::rect(submesh(grant.blocks[0])));
                 assert_eq!(
                     granted, chosen,
                     "{kind}, {scheduler:?}, step {step}: {request:?} in\n{machine}"
@@ -216,7 +218,8 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
     seen
 }
 
-/// First come first served lets only the head try; backfilling also jobs behind it, where others wait and blocks are withheld.
+/// First come first served lets only the head try; backfilling also jobs behind it, where others
+/// wait and blocks are withheld.
 const SCHEDULERS: [SchedulerKind; 3] = [
     SchedulerKind::Fcfs,
     SchedulerKind::Easy { reservations: 1 },
@@ -261,8 +264,8 @@ fn with_estimates_scores_and_choices_are_those_of_the_definition() {
     compare_all(|budget| StrategyKind::LebEstimates { budget });
 }
 
-/// What fits after some jobs have left and a place has been taken: what fits without any departure, or into a maximal rectangle that is free
-/// after them and meets what they held, less the place.
+/// After some jobs have left and a place is taken, a request fits if it fits without any departure,
+/// or into a maximal free rectangle that meets the departed jobs, outside the place.
 #[test]
 fn only_rectangles_that_meet_what_left_are_new() {
     let mut random = Random::new(4711);
@@ -346,10 +349,11 @@ fn only_rectangles_that_meet_what_left_are_new() {
             "{taken}, {gone:?} in\n{with}"
         );
     }
-    assert!(new > 1000, "{new}");
+    assert!(new > 1000, "{new} new requests fit");
 }
 
-/// Two allocators get the same requests. One is asked in between what it would do if others had left or boxes were withheld.
+/// Two allocators get the same requests. In between, one also gets suppositions: other jobs have
+/// left, or boxes are withheld.
 #[test]
 fn suppositions_change_no_decision() {
     for kind in [
@@ -361,9 +365,10 @@ fn suppositions_change_no_decision() {
             HeapMemory::for_strategy(machine, kind, 64),
             HeapMemory::for_strategy(machine, kind, 64),
         );
-        let mut asked = Allocator::new(memory.memory(), machine, kind).expect("an allocator");
+        let mut asked =
+            Allocator::new(memory.allocator_memory(), machine, kind).expect("an allocator");
         let mut left_alone =
-            Allocator::new(other_memory.memory(), machine, kind).expect("an allocator");
+            Allocator::new(other_memory.allocator_memory(), machine, kind).expect("an allocator");
         let mut random = Random::new(12);
         let mut running: Vec<(Allocation, Allocation)> = Vec::new();
         let mut granted = 0;
@@ -371,7 +376,10 @@ fn suppositions_change_no_decision() {
             if random.percent(45) && !running.is_empty() {
                 let at = random.below(running.len() as u32) as usize;
                 let (one, other) = running.swap_remove(at);
-                assert_eq!(asked.release(one), left_alone.release(other));
+                assert_eq!(
+                    asked.release(one).unwrap(),
+                    left_alone.release(other).unwrap()
+                );
             }
             let mut side = || random.between(1, 5) as u16;
             let (request, supposed) = (
@@ -380,13 +388,19 @@ fn suppositions_change_no_decision() {
             );
             let mut supposition = asked.suppose();
             if let Some((allocation, _)) = running.first() {
-                supposition.give_back(allocation);
+                supposition.give_back(allocation).unwrap();
             }
             supposition.withhold(Submesh::new(2, 2, supposed.sides().w, 3).into());
             supposition.fits(&supposed);
             match (asked.allocate(&request), left_alone.allocate(&request)) {
                 (Ok(one), Ok(other)) => {
-                    assert!(asked.blocks(&one).eq(left_alone.blocks(&other)), "{kind}");
+                    assert!(
+                        asked
+                            .blocks(&one)
+                            .unwrap()
+                            .eq(left_alone.blocks(&other).unwrap()),
+                        "{kind}"
+                    );
                     running.push((one, other));
                     granted += 1;
                 }
@@ -397,7 +411,7 @@ fn suppositions_change_no_decision() {
     }
 }
 
-/// A budget that no text has can come over a line. It is refused, and what is served stays.
+/// A budget beyond the limits can come over a line. It is refused, and the configuration stays.
 #[test]
 fn a_budget_out_of_range_is_refused() {
     let machine = mesh(8, 8);
@@ -421,6 +435,6 @@ fn a_budget_out_of_range_is_refused() {
     for budget in [4, 4096] {
         let strategy = StrategyKind::LeastExpectedBlocking { budget };
         let outcome = controller.configure(configuration(machine, strategy), 0);
-        assert_eq!(outcome, Ok(()), "{budget}");
+        assert_eq!(outcome, Ok(()), "budget {budget}");
     }
 }

@@ -1,8 +1,10 @@
-//! What fails changes nothing, a full table fails at exactly its size, and releasing never needs room.
+//! A failed command changes nothing, a table is full at exactly its size, and releasing never needs
+//! room.
 
 mod cubes;
 
 use meshalloc::message::LIST_JOBS_MAX;
+use meshalloc::storage::Needs;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Counts, Error, Flags, Grid, JobId, NodeId,
     Refusal, Reply, Request, Statistics, StrategyKind, Submesh,
@@ -13,7 +15,8 @@ use meshalloc_tests::rig::{
 };
 use meshalloc_tests::strategy::places_anywhere;
 
-/// Those with memory of their own of every kind, and none, and with blocks of every number.
+/// Strategies with every kind of memory of their own or none, and with one or many blocks for a
+/// job.
 const STRATEGIES: [StrategyKind; 6] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
@@ -23,7 +26,7 @@ const STRATEGIES: [StrategyKind; 6] = [
     StrategyKind::MultipleBuddy,
 ];
 
-/// Everything that can be asked for, but for the counters that a refusal counts.
+/// Everything that can be read, except the counters of refusals.
 #[derive(Debug, PartialEq)]
 struct Snapshot {
     statistics: Statistics,
@@ -33,7 +36,7 @@ struct Snapshot {
     configuration: Configuration,
 }
 
-/// What is left of the statistics when a refusal may have counted itself and its attempt.
+/// The statistics without the counters that a refusal changes.
 fn lasting(statistics: Statistics) -> Statistics {
     let counts = Counts {
         refused: 0,
@@ -66,8 +69,7 @@ fn snapshot(controller: &mut Controller<'_>) -> Snapshot {
     }
 }
 
-/// Runs `body` for every strategy that serves the machine: all of its kind but the few that want certain sides or
-/// radices.
+/// Runs `body` for every strategy that serves the machine.
 fn with_every_strategy(machine: impl Into<Grid>, jobs: usize, body: impl Fn(&mut Controller<'_>)) {
     let machine = machine.into();
     let mut served = 0;
@@ -171,7 +173,7 @@ fn what_fails_changes_nothing() {
             assert_fails(controller, &command, error);
         }
 
-        // With a queue: no job that may not wait is taken, however small.
+        // With a queue: a job that may not wait is refused, however small.
         let waiting = submit(controller, 4, Request::submesh(9, 4));
         assert!(matches!(waiting.last, Reply::Submitted { .. }) && waiting.grants.is_empty());
         let small = submission(9, no_wait(Request::submesh(1, 1)));
@@ -247,15 +249,18 @@ fn memory_that_is_too_small_is_refused() {
             assert_eq!(
                 outcome.err(),
                 Some(ConfigureError::MachineTooLarge),
-                "{large}"
+                "{strategy} on {large}"
             );
         }
         // Enough for the occupancy and the jobs, not for the strategy.
-        let mut memory = HeapMemory::new(small, 4);
-        let mut lent = memory.memory();
-        lent.workspace.list = &mut [];
-        lent.workspace.words = &mut [];
-        let outcome = Controller::new(lent, configuration(small, strategy));
+        let enough = Needs::of_build(&[small.grid()], 4);
+        let needs = Needs {
+            scratch: 0,
+            list: 0,
+            ..enough
+        };
+        let mut memory = HeapMemory::of(needs, 4);
+        let outcome = Controller::new(memory.memory(), configuration(small, strategy));
         let needs_memory = strategy != StrategyKind::Naive;
         let expected = needs_memory.then_some(ConfigureError::StrategyMemory);
         assert_eq!(outcome.err(), expected, "{strategy}");
@@ -269,10 +274,8 @@ fn memory_that_is_too_small_is_refused() {
             (blocks - 1, Some(ConfigureError::StrategyMemory)),
             (blocks, None),
         ] {
-            let mut memory = HeapMemory::new(small, 4);
-            let mut lent = memory.memory();
-            lent.blocks = &mut lent.blocks[..blocks];
-            let outcome = Controller::new(lent, configuration(small, strategy));
+            let mut memory = HeapMemory::of(Needs { blocks, ..enough }, 4);
+            let outcome = Controller::new(memory.memory(), configuration(small, strategy));
             assert_eq!(outcome.err(), expected, "{strategy}, {blocks} blocks");
         }
     }
@@ -335,7 +338,8 @@ fn the_table_of_a_machine_is_full_at_exactly_its_size(
     }
 }
 
-/// Each node a job of its own: as many blocks as there can be, and a list that takes several chunks.
+/// Each node a job of its own: as many blocks as there can be, and a list that takes several
+/// chunks.
 #[test]
 fn a_job_for_every_node() {
     let on_mesh = (

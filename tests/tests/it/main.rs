@@ -1,5 +1,5 @@
-//! What crosses packages: the code under test against naive models, the papers' examples, the limits, the simulator, and
-//! the firmware in QEMU (all tests whose names begin with `qemu_`).
+//! Tests across packages: the code under test against naive models, the papers' examples, the
+//! limits, the simulator, and the firmware in QEMU (all tests whose names begin with `qemu_`).
 
 mod alshdefat;
 mod backfilling;
@@ -21,6 +21,7 @@ mod methods;
 mod naive_forms;
 #[cfg(feature = "host-sim")]
 mod network;
+mod own_strategy;
 mod pauses;
 mod qemu;
 mod random_operations;

@@ -1,4 +1,4 @@
-//! The controller's methods against the commands that ask for the same.
+//! The controller's methods give the same results as the commands.
 
 use meshalloc::controller;
 use meshalloc::{
@@ -8,7 +8,8 @@ use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{Granted, HeapMemory, ask_at, cube, mesh};
 use meshalloc_tests::saved::{Commands, save};
 
-/// What a method says, as the last reply to its command; `None` for a command without one.
+/// The result of a method, as the final reply to its command; `None` for a command without a
+/// method.
 fn by_method(
     controller: &mut Controller<'_>,
     command: &Command,
@@ -44,19 +45,19 @@ fn check(machine: Grid, strategy: StrategyKind, scheduler: SchedulerKind, seed: 
         scheduler,
     };
     let (mut one, mut other) = (HeapMemory::new(machine, 24), HeapMemory::new(machine, 24));
-    let mut told = Controller::new(one.memory(), configuration).expect("it is served");
+    let mut commanded = Controller::new(one.memory(), configuration).expect("it is served");
     let mut called = Controller::new(other.memory(), configuration).expect("it is served");
     let mut commands = Commands::new(seed);
     let mut random = Random::new(seed);
     for _ in 0..400 {
-        let (command, now) = commands.next(&mut told);
+        let (command, now) = commands.next(&mut commanded);
         let context = format!("{configuration:?}, seed {seed}: {command:?} at {now}");
-        // What time brings first is not the command's.
+        // Leases that end first do not belong to the command.
         if random.percent(50) {
             called.end_leases(now, &mut |_| ());
-            told.end_leases(now, &mut |_| ());
+            commanded.end_leases(now, &mut |_| ());
         }
-        let expected = ask_at(&mut told, &command, now);
+        let expected = ask_at(&mut commanded, &command, now);
         let mut granted = Vec::new();
         let seen = by_method(&mut called, &command, now, &mut |grant| {
             granted.push(Granted::from(grant));
@@ -68,7 +69,7 @@ fn check(machine: Grid, strategy: StrategyKind, scheduler: SchedulerKind, seed: 
             }
             None => assert_eq!(ask_at(&mut called, &command, now), expected, "{context}"),
         }
-        assert_eq!(save(&called), save(&told), "{context}");
+        assert_eq!(save(&called), save(&commanded), "{context}");
     }
 }
 

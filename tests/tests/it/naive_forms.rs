@@ -1,5 +1,5 @@
-//! The naive forms of the strategies that serve every grid, on grids of three and four dimensions: what they try, and in
-//! which order.
+//! The naive forms of the strategies that serve every grid: which places they try on grids of three
+//! and four dimensions, and in which order.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn grids() -> [Grid; 6] {
     ]
 }
 
-/// Every box with the extents of a request, along whatever dimensions, is tried exactly once.
+/// Every box with the extents of a request, along any dimensions, is tried exactly once.
 #[test]
 fn adaptive_scan_and_tree_collapsing_try_every_box_once() {
     for grid in grids() {
@@ -54,7 +54,8 @@ fn adaptive_scan_and_tree_collapsing_try_every_box_once() {
     }
 }
 
-/// Extents along dimensions 0, 1, .. as named, then all other assignments in lexicographic order; starts by number.
+/// Extents along dimensions 0, 1, .. as named, then all other assignments in lexicographic order;
+/// starts by number.
 #[test]
 fn adaptive_scan_begins_as_first_fit() {
     let grid = Grid::new(&[4, 3, 3], &[true, false, false]);
@@ -88,8 +89,9 @@ fn adaptive_scan_begins_as_first_fit() {
     assert_eq!(extents, named_first);
 }
 
-/// On a grid that is no cube the last extent named belongs to the highest `*`. Start positions come in lexicographic
-/// order from the highest dimension down, then the select digits; a dimension that does not wrap ends at its side.
+/// On a grid that is no cube the last extent named belongs to the highest `*`. Start positions come
+/// in lexicographic order from the highest dimension down, then the select digits; a dimension that
+/// does not wrap ends at its side.
 #[test]
 fn tree_collapsing_names_the_lowest_dimension_first() {
     let grid = Grid::new(&[4, 3, 2], &[true, false, false]);

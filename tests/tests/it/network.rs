@@ -19,7 +19,8 @@ fn network(model: &Wormhole) -> Network {
     Network::new(Grid::new(&sides, wraps).unwrap(), parameters).unwrap()
 }
 
-/// Senders as the traffic of a network. A message is sent in the call that makes it possible, or at its own time.
+/// Senders as the traffic of a network. A message is sent in the call that makes it possible, or at
+/// its own time.
 struct Senders<'s> {
     senders: &'s [Sender],
     next: Vec<usize>,
@@ -58,7 +59,8 @@ impl<'s> Senders<'s> {
         })
     }
 
-    /// Until all messages are delivered, stopping at each time from which on a message may be sent.
+    /// Runs until all messages are delivered, and stops at each time from which on a message may be
+    /// sent.
     fn run(mut self, network: &mut Network) -> Self {
         let messages = self.senders.iter().flat_map(|sender| &sender.messages);
         let times: BTreeSet<u64> = messages.map(|&(at, _)| at).collect();
@@ -117,7 +119,7 @@ const SHAPES: [&[(u32, bool)]; 14] = [
     &[(8, true), (8, true)],
 ];
 
-/// A network and what is sent over it.
+/// A random network and its senders.
 fn draw(seed: u64) -> (Wormhole, Vec<Sender>) {
     let mut random = Random::new(seed);
     let model = Wormhole {
@@ -235,7 +237,7 @@ fn member(a: u32, place: u32) -> u32 {
     place / a * 16 + place % a
 }
 
-/// What the processors of such a part send, one after the other.
+/// The senders of a part, with their messages in order.
 fn pattern(name: &str, a: u32, b: u32) -> Vec<Sender> {
     let n = a * b;
     let to = |place: u32| -> Vec<u32> {

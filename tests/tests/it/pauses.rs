@@ -1,11 +1,13 @@
-//! A controller whose attempts pause as often as they can, with queries in the pauses, against its twin that is never interrupted.
+//! A controller whose attempts pause as often as possible, with queries in the pauses, against a
+//! twin that never pauses.
 
-use meshalloc::scheduler::Threshold;
+use std::cell::{Cell, RefCell};
+
+use meshalloc::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, NodeId, Reply, SchedulerKind, Statistics,
+    Command, Configuration, Controller, Grid, NodeId, Pauses, Reply, SchedulerKind, Statistics,
     StrategyKind, Ticks, View,
 };
-use meshalloc::{Interrupts, Pauses};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
@@ -23,23 +25,7 @@ const SCHEDULERS: [SchedulerKind; 6] = [
     SchedulerKind::ShortestJobFirst { threshold: 250 },
 ];
 
-/// Looks at the controller in some pauses.
-struct Looks {
-    random: Random,
-    pauses: u64,
-}
-
-impl Pauses for Looks {
-    fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
-        assert!(instructions > 0);
-        self.pauses += 1;
-        if self.random.percent(10) {
-            look(view);
-        }
-    }
-}
-
-/// Asks everything, and checks what must be true at any time.
+/// Makes every query, and checks what must hold at any time.
 fn look(view: &View<'_, '_>) {
     let mut replies = Vec::new();
     let mut ask = |query: Command| {
@@ -79,20 +65,20 @@ fn look(view: &View<'_, '_>) {
     assert!(view.status.left > 0, "the work itself is left");
 }
 
-/// What handling a command in slices comes to, with as many pauses as there can be.
+/// Handles a command in slices with as many pauses as possible. Returns the answer.
 fn in_pauses(
     controller: &mut Controller<'_>,
     command: &Command,
     now: Ticks,
-    looks: &mut Looks,
+    pauses: &Pauses<'_>,
 ) -> Reply {
-    let mut reply = controller.begin(command, now, Interrupts::by(looks));
-    let mut finish = |controller: &mut Controller<'_>| {
+    let mut reply = controller.begin(command, now, Some(pauses));
+    let finish = |controller: &mut Controller<'_>| {
         let mut left = Vec::new();
         while controller.is_scheduling() {
             left.push(controller.left() as usize);
             assert!(controller.left() <= controller.jobs().waiting_len());
-            controller.advance(&mut |_| (), Interrupts::by(looks));
+            controller.advance(&mut |_| (), Some(pauses));
         }
         for (&most, tried) in left.iter().zip((1..=left.len()).rev()) {
             assert!(
@@ -103,7 +89,7 @@ fn in_pauses(
     };
     finish(controller);
     while let Some((ends, job)) = controller.lease_ended(0) {
-        let released = controller.begin(&Command::EndLease { job }, ends, Interrupts::never());
+        let released = controller.begin(&Command::EndLease { job }, ends, None);
         assert!(matches!(released, Reply::Released { .. }), "{released:?}");
         finish(controller);
     }
@@ -111,7 +97,7 @@ fn in_pauses(
     reply
 }
 
-/// Returns how often the one of the two paused.
+/// Compares both controllers. Returns how often one of them paused.
 fn check(configuration: Configuration, seed: u64) -> u64 {
     let mut commands = Commands::new(seed);
     let (mut one, mut other) = (
@@ -120,10 +106,16 @@ fn check(configuration: Configuration, seed: u64) -> u64 {
     );
     let mut twin = Controller::new(one.memory(), configuration).expect("it is served");
     let mut controller = Controller::new(other.memory(), configuration).expect("it is served");
-    let mut looks = Looks {
-        random: Random::new(!seed),
-        pauses: 0,
+    let random = RefCell::new(Random::new(!seed));
+    let pauses_made = Cell::new(0);
+    let on_pause = |instructions, view: &View<'_, '_>| {
+        assert!(instructions > 0);
+        pauses_made.set(pauses_made.get() + 1);
+        if random.borrow_mut().percent(10) {
+            look(view);
+        }
     };
+    let pauses = Pauses::new(1, &on_pause);
     for given in 0..COMMANDS {
         let (command, now) = commands.next(&mut twin);
         if !command.changes_state() {
@@ -131,12 +123,12 @@ fn check(configuration: Configuration, seed: u64) -> u64 {
         }
         let context = format!("{configuration:?}, seed {seed}, command {given}: {command:?}");
         let expected = ask_at(&mut twin, &command, now).last;
-        let reply = in_pauses(&mut controller, &command, now, &mut looks);
+        let reply = in_pauses(&mut controller, &command, now, &pauses);
         assert_eq!(reply, expected, "{context}");
         assert_eq!(save(&controller), save(&twin), "{context}");
     }
     controller.check_invariants();
-    looks.pauses
+    pauses_made.get()
 }
 
 /// Returns how often each strategy paused.

@@ -1,4 +1,4 @@
-//! The firmware as it is, in QEMU, at the other end of a TCP connection.
+//! The real firmware in QEMU, at the other end of a socket.
 
 mod cubes;
 mod decisions;
@@ -212,12 +212,12 @@ fn qemu_tells_that_the_chip_was_reset() {
         matches!(error, ClientError::ControllerReset { .. }),
         "instead: {error}"
     );
-    // Once told of it, the client goes on with the new boot.
+    // After the error the client continues with the new boot.
     assert_eq!(
         client.hello().unwrap().configuration,
         configuration(64, 64, StrategyKind::FirstFit)
     );
-    // A reset that comes between two hellos is told as well.
+    // A reset between two hellos is reported as well.
     qemu.reset_chip().unwrap();
     let error = client.hello().unwrap_err();
     assert!(

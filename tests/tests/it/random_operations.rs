@@ -1,21 +1,23 @@
-//! Random sequences of operations against the naive system, compared after every operation, at the edges of
-//! the occupancy's words and on thin, wide and tall machines, with every strategy and the schedulers.
+//! Random sequences of operations against the naive system, compared after every operation, at the
+//! edges of the occupancy's words and on thin, wide and tall machines, with every strategy and the
+//! schedulers.
 //!
-//! A sequence is a list of numbers that are read as operations, so a failing one is shrunk; the shortest
-//! found is printed with machine, strategy and seed. `PROPTEST_RNG_SEED` and `PROPTEST_CASES` choose
-//! others.
+//! A sequence is a list of numbers that are read as operations, so a failing one is shrunk. The
+//! shortest found is printed as operations, with machine, strategy and seed. `PROPTEST_RNG_SEED`
+//! and `PROPTEST_CASES` choose others.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Refusal,
     Reply, Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, cube, fault, mesh, unit};
+use meshalloc_tests::rig::{HeapMemory, cube, described, fault, mesh, unit};
 use meshalloc_tests::saved;
 use meshalloc_tests::strategy::places_anywhere;
 use meshalloc_tests::system::{Expected, System};
@@ -39,8 +41,8 @@ const SCHEDULERS: [SchedulerKind; 7] = [
     SchedulerKind::ShortestJobFirst { threshold: 250 },
 ];
 
-/// The scheduler, for a strategy that it can be compared with: the bisection of EASY takes it that what fits in less fits in more, and
-/// frame sliding, which moves in strides, does not do so.
+/// The scheduler, for a strategy that it can be compared with: the bisection of EASY takes it that
+/// what fits in less fits in more, and frame sliding, which moves in strides, does not do so.
 fn scheduler_for(strategy: StrategyKind, scheduler: SchedulerKind) -> SchedulerKind {
     match (strategy, scheduler) {
         (StrategyKind::FrameSliding, SchedulerKind::Easy { .. } | SchedulerKind::Conservative) => {
@@ -71,7 +73,8 @@ enum Kind {
     ConfigureTooLarge,
 }
 
-/// How often each kind comes at most: what makes and ends jobs often, what forgets everything seldom.
+/// The largest weight of each kind: kinds that start and end jobs are frequent, kinds that forget
+/// everything are rare.
 const KINDS: [(Kind, u32); 16] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
@@ -100,7 +103,7 @@ struct Case {
     /// The longest side that is asked for, as far as the machine allows.
     side_max: u32,
     scheduler: SchedulerKind,
-    /// Room for so many jobs.
+    /// The room for jobs.
     jobs: usize,
     operations: Vec<Code>,
 }
@@ -158,7 +161,8 @@ impl Reader<'_> {
         unreachable!("at is less than the total")
     }
 
-    /// Now and then as if the machine were turned: some fit only along other dimensions, some never.
+    /// Now and then as if the machine were turned: some fit only along other dimensions, some
+    /// never.
     fn request(&self, machine: Grid, random: &mut Random) -> Request {
         let grid = convert::grid(machine);
         let extents = match grid.k() {
@@ -270,7 +274,8 @@ impl Reader<'_> {
     }
 }
 
-/// Radices for a k-ary n-cube; now and then one above k, a dimension too many, or what partner serves: k alone.
+/// Radices for a k-ary n-cube; now and then one above k, a dimension too many, or what partner
+/// serves: k alone.
 fn radices(k: u32, n: u32, radix_max: u32, random: &mut Random) -> Vec<u32> {
     let most = radix_max.min(k);
     let m = random.between(0, n);
@@ -299,7 +304,7 @@ fn bad(machine: Grid, request: Request, random: &mut Random) -> Request {
     }
 }
 
-/// Names what a command brought about, for the test that asks whether everything was.
+/// Records the effects of a command, for the test that every effect occurs.
 fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str>) {
     let grants = expected.grants.len();
     let kind = match (command, &expected.last) {
@@ -342,8 +347,15 @@ fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str
     seen.insert(kind);
 }
 
-/// Runs one case, comparing after every operation, and notes what happened.
-fn run(machines: &[Grid], strategy: StrategyKind, case: &Case, seen: &mut BTreeSet<&'static str>) {
+/// Runs one case, compares after every operation, and records what happened. Calls `before` with
+/// each operation, its time and the machine.
+fn run(
+    machines: &[Grid],
+    strategy: StrategyKind,
+    case: &Case,
+    seen: &mut BTreeSet<&'static str>,
+    before: &mut dyn FnMut(&Command, u64, &Grid),
+) {
     let mut memory = HeapMemory::for_largest_of(machines, case.jobs);
     let configuration = Configuration {
         machine: machines[0],
@@ -360,10 +372,28 @@ fn run(machines: &[Grid], strategy: StrategyKind, case: &Case, seen: &mut BTreeS
         let command = reader.command(trial.system(), code);
         // Sometimes a clock goes back.
         let now = at * 10 - u64::from(code.3 % 32).min(at * 10);
+        before(&command, now, &trial.system().configuration().machine);
         let (_, expected) = trial.step(&command, now);
         note(&command, &expected, seen);
     }
     trial.finish();
+}
+
+/// The operations of a failing case up to the failure, a line each.
+fn operations(machines: &[Grid], strategy: StrategyKind, case: &Case) -> String {
+    let mut text = format!(
+        "{} jobs, {:?}\n",
+        case.jobs,
+        scheduler_for(strategy, case.scheduler)
+    );
+    let mut write = |command: &Command, now: u64, machine: &Grid| {
+        text += &format!("at {now}: {}\n", described(command, machine));
+    };
+    let mut seen = BTreeSet::new();
+    let again = AssertUnwindSafe(|| run(machines, strategy, case, &mut seen, &mut write));
+    // It fails as before.
+    let _ = catch_unwind(again);
+    text
 }
 
 /// The number of cases and the seed, unless proptest's environment variables say otherwise.
@@ -390,13 +420,17 @@ pub(crate) fn check(
     let seed = config.rng_seed;
     let seen = RefCell::new(BTreeSet::new());
     let outcome = TestRunner::new(config).run(&case(), |case| {
-        run(machines, strategy, &case, &mut seen.borrow_mut());
+        let seen = &mut seen.borrow_mut();
+        run(machines, strategy, &case, seen, &mut |_, _, _| ());
         Ok(())
     });
     let context = format!("{strategy} on {}, PROPTEST_RNG_SEED={seed}", machines[0]);
     match outcome {
         Ok(()) => seen.into_inner(),
-        Err(TestError::Fail(reason, case)) => panic!("{context}: {reason}\n{case:#?}"),
+        Err(TestError::Fail(reason, case)) => panic!(
+            "{context}: {reason}\n{}",
+            operations(machines, strategy, &case)
+        ),
         Err(TestError::Abort(reason)) => panic!("{context}: {reason}"),
     }
 }
@@ -459,7 +493,7 @@ fn squares_of_powers_of_two() {
     }
 }
 
-/// The random operations are worth something only if they bring about whatever can happen.
+/// The random operations must cause everything that can happen.
 #[test]
 fn everything_happens() {
     let config = Config {

@@ -1,6 +1,6 @@
-//! Random and paging: what holds beside the comparison with their naive forms.
+//! Properties of `random` and `paging` that the comparison with naive forms does not show.
 
-use meshalloc::{Allocator, NodeId, PageOrder, Refusal, Request, Storage, StrategyKind, Submesh};
+use meshalloc::{Allocator, NodeId, PageOrder, Refusal, Request, StrategyKind, Submesh};
 use meshalloc::{Command, Controller};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::Grid;
@@ -58,24 +58,24 @@ fn a_reset_begins_the_random_numbers_anew() {
     );
 }
 
-/// An attempt that fails draws nothing: what comes next is what would have come.
+/// A failed attempt draws nothing: the next placement is the same as without it.
 #[test]
 fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
     let machine = mesh(8, 8).into();
-    let allocator = |storage: &mut Storage<8, 1, 0, 64, 0>, fail: Option<Request>, refusal| {
-        let mut allocator = Allocator::new(storage.memory(), machine, RANDOM).unwrap();
+    let allocator = |memory: &mut HeapMemory, fail: Option<Request>, refusal| {
+        let mut allocator = Allocator::new(memory.allocator_memory(), machine, RANDOM).unwrap();
         let one = allocator.allocate(&Request::submesh(2, 1)).unwrap();
         if let Some(request) = fail {
             assert_eq!(allocator.allocate(&request).unwrap_err(), refusal);
         }
         let two = allocator.allocate(&Request::submesh(3, 1)).unwrap();
-        let blocks: Vec<_> = allocator.blocks(&two).collect();
-        allocator.release(one);
-        allocator.release(two);
+        let blocks: Vec<_> = allocator.blocks(&two).unwrap().collect();
+        allocator.release(one).unwrap();
+        allocator.release(two).unwrap();
         blocks
     };
-    let mut storage = Storage::new();
-    let undisturbed = allocator(&mut storage, None, Refusal::TooFewFree);
+    let mut memory = HeapMemory::for_strategy(mesh(8, 8), RANDOM, 64);
+    let undisturbed = allocator(&mut memory, None, Refusal::TooFewFree);
     for (request, refusal) in [
         (Request::submesh(8, 8), Refusal::TooFewFree),
         (Request::submesh(9, 8), Refusal::NeverFits),
@@ -84,12 +84,13 @@ fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
             Refusal::Malformed,
         ),
     ] {
-        let blocks = allocator(&mut storage, Some(request), refusal);
+        let blocks = allocator(&mut memory, Some(request), refusal);
         assert_eq!(blocks, undisturbed, "{refusal:?}");
     }
 }
 
-/// Pearson's statistic of how often each free processor is chosen, and each pair of them, stays below its 99.9 % quantile.
+/// Pearson's statistic of how often each free processor is chosen, and each pair of them, stays
+/// below its 99.9 % quantile.
 #[test]
 fn every_free_processor_and_every_pair_is_as_likely() {
     const ROUNDS: u32 = 20_000;
@@ -125,17 +126,18 @@ fn every_free_processor_and_every_pair_is_as_likely() {
         let deviation = |&count: &u32| (f64::from(count) - expected).powi(2) / expected;
         counts.iter().map(deviation).sum()
     };
-    // Draws without replacement: the statistic of single processors is 2/3 of one with 9 degrees of freedom; that of pairs is
-    // 2.25 of one with 9 and .536 of one with 35, with mean 39 and standard deviation 10.6.
+    // Draws without replacement: the statistic of single processors is 2/3 of one with 9 degrees of
+    // freedom; that of pairs is 2.25 of one with 9 and .536 of one with 35, with mean 39 and
+    // standard deviation 10.6.
     let rounds = f64::from(ROUNDS);
     let single = statistic(&single, rounds * 4.0 / 10.0) * 1.5;
-    assert!(single < 27.9, "{single}");
+    assert!(single < 27.9, "statistic of single processors: {single}");
     let pairs: Vec<u32> = (0..10)
         .flat_map(|at| pairs[at][at + 1..].to_vec())
         .collect();
     assert_eq!(pairs.len(), 45);
     let pairs = statistic(&pairs, rounds * 12.0 / 90.0);
-    assert!(pairs < 39.0 + 4.0 * 10.6, "{pairs}");
+    assert!(pairs < 39.0 + 4.0 * 10.6, "statistic of pairs: {pairs}");
 }
 
 #[test]

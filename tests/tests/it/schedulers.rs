@@ -1,10 +1,10 @@
-//! The schedulers against naive forms of them: random arrivals, departures, cancellations and faults, and
-//! every grant, its time, its place and its attempts must be the same. Those that look at estimates are compared in
-//! `random_operations` and `backfilling`.
+//! The schedulers against their naive forms, under random arrivals, departures, cancellations and
+//! faults: every grant has the same time, place and number of attempts. `random_operations` and
+//! `backfilling` compare the schedulers that use estimates.
 
 use std::collections::BTreeSet;
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, NodeId, Refusal,
     Reply, Request, SchedulerKind, StrategyKind, Ticks,
@@ -52,8 +52,8 @@ fn configuration(scheduler: SchedulerKind, strategy: StrategyKind) -> Configurat
     }
 }
 
-/// Events in random order of time: arrivals, departures of what has been granted, and now and then a
-/// cancellation, a fault or a repair.
+/// Events in random order of time: arrivals, departures of what has been granted, and now and then
+/// a cancellation, a fault or a repair.
 struct Events {
     random: Random,
     now: Ticks,
@@ -127,7 +127,7 @@ impl Events {
         }
     }
 
-    /// Sees what came of it.
+    /// Reads the answer.
     fn hear(&mut self, command: &Command, answer: &Answer) {
         match (command, &answer.last) {
             (Command::Submit { job, .. }, Reply::Submitted { state, .. }) => {
@@ -146,7 +146,7 @@ impl Events {
     }
 }
 
-/// What is answered to all events of a seed.
+/// The answers to all events of a seed.
 fn trace(seed: u64, mut answer: impl FnMut(&Command, Ticks) -> Answer) -> Vec<Answer> {
     let mut events = Events::new(seed);
     let mut answers = Vec::new();
@@ -192,7 +192,7 @@ fn answers_as_its_naive_form(scheduler: SchedulerKind) {
     }
 }
 
-/// As its model, and so that the threshold has mattered: neither never nor always reached.
+/// The scheduler agrees with its model, and its threshold is reached sometimes, but not always.
 fn a_threshold_that_matters(scheduler: SchedulerKind, never_reached: SchedulerKind) {
     answers_as_its_naive_form(scheduler);
     for strategy in STRATEGIES {
@@ -280,7 +280,7 @@ fn a_huge_threshold_is_bypassing_without_limit() {
     }
 }
 
-/// The events bring about what the schedulers must tell apart.
+/// The events cause every case that the schedulers distinguish.
 #[test]
 fn everything_happens() {
     for scheduler in [DYNAMIC, COUNT, fixed(4 * SECOND), bypass_queue(6 * SECOND)] {

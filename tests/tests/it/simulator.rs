@@ -1,5 +1,6 @@
-//! `host-sim` in process against a simulator that is as simple as can be: an unsorted list of events, and the naive system
-//! for everything else. Job by job the same start and the same processors.
+//! `host-sim` in process against a simulator that is as simple as can be: an unsorted list of
+//! events, and the naive system for everything else. Job by job the same start and the same
+//! processors.
 
 use std::path::Path;
 
@@ -27,19 +28,19 @@ const STRATEGIES: [StrategyKind; 4] = [
     StrategyKind::Naive,
 ];
 
-/// What became of a job.
+/// The result for a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Fate {
     /// When it got its processors; `None` if it was refused.
     start: Option<Ticks>,
-    /// Which, ascending.
+    /// Its processors, ascending.
     nodes: Vec<u32>,
     /// The attempts that failed although enough processors were free.
     misses: u32,
 }
 
-/// Events happen in order of time, at equal times in the order in which they were put in: a departure at the grant, an
-/// arrival at the arrival before it.
+/// Events happen in order of time, at equal times in the order in which they were put in: a
+/// departure at the grant, an arrival at the arrival before it.
 struct SimpleSimulator<'a> {
     jobs: &'a [Job],
     fates: Vec<Fate>,
@@ -69,7 +70,8 @@ impl<'a> SimpleSimulator<'a> {
             (jobs[number].arrival, Command::Submit { job, request })
         };
         let mut events = vec![arrival(0)];
-        // The earliest event; of equal ones the first that was put in, as the list keeps their order.
+        // The earliest event; of equal ones the first that was put in, as the list keeps their
+        // order.
         while let Some(now) = events.iter().map(|event| event.0).min() {
             let at = events.iter().position(|event| event.0 == now);
             let (_, command) = events.remove(at.expect("one has this time"));
@@ -154,7 +156,7 @@ impl Backend for Recorder<'_, '_> {
     }
 }
 
-/// Runs the jobs through `host-sim`; the controller has room for so many at a time.
+/// Runs the jobs through `host-sim`; the controller has room for `room` at a time.
 fn host_sim(
     mesh: Mesh,
     strategy: StrategyKind,
@@ -224,8 +226,8 @@ fn synthetic_jobs() {
     }
 }
 
-/// Times that are small whole numbers, so that arrivals and departures often fall together, and jobs
-/// that leave in the moment they come. Some are too wide for the mesh and are refused.
+/// Times that are small whole numbers, so that arrivals and departures often fall together, and
+/// jobs that leave in the moment they come. Some are too wide for the mesh and are refused.
 #[test]
 fn events_at_equal_times() {
     let mut random = meshalloc_tests::random::Random::new(7);
@@ -290,8 +292,9 @@ fn read_log(text: &str, mesh: Mesh) -> (Vec<Job>, u32) {
     (jobs, dropped)
 }
 
-/// Among sides that fit the mesh and hold `n`, the longer at most twice the shorter (without that limit
-/// if there are none): the least area, then the most square; the longer side along the mesh's longer.
+/// Among sides that fit the mesh and hold `n`, the longer at most twice the shorter (without that
+/// limit if there are none): the least area, then the most square; the longer side along the mesh's
+/// longer.
 fn near_square(n: u32, mesh: Mesh) -> Request {
     let (w, h) = (u32::from(mesh.sides().w), u32::from(mesh.sides().h));
     let along = |a: u32, b: u32| if w >= h { a >= b } else { b >= a };

@@ -1,13 +1,13 @@
-//! What errors and names say to a reader: each something, and each something else.
+//! Errors and names have texts, and no two are the same.
 
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
 
-use meshalloc::checkpoint::{RestoreError, SaveError};
 use meshalloc::{
     ConfigureError, Coord, Cube, Error, Grid, JobId, Mesh, NodeId, Refusal, Shape, Sides,
     StrategyKind, Submesh,
 };
+use meshalloc::{RestoreError, SaveError};
 use meshalloc_firmware::ProtocolError;
 
 const CONFIGURE_ERRORS: [ConfigureError; 6] = [

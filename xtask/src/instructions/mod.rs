@@ -12,10 +12,10 @@ mod script;
 mod slices;
 
 use anyhow::{Result, bail};
-use meshalloc::Grid;
+use meshalloc::{Grid, StrategyKind};
 
 use crate::image::{self, Image};
-use crate::{measurements, setup};
+use crate::{setup, tables};
 
 /// The options of `cargo xtask instructions`.
 #[derive(clap::Args)]
@@ -26,13 +26,9 @@ pub(crate) struct Options {
     /// Only these tables, separated by commas
     #[arg(long, value_name = "TABLE,...", value_delimiter = ',')]
     only: Vec<Table>,
-    /// Only the rows of these strategies, separated by commas, in the tables of commands and slices
-    #[arg(
-        long,
-        value_name = "NAME,...",
-        value_delimiter = ',',
-        conflicts_with = "update"
-    )]
+    /// Only the rows of these strategies, separated by commas, in the tables of commands and
+    /// slices; the tables keep their other rows
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     strategies: Vec<String>,
 }
 
@@ -58,9 +54,9 @@ impl Table {
     ];
 
     /// Where it stands.
-    const fn in_page(self) -> measurements::Table {
-        measurements::Table {
-            page: "instructions.md",
+    const fn in_page(self) -> tables::Table {
+        tables::Table {
+            page: "docs/measurements/instructions.md",
             name: match self {
                 Table::Commands => "commands",
                 Table::Decisions => "decisions",
@@ -106,13 +102,36 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let (text, longer) = table.measure(&image, &options.strategies)?;
         println!("\n{text}");
         if options.update {
-            table.in_page().write(&text)?;
+            match table {
+                Table::Commands | Table::Slices => table.in_page().update(&text, strategies())?,
+                Table::Decisions | Table::Passes => table.in_page().write(&text)?,
+            }
         }
         if !longer.is_empty() {
             bail!("longer than a slice: {}", longer.join(", "));
         }
     }
     Ok(())
+}
+
+/// Counts the instructions of strategies that have no row in the tables of commands and slices.
+pub(crate) fn add_missing() -> Result<()> {
+    for table in [Table::Commands, Table::Slices] {
+        let missing = table.in_page().lacks(strategies())?;
+        if !missing.is_empty() {
+            run(&Options {
+                update: true,
+                only: vec![table],
+                strategies: missing,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The names of all strategies.
+fn strategies() -> impl Iterator<Item = String> {
+    StrategyKind::ALL.iter().map(|kind| kind.name().to_owned())
 }
 
 #[cfg(test)]

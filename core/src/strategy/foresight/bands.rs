@@ -1,17 +1,44 @@
-//! Rows that are alike as one: [`Bands`].
+//! Rows that are alike are handled as one: [`Bands`].
+//!
+//! A decision with foresight supposes many times that one job or another has left, and asks each time
+//! for the maximal free submeshes that meet its block. A mesh has few edges of blocks, so most
+//! rows are like the row below. Each group of them is a *band*; band 1 here has rows 1 to 3:
+//!
+//! ```text
+//!   row 5   . . . . .        band 2   . . . . .     starts   0 1 4 6 (the number of rows)
+//!   row 4   . . . . .                               of_rows  0 1 1 1 2 2 3
+//!   row 3   A A . B B        band 1   A A . B B
+//!   row 2   A A . B B                               A band also begins where a block begins or
+//!   row 1   A A . B B                               ends, so each block consists of whole bands,
+//!   row 0   A A . . .        band 0   A A . . .     and leaving changes the bits of its bands only.
+//! ```
+//!
+//! # The search
+//!
+//! A free submesh that meets a block has a row of that block. So its bottom band is not above the
+//! block's top band (`begins`), and its top band is not below the block's bottom band (`ends`); for
+//! several blocks the least and the largest of these hold:
+//!
+//! ```text
+//!   top     ^  | from max(bottom, ends) upwards, until no column that meets the blocks is free
+//!           |  |
+//!   ends   ----+---------        the AND of the free bits of all bands from the bottom to the top
+//!   begins ----+---------        has a run for each submesh that cannot be wider
+//!           |  |
+//!   bottom  v  | from `begins` downwards, likewise
+//! ```
 
 use core::ops::Range;
 
 use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::search::rectangles::Step;
 use crate::word::{Span, WORD_BITS, Word, low_half, next_bit};
 
 /// Rows of so many words are looked at as one number.
 const NARROW_WORDS: usize = (u64::BITS / WORD_BITS) as usize;
 
-/// The rows of a two-dimensional mesh, neighbours that are alike put together, with blocks that can become free for a while.
+/// The bands of a two-dimensional mesh, with blocks that can become free for a while.
 #[derive(Debug)]
 pub(super) struct Bands<'a> {
     stride: usize,
@@ -41,8 +68,8 @@ pub(super) struct Room<'a> {
 }
 
 impl<'a> Bands<'a> {
-    /// The bands of an occupancy. `running` are busy blocks: a band begins wherever one of them begins or ends, so that they consist of whole
-    /// bands.
+    /// The bands of an occupancy. `running` are busy blocks: a band begins wherever one of them
+    /// begins or ends, so that they consist of whole bands.
     ///
     /// # Time complexity
     ///
@@ -141,110 +168,52 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// Calls `visit` for every maximal free submesh that meets each of these running blocks: each once, if it is free, and for the work in between.
+    /// Calls `visit` for every maximal free submesh that meets each of these running blocks: each
+    /// once, if it is free. It calls `spend` with the instructions in between.
     ///
-    /// For each bottom and top band, the runs of the AND of the bands between are as wide as can be; such a run is maximal
-    /// if something busy stops it both below and above. The further away the bottom and the top are from the blocks, the less of
-    /// their columns is free, and the search ends where nothing is.
+    /// For each bottom and top band, the runs of the AND of the bands between are as wide as can be;
+    /// such a run is maximal if something busy stops it both below and above. The further away the
+    /// bottom and the top are from the blocks, the fewer of their columns are free, and the search
+    /// ends where none is.
     ///
     /// # Time complexity
     ///
     /// O(bands^2 * words in a row).
-    pub(super) fn for_each_maximal_meeting(&self, blocks: &[Submesh], visit: &mut dyn FnMut(Step)) {
+    pub(super) fn for_each_maximal_meeting(
+        &self,
+        blocks: &[Submesh],
+        spend: &dyn Fn(u32),
+        visit: &mut dyn FnMut(Submesh),
+    ) {
         let whole = Submesh::new(0, 0, self.columns as u16, self.start(self.len()));
         let mut spans = [whole; 3];
         for (span, block) in spans.iter_mut().zip(blocks) {
             *span = *block;
         }
         let spans = &spans[..blocks.len().max(1)];
-        // A submesh that meets all blocks begins not above this band, and ends not below that.
+        // A submesh that meets all blocks begins at or below the first band, and ends at or above
+        // the second.
         let (mut begins, mut ends) = (self.len() - 1, 0);
         for &block in blocks {
             let bands = self.bands(block);
             (begins, ends) = (begins.min(bands.end - 1), ends.max(bands.start));
         }
         match self.stride <= NARROW_WORDS {
-            true => self.search_narrow(begins, ends, spans, visit),
-            false => self.search_wide(begins, ends, spans, visit),
+            true => self.search::<NARROW_WORDS>(begins, ends, spans, spend, visit),
+            false => self.search::<STRIDE_MAX>(begins, ends, spans, spend, visit),
         }
     }
 
-    /// Rows of at most 64 columns.
-    fn search_narrow(
-        &self,
-        begins: usize,
-        ends: usize,
-        spans: &[Submesh],
-        visit: &mut dyn FnMut(Step),
-    ) {
-        let count = self.len();
-        let mut masks = [0; 3];
-        for (mask, span) in masks.iter_mut().zip(spans) {
-            *mask = u64::MAX >> (64 - span.sides.w) << span.base.x;
-        }
-        let masks = &masks[..spans.len()];
-        let span = masks[0];
-        // The AND of the bands from the bottom on to the one before `ends`.
-        let mut below_ends = u64::MAX;
-        for band in begins + 1..ends {
-            below_ends &= !self.narrow(band);
-        }
-        for bottom in (0..=begins).rev() {
-            if bottom < ends {
-                below_ends &= !self.narrow(bottom);
-                if masks.iter().any(|mask| below_ends & mask == 0) {
-                    break;
-                }
-            }
-            let below = match bottom {
-                0 => u64::MAX,
-                _ => self.narrow(bottom - 1),
-            };
-            let first = bottom.max(ends);
-            let mut above = self.narrow(first);
-            let mut free = runs_through(below_ends & !above, span);
-            let mut instructions = 150;
-            for top in first..count {
-                instructions += 80;
-                free &= !above;
-                if free & span == 0 || free & below == 0 {
-                    break;
-                }
-                above = match top + 1 < count {
-                    true => self.narrow(top + 1),
-                    false => u64::MAX,
-                };
-                if free & above == 0 {
-                    continue;
-                }
-                let y = self.start(bottom);
-                let h = self.start(top + 1) - y;
-                let mut left = free;
-                while left != 0 {
-                    // Adding the lowest one carries through its run.
-                    let rest = left & left.wrapping_add(left & left.wrapping_neg());
-                    let run = left & !rest;
-                    left = rest;
-                    let stops = run & below != 0 && run & above != 0;
-                    if stops && masks.iter().all(|mask| run & mask != 0) {
-                        let (x, w) = (run.trailing_zeros() as u16, run.count_ones() as u16);
-                        visit(Step::Found(Submesh::new(x, y, w, h)));
-                    }
-                }
-            }
-            visit(Step::Worked(instructions));
-        }
-    }
-
-    /// Rows of any length.
-    fn search_wide(
+    /// The search itself, in rows of at most `N` words.
+    fn search<const N: usize>(
         &self,
         begins: usize,
         ends: usize,
         blocks: &[Submesh],
-        visit: &mut dyn FnMut(Step),
+        spend: &dyn Fn(u32),
+        visit: &mut dyn FnMut(Submesh),
     ) {
-        let (count, stride) = (self.len(), self.stride);
+        let (count, stride) = (self.len(), self.stride.min(N));
         let mut spans = [Span::new(0, 1); 3];
         for (span, block) in spans.iter_mut().zip(blocks) {
             *span = Span::new(block.base.x.into(), block.sides.w.into());
@@ -271,12 +240,12 @@ impl<'a> Bands<'a> {
         };
 
         // The AND of the bands from the bottom on to the one before `ends`.
-        let mut below_ends = [Word::MAX; STRIDE_MAX];
+        let mut below_ends = [Word::MAX; N];
         let below_ends = &mut below_ends[..stride];
         for band in begins + 1..ends {
             and_free(below_ends, band);
         }
-        let mut free = [0; STRIDE_MAX];
+        let mut free = [0; N];
         let free = &mut free[..stride];
         for bottom in (0..=begins).rev() {
             if bottom < ends {
@@ -287,9 +256,9 @@ impl<'a> Bands<'a> {
             }
             free.copy_from_slice(below_ends);
             let below = bottom.checked_sub(1);
-            let mut instructions = 200;
-            for top in bottom.max(ends)..count {
-                instructions += 100 * (1 + stride as u32);
+            let first = bottom.max(ends);
+            spend(200 + 100 * ((1 + stride) * (count - first)) as u32);
+            for top in first..count {
                 and_free(free, top);
                 if !meets(free) || !is_stopped(free, below) {
                     break;
@@ -302,18 +271,27 @@ impl<'a> Bands<'a> {
                 for_each_run_meeting(free, spans, |x, w| {
                     let run = Span::new(x, w);
                     if is_run_stopped(run, below) && is_run_stopped(run, Some(top + 1)) {
-                        visit(Step::Found(Submesh::new(x as u16, y, w as u16, h)));
+                        visit(Submesh::new(x as u16, y, w as u16, h));
                     }
                 });
             }
-            visit(Step::Worked(instructions));
         }
     }
 
-    /// The number of processors beside a place that are busy, counted once for each neighbour in it; all beyond the border of the mesh are.
-    /// That is the boundary value of the busy list. `None` if it is less than `least`.
+    /// The boundary value of a place as in the busy list: the number of pairs of a processor in the
+    /// place and a busy neighbour outside; all neighbours outside the mesh are busy. `None` if it is
+    /// less than `least`.
     ///
-    /// The place is a part of a free submesh: where it does not lie at a side of that, nothing beside it is busy.
+    /// The place is a part of a maximal free submesh. A side of the place that is not at a side of
+    /// the submesh has no busy neighbour, and is not looked at:
+    ///
+    /// ```text
+    ///   # # . # # .
+    ///   +---+------        the place p in the lower left corner of a free submesh:
+    ///   |p p|. . .         only the neighbours below and at the left are looked at
+    ///   +---+------
+    ///   # # # . # #
+    /// ```
     pub(super) fn contact(&self, place: Submesh, free: Submesh, least: u32) -> Option<u32> {
         let Submesh { base, sides } = place;
         let (right, top) = (base.x + sides.w, base.y + sides.h);
@@ -322,7 +300,7 @@ impl<'a> Bands<'a> {
         let is_above = top == free.base.y + free.sides.h;
         let is_left = base.x == free.base.x;
         let is_right = right == free.base.x + free.sides.w;
-        // As if all were busy, and less with what is seen to be free.
+        // As if all neighbours were busy; then the free ones are subtracted.
         let mut contact = w * (u32::from(is_below) + u32::from(is_above))
             + h * (u32::from(is_left) + u32::from(is_right));
         if contact < least {
@@ -364,7 +342,8 @@ impl<'a> Bands<'a> {
     }
 }
 
-/// Gathers rows that are alike and between which there is no edge in bands; returns how many.
+/// Gathers neighbouring rows that are alike, and between which no block begins or ends, in bands;
+/// returns the number of bands.
 #[inline(always)]
 fn gather(stride: usize, rows: &[Word], edges: &[Word], room: &mut Room<'_>) -> usize {
     let Room {
@@ -417,7 +396,8 @@ fn runs_through(ones: u64, run: u64) -> u64 {
     ones & from_start & to_end
 }
 
-/// Calls `visit` with start and length of each run of ones that meets all the spans.
+/// Calls `visit` with start and length of each run of ones that meets all the spans. Each has a bit
+/// in the first span, so only this part of the row is searched.
 #[inline(always)]
 fn for_each_run_meeting(row: &[Word], spans: &[Span], mut visit: impl FnMut(u32, u32)) {
     let [first, others @ ..] = spans else {

@@ -11,8 +11,8 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::any::BUDGETS;
 use super::common::demand_either_way;
+use super::kind::BUDGETS;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
@@ -23,7 +23,7 @@ use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::{Request, Ticks};
-use crate::search::rectangles::{Step, fits_somewhere};
+use crate::search::rectangles::fits_somewhere;
 use crate::word::{WORD_BITS, Word, low_half, words_for};
 
 mod bands;
@@ -120,7 +120,7 @@ impl<'a> Parts<'a> {
 }
 
 /// How a strategy that looks ahead chooses.
-pub trait Rule: fmt::Debug {
+pub(super) trait Rule: fmt::Debug {
     /// Whether it goes by when running jobs are expected to end.
     const BY_ENDS: bool;
 
@@ -133,7 +133,7 @@ pub trait Rule: fmt::Debug {
 
 /// A strategy that looks ahead and chooses by this rule.
 #[derive(Debug)]
-pub struct Foresight<'m, R> {
+pub(super) struct Foresight<'m, R> {
     mesh: Mesh,
     budget: u64,
     division: Division,
@@ -211,20 +211,18 @@ impl<'m, R: Rule> Foresight<'m, R> {
         };
         let bands = Bands::new(occupancy, blocks, room);
         let mut count = 0;
-        bands.for_each_maximal_meeting(&[], &mut |step| match step {
-            Step::Found(free) => {
-                if let Some(entry) = list.get_mut(count) {
-                    *entry = free.to_bits();
-                    count += 1;
-                }
+        let spend = |instructions| draft.spend(instructions);
+        bands.for_each_maximal_meeting(&[], &spend, &mut |free| {
+            if let Some(entry) = list.get_mut(count) {
+                *entry = free.to_bits();
+                count += 1;
             }
-            Step::Worked(instructions) => draft.worked(instructions),
         });
         let free = &list[..count];
         let shapes = Shapes::of(request);
         let mut candidates = Candidates::new(shapes, parts.keys, parts.contacts, parts.scores);
         for free in free.iter().map(|&free| Submesh::from_bits(free)) {
-            draft.worked(1_500 + (300 * bands.len() + 100 * candidates.len()) as u32);
+            spend(1_500 + (300 * bands.len() + 100 * candidates.len()) as u32);
             for sides in request.orientations() {
                 free.for_each_corner(sides, |place| {
                     candidates.consider(place, most, |place, least| {
@@ -233,8 +231,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
                 });
             }
         }
-        let mut worked = |instructions| draft.worked(instructions);
-        candidates.sort(&mut worked);
+        candidates.sort(&spend);
         self.latest = Some((shapes, candidates.len()));
         if candidates.len() > 1 {
             let mut decision = Decision {
@@ -244,7 +241,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
                 running,
                 may_overlap: self.may_overlap,
                 ends: parts.ends,
-                worked: Worked(&mut worked),
+                spend: &spend,
             };
             decision.begin(free);
             R::score(&mut decision, self.budget, request);
@@ -254,8 +251,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
     }
 
     /// The candidates of the latest decision with their scores, which are 0 if there was only one. For tests.
-    #[doc(hidden)]
-    pub fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
+    pub(super) fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
         let keys = self.division.keys();
         let contacts = keys + self.division.candidates;
         let scores = contacts + self.division.candidates;
@@ -318,7 +314,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         self.running = 0;
         self.may_overlap = outlook.is_any_reserved();
         for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
-            *entry = Submesh::from(held.block).to_bits();
+            *entry = Submesh::of_plane(held.block).to_bits();
             if R::BY_ENDS
                 && let Some(end) = parts.ends.get_mut(self.running)
             {
@@ -350,18 +346,8 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
     }
 }
 
-/// What is called about every some thousand instructions, with their number.
-struct Worked<'a>(&'a mut dyn FnMut(u32));
-
-impl fmt::Debug for Worked<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Worked")
-    }
-}
-
 /// A choice among several candidates, which are to be scored.
-#[derive(Debug)]
-pub struct Decision<'a> {
+pub(super) struct Decision<'a> {
     bands: Bands<'a>,
     candidates: Candidates<'a>,
     fits: Fits<'a>,
@@ -373,7 +359,16 @@ pub struct Decision<'a> {
         expect(dead_code, reason = "no rule of this build goes by ends")
     )]
     ends: &'a mut [[Word; TICKS_WORDS]],
-    worked: Worked<'a>,
+    spend: &'a dyn Fn(u32),
+}
+
+impl fmt::Debug for Decision<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Decision { candidates, .. } = self;
+        f.debug_struct("Decision")
+            .field("candidates", candidates)
+            .finish()
+    }
 }
 
 impl Decision<'_> {
@@ -382,7 +377,7 @@ impl Decision<'_> {
         self.fits.begin(0, &[], self.candidates.len());
         let instructions = self.instructions_each();
         for &free in free {
-            (self.worked.0)(instructions);
+            (self.spend)(instructions);
             self.fits
                 .add(0, Submesh::from_bits(free), self.candidates.places());
         }
@@ -407,7 +402,6 @@ impl Decision<'_> {
     pub(super) fn largest_first(&mut self, count: usize) {
         let area = |block| Submesh::from_bits(block).area();
         for at in 0..self.running.len() {
-            (self.worked.0)(60 + 40 * at.min(count) as u32);
             let mut to = at.min(count);
             self.running.swap(at, to);
             while to > 0 && area(self.running[to - 1]) < area(self.running[to]) {
@@ -425,7 +419,6 @@ impl Decision<'_> {
         if !self.may_overlap {
             return;
         }
-        (self.worked.0)(20 * self.running.len() as u32);
         for other in 0..self.running.len() {
             let held = self.block(other);
             if other != job && held.overlaps(block) && !is_gone(other) {
@@ -443,19 +436,15 @@ impl Decision<'_> {
     pub(super) fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
         self.fits.begin(state, from, self.candidates.len());
         let instructions = self.instructions_each();
-        (self.worked.0)(1_000 + instructions);
         let mut blocks = [Submesh::EMPTY; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {
             *block = self.block(job);
         }
         let blocks = &blocks[..jobs.len()];
         self.bands
-            .for_each_maximal_meeting(blocks, &mut |step| match step {
-                Step::Found(free) => {
-                    (self.worked.0)(instructions);
-                    self.fits.add(state, free, self.candidates.places());
-                }
-                Step::Worked(instructions) => (self.worked.0)(instructions),
+            .for_each_maximal_meeting(blocks, self.spend, &mut |free| {
+                (self.spend)(instructions);
+                self.fits.add(state, free, self.candidates.places());
             });
     }
 
@@ -491,7 +480,7 @@ impl Decision<'_> {
                 self.ends.swap(at, at - 1);
                 at -= 1;
             }
-            (self.worked.0)(100 + 100 * (len - at) as u32);
+            (self.spend)(100 + 100 * (len - at) as u32);
         }
     }
 }

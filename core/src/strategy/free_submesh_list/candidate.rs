@@ -69,7 +69,7 @@ impl<'a> Best<'a> {
     }
 
     /// Considers every candidate that could be the best.
-    pub(super) fn find(&mut self, may_rotate: bool, draft: &mut Draft<'_, '_>) {
+    pub(super) fn find(&mut self, may_rotate: bool, draft: &Draft<'_, '_>) {
         // A candidate overlaps at the latest the submesh it comes from. So from the last to the first, and
         // no further than to the first that the best one overlaps.
         let area = self.requested.area();
@@ -82,7 +82,7 @@ impl<'a> Best<'a> {
             if self.found.is_some_and(|found| found.first > from) {
                 break;
             }
-            draft.worked(2_000 + 60 * self.list.len() as u32);
+            draft.spend(2_000 + 60 * self.list.len() as u32);
             // The candidates from one submesh: its four corners, in the orientation with the larger reservation factor against it, or in both if they
             // are equal. All four corners have the same factor.
             let submesh = Entry(cell);

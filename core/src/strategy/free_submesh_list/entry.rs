@@ -1,19 +1,54 @@
 //! A submesh of the list in one word: [`Entry`].
+//!
+//! The list is compared with one submesh over and over: which entries overlap it, cover it, lie
+//! beside it. With a submesh in one word, each of these questions is one subtraction and one AND
+//! for all four sides at once, without a branch.
+//!
+//! # Comparing four numbers by one subtraction
+//!
+//! A word has four *lanes*, each a number below a *guard bit* that is 0. If a lane of `a` is larger
+//! than that of `b`, the lane of `b - a` borrows, and its guard bit shows it:
+//!
+//! ```text
+//!   b               0|5   0|3   0|7   0|2        guard bit | value
+//!   a               0|4   0|3   0|8   0|2
+//!   b - a           0|1   0|0   1|~   0|~        the third lane is larger in a
+//! ```
+//!
+//! A borrow also runs into the next higher lane, which may set further guard bits, never clear the
+//! first one. So "no guard bit is set" means that no lane of `a` is larger. Where each lane must be
+//! answered on its own, the guard bits of `b` are set first, and a lane borrows from its own:
+//!
+//! ```text
+//!   b | guards      1|5   1|3   1|7   1|2
+//!   minus a         1|1   1|0   0|~   1|0        guard bit clear: larger in a
+//! ```
 
 use core::cmp::{Ordering, Reverse};
 
 use crate::grid::{MESH_SIDE_MAX, NODES_MAX};
 use crate::mesh::{Sides, Submesh};
 
-/// A submesh in one word, which orders by size, larger first.
+/// A submesh in one word. Words are in the order of sizes, larger first.
 ///
 /// ```text
 ///   bit 63      44 43  33 32  22 21  11 10   0
 ///      [2^20 - area|  y2' |  x2' |  y1  |  x1  ]     x2' = 1023 - x2, y2' = 1023 - y2
 /// ```
 ///
-/// A lane has ten bits and above them a guard bit, which is 0. Each lane is how far its side lies from that border of the largest mesh, so
-/// a submesh covers another exactly if none of its lanes is larger: one subtraction, after which no guard bit is set.
+/// A lane has ten bits and above them a guard bit, which is 0. Each lane is how far its side lies
+/// from that border of the largest mesh:
+///
+/// ```text
+///   y 1023 +------------------------+      the submesh from (x1, y1) to (x2, y2)
+///          |        | y2'           |
+///          |      +---+             |      A submesh covers another one exactly if none of its
+///          |--x1--|   |-----x2'-----|      four lanes is larger: it reaches as far or farther
+///          |      +---+             |      on each side.
+///          |        | y1            |
+///        0 +------------------------+
+///          0                  x 1023
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry(pub(super) u64);
 
@@ -49,7 +84,12 @@ pub(super) const fn guard(side: u32) -> u64 {
     1 << (side * LANE_BITS + VALUE_BITS)
 }
 
-/// The lanes of opposite sides in each other's place; no guard bit is set.
+/// Exchanges the lanes of opposite sides; no guard bit is set.
+///
+/// ```text
+///   before   y2'  x2'  y1   x1
+///   after    y1   x1   y2'  x2'
+/// ```
 #[inline]
 const fn exchange(lanes: u64) -> u64 {
     (lanes << (2 * LANE_BITS) | lanes >> (2 * LANE_BITS)) & VALUES
@@ -62,6 +102,13 @@ const fn is_within(a: u64, b: u64) -> bool {
 }
 
 /// In each lane by how much `a` is larger than `b`, or 0.
+///
+/// ```text
+///   (a | guards) - b        1|3   0|~        a is larger by 3; a is smaller
+///   at_least                1|0   0|0        the guard bits
+///   at_least - (.. >> 10)   0|all 0|0        all value bits of the lanes with a guard bit
+///   AND                     0|3   0|0
+/// ```
 #[inline]
 const fn lanes_over(a: u64, b: u64) -> u64 {
     let difference = (a | GUARDS) - b;
@@ -76,8 +123,9 @@ const fn lanes_max(a: u64, b: u64) -> u64 {
 }
 
 impl Entry {
-    /// Whether it comes before the other one in the order of definition 1: size, larger first; then the more square; then, on which the
-    /// paper is silent, the base node in row-major order and the wider first.
+    /// Whether it comes before the other one in the order of definition 1: size, larger first; then
+    /// the more square. The paper does not say how to go on: by the base node in row-major order,
+    /// then the wider one first.
     #[inline]
     pub(super) fn precedes(self, other: Entry) -> bool {
         match (self.0 ^ other.0) >> AREA_SHIFT {
@@ -117,13 +165,23 @@ impl Entry {
         self.0 >> (side * LANE_BITS) & VALUE_MAX
     }
 
-    /// The size of the largest submesh that is left of it when `taken` is taken out.
+    /// The size of the largest submesh that is left of it when `taken` is taken out:
+    ///
+    /// ```text
+    ///   +---------------+      left:  l columns x all rows      right: r columns x all rows
+    ///   |      u        |      below: d rows x all columns      above: u rows x all columns
+    ///   |     +---+     |
+    ///   |  l  |tak|  r  |      so the largest has max(l, r) * h or max(d, u) * w processors.
+    ///   |     +---+     |
+    ///   |      d        |
+    ///   +---------------+
+    /// ```
     #[inline]
     pub(super) fn left_without(self, taken: Entry) -> u32 {
         self.left_of(self.sides(), taken)
     }
 
-    /// How the sizes of the largest submeshes compare that are left of it when one place or another one is taken out.
+    /// Compares what [`Entry::left_without`] is for two places that may be taken out.
     #[inline]
     pub(super) fn order_by_left_without(self, one: Entry, other: Entry) -> Ordering {
         let sides = self.sides();
@@ -133,7 +191,8 @@ impl Entry {
     /// [`Entry::left_without`] of a submesh that has these sides.
     #[inline]
     fn left_of(self, Sides { w, h }: Sides, taken: Entry) -> u32 {
-        // In each lane the distance between the sides of the two. If they do not overlap, one is as long as the submesh, or longer.
+        // In each lane the distance between the sides of the two: l, d, r, u. If the two do not
+        // overlap, one of them is as long as the submesh or longer.
         let left = lanes_over(taken.lanes(), self.lanes());
         let longest = Entry(lanes_max(left, left >> (2 * LANE_BITS)));
         let (across, upwards) = (longest.lane(LEFT) as u32, longest.lane(BELOW) as u32);
@@ -141,11 +200,21 @@ impl Entry {
         most.min(self.area())
     }
 
-    /// The places of these sides, which fit, in its corners, without area: the columns at its left and at its right, and the rows below and above. Of
-    /// each two one is put together [with](Entry::with) one of the others.
+    /// The places of these sides, which fit, in its corners, without area: first the lanes of the
+    /// columns at its left and at its right, then those of the rows below and above. A corner is one
+    /// of the first two put together [with](Entry::with) one of the last two:
+    ///
+    /// ```text
+    ///   +----+---+----+
+    ///   | LA |   | RA |      LB = left with below, RB = right with below,
+    ///   +----+   +----+      LA = left with above, RA = right with above
+    ///   +----+   +----+
+    ///   | LB |   | RB |
+    ///   +----+---+----+
+    /// ```
     #[inline]
     pub(super) fn corners(self, sides: Sides) -> ([Entry; 2], [Entry; 2]) {
-        // The lanes of opposite sides of all submeshes of these sides have the same sum.
+        // x1 + x2' is the same for all submeshes of one width, as y1 + y2' for one height.
         let sum = |len: u16| VALUE_MAX + 1 - u64::from(len);
         let sums = sum(sides.w) | sum(sides.h) << LANE_BITS;
         let near = self.lanes();
@@ -187,26 +256,38 @@ impl Entry {
         Sides::new(len(LEFT), len(BELOW))
     }
 
-    /// Whether it begins behind its end.
+    /// Whether it begins behind its end, as a join of two submeshes without a common row or column
+    /// does.
     #[inline]
     pub(super) const fn is_empty(self) -> bool {
         self.outer_lens() & FIRST_GUARDS != 0
     }
 
-    /// In the two lowest lanes, what of the sides of the largest mesh lies outside of it, of columns and of rows; of the largest mesh and more if it is empty.
+    /// In the two lowest lanes: how many columns and rows of the largest mesh lie outside of it,
+    /// x1 + x2' and y1 + y2'. With 1024 or more it is empty.
     #[inline]
     const fn outer_lens(self) -> u64 {
         // No lane of the sum has more than eleven bits.
         self.0.wrapping_add(self.0 >> (2 * LANE_BITS))
     }
 
-    /// What overlaps the submesh.
+    /// Admits what overlaps the submesh: what begins not behind its end, on both axes. So the limit
+    /// of a lane is where the opposite side lies, seen from this lane's border: 1023 less the
+    /// opposite lane.
+    ///
+    /// ```text
+    ///   the submesh          x1|======|x2
+    ///   admitted         |------|                 its x1 is at most x2,
+    ///   admitted                    |-------|     and its x2' at most 1023 - x1
+    ///   not admitted                   |-----|
+    /// ```
     #[inline]
     pub(super) const fn overlapping(self) -> Limit {
         Limit(exchange(VALUES - self.lanes()))
     }
 
-    /// What overlaps the submesh, shares a stretch of border with it, or a corner.
+    /// Admits what overlaps the submesh, or shares a stretch of its border or a corner: limits that
+    /// are larger by one.
     #[inline]
     pub(super) const fn touching(self) -> Limit {
         let over = self.overlapping().0 + LANES;
@@ -216,12 +297,12 @@ impl Entry {
     }
 }
 
-/// Entries that are looked at together.
+/// The number of entries that are looked at together.
 const CHUNK: usize = 8;
-/// Entries of which each has a bit.
+/// The number of entries of which each has a bit in one word.
 const BITS: usize = u32::BITS as usize;
 
-/// Which submeshes meet something: those none of whose lanes is larger than its lane.
+/// A condition on submeshes: it admits those of which no lane is larger than its lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit(u64);
 
@@ -302,11 +383,20 @@ const fn lane_mask(side: u32) -> u64 {
     VALUE_MAX << (side * LANE_BITS)
 }
 
-/// What is left of submeshes when one is taken out.
+/// What is left of submeshes when one is taken out: up to four pieces, each as long as can be.
+///
+/// ```text
+///   +---------------+     A submesh leaves a piece outside of a side of what is taken
+///   |     |         |     exactly if it reaches over that side: here over the left, the
+///   |--+--+---+-----|     right and the upper side.
+///   |  |  |tak|  |  |     The piece outside of the left side has the submesh's own lanes,
+///   |  |  +---+  |  |     but its right end lies at that side.
+///   +--+---------+--+
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
     taken: u64,
-    /// Of what ends at each side, the lane of its end.
+    /// For each side, the lane of the end of what ends there.
     ends: u64,
 }
 
@@ -337,12 +427,27 @@ impl Cut {
 }
 
 /// One side of a submesh, seen from outside.
+///
+/// ```text
+///              side RIGHT
+///   +---------+----+
+///   | submesh |    |      `meeting` admits what begins right behind the side and has a row in
+///   |         |    |      common with the submesh. `join` puts a part of the submesh that reaches
+///   +---------+    |      to the side and such an outer one together: the rows that both have,
+///             +----+      from the far left end to the far right one.
+///
+///   +---------+----+
+///   |  j   o  | i n|
+///   |         |    |
+///   +---------+    |
+///             +----+
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Border {
     side: u32,
     /// The submesh's lane of the side.
     lane: u64,
-    /// What shares a stretch of the side and does not overlap the submesh.
+    /// Admits what shares a stretch of the side and does not overlap the submesh.
     pub(super) meeting: Limit,
 }
 
@@ -351,7 +456,8 @@ impl Border {
     pub(super) const fn of(submesh: Entry, side: u32) -> Border {
         let lane = submesh.lane(side);
         let end = VALUE_MAX + 1 - lane;
-        // Nothing is beyond the border of the largest mesh: with its guard bit, the lane refuses everything.
+        // Nothing lies beyond the border of the largest mesh: a limit with its guard bit set
+        // refuses everything.
         let beyond = lane.wrapping_sub(1) & (VALUE_MAX << 1 | 1);
         let others = submesh.overlapping().0 & !lane_mask(side) & !lane_mask(opposite(side));
         Border {
@@ -369,8 +475,9 @@ impl Border {
         part.lane(self.side) == self.lane
     }
 
-    /// What two submeshes that share a stretch of this side make up: the rows, or columns, that both have, from the far end of the one to that
-    /// of the other, without area. It may be empty; the inner one reaches to this side.
+    /// Joins two submeshes that share a stretch of this side: the rows, or columns, that both have,
+    /// from the far end of the one to that of the other, without area. It may be empty. The inner
+    /// one reaches to this side.
     #[inline]
     pub(super) const fn join(self, inner: Entry, outer: Entry) -> Entry {
         Entry(lanes_max(

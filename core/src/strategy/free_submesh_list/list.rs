@@ -1,28 +1,35 @@
 //! Lists of dominant free submeshes, and how a list changes when something is taken or released.
+//!
+//! A free submesh is *dominant* if no other free one covers it. The list has all of them, in the
+//! order of definition 1. Taking and releasing look only at entries near the block:
+//!
+//! ```text
+//!   memory   [ list, in order ..............  |  room  | new | pieces | beside | near | places ]
+//!             0                            len                  scratch, given away from the end
+//! ```
+//!
+//! - `places`, `near`: the entries that touch the block, and where in the list they stand.
+//! - Some of them leave the list, some new ones are made from them: [`Change::replace`].
 
 use super::entry::{Border, Cut, Entry, Limit, SIDES, guard, opposite};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::search::rectangles::{Step, for_each_maximal};
+use crate::search::rectangles::for_each_maximal;
 use crate::word::LONG_WORDS;
-
-/// After about so many instructions it is said that time has gone by.
-const TOLD_AT: u32 = 4_000;
-
-/// Of so many entries that are inserted it is told together.
-const TOLD_TOGETHER: usize = 8;
 
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
 
-/// Sorts in the order of definition 1, by a heap in the same memory (Williams 1964, Algorithm 232, Comm. of the ACM 7).
+/// Sorts in the order of definition 1, by a heap in the same memory (Williams 1964, Algorithm 232,
+/// Comm. of the ACM 7).
 ///
-/// A list is sorted only where it is built anew, and the sort of `core` takes 1.2 KB of flash, half as much as this strategy.
+/// A list is sorted only where it is built anew. The sort of `core` would take 1.2 KB of flash, half
+/// as much as this strategy.
 ///
 /// # Time complexity
 ///
 /// O(n log n).
-pub(super) fn sort(entries: &mut [u64], worked: &mut dyn FnMut(u32)) {
+pub(super) fn sort(entries: &mut [u64], spend: &dyn Fn(u32)) {
     let len = entries.len();
     let precedes = |a: u64, b: u64| Entry(a).precedes(Entry(b));
     // Invariant of a heap: no entry comes before its two successors, 2 i + 1 and 2 i + 2.
@@ -39,17 +46,17 @@ pub(super) fn sort(entries: &mut [u64], worked: &mut dyn FnMut(u32)) {
         }
     };
     for at in (0..len / 2).rev() {
-        worked(SIFT_INSTRUCTIONS);
+        spend(SIFT_INSTRUCTIONS);
         sift(entries, at);
     }
     for end in (1..len).rev() {
-        worked(SIFT_INSTRUCTIONS);
+        spend(SIFT_INSTRUCTIONS);
         entries.swap(0, end);
         sift(&mut entries[..end], 0);
     }
 }
 
-/// About so many instructions it takes to sift an entry of a list of thousands that are equally large, at most.
+/// From above, the instructions to sift one entry in a list of thousands that are equally large.
 const SIFT_INSTRUCTIONS: u32 = 4_000;
 
 /// Makes the list of an occupancy in the front of `memory`; returns its length.
@@ -60,20 +67,16 @@ const SIFT_INSTRUCTIONS: u32 = 4_000;
 pub(super) fn build(
     memory: &mut [u64],
     occupancy: &Occupancy<'_>,
-    worked: &mut dyn FnMut(u32),
+    spend: &dyn Fn(u32),
 ) -> Result<usize, NoRoom> {
     let mut len = 0;
-    for_each_maximal(occupancy, |step| {
-        let submesh = match step {
-            Step::Found(submesh) => submesh,
-            Step::Worked(instructions) => return worked(instructions),
-        };
+    for_each_maximal(occupancy, spend, |submesh| {
         if let Some(cell) = memory.get_mut(len) {
             *cell = Entry::from(submesh).0;
         }
         len += 1;
     });
-    sort(memory.get_mut(..len).ok_or(NoRoom)?, worked);
+    sort(memory.get_mut(..len).ok_or(NoRoom)?, spend);
     Ok(len)
 }
 
@@ -84,8 +87,14 @@ struct Entries<'a> {
 }
 
 impl Entries<'_> {
-    /// Adds the entry if it is wanted. It is always written, and the answer added to the length: whether an entry is wanted is hard to
-    /// predict, and a branch that is mispredicted takes longer than everything else that is done with an entry.
+    /// Adds the entry if it is wanted. It is always written, and the answer is added to the length.
+    /// A branch would often be mispredicted, which takes longer than all else that is done with an
+    /// entry:
+    ///
+    /// ```text
+    ///   push_if(c, false):  [ a | b | c | . ]  len = 2      c is overwritten by the next one
+    ///   push_if(d, true):   [ a | b | d | . ]  len = 3
+    /// ```
     #[inline]
     fn push_if(&mut self, entry: Entry, is_wanted: bool) {
         self.cells[self.len] = entry.0;
@@ -109,7 +118,8 @@ impl Entries<'_> {
         covering.sum()
     }
 
-    /// Adds an entry unless one covers it; those that it covers go. None covers another one. There is room.
+    /// Adds an entry unless one covers it, and removes those that it covers. No entry covers another
+    /// one. There is room.
     #[inline]
     fn push_dominant(&mut self, new: Entry) {
         let mut covering = 0;
@@ -124,14 +134,14 @@ impl Entries<'_> {
     }
 }
 
-/// A list while it changes. It stands in the front of the memory, of which the end is given away as scratch.
+/// A list while it changes. It stands in the front of the memory; scratch is split off the end.
 struct Change<'a> {
     memory: &'a mut [u64],
     len: usize,
 }
 
 impl<'a> Change<'a> {
-    /// None yet, with room for so many and one more.
+    /// Scratch for so many entries and one more, none yet.
     fn entries(&mut self, room: usize) -> Result<Entries<'a>, NoRoom> {
         let start = self.memory.len().checked_sub(room + 1);
         let start = start.filter(|&start| start >= self.len).ok_or(NoRoom)?;
@@ -139,8 +149,9 @@ impl<'a> Change<'a> {
         Ok(Entries { cells, len: 0 })
     }
 
-    /// The places of what the limit admits, and the entries there.
-    fn near(&mut self, limit: Limit) -> Result<[Entries<'a>; 2], NoRoom> {
+    /// The places in the list of what the limit admits, and the entries there.
+    fn near(&mut self, limit: Limit, spend: &dyn Fn(u32)) -> Result<[Entries<'a>; 2], NoRoom> {
+        spend(1_000 + 24 * self.len as u32);
         let mut places = self.entries(self.len)?;
         let mut entries = self.entries(self.len)?;
         let list = &self.memory[..self.len];
@@ -151,24 +162,26 @@ impl<'a> Change<'a> {
         Ok([places, entries])
     }
 
-    /// Removes what is in these places, in ascending order, and inserts new entries, which are in no order. Returns the length of the list.
-    fn replace(self, gone: &[u64], new: &[u64], mut work: Work<'_>) -> Result<usize, NoRoom> {
+    /// Removes what is in these places, which are in ascending order, and inserts new entries, which
+    /// are in no order. Returns the length of the list.
+    fn replace(self, gone: &[u64], new: &[u64], spend: &dyn Fn(u32)) -> Result<usize, NoRoom> {
         let Change { memory, len } = self;
         let mut len = remove(&mut memory[..len], gone);
         let list = memory.get_mut(..len + new.len()).ok_or(NoRoom)?;
-        for new in new.chunks(TOLD_TOGETHER) {
-            work.worked(new.len() as u32 * (200 + 20 * len as u32));
-            for &cell in new {
-                insert(list, len, Entry(cell));
-                len += 1;
-            }
+        for &cell in new {
+            spend(200 + 20 * len as u32);
+            insert(list, len, Entry(cell));
+            len += 1;
         }
-        work.tell();
         Ok(len)
     }
 }
 
 /// Removes what is in these places of a list, in ascending order; returns how many are left.
+///
+/// ```text
+///   gone 1, 4:   [ a | B | c | d | E | f ]   ->   [ a | c | d | f ]
+/// ```
 fn remove(list: &mut [u64], gone: &[u64]) -> usize {
     let Some((&first, rest)) = gone.split_first() else {
         return list.len();
@@ -231,8 +244,10 @@ fn place_for(entry: Entry, list: &[u64]) -> usize {
     }
 }
 
-/// Whether stretches of a list of so many entries are moved, and not one entry after the other. How long a stretch of a short list is is hard to predict, which makes
-/// it slow on a host; on a board what moves them is 2 KB of flash.
+/// Whether whole stretches of a list of so many entries are moved, instead of one entry after the
+/// other. On a host this is a third faster for lists of hundreds, and a tenth slower for lists of a
+/// dozen, since the length of a stretch cannot be predicted. On a board the code that moves them
+/// would take 2 KB of flash.
 const fn is_long(len: usize) -> bool {
     LONG_WORDS && len > 64
 }
@@ -242,22 +257,33 @@ const fn is_long(len: usize) -> bool {
 /// # Which pieces are dominant
 ///
 /// A submesh that overlaps `busy` leaves up to four pieces. Take the one at the left of `busy`; the
-/// others are alike. Whatever covers it ends at the left border of `busy` too, since `busy` lies
-/// beside it. So it is the left piece of another submesh that overlapped `busy`, or a submesh that
-/// shares a stretch of that border; the piece is dominant if neither covers it. Two submeshes cannot leave the
-/// same left piece: both would have its rows and its left end, and one would cover the other.
+/// others are alike:
+///
+/// ```text
+///   A and B overlap `busy`         their left pieces a and b
+///
+///   +-----------------+            +-----+
+///   | A    +----+     |            | a   |
+///   |  +---|busy|-----|--+         |  +--|
+///   |  | B +----+     |  |         |  |b |
+///   +--|--------------+  |         +--|  |
+///      +-----------------+            +--+
+/// ```
+///
+/// Whatever covers b ends at the left border of `busy` too, since `busy` lies beside it. So it is
+/// the left piece of another submesh that overlapped `busy`, or a submesh `beside` that shares a
+/// stretch of that border. The piece is dominant if neither covers it. Two submeshes cannot leave
+/// the same left piece: both would have its rows and its left end, and one would cover the other.
 pub(super) fn take(
     memory: &mut [u64],
     len: usize,
     busy: Submesh,
-    worked: &mut dyn FnMut(u32),
+    spend: &dyn Fn(u32),
 ) -> Result<usize, NoRoom> {
-    let mut work = Work::new(worked);
-    work.worked(1_000 + 24 * len as u32);
     let busy = Entry::from(busy);
     let overlapping = busy.overlapping();
     let mut list = Change { memory, len };
-    let [mut places, near] = list.near(busy.touching())?;
+    let [mut places, near] = list.near(busy.touching(), spend)?;
     let mut beside = list.entries(near.len)?;
     let mut pieces = list.entries(4 * near.len)?;
     let cut = Cut::around(busy);
@@ -266,10 +292,6 @@ pub(super) fn take(
         let is_over = overlapping.admits(entry);
         places.push_if(Entry(places.cells[at]), is_over);
         beside.push_if(entry, !is_over);
-        // Whether it overlaps is hard to predict, and a board does not.
-        if !LONG_WORDS && !is_over {
-            continue;
-        }
         for side in SIDES {
             pieces.push_if(
                 cut.outside(entry, side),
@@ -279,37 +301,50 @@ pub(super) fn take(
     }
     let mut new = list.entries(pieces.len)?;
     for piece in pieces.iter() {
-        work.worked(150 + 12 * (pieces.len + beside.len) as u32);
+        spend(150 + 12 * (pieces.len + beside.len) as u32);
         // Itself, for one.
         let covering = pieces.count_covering(piece) + beside.count_covering(piece);
         new.push_if(piece.with_area(), covering == 1);
     }
-    list.replace(places.cells(), new.cells(), work)
+    list.replace(places.cells(), new.cells(), spend)
 }
 
 /// Updates the list in `memory[..len]` after `released` has become free. Returns the new length.
 ///
-/// Only dominant submeshes that meet `released` are new, and `released` stopped an old one that is dominant no more, so that it shares a
-/// stretch of border with it and a new one covers it.
+/// Only dominant submeshes that meet `released` are new. An old one that is no longer dominant was
+/// stopped by `released`: it shares a stretch of border with it, and a new one covers it.
 ///
 /// # How the new ones are found
 ///
-/// A new one is a part of `released`, with free submeshes beyond those of its sides to which the part reaches. Those beyond the left side
-/// were free before, and so lie in an old dominant submesh that ends at this side; the other sides are alike. Beginning with `released` alone, what
-/// is known of each side in turn is joined with the old submeshes that end there: first along x, where only rows of `released` count, as
-/// everything above and below these lies beyond the other two sides.
+/// A new one is a part of `released`, extended beyond those of its sides to which the part reaches.
+/// What it has beyond the left side was free before, and so lies in an old dominant submesh that
+/// ends at this side; the other sides are alike. So the search begins with `released` alone, and
+/// joins what it has with the old submeshes that end at each side in turn:
+///
+/// ```text
+///   `released` R, old a and b          joined at the left          joined above
+///
+///         +--+                               +--+                        +--+
+///         |b |                               |b |                        |R'|   b with the
+///   +-----+--+                         +-----+--+                  +-----|  |   columns of R
+///   |  a  |R |                         | a + R  |                  |     |  |
+///   +-----+--+                         +--------+                  +-----+--+
+///
+///   fresh: R                           fresh: a+R (covers R)       fresh: a+R, b+R
+/// ```
+///
+/// At the left and right only the rows of `released` count: everything above and below them lies
+/// beyond the other two sides.
 pub(super) fn release(
     memory: &mut [u64],
     len: usize,
     released: Submesh,
-    worked: &mut dyn FnMut(u32),
+    spend: &dyn Fn(u32),
 ) -> Result<usize, NoRoom> {
-    let mut work = Work::new(worked);
-    work.worked(1_000 + 24 * len as u32);
     let released = Entry::from(released);
     let overlapping = released.overlapping();
     let mut list = Change { memory, len };
-    let [mut places, near] = list.near(released.touching())?;
+    let [mut places, near] = list.near(released.touching(), spend)?;
     let mut outer = list.entries(near.len)?;
     let room = (list.memory.len() - len) / 4;
     let mut fresh = list.entries(room)?;
@@ -332,7 +367,7 @@ pub(super) fn release(
         }
         joined.len = 0;
         for inner in fresh.iter() {
-            work.worked(50 + 20 * outer.len as u32);
+            spend(50 + 20 * outer.len as u32);
             let is_reached = border.reached_by(inner);
             for entry in outer.iter() {
                 let join = border.join(inner, entry);
@@ -341,46 +376,19 @@ pub(super) fn release(
             }
         }
         for join in joined.iter() {
-            work.worked(100 + 20 * fresh.len as u32);
+            spend(100 + 20 * fresh.len as u32);
             fresh.push_dominant(join);
         }
     }
 
-    // Those go that a new one covers.
+    // Entries that a new one covers leave the list.
     places.len = 0;
     for (at, entry) in near.iter().enumerate() {
-        work.worked(50 + 12 * fresh.len as u32);
+        spend(50 + 12 * fresh.len as u32);
         places.push_if(Entry(places.cells[at]), fresh.count_covering(entry) > 0);
     }
     for cell in &mut fresh.cells[..fresh.len] {
         *cell = Entry(*cell).with_area().0;
     }
-    list.replace(places.cells(), fresh.cells(), work)
-}
-
-/// Instructions that are told of when some thousand have come together.
-struct Work<'a> {
-    untold: u32,
-    worked: &'a mut dyn FnMut(u32),
-}
-
-impl<'a> Work<'a> {
-    fn new(worked: &'a mut dyn FnMut(u32)) -> Self {
-        Work { untold: 0, worked }
-    }
-
-    #[inline]
-    fn worked(&mut self, instructions: u32) {
-        self.untold += instructions;
-        if self.untold >= TOLD_AT {
-            self.tell();
-        }
-    }
-
-    fn tell(&mut self) {
-        match core::mem::take(&mut self.untold) {
-            0 => {}
-            untold => (self.worked)(untold),
-        }
-    }
+    list.replace(places.cells(), fresh.cells(), spend)
 }

@@ -71,7 +71,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 0, 16, 128>::new();
+//! let mut storage: storage!(mesh 10 x 10, strategies [FreeSubmeshList], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::FreeSubmeshList,
@@ -80,8 +80,8 @@
 //! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
 //!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
 //! }
-//! let AnyStrategy::FreeSubmeshList(fsl) = controller.strategy() else { unreachable!() };
-//! assert!(fsl.dominant_free_submeshes().eq([
+//! let list = controller.strategy().dominant_free_submeshes().expect("it keeps a list");
+//! assert!(list.eq([
 //!     Submesh::between(0, 0, 6, 4), // S1
 //!     Submesh::between(4, 0, 6, 9), // S2
 //!     Submesh::between(4, 5, 9, 7), // S3
@@ -106,7 +106,7 @@ use crate::grid::{Block, Grid};
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::rectangles::{Step, fits_somewhere, for_each_maximal};
+use crate::search::rectangles::{fits_somewhere, for_each_maximal};
 use crate::word::runs;
 
 mod candidate;
@@ -123,7 +123,7 @@ const FEW_FAULTS: usize = 8;
 
 /// Free submesh list.
 #[derive(Debug)]
-pub struct FreeSubmeshList<'m> {
+pub(super) struct FreeSubmeshList<'m> {
     mesh: Mesh,
     /// Invariant: `workspace.list[..len]` are exactly the dominant free submeshes, in the order of
     /// definition 1.
@@ -148,7 +148,7 @@ impl<'m> FreeSubmeshList<'m> {
 
     /// The list: every dominant free submesh, in the order of definition 1.
     #[inline]
-    pub fn dominant_free_submeshes(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
+    pub(super) fn dominant_free_submeshes(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
         let list = self.workspace.list[..self.len].iter();
         list.map(|&cell| Entry(cell).into())
     }
@@ -162,9 +162,9 @@ impl<'m> FreeSubmeshList<'m> {
         best.place()
     }
 
-    fn build_from(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32)) {
+    fn build_from(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
         // There is room for any list.
-        self.len = list::build(self.workspace.list, occupancy, worked).unwrap_or(0);
+        self.len = list::build(self.workspace.list, occupancy, spend).unwrap_or(0);
         self.is_overwritten = false;
     }
 
@@ -177,9 +177,8 @@ impl<'m> FreeSubmeshList<'m> {
         draft: &mut Draft<'_, '_>,
     ) -> Result<Option<Submesh>, NoRoom> {
         let memory = &mut self.workspace.list[start..];
-        let len = list::build(memory, occupancy, &mut |instructions| {
-            draft.worked(instructions);
-        })?;
+        let spend = |instructions| draft.spend(instructions);
+        let len = list::build(memory, occupancy, &spend)?;
         let mut best = Best::new(&memory[..len], request.sides(), self.mesh.whole());
         best.find(request.may_rotate(), draft);
         Ok(best.place())
@@ -237,48 +236,49 @@ impl Strategy for FreeSubmeshList<'_> {
         list.any(|submesh| request.fits_in(submesh.sides))
     }
 
-    fn end_supposing(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32)) {
+    fn end_supposing(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
         if self.is_overwritten {
-            self.build_from(occupancy, worked);
+            self.build_from(occupancy, spend);
         }
     }
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
-        match list::take(self.workspace.list, self.len, block.into(), worked) {
+    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
+        match list::take(self.workspace.list, self.len, Submesh::of_plane(block), spend) {
             Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(occupancy, worked),
+            Err(NoRoom) => self.build_from(occupancy, spend),
         }
     }
 
     /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then taken out again; with more than a few the list is
     /// made anew, as each takes a pass over it.
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
         let is_any_faulty = occupancy.faulty_count() > 0;
         if is_any_faulty
-            && faulty_nodes(occupancy, block.into())
+            && faulty_nodes(occupancy, Submesh::of_plane(block))
                 .nth(FEW_FAULTS)
                 .is_some()
         {
-            return self.build_from(occupancy, worked);
+            return self.build_from(occupancy, spend);
         }
-        let mut len = list::release(self.workspace.list, self.len, block.into(), worked);
+        let place = Submesh::of_plane(block);
+        let mut len = list::release(self.workspace.list, self.len, place, spend);
         if is_any_faulty {
-            for node in faulty_nodes(occupancy, block.into()) {
-                len = len.and_then(|len| list::take(self.workspace.list, len, node, worked));
+            for node in faulty_nodes(occupancy, place) {
+                len = len.and_then(|len| list::take(self.workspace.list, len, node, spend));
             }
         }
         match len {
             Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(occupancy, worked),
+            Err(NoRoom) => self.build_from(occupancy, spend),
         }
     }
 
     /// What was free of the block before is not known, unless it is one processor.
-    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
         match occupancy.grid().area(block) {
-            1 => self.released(occupancy, block, worked),
-            _ => self.build_from(occupancy, worked),
+            1 => self.released(occupancy, block, spend),
+            _ => self.build_from(occupancy, spend),
         }
     }
 
@@ -288,7 +288,7 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        self.build_from(occupancy, &mut |_| ());
+        self.build_from(occupancy, &|_| ());
     }
 
     fn check_invariants(&self, occupancy: &Occupancy<'_>) {
@@ -298,10 +298,7 @@ impl Strategy for FreeSubmeshList<'_> {
             "the list is in order and has no duplicates"
         );
         let mut dominant = 0;
-        for_each_maximal(occupancy, |step| {
-            let Step::Found(submesh) = step else {
-                return;
-            };
+        for_each_maximal(occupancy, &|_| (), |submesh| {
             let entry = Entry::from(submesh);
             assert!(list.contains(&entry.0), "{submesh} is in the list");
             dominant += 1;

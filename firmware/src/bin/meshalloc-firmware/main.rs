@@ -49,6 +49,9 @@ mod board {
     #[cfg(feature = "qemu")]
     use defmt_semihosting as _;
 
+    #[cfg(feature = "journal")]
+    use core::cell::RefCell;
+
     use cortex_m_rt::entry;
     use embedded_hal::digital::{OutputPin, PinState};
     use embedded_io::{ErrorType, Write};
@@ -250,7 +253,14 @@ mod board {
     ) {
         defmt::info!("journal: {}", recovered);
         if boot::may_restore() {
-            server.restore(recovered, &mut Feeding(watchdog));
+            // The line is not looked at meanwhile.
+            let watchdog = RefCell::new(watchdog);
+            let feed = |_, _: &View<'_, '_>| {
+                if let Ok(mut watchdog) = watchdog.try_borrow_mut() {
+                    watchdog.feed();
+                }
+            };
+            server.restore(recovered, &Pauses::new(FED_EVERY, &feed));
         } else {
             defmt::error!("the journal is not read: each time the chip was reset");
             server.leave_unread();
@@ -261,16 +271,9 @@ mod board {
         }
     }
 
-    /// Feeds the watchdog while work goes on of which nobody looks at the line.
+    /// Instructions between two feeds of the watchdog in a restore.
     #[cfg(feature = "journal")]
-    struct Feeding<'a>(&'a mut IndependentWatchdog);
-
-    #[cfg(feature = "journal")]
-    impl Pauses for Feeding<'_> {
-        fn worked(&mut self, _: u32, _: &View<'_, '_>) {
-            self.0.feed();
-        }
-    }
+    const FED_EVERY: u32 = 100_000;
 
     /// The serial port; whoever looks at it feeds the watchdog.
     struct BoardPort {

@@ -1,4 +1,5 @@
-//! The server in its boots, and the lines between it and its clients, on which frames are lost, changed, cut, repeated and delayed.
+//! The server in its boots, and the lines between it and its clients, on which frames are lost,
+//! changed, cut, repeated and delayed.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use meshalloc::{Configuration, Controller, StrategyKind};
+use meshalloc::{Configuration, Controller, Pauses, StrategyKind};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::keeping::durable::Durable;
@@ -27,7 +28,7 @@ fn regions() -> [Range<u32>; REGIONS] {
     std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
 }
 
-/// A server in a boot of its own. Its memory is never given back: a few kilobytes for each reset.
+/// A server in a new boot. Its memory is never freed: a few kilobytes for each reset.
 pub(super) fn boot(
     flash: Flash,
     number: u64,
@@ -37,10 +38,11 @@ pub(super) fn boot(
     let controller = Controller::new(board.memory(), configuration).expect("it fits");
     let (journal, recovered) = Journal::open(flash, &regions()).expect("the flash has power");
     // Often enough for an attempt of each strategy to pause several times.
-    Server::restored(controller, number, journal, recovered, &mut ()).pausing_after(1_000)
+    Server::restored(controller, number, journal, recovered, &Pauses::none()).pausing_after(1_000)
 }
 
-/// A strategy whose jobs hold a block, or many, whose search pauses or not, and schedulers under which many jobs try after a departure.
+/// A strategy whose jobs hold a block, or many, whose search pauses or not, and schedulers under
+/// which many jobs try after a departure.
 pub(super) fn some_configuration(random: &mut Random) -> Configuration {
     const STRATEGIES: [StrategyKind; 6] = [
         StrategyKind::FirstFit,
@@ -56,7 +58,7 @@ pub(super) fn some_configuration(random: &mut Random) -> Configuration {
     }
 }
 
-/// What happened, for the faults to have bitten.
+/// Counts of faults and pauses, which show that they occurred.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Happened {
     pub(super) operations: u64,
@@ -95,7 +97,7 @@ pub(super) struct World {
     pub(super) back: Vec<(u64, Vec<u8>)>,
     /// Bytes for each client.
     pub(super) inboxes: Vec<VecDeque<u8>>,
-    /// One fault in so many frames.
+    /// One frame in this number has a fault.
     pub(super) rate: usize,
     pub(super) happened: Happened,
 }
@@ -147,7 +149,8 @@ impl World {
         }
     }
 
-    /// Time passes: frames arrive, in any order among those that are due, and the server works in between.
+    /// Time passes: frames arrive, in any order among those that are due, and the server works in
+    /// between.
     fn step(&mut self) {
         self.now += 1;
         for _ in 0..self.random.below(3) {
@@ -165,8 +168,8 @@ impl World {
         }
     }
 
-    /// Some of the frames that are due arrive at once, so that the server sees all but the first in pauses if it makes some, and before that
-    /// it works.
+    /// Some of the frames that are due arrive at once, so that the server sees all but the first in
+    /// pauses if it makes some, and before that it works.
     fn attend(&mut self, works: bool) {
         let mut bytes = Vec::new();
         for _ in 0..self.random.below(4) {
@@ -187,7 +190,7 @@ impl World {
             server.work(&mut port).expect("a vector takes everything");
         }
         while let Ok(Some(())) = server.receive_from(now, &mut port) {}
-        // What was being sent when the power was cut does not arrive.
+        // A frame that was being sent when the power was cut does not arrive.
         if self.reset_if_cut() {
             return;
         }
@@ -208,7 +211,7 @@ impl World {
         (!due.is_empty()).then(|| due[self.random.below(due.len())])
     }
 
-    /// A server whose power was cut is another one.
+    /// Replaces a server whose power was cut by the one after the reset.
     fn reset_if_cut(&mut self) -> bool {
         let is_cut = self.server().journal().flash_mut().is_cut();
         if is_cut {

@@ -1,9 +1,10 @@
-//! What a job holds beyond its request is in its record: internal fragmentation.
+//! A job's record has the processors beyond its request: internal fragmentation.
 
 use meshalloc::{Command, Controller, JobId, JobState, Reply, StrategyKind};
 use meshalloc_tests::rig::{HeapMemory, ask, configuration, cube, release, subcube, submit};
 
-/// The radices that are asked for, and the processors that the job holds with this strategy on a 4-ary 3-cube.
+/// The radices that are asked for, and the processors that the job holds with this strategy on a
+/// 4-ary 3-cube.
 fn holds(kind: StrategyKind, cases: &[(&[u16], u32)]) {
     let cube = cube(4, 3);
     let mut memory = HeapMemory::new(cube, 1);

@@ -1,4 +1,5 @@
-//! A search in vain is not forgotten too late: what frees a processor, or all of them, makes room for what was refused.
+//! A strategy forgets a failed search in time: an operation that frees processors makes room for
+//! the refused request.
 
 use meshalloc::{
     Command, Configuration, Controller, Flags, JobId, JobState, Reply, Request, StrategyKind,
@@ -18,7 +19,8 @@ fn strategies() -> impl Iterator<Item = StrategyKind> {
     StrategyKind::built().filter(move |kind| serves(kind) && kind.holds().is_contiguous())
 }
 
-/// Asks in vain for many different rings and planes of a 4-ary 2-cube, so that whatever can be remembered is.
+/// Makes many requests for rings and planes of a 4-ary 2-cube that all fail, so that a strategy
+/// remembers as much as it can.
 fn assert_all_in_vain(controller: &mut Controller<'_>) {
     for radices in [
         [4].as_slice(),
@@ -49,7 +51,8 @@ fn assert_granted(answer: &Answer) {
     assert_eq!(state, JobState::Running { processors: 4 });
 }
 
-/// Of a 4-ary 2-cube two rings side by side are free: a plane of 4 x 2 fits in one orientation only.
+/// Of a 4-ary 2-cube two rings side by side are free: a plane of 4 x 2 fits in one orientation
+/// only.
 #[test]
 fn what_is_in_vain_as_requested_fits_turned() {
     for kind in [StrategyKind::TreeCollapsing, StrategyKind::AdaptiveScan] {
@@ -81,8 +84,8 @@ fn what_makes_room_is_seen_at_once() {
         let mut memory = HeapMemory::new(cube, 4);
         let configuration = configuration(cube, kind);
         let mut controller = Controller::new(memory.memory(), configuration).unwrap();
-        // Two rings are held. Of the other two the processors of one colour of a checkerboard are faulty, so no two
-        // that are free are neighbours.
+        // Two rings are held. Of the other two the processors of one colour of a checkerboard are
+        // faulty, so no two that are free are neighbours.
         let checkerboard = |controller: &mut Controller<'_>| {
             for job in 0..2 {
                 assert_granted(&submit(controller, job, ring()));

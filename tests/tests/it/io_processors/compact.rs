@@ -14,8 +14,12 @@ const SMALL: [(u16, u16); 3] = [(4, 4), (8, 2), (16, 1)];
 fn every_state((w, h): (u16, u16), mut visit: impl FnMut(Compactness, &Tree)) {
     let machine = mesh(w, h).grid();
     let mut memory = HeapMemory::new(machine, 1);
-    let mut allocator =
-        Allocator::new(memory.memory(), machine, strategy("free-submesh-list")).unwrap();
+    let mut allocator = Allocator::new(
+        memory.allocator_memory(),
+        machine,
+        strategy("free-submesh-list"),
+    )
+    .unwrap();
     let mut tree = Tree::new(w.into(), h.into(), |_, _| false);
     let w = u32::from(w);
     let mut busy = 0_u32;
@@ -34,8 +38,8 @@ fn every_state((w, h): (u16, u16), mut visit: impl FnMut(Compactness, &Tree)) {
     }
 }
 
-/// Both definitions as the naive tree has them; no state has fewer squares than is said to be the least, and some state
-/// has as few.
+/// Both definitions agree with the naive tree. No state has fewer squares than the stated minimum,
+/// and some state has exactly as few.
 #[test]
 fn both_definitions_in_every_state_of_16_processors() {
     for sides in SMALL {
@@ -53,8 +57,8 @@ fn both_definitions_in_every_state_of_16_processors() {
     }
 }
 
-/// Lemma 1: a state is spatially compact if and only if there is at most one free block of each size, and the parent of a
-/// larger one is an ancestor of the smaller ones.
+/// Lemma 1: a state is spatially compact if and only if there is at most one free block of each
+/// size, and the parent of a larger one is an ancestor of the smaller ones.
 #[test]
 fn lemma_1_in_every_state() {
     for sides in [(4, 2), (8, 1)] {
@@ -81,14 +85,16 @@ fn theorem_1_in_every_state_of_16_processors() {
     }
 }
 
-/// The states after each allocation of random numbers of processors, until meshes of several sides are full.
+/// The states after each allocation of random numbers of processors, until meshes of several sides
+/// are full.
 fn states_without_releases(text: &str, mut visit: impl FnMut(Compactness)) {
     for sides in [(4, 4), (8, 8), (16, 8), (16, 16), (64, 2)] {
         let machine = mesh(sides.0, sides.1).grid();
         let mut memory = HeapMemory::new(machine, 1);
         let mut random = Random::new(4);
         for _ in 0..20 {
-            let mut allocator = Allocator::new(memory.memory(), machine, strategy(text)).unwrap();
+            let mut allocator =
+                Allocator::new(memory.allocator_memory(), machine, strategy(text)).unwrap();
             while allocator.occupancy().free() > 0 {
                 let most = (machine.nodes() / 4).min(allocator.occupancy().free());
                 let processors = random.between(1, most);
@@ -107,8 +113,9 @@ fn allocations_by_the_compact_tree_keep_every_mesh_compact() {
     });
 }
 
-/// As long as nothing is released, MBS keeps a mesh compact: it divides a block only when there is none of the size. It is not
-/// spatially compact, as the first free block of a size need not be next to what is allocated.
+/// As long as nothing is released, MBS keeps a mesh compact: it divides a block only when there is
+/// none of the size. It is not spatially compact, as the first free block of a size need not be
+/// next to what is allocated.
 #[test]
 fn allocations_by_the_multiple_buddy_strategy_keep_every_mesh_compact() {
     let (mut states, mut spatial) = (0, 0);
@@ -120,7 +127,7 @@ fn allocations_by_the_multiple_buddy_strategy_keep_every_mesh_compact() {
     assert!(spatial < states);
 }
 
-/// Strategies that know no squares do not keep to it.
+/// Strategies without squares do not keep a mesh compact.
 #[test]
 fn allocations_by_other_strategies_leave_more_squares() {
     for text in ["naive", "plas"] {
@@ -132,15 +139,16 @@ fn allocations_by_other_strategies_leave_more_squares() {
     }
 }
 
-/// What remains of it after releases: the part of the states after an operation that are compact and spatially compact, and
-/// the mean number of free squares above the least. `cargo test -p meshalloc-tests --test across after_releases -- --nocapture`
-/// prints them also for other strategies.
+/// Compactness with releases: the share of states that are compact and spatially compact, and the
+/// mean number of free squares above the minimum. `cargo test -p meshalloc-tests --test across
+/// after_releases -- --nocapture` prints them, also for other strategies.
 #[test]
 fn compactness_after_releases_is_measured() {
     let machine = mesh(16, 16).grid();
     let measure = |text: &str| {
         let mut memory = HeapMemory::new(machine, 1);
-        let mut allocator = Allocator::new(memory.memory(), machine, strategy(text)).unwrap();
+        let mut allocator =
+            Allocator::new(memory.allocator_memory(), machine, strategy(text)).unwrap();
         let mut random = Random::new(16);
         let mut jobs = Vec::new();
         let (mut compact, mut spatial, mut excess) = (0, 0, 0);
@@ -153,7 +161,7 @@ fn compactness_after_releases_is_measured() {
                 jobs.extend(allocator.allocate(&request(machine, processors)));
             } else {
                 let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
-                allocator.release(job);
+                allocator.release(job).unwrap();
             }
             let compactness = Compactness::of(allocator.occupancy()).expect("powers of two");
             compact += u32::from(compactness.is_compact());

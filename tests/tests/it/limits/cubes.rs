@@ -21,7 +21,8 @@ fn strategies(k: u16) -> impl Iterator<Item = StrategyKind> {
 #[test]
 fn what_fails_changes_nothing() {
     with_every_strategy(cube(4, 3), 6, |controller| {
-        // Two rings and a plane are held; of what is left each ring along dimension 0 or 1 has a fault.
+        // Two rings and a plane are held; of what is left each ring along dimension 0 or 1 has a
+        // fault.
         for (job, radices) in [(1, [4].as_slice()), (2, &[4]), (3, &[4, 4])] {
             assert_eq!(submit(controller, job, subcube(radices)).grants.len(), 1);
         }
@@ -45,7 +46,8 @@ fn what_fails_changes_nothing() {
             (subcube(&[4, 4, 5]), Refusal::NeverFits),
             (subcube(&[65]), Refusal::NeverFits),
             (subcube(&[2, 2, 2, 2]), Refusal::TooManyExtents),
-            // The first that applies: the extents' number, what is empty, what is malformed, what the strategy serves.
+            // The first that applies: the extents' number, what is empty, what is malformed, what
+            // the strategy serves.
             (
                 subcube(&[5, 5, 5, 5]).with_processors(0),
                 Refusal::TooManyExtents,
@@ -65,7 +67,7 @@ fn what_fails_changes_nothing() {
             for flags in [Flags::empty(), no_wait, Flags::FIXED_ORIENTATION] {
                 let command = submission(9, request.with_flags(flags));
                 assert_fails(controller, &command, Error::Refused(refusal));
-                // What could never be served is said even of a name that is in use.
+                // A request that can never be served gets this refusal even if its name is in use.
                 let command = submission(2, request.with_flags(flags));
                 assert_fails(controller, &command, Error::Refused(refusal));
             }
@@ -108,7 +110,7 @@ fn what_fails_changes_nothing() {
         ] {
             assert_fails(controller, &command, error);
         }
-        // With a queue: no job that may not wait is taken, however small.
+        // With a queue: a job that may not wait is refused, however small.
         let waiting = submit(controller, 4, subcube(&[4, 4, 4]));
         assert!(matches!(waiting.last, Reply::Submitted { .. }) && waiting.grants.is_empty());
         let small = submission(9, subcube(&[]).with_flags(no_wait));
@@ -119,8 +121,8 @@ fn what_fails_changes_nothing() {
     });
 }
 
-/// More processors than are free are refused before a place is looked for, by what would be held and not by what is
-/// asked for.
+/// A request for more processors than are free is refused before a search. The processors that it
+/// would hold count, not the requested ones.
 #[test]
 fn too_few_free_counts_what_would_be_held() {
     // Seven processors of 16 are free, all of them neighbours.
@@ -183,7 +185,8 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
     with_every_strategy(cube(8, 2), 4, |controller| {
         set_faulty(controller, 11, true);
         let old = controller.configuration();
-        // One processor more than there is memory for, a larger cube, and a mesh of as many processors but more words.
+        // One processor more than there is memory for, a larger cube, and a mesh of as many
+        // processors but more words.
         let too_large = Error::Configure(ConfigureError::MachineTooLarge);
         for (k, n) in [(65, 1), (9, 2), (3, 4), (2, 7), (2, 16)] {
             let machine = cube(k, n).into();
@@ -209,7 +212,8 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
             ..old
         });
         assert_fails(controller, &command, unsuitable);
-        // As many processors as there are is not too large; the fault is forgotten. From cube to mesh and back.
+        // As many processors as there are is not too large; the fault is forgotten. From cube to
+        // mesh and back.
         for strategy in strategies(8) {
             for (k, n) in [(4, 3), (2, 6), (64, 1), (8, 2)] {
                 let command = Command::Configure(configuration(cube(k, n), strategy));
@@ -244,19 +248,20 @@ fn memory_that_is_too_small_is_refused() {
             assert_eq!(
                 outcome.err(),
                 Some(ConfigureError::MachineTooLarge),
-                "{large}"
+                "{strategy} on {large}"
             );
         }
-        // Enough for the occupancy and the jobs; of scratch one word less than the strategy needs, then all of it. On a
-        // cube no strategy needs a list.
+        // Enough for the occupancy and the jobs; of scratch one word less than the strategy needs,
+        // then all of it. On a cube no strategy needs a list.
         let scratch = Needs::of(strategy, &small.grid(), 4).scratch;
         for missing in [1, 0].into_iter().filter(|&missing| missing <= scratch) {
-            let mut memory = HeapMemory::new(small, 4);
-            let mut lent = memory.memory();
-            let words = std::mem::take(&mut lent.workspace.words);
-            lent.workspace.words = &mut words[..scratch - missing];
-            lent.workspace.list = &mut [];
-            let outcome = Controller::new(lent, configuration(small, strategy));
+            let needs = Needs {
+                scratch: scratch - missing,
+                list: 0,
+                ..Needs::of_build(&[small.grid()], 4)
+            };
+            let mut memory = HeapMemory::of(needs, 4);
+            let outcome = Controller::new(memory.memory(), configuration(small, strategy));
             let expected = (missing > 0).then_some(ConfigureError::StrategyMemory);
             assert_eq!(outcome.err(), expected, "{strategy}");
         }

@@ -1,6 +1,6 @@
 //! The decisions of the firmware in QEMU are those of a controller in process.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Reply,
     Request, SchedulerKind, Shape, Storage, StrategyKind,
@@ -32,8 +32,8 @@ fn machines() -> [Grid; 11] {
     ]
 }
 
-/// A request of up to 256 processors on a two-dimensional mesh, of any m and any radices on a cube, and of any extents on
-/// another grid; `random` has numbers below its argument.
+/// A request of up to 256 processors on a two-dimensional mesh, of any m and any radices on a cube,
+/// and of any extents on another grid; `random` has numbers below its argument.
 fn request(machine: Grid, random: &mut impl FnMut(u32) -> u32) -> Request {
     let extents: Vec<u16> = match machine.radix() {
         _ if machine.is_plane() => (0..2).map(|_| 1 + random(16) as u16).collect(),
@@ -84,7 +84,8 @@ fn qemu_decides_as_in_process_with_strategies_for_cubes() {
     compare(Group::Cubes);
 }
 
-/// Strategies that one test compares. There are several, about equally long, because tests run in parallel.
+/// The strategies of one test. There are several groups of about equal length, since tests run in
+/// parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     Anywhere,
@@ -108,8 +109,8 @@ impl Group {
     }
 }
 
-/// Every strategy of the group, every command, on full machines of every kind: the board decides as a controller in
-/// process, whose words are twice as long.
+/// Every strategy of the group, every command, on full machines of every kind: the board decides as
+/// a controller in process, whose words are twice as long.
 fn compare(group: Group) {
     let Some(qemu) = Qemu::start() else { return };
     let mut client = qemu.client().unwrap();
@@ -158,8 +159,9 @@ fn compare(group: Group) {
     assert!(served > 3 * strategies, "{group:?}: {served} rounds");
 }
 
-/// 200 random commands to the board and to a controller in process, whose words are twice as long: the same replies. Returns the number of
-/// jobs that were granted; `None` if both refuse the configuration.
+/// 200 random commands to the board and to a controller in process, whose words are twice as long:
+/// the same replies. Returns the number of jobs that were granted; `None` if both refuse the
+/// configuration.
 fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> Option<usize> {
     let Configuration {
         machine, strategy, ..
@@ -232,7 +234,8 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
     Some(granted)
 }
 
-/// A table of the strategies whose reservations are compared; each with every scheduler that looks at estimates.
+/// A table of the strategies whose reservations are compared; each with every scheduler that looks
+/// at estimates.
 #[test]
 fn qemu_decides_as_in_process_when_it_backfills() {
     let Some(qemu) = Qemu::start() else { return };

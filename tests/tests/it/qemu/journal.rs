@@ -1,4 +1,4 @@
-//! What the image keeps over resets and restarts of QEMU: the journal is a file on the host.
+//! The image keeps its state over resets and restarts of QEMU. The journal is a file on the host.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,7 +12,8 @@ use meshalloc_tests::qemu::{Qemu, call_at};
 use meshalloc_tests::random::Random;
 use tempfile::tempdir;
 
-/// Half of the resets end QEMU, the others reset the chip. `MESHALLOC_RESETS` is another number of them.
+/// Half of the resets end QEMU, the others reset the chip. `MESHALLOC_RESETS` is another number of
+/// them.
 const RESETS: u32 = 30;
 
 /// The jobs by name, each with the processors it holds, 0 while it waits.
@@ -36,7 +37,8 @@ fn jobs(client: &mut Client<impl Line>) -> Result<Jobs, ClientError> {
     Ok(jobs)
 }
 
-/// Submits and releases jobs until the chip is reset or QEMU has ended. Returns the job whose command was not answered, if there is one.
+/// Submits and releases jobs until the chip is reset or QEMU has ended. Returns the job whose
+/// command was not answered, if there is one.
 fn work(
     client: &mut Client<impl Line>,
     known: &mut Jobs,
@@ -86,7 +88,7 @@ fn work(
 /// The client after a reset of the chip.
 fn after_reset(client: &mut Client<impl Line>) -> Jobs {
     for _ in 0..100 {
-        // The one that tells of the reset, unless a command has.
+        // This reply reports the reset, unless a command has already done so.
         match client.hello() {
             Ok(_) | Err(ClientError::ControllerReset { .. }) => {}
             Err(error) => panic!("{error}"),
@@ -105,11 +107,11 @@ fn after_reset(client: &mut Client<impl Line>) -> Jobs {
     panic!("it is reset again and again")
 }
 
-/// What is there is what was acknowledged, but for the command that was not answered.
+/// The state is exactly the acknowledged one, except for the command that was not answered.
 fn compare(there: &Jobs, known: &mut Jobs, in_doubt: Option<u32>) {
     if let Some(job) = in_doubt {
         let differs = there.contains_key(&job) != known.contains_key(&job);
-        // A release or submission that was carried out may have let others begin.
+        // A release or submission that was carried out may have started other jobs.
         if differs {
             for (job, processors) in there {
                 known.entry(*job).and_modify(|held| {
@@ -175,7 +177,8 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
     );
 }
 
-/// Commands that QEMU takes a good while to carry out again: many jobs wait, and something is reserved for each of them anew as often as one leaves.
+/// Commands that take QEMU long to repeat: many jobs wait, and each departure makes all their
+/// reservations anew.
 fn make_long_restore(client: &mut Client<impl Line>) {
     let configuration = Configuration {
         machine: Mesh::new(64, 64).expect("a mesh").grid(),
@@ -199,7 +202,7 @@ fn make_long_restore(client: &mut Client<impl Line>) {
     }
 }
 
-/// Where the client is told that the state comes from.
+/// The origin of the state in the greeting.
 fn origin(client: &mut Client<impl Line>) -> Origin {
     match client.hello() {
         Ok(_) | Err(ClientError::ControllerReset { .. }) => client.greeting().origin,
@@ -217,18 +220,18 @@ fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
     make_long_restore(&mut client);
     let before = jobs(&mut client).expect("it answers");
     assert_eq!(before.len(), 30);
-    // Two are not enough: the third restore comes to its end.
+    // Two are not enough: the third restore completes.
     let mut reset = |times| (0..times).for_each(|_| qemu.reset_chip().expect("it starts again"));
     reset(3);
     assert_eq!(after_reset(&mut client), before);
-    // Where this machine stops between two of them, a restore may come to its end.
+    // If the host is busy between two resets, a restore may complete.
     let is_left_alone = (0..5).any(|_| {
         reset(4);
         origin(&mut client) == Origin::Unread
     });
     assert!(is_left_alone);
     assert_eq!(jobs(&mut client).expect("it answers"), Jobs::new());
-    // A command does not destroy it. It was left as it is.
+    // A command does not destroy it: it stays as it is.
     let request = Request::submesh(1, 1);
     let submit = Command::Submit {
         job: JobId(1000),

@@ -1,10 +1,10 @@
-//! A log through the simulator, over TCP, into the firmware in QEMU: every decision made there equals the
-//! one made in process.
+//! A log through the simulator, over TCP, into the firmware in QEMU: every decision made there
+//! equals the one made in process.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::line::{Endpoint, LineBackends};
 use meshalloc_host_sim::backend::{Backends, InProcessBackends};
@@ -13,8 +13,8 @@ use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_host_sim::workload::{Log, LogOptions, ShapeRule, TimeUnit, Workload};
 use meshalloc_tests::qemu::Qemu;
 
-/// The jobs taken from the Paragon's log, so that the test takes well under a minute. The README has the
-/// command for the whole.
+/// The jobs taken from the Paragon's log, so that the test takes well under a minute. The README
+/// has the command for the whole.
 const PARAGON_JOBS: usize = 2_000;
 
 const STRATEGIES: [StrategyKind; 2] = [StrategyKind::FreeSubmeshList, StrategyKind::Naive];

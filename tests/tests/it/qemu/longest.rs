@@ -1,4 +1,4 @@
-//! What the firmware in QEMU does during the decisions that take the longest.
+//! The firmware in QEMU answers during the longest decisions.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,7 +15,7 @@ use meshalloc_tests::strategy::places_anywhere;
 /// Frames that are sent behind the one whose decision takes long.
 const BEHIND: u32 = 8;
 
-/// How often all is tried at most until one of them is answered.
+/// The most rounds until one of them is answered.
 const ROUNDS_MAX: usize = 5;
 
 /// The client that sends commands in bursts, and the number of its session: the second of the boot.
@@ -46,7 +46,8 @@ fn two_clients(qemu: &Qemu) -> Client<impl Line + use<>> {
     client
 }
 
-/// Sends commands of the other client all in one go, so that the board does not wait for frames in between; the replies are left to be skipped.
+/// Sends all commands of the other client at once, so that the board does not wait for frames in
+/// between. The replies are skipped later.
 fn send(client: &mut Client<impl Line>, commands: impl Iterator<Item = Command>) {
     let session = Session {
         number: OTHER_SESSION,
@@ -79,7 +80,8 @@ fn statistics(client: &mut Client<impl Line>) -> Statistics {
     }
 }
 
-/// Marks these processors as faulty, of a machine without any; those that follow one another along the first dimension in one go.
+/// Marks these processors as faulty, of a machine without any; those that follow one another along
+/// the first dimension in one go.
 fn mark_faulty(client: &mut Client<impl Line>, machine: Grid, busy: impl Iterator<Item = u32>) {
     let busy: Vec<u32> = busy.collect();
     let at = |node| {
@@ -102,8 +104,9 @@ fn mark_faulty(client: &mut Client<impl Line>, machine: Grid, busy: impl Iterato
     assert_eq!(statistics(client).faulty as usize, busy.len());
 }
 
-/// How many of [`BEHIND`] frames that come right behind a request are answered while its place is looked for, and whether it is granted. A job of
-/// one processor, which there is, is refused as Busy then.
+/// Sends a request and [`BEHIND`] frames directly behind it. Returns the number of frames that are
+/// answered during the search, and whether the request is granted. A submission for one free
+/// processor is answered with Busy meanwhile.
 fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32, bool) {
     let unit = Request::new(Shape::new(&[]).expect("one processor"));
     let before = statistics(client);
@@ -114,8 +117,8 @@ fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32,
     };
     send(client, [(request, 1)].into_iter().chain(behind).map(submit));
     // Refused as Busy until the decision is made, and asked again.
-    let nobody = Command::Release { job: JobId(1000) };
-    let last = call(client, nobody).pop();
+    let unknown = Command::Release { job: JobId(1000) };
+    let last = call(client, unknown).pop();
     assert_eq!(last, Some(Reply::Error(Error::UnknownJob)));
     let after = statistics(client);
     let mut end = |job| {
@@ -136,22 +139,23 @@ fn qemu_answers_while_it_searches_a_whole_cube() {
     searches_with_answers(Cube::new(2, 12).expect("a cube").grid());
 }
 
-/// As many processors in more dimensions, and so more ways to choose those along which a request extends.
+/// As many processors in more dimensions, and so more ways to choose those along which a request
+/// extends.
 #[test]
 fn qemu_answers_while_it_searches_all_dimensions() {
     let sides = [2, 1, 2, 1, 2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2];
     searches_with_answers(Grid::new(&sides, 0).expect("a grid"));
 }
 
-/// The searches for m extents of 2 on a grid with twelve sides of 2, the others 1, where no such box is free, but one of
-/// a dimension less along all dimensions.
+/// The searches for m extents of 2 on a grid with twelve sides of 2, the others 1, where no such
+/// box is free, but one of a dimension less along all dimensions.
 fn searches_with_answers(grid: Grid) {
     let Some(qemu) = Qemu::start_counting() else {
         return;
     };
     let mut client = two_clients(&qemu);
     assert_eq!(grid.nodes(), 1 << 12);
-    // Those that place a job anywhere never search in vain.
+    // Strategies that place a job anywhere never fail after a search.
     let searches = |kind: &StrategyKind| kind.serves().includes(&grid) && !places_anywhere(*kind);
     for strategy in StrategyKind::built().filter(searches) {
         let most = (5..=8).map(|m| {
@@ -172,7 +176,8 @@ fn searches_with_answers(grid: Grid) {
         });
         let most = most.max().expect("some decisions");
         println!("{strategy}: {most} of {BEHIND} frames answered in pauses");
-        // It tries up to 924 orders of the extents, which takes longer than so many pauses apart.
+        // It tries up to 924 orders of the extents, which takes longer than the time between two
+        // pauses.
         if strategy == StrategyKind::AdaptiveScan {
             assert_eq!(most, BEHIND);
         }
@@ -182,11 +187,13 @@ fn searches_with_answers(grid: Grid) {
 /// Whether the processor with these coordinates is free.
 type IsFree<'a> = &'a dyn Fn(u32, u32) -> bool;
 
-/// The 64 x 64 mesh for strategies that hold more than a rectangle and whose decisions may be longer than what lies between two looks at the line.
+/// The 64 x 64 mesh for strategies whose jobs may hold more than a rectangle, with decisions that
+/// take longer than the time between two looks at the line.
 ///
-/// - A corridor from row to row, as long as half the mesh, along which a set of neighbours grows by one processor a pass, and of
-///   which no rectangle of the request's area is free.
-/// - Columns at the left with less than n processors, in which nuclei are found, and the corridor at their right.
+/// - A corridor from row to row, as long as half the mesh, along which a set of neighbours grows by
+///   one processor a pass, and of which no rectangle of the request's area is free.
+/// - Columns at the left with less than n processors, in which nuclei are found, and the corridor
+///   at their right.
 /// - A checkerboard, of which each processor is a block and a component.
 #[test]
 fn qemu_answers_while_it_decides_on_a_whole_mesh() {
@@ -214,7 +221,8 @@ fn qemu_answers_while_it_decides_on_a_whole_mesh() {
     ];
     for strategy in kinds {
         let mut most = 0;
-        // There are few pauses, and when the frames arrive is up to this machine: again if all come behind one.
+        // There are few pauses, and the host determines when frames arrive: repeat if all come
+        // after a pause.
         for (round, (is_free, requests)) in std::iter::repeat_n(states, ROUNDS_MAX)
             .flatten()
             .enumerate()

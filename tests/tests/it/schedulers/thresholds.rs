@@ -1,6 +1,6 @@
 //! What the schedulers do at their thresholds, step by step.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Error, Flags, JobId, Refusal, Reply, Request,
     SchedulerKind, StrategyKind, Ticks,
@@ -9,7 +9,7 @@ use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, mesh};
 
 use super::{bypass_queue, fixed};
 
-/// A controller on 4 x 4 nodes, first fit, that is asked step by step.
+/// A controller on 4 x 4 nodes under first fit, driven step by step.
 struct Steps<'m>(Controller<'m>);
 
 impl Steps<'_> {
@@ -58,7 +58,8 @@ fn a_static_threshold_is_counted_from_becoming_head() {
     assert!(!steps.runs(250, 7, (1, 1)));
 }
 
-/// Job 3 is the head and blocked since two ticks after the delay, after two jobs with delays of 0 and `delay`; three have arrived.
+/// Job 3 is the head and blocked since two ticks after the delay, after two jobs with delays of 0
+/// and `delay`; three have arrived.
 fn with_a_delay(memory: &mut HeapMemory, threshold: Threshold, delay: Ticks) -> Steps<'_> {
     let mut steps = steps(memory, SchedulerKind::ModifiedFcfs(threshold));
     assert!(steps.runs(0, 1, (4, 2)));
@@ -68,11 +69,13 @@ fn with_a_delay(memory: &mut HeapMemory, threshold: Threshold, delay: Ticks) -> 
     steps
 }
 
-/// With mean delay d and arrival rate r a head may be bypassed while the seconds since it became head are *below* d * r.
+/// With mean delay d and arrival rate r a head may be bypassed while the seconds since it became
+/// head are *below* d * r.
 #[test]
 fn a_dynamic_threshold_that_is_reached_exactly_ends_bypassing() {
     let mut memory = HeapMemory::new(mesh(4, 4), 16);
-    // The head since 6, two ticks in a second; d = 4 / 2, and four have arrived at time t: (t - 6) / 2 < 2 / 2 * 4 / (t / 2).
+    // The head since 6, two ticks in a second; d = 4 / 2, and four have arrived at time t: (t - 6)
+    // / 2 < 2 / 2 * 4 / (t / 2).
     for (now, bypasses) in [(7, true), (8, false)] {
         let mut steps = with_a_delay(&mut memory, Threshold::Dynamic { second: 2 }, 4);
         assert_eq!(steps.runs(now, 4, (1, 1)), bypasses, "at {now}");
@@ -127,7 +130,7 @@ fn a_no_wait_job_is_tried_if_the_scheduler_lets_it() {
         let mut memory = HeapMemory::new(mesh(4, 4), 16);
         let mut steps = steps(&mut memory, scheduler);
         assert!(steps.runs(0, 1, (4, 2)));
-        // Nobody waits, so it is tried; it does not stay.
+        // No job waits, so it is tried; it does not stay.
         let answer = steps.submit(1, 2, (4, 3), Flags::NO_WAIT);
         assert_eq!(refused(&answer), Some(Refusal::TooFewFree));
         assert!(!steps.runs(2, 3, (4, 4)));

@@ -1,0 +1,80 @@
+//! Supposed occupancies: copies of the machine's occupancy in which blocks are given back or
+//! withheld.
+
+use heapless::Vec;
+
+use super::Occupancy;
+use crate::grid::{Block, Grid};
+use crate::layout::Layout;
+use crate::word::Word;
+
+impl<'m> Occupancy<'m> {
+    /// Makes a supposed occupancy of this machine, in memory of its own. Its bits are meaningless
+    /// before the first [`Occupancy::suppose`].
+    pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word]) -> Self {
+        Occupancy {
+            layout: Layout::new(grid),
+            unmarked_max: 0,
+            pending: Vec::new(),
+            pending_area: 0,
+            busy,
+            faulty: &mut [],
+            free: 0,
+            faulty_count: 0,
+            releases: None,
+        }
+    }
+
+    /// Whether it is supposed, and not the machine's own.
+    #[cfg(feature = "free-submesh-list")]
+    pub(crate) const fn is_supposed(&self) -> bool {
+        self.releases.is_none()
+    }
+
+    /// Changes the machine. The bits are meaningless before the next [`Occupancy::suppose`].
+    pub(crate) fn suppose_of(&mut self, grid: Grid) {
+        self.layout = Layout::new(grid);
+    }
+
+    /// Copies `actual`, an occupancy of the same machine with nothing pending. Faulty processors
+    /// become busy ones.
+    pub(crate) fn suppose(&mut self, actual: &Occupancy<'_>) {
+        self.free = actual.free;
+        self.busy[..actual.words()].copy_from_slice(&actual.busy[..actual.words()]);
+    }
+
+    /// Marks the processors of the block as free, except those that are faulty in `actual`. All of
+    /// them must be busy.
+    pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
+        debug_assert!(
+            self.layout
+                .words(block, |word, bits| self.busy[word] & bits == bits),
+            "given back once"
+        );
+        let words = actual.words();
+        let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
+        if actual.faulty_count == 0 {
+            self.layout.words(block, |word, bits| {
+                busy[word] &= !bits;
+                true
+            });
+            self.free += self.layout.area(block);
+            return;
+        }
+        let mut freed = 0;
+        self.layout.words(block, |word, bits| {
+            let free = bits & !faulty[word];
+            busy[word] &= !free;
+            freed += free.count_ones();
+            true
+        });
+        self.free += freed;
+    }
+
+    /// Marks all processors of the machine as free, including the faulty ones.
+    pub(crate) fn suppose_all_free(&mut self) {
+        self.free = self.grid().nodes();
+        let words = self.words();
+        self.busy[..words].fill(0);
+    }
+}

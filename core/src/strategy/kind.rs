@@ -1,0 +1,245 @@
+//! The strategies by name, made from the table: [`StrategyKind`], and what is known about each:
+//! [`StrategyInfo`].
+
+use core::ops::RangeInclusive;
+
+use super::memory::StrategyMemory;
+use super::{CurveFit, Serves};
+
+macro_rules! kinds {
+    (@range $range:expr) => { Some($range) };
+    (@range) => { None };
+    (@unit $unit:literal) => { $unit };
+    (@unit) => { 1 };
+    (($value:ident) $( mod $module:ident { $(
+        $(#[$meta:meta])*
+        $kind:ident
+        $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
+        = $name:literal {
+            aliases: [$($alias:literal),*],
+            serves: $serves:ident $({ $($served:ident),+ })?,
+            complete: $complete:literal,
+            holds: $holds:ident,
+            needs: $needs:ident $({ $($needed:ident),+ })?,
+            $(forms: $(
+                $form:literal $(per $unit:literal)? { $($fields:tt)* } $(in $range:expr)?,
+            )+)?
+            source: $source:literal
+        }
+    )* } )*) => {
+        /// The strategies by name, with their parameters. Every build has all kinds; the code of a
+        /// kind is left out if its feature is off ([`StrategyKind::is_built`]).
+        ///
+        /// The text of a kind is its name, followed by the parameters unless they are the
+        /// defaults: [`StrategyInfo::forms`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
+        pub enum StrategyKind {
+            $($($(#[$meta])* $kind $({ $($(#[$field_meta])* $field: $type),+ })?,)*)*
+        }
+
+        impl StrategyKind {
+            /// Every strategy with its default parameters, in the order of their numbers on the
+            /// wire.
+            pub const ALL: &'static [StrategyKind] =
+                &[$($(StrategyKind::$kind $({ $($field: $default),+ })?),*),*];
+
+            /// What a job holds.
+            pub const fn holds(self) -> Holds {
+                match self {
+                    $($(StrategyKind::$kind { .. } => Holds::$holds,)*)*
+                }
+            }
+
+            /// The machines it serves.
+            pub const fn serves(self) -> Serves {
+                match self {
+                    $($(StrategyKind::$kind { $($($served,)+)? .. } => {
+                        Serves::$serves $({ $($served),+ })?
+                    })*)*
+                }
+            }
+
+            /// The memory it needs in addition to the occupancy.
+            pub(super) const fn memory(self) -> StrategyMemory {
+                match self {
+                    $($(StrategyKind::$kind { $($($needed,)+)? .. } => {
+                        StrategyMemory::$needs $({ $($needed),+ })?
+                    })*)*
+                }
+            }
+
+            /// Whether its code is in this build.
+            pub const fn is_built(self) -> bool {
+                match self {
+                    $($(StrategyKind::$kind { .. } => cfg!(feature = $name),)*)*
+                }
+            }
+
+            /// What is known about the strategy. A program that asks for it contains the texts of
+            /// the table.
+            pub const fn info(self) -> &'static StrategyInfo {
+                match self {
+                    $($(StrategyKind::$kind { .. } => &StrategyInfo {
+                        name: $name,
+                        aliases: &[$($alias),*],
+                        parameters: &[$($((stringify!($field), stringify!($type))),+)?],
+                        forms: &[$($(StrategyForm {
+                            text: $form,
+                            unit: kinds!(@unit $($unit)?),
+                            range: kinds!(@range $($range)?),
+                        }),+)?],
+                        source: $source,
+                        complete: $complete,
+                        holds: Holds::$holds,
+                        built: cfg!(feature = $name),
+                    },)*)*
+                }
+            }
+
+            /// The form in which the parameters are written, and the number in it, 0 if it has
+            /// none. `None` for the default parameters.
+            pub(super) fn form(self) -> Option<(&'static StrategyForm, u64)> {
+                #[allow(unused_variables, reason = "used by forms with a number")]
+                let $value = 0;
+                let (text, value) = match self {
+                    _ if Self::ALL.contains(&self) => return None,
+                    $($($($(StrategyKind::$kind { $($fields)* } => ($form, $value),)+)?)*)*
+                    #[allow(unreachable_patterns, reason = "forms cover all parameters")]
+                    _ => return None,
+                };
+                let form = self.info().forms.iter().find(|form| form.text == text)?;
+                Some((form, value))
+            }
+
+            /// The strategy in one of its forms, with the number in it.
+            pub(super) fn from_form(form: &str, $value: u64) -> Option<Self> {
+                let _ = $value;
+                match form {
+                    $($($($($form => Some(StrategyKind::$kind { $($fields)* }),)+)?)*)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+table!(kinds);
+
+impl StrategyKind {
+    /// The name on the command line, without parameters.
+    pub const fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The same strategy, with this seed if it draws random numbers and its own seed is 0.
+    #[must_use]
+    pub const fn seeded(self, seed: u64) -> Self {
+        match self {
+            StrategyKind::Random { seed: 0 } => StrategyKind::Random { seed },
+            other => other,
+        }
+    }
+
+    /// The strategies in this build.
+    pub fn built() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|kind| kind.is_built())
+    }
+}
+
+/// What is known about a strategy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StrategyInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The abbreviations of the papers.
+    pub aliases: &'static [&'static str],
+    /// The name and the type of each parameter, in the order in which they are on the wire.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// How the strategy is written with parameters; empty if it takes none. The name alone stands
+    /// for the default parameters.
+    pub forms: &'static [StrategyForm],
+    /// Author, year, title and venue.
+    pub source: &'static str,
+    /// Whether it recognises completely: with its default parameters it grants every request for
+    /// which a place exists.
+    pub complete: bool,
+    /// What a job holds.
+    pub holds: Holds,
+    /// Whether its code is in this build.
+    pub built: bool,
+}
+
+/// What a job holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// One block of at least as many processors as the requested shape has: a contiguous strategy.
+    OneBlock,
+    /// At most two blocks of as many processors as the requested shape has.
+    TwoBlocks,
+    /// The requested number of processors, in any number of blocks; pages of several processors
+    /// may add some.
+    Processors,
+}
+
+impl Holds {
+    /// Whether an allocation is always one block.
+    pub const fn is_contiguous(self) -> bool {
+        matches!(self, Holds::OneBlock)
+    }
+
+    /// The most blocks that `jobs` jobs hold together on a machine of `processors` processors.
+    pub(crate) const fn blocks(self, jobs: usize, processors: usize) -> usize {
+        // Blocks are disjoint and hold at least one processor each.
+        let most = match self {
+            Holds::OneBlock => jobs,
+            Holds::TwoBlocks => jobs.saturating_mul(2),
+            Holds::Processors => processors,
+        };
+        if most < processors { most } else { processors }
+    }
+}
+
+/// One way to write a strategy with parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StrategyForm {
+    /// The name and, after a colon, the parameters. Capitals at the end stand for a number.
+    pub text: &'static str,
+    /// 1 if the number is whole; else a power of ten, and the number is counted in parts of which
+    /// this many make one.
+    pub unit: u64,
+    /// The least and the greatest number, in parts; `None` if the text has no number.
+    pub range: Option<RangeInclusive<u64>>,
+}
+
+/// The order in which [`StrategyKind::Paging`] takes pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum PageOrder {
+    /// Line after line along dimension 0, each from its start.
+    RowMajor,
+    /// The same lines, every other one from its end, and so on in the higher dimensions: each page
+    /// is a neighbour of the one before.
+    Snake,
+}
+
+/// The budgets of strategies that look ahead.
+pub(super) const BUDGETS: RangeInclusive<u64> = 4..=4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A strategy whose feature is not in the list `strategies` of the manifest would be missing
+    /// from every default build.
+    #[test]
+    #[cfg(feature = "strategies")]
+    fn the_feature_strategies_builds_every_strategy() {
+        let missing = StrategyKind::ALL.iter().find(|kind| !kind.is_built());
+        assert_eq!(missing, None);
+    }
+}

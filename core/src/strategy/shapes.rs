@@ -1,0 +1,187 @@
+//! First fit for a list of shapes on a two-dimensional mesh: fixed orientation (FO), FlexFold, and
+//! all shapes first fit (ASFF).
+//!
+//! # Source
+//!
+//! - Fixed orientation: C. Chang and P. Mohapatra, "An Integrated Processor Management Scheme for
+//!   the Mesh-Connected Multicomputer Systems", section 2.2.
+//! - FlexFold: V. Gupta and A. Jayendran, "A Flexible Processor Allocation Strategy for Mesh
+//!   Connected Parallel Systems", Proc. Int. Conf. on Parallel Processing, 1996; described by
+//!   Alshdefat 2019, section "Flex Fold Strategy", after Seo and Kim 2003.
+//! - All shapes: I. Ababneh, S. Bani-Mohammad and M. Ould-Khaoua, "All Shapes Contiguous Submesh
+//!   Allocation for 2D Mesh Multicomputers", Int. J. of Parallel, Emergent and Distributed Systems
+//!   25(5), 2010; described by Alshdefat 2019, section "ALL Shapes FF Sub-Mesh Allocation
+//!   Strategy".
+//!
+//! The shapes for a request `(a, b)`, in the order in which they are tried:
+//!
+//! - Fixed orientation: the request turned as all requests are.
+//! - FlexFold: `(a, b)`, `(b, a)`, `(a/2, 2b)`, `(2a, b/2)`.
+//! - All shapes: `(a, b)`, `(b, a)`, then every other pair of factors of `a * b`, the most square
+//!   first, of two that are rotations of each other the wider first.
+//!
+//! # Differences from the papers
+//!
+//! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as
+//!   it is.
+//! - Fixed orientation: the paper turns all requests "according to the orientation of the system"
+//!   and is silent on square meshes. Here the longer side goes along the longer side of the mesh,
+//!   along x when the mesh is square.
+//! - FlexFold: Alshdefat says that both sides must be even. Here a side is halved whenever it is
+//!   even itself.
+//! - All shapes: the text gives one example of the order. Here it is as above.
+//!
+//! # Complexity and memory
+//!
+//! A search of first fit for each shape: one for fixed orientation, up to four for FlexFold, and
+//! for all shapes at most two for each divisor of `a * b` up to its square root. A search for
+//! `a x b` takes O(H * ceil(W / word) * log a) in ordinary occupancies and
+//! O(H * ceil(W / word) * (log a + b)) in the worst case. A release takes nothing. Scratch: as many
+//! words as the occupancy.
+//!
+//! # Recognition
+//!
+//! Fixed orientation is not complete: where only the other orientation is free, the request waits.
+//!
+//! ```text
+//!   y
+//!   2  # . #       Requests on a 3 x 3 mesh, # busy:
+//!   1  # . #       (1, 3) and (3, 1) are both tried as 3 x 1 and refused.
+//!   0  # . #
+//!      0 1 2  x
+//! ```
+//!
+//! FlexFold and all shapes are complete for the requested submesh in both orientations. FlexFold
+//! accepts folded ones as well, all shapes any other shape of the same size.
+//!
+//! ```text
+//!   y                         y
+//!   5  . . # . . .            1  A A A A A A     A request (3, 4) on a 6 x 2 mesh: neither 3 x 4
+//!   4  . . # . . .            0  A A A A A A     nor 4 x 3 fits, but half of the even side and
+//!   3  . . # # . .               0 1 2 3 4 5  x  twice the other is 6 x 2.
+//!   2  . . . # # .
+//!   1  . . # . . .
+//!   0  . . # . . .    # busy: 12 processors in the shape (4, 3) or (3, 4) are found nowhere,
+//!      0 1 2 3 4 5  x (6, 2) neither; (2, 6) is free at <0, 0>.
+//! ```
+//!
+//! # Examples
+//!
+//! Fixed orientation, the situation of Fig. 1 of the paper: four jobs, two of them lying and two
+//! standing, fit only when all are turned the same way. First fit would put the second job at
+//! <0, 1>, upright, which does not fit. FlexFold and all shapes: the drawings above. Alshdefat
+//! 2019: 12 processors on a 6 x 6 mesh are tried as (4, 3), (3, 4), (6, 2), (2, 6).
+//!
+//! ```
+//! # use meshalloc::*;
+//! /// The place of each request on a mesh with these busy processors.
+//! fn place(
+//!     strategy: StrategyKind,
+//!     (w, h): (u16, u16),
+//!     busy: &[(u16, u16)],
+//!     requests: &[(u16, u16)],
+//! ) -> Result<Vec<Submesh>, Refusal> {
+//!     let mut storage: storage!(mesh 6 x 6, strategies [AllShapes], allocations 4) =
+//!         AllocatorStorage::new();
+//!     let machine = Mesh::new(w, h).unwrap().into();
+//!     let mut allocator = Allocator::new(storage.memory(), machine, strategy).unwrap();
+//!     for &(x, y) in busy {
+//!         allocator.mark_faulty(Submesh::new(x, y, 1, 1).into());
+//!     }
+//!     let mut place = |&(a, b)| {
+//!         let held = allocator.allocate(&Request::submesh(a, b))?;
+//!         let block = allocator.blocks(&held).unwrap().next().expect("one block");
+//!         Ok(Submesh::of(&machine, block).unwrap())
+//!     };
+//!     requests.iter().map(&mut place).collect()
+//! }
+//! let rows = [0, 1, 2, 3].map(|y| Submesh::new(0, y, 4, 1));
+//! let requests = [(4, 1), (1, 4), (4, 1), (1, 4)];
+//! assert_eq!(place(StrategyKind::FixedOrientation, (4, 4), &[], &requests)?, rows);
+//! let whole = Submesh::new(0, 0, 6, 2);
+//! assert_eq!(place(StrategyKind::FlexFold, (6, 2), &[], &[(3, 4)])?, [whole]);
+//! let busy = [(2, 0), (2, 1), (3, 2), (4, 2), (2, 3), (3, 3), (2, 4), (2, 5)];
+//! let left = Submesh::new(0, 0, 2, 6);
+//! assert_eq!(place(StrategyKind::AllShapes, (6, 6), &busy, &[(4, 3)])?, [left]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Strategy;
+use crate::blocks::Draft;
+use crate::error::Refusal;
+use crate::mesh::Sides;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::boxes::first_rectangle;
+use crate::search::few::blocks_for_first_fit;
+use crate::search::shapes::{all_shapes, folds};
+
+/// Defines strategies by the shapes that they try, and the sides that they surely find.
+macro_rules! shape_strategies {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident: $shapes:path,
+        recognizes: |$request:ident, $sides:ident, $mesh:ident| $found:expr;
+    )*) => { $(
+        simple_strategy! {
+            $(#[$meta])*
+            $name, mesh: Mesh
+        }
+
+        impl Strategy for $name<'_> {
+            #[inline(never)]
+            fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+                let mesh = self.mesh.sides();
+                let mut shapes = $shapes(request, mesh);
+                let fitting = shapes.find(|sides| sides.fits_in(mesh));
+                fitting.map(Sides::area).ok_or(Refusal::NeverFits)
+            }
+
+            fn recognizes(&self, $request: &Request, $sides: Sides) -> bool {
+                let $mesh = self.mesh.sides();
+                $found
+            }
+
+            fn blocks_unmarked(&self) -> usize {
+                blocks_for_first_fit(&self.mesh.grid())
+            }
+
+            fn propose(
+                &mut self,
+                occupancy: &Occupancy<'_>,
+                request: &Request,
+                draft: &mut Draft<'_, '_>,
+            ) -> bool {
+                let mut shapes = $shapes(request, self.mesh.sides());
+                let scratch = &mut *self.workspace.words;
+                let found =
+                    shapes.find_map(|sides| first_rectangle(occupancy, sides, scratch, draft));
+                found.map(|block| draft.push(block)).is_some()
+            }
+        }
+    )* };
+}
+
+shape_strategies! {
+    /// Fixed orientation.
+    FixedOrientation: turned, recognizes: |request, sides, mesh| {
+        turned(request, mesh).next() == Some(sides)
+    };
+    /// FlexFold.
+    FlexFold: folds, recognizes: |request, sides, _mesh| request.allows(sides);
+    /// All shapes first fit.
+    AllShapes: all_shapes, recognizes: |request, sides, _mesh| request.allows(sides);
+}
+
+/// The request as fixed orientation places it.
+fn turned(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
+    let sides = request.sides();
+    let agrees = match mesh.w >= mesh.h {
+        true => sides.w >= sides.h,
+        false => sides.h >= sides.w,
+    };
+    core::iter::once(match agrees || !request.may_rotate() {
+        true => sides,
+        false => sides.rotated(),
+    })
+}
