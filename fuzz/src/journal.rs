@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use meshalloc::jobs::JobSlot;
-use meshalloc::{Controller, Happened, NodeId};
+use meshalloc::{Controller, Happened, NodeId, Pauses};
 use meshalloc_firmware::Server;
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;

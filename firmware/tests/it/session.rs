@@ -129,7 +129,7 @@ fn some_request(random: &mut Random, kind: Kind) -> Request {
 
 /// A change or a query.
 #[derive(Debug)]
-enum Command {
+pub(crate) enum Command {
     Change(Change),
     Query(Query),
 }

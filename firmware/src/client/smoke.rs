@@ -1,0 +1,333 @@
+//! A short test of a board that was just ported: [`smoke`].
+//!
+//! Each step tries a part of the port, in the order in which they depend on each other. A step that
+//! fails says what was expected and what came.
+
+use core::num::NonZeroU64;
+use std::format;
+use std::string::{String, ToString as _};
+use std::time::{Duration, Instant};
+use std::vec::Vec;
+
+use meshalloc::{
+    Answer, Change, Configuration, Error, Event, Grid, Happened, JobId, JobState, Mesh, Outcome,
+    Query, Request, StrategyKind,
+};
+
+use super::{Client, ClientError, Line};
+use crate::protocol::{LineCounters, Origin};
+
+/// Why a board is not as it must be.
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {reason}")]
+pub struct SmokeError {
+    /// What was tried.
+    pub step: &'static str,
+    /// What was expected, and what came.
+    pub reason: String,
+}
+
+/// The sides of the mesh, and its processors.
+const SIDE: u16 = 8;
+const PROCESSORS: u32 = SIDE as u32 * SIDE as u32;
+/// The lease whose end shows how fast the board's clock goes.
+const LEASE_MS: NonZeroU64 = NonZeroU64::new(2_000).unwrap();
+/// How much that may be off by the clock of this host.
+pub const CLOCK_OFF: Duration = Duration::from_millis(500);
+/// Long after the end of the lease.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Round trips whose frames must arrive without a fault.
+const ROUND_TRIPS: u32 = 200;
+
+/// Tries a board: greeting, configuration, jobs, the line and the clock. All of its jobs are
+/// forgotten. `report` gets a line for each step that has passed. `clock_off` is how much a lease
+/// of two seconds may be off, usually [`CLOCK_OFF`]. An emulator whose host is busy loses ticks.
+///
+/// # Errors
+///
+/// The first step that fails.
+pub fn smoke<L: Line>(
+    client: &mut Client<L>,
+    clock_off: Duration,
+    report: &mut dyn FnMut(&str),
+) -> Result<(), SmokeError> {
+    let before = counters(client, "greeting")?;
+    let greeting = client.greeting();
+    report(&format!(
+        "greeting: meshalloc {} ({}), boot {:016x}, {}",
+        greeting.software,
+        greeting.build,
+        greeting.session.boot,
+        journal(greeting.origin)
+    ));
+
+    let configuration = Configuration {
+        machine: mesh(),
+        strategy: strategy(client)?,
+        scheduler: client.greeting().configuration.scheduler,
+    };
+    expect(client, "reset", Change::Reset, Outcome::Done)?;
+    let configure = Change::Configure(configuration);
+    expect(client, "configure", configure, Outcome::Done)?;
+    report(&format!(
+        "configure: {SIDE}x{SIDE}, {}",
+        configuration.strategy
+    ));
+
+    // All processors for the first job. The second one waits, and is granted when the first leaves.
+    let whole = Request::submesh(SIDE, SIDE);
+    let submit = |job, request| Change::submit(JobId(job), request);
+    let release = |job| Change::Release { job: JobId(job) };
+    let seen = call(client, "submit", &submit(1, whole))?;
+    let all = format!("a grant of {PROCESSORS} processors to job 1");
+    check("submit", seen.grants(1, PROCESSORS), &all, &seen)?;
+    let seen = call(client, "wait", &submit(2, whole))?;
+    check("wait", seen.is_quiet(), "no grant yet", &seen)?;
+    let answer = query(client, "wait", &Query::Job { job: JobId(2) })?;
+    let waiting = JobState::Waiting { ahead: 0 };
+    let waits = matches!(&answer, Ok(Answer::Job(report)) if report.state == waiting);
+    check("wait", waits, "the second job waits", &answer)?;
+    let seen = call(client, "release", &release(1))?;
+    let is_released = seen.outcome
+        == Ok(Outcome::Released {
+            processors: PROCESSORS,
+        })
+        && matches!(seen.events[..], [event] if event.job == JobId(2));
+    let both = "the first job gone and the second one granted";
+    check("release", is_released, both, &seen)?;
+    call(client, "release", &release(2))?;
+    report("submit, wait, release: as in process");
+
+    // Frames of every length, back to back: lost bytes and a slow interrupt show here.
+    for job in 0..ROUND_TRIPS {
+        let seen = call(client, "line", &submit(job, Request::submesh(1, 1)))?;
+        check("line", seen.grants(job, 1), "a grant", &seen)?;
+        query(client, "line", &Query::Jobs { on: None, from: 0 })?.ok();
+        call(client, "line", &release(job))?;
+    }
+    let after = counters(client, "line")?;
+    let faults = after.faults() - before.faults();
+    let retries = client.counters().retries;
+    if faults > 0 {
+        return Err(SmokeError {
+            step: "line",
+            reason: format!("expected no fault, the board has counted {faults}: {after:?}"),
+        });
+    }
+    report(&format!(
+        "line: {ROUND_TRIPS} rounds without a fault, {retries} frames sent again"
+    ));
+
+    clock(client, clock_off, report)?;
+    expect(client, "reset", Change::Reset, Outcome::Done)?;
+    report("reset: no jobs are left");
+    Ok(())
+}
+
+/// Waits until the board is reset, by a button say, and checks what it has kept: with a journal the
+/// jobs, otherwise none.
+///
+/// # Errors
+///
+/// When it is not reset within a minute, or has kept something else.
+pub fn smoke_reset<L: Line>(
+    client: &mut Client<L>,
+    report: &mut dyn FnMut(&str),
+) -> Result<(), SmokeError> {
+    const STEP: &str = "reset by hand";
+    let job = JobId(1);
+    call(client, STEP, &Change::submit(job, Request::submesh(1, 1)))?;
+    report("now reset the board, within a minute");
+    let begun = Instant::now();
+    let origin = loop {
+        match client.hello() {
+            Err(ClientError::ControllerReset { origin }) => break origin,
+            Ok(_) | Err(ClientError::NoReply { .. }) => {}
+            Err(error) => return Err(failed(STEP, &error)),
+        }
+        if begun.elapsed() > Duration::from_secs(60) {
+            return Err(SmokeError {
+                step: STEP,
+                reason: "expected another boot within a minute; the number of the boot is the same"
+                    .to_string(),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let answer = query(client, STEP, &Query::Job { job })?;
+    let has_job = answer.is_ok();
+    let is_kept = matches!(origin, Origin::Restored { .. });
+    let is_right = has_job == is_kept && !matches!(origin, Origin::Damaged { .. } | Origin::Unread);
+    check(
+        STEP,
+        is_right,
+        "the job with a journal, and no job without one",
+        &answer,
+    )?;
+    report(&format!("reset by hand: {}", journal(origin)));
+    Ok(())
+}
+
+/// A lease ends by the clock of the board: at the right time, if that is right.
+fn clock<L: Line>(
+    client: &mut Client<L>,
+    clock_off: Duration,
+    report: &mut dyn FnMut(&str),
+) -> Result<(), SmokeError> {
+    const STEP: &str = "clock";
+    let leased = Change::Submit {
+        job: JobId(1),
+        request: Request::submesh(1, 1),
+        lease: Some(LEASE_MS),
+    };
+    let begun = Instant::now();
+    let seen = call(client, STEP, &leased)?;
+    if seen.outcome == Err(Error::LeasesNotBuilt) {
+        report("clock: not tried, the image has no leases");
+        return Ok(());
+    }
+    check(STEP, seen.grants(1, 1), "a grant", &seen)?;
+    while begun.elapsed() < PATIENCE {
+        client.poll().map_err(|error| failed(STEP, &error))?;
+        while let Some(event) = client.next_event().map_err(|error| failed(STEP, &error))? {
+            if event.what != Happened::LeaseEnded {
+                continue;
+            }
+            let elapsed = begun.elapsed();
+            let expected = Duration::from_millis(LEASE_MS.get());
+            if elapsed.abs_diff(expected) > clock_off {
+                return Err(SmokeError {
+                    step: STEP,
+                    reason: format!(
+                        "expected a lease of {LEASE_MS} ms to end after that time, it ended after \
+                         {} ms: the board's clock goes at another speed",
+                        elapsed.as_millis()
+                    ),
+                });
+            }
+            report(&format!(
+                "clock: a lease of {LEASE_MS} ms ended after {} ms",
+                elapsed.as_millis()
+            ));
+            return Ok(());
+        }
+    }
+    Err(SmokeError {
+        step: STEP,
+        reason: format!(
+            "expected a lease of {LEASE_MS} ms to end, it has not after {} s: the board's clock \
+             stands still",
+            PATIENCE.as_secs()
+        ),
+    })
+}
+
+fn mesh() -> Grid {
+    Mesh::new(SIDE, SIDE).expect("sides in range").grid()
+}
+
+/// The first strategy of the image that serves the mesh.
+fn strategy<L>(client: &Client<L>) -> Result<StrategyKind, SmokeError>
+where
+    L: Line,
+{
+    let mut strategies = client.greeting().strategies();
+    let strategy = strategies.find(|kind| kind.serves().includes(&mesh()));
+    strategy.ok_or_else(|| SmokeError {
+        step: "configure",
+        reason: format!("expected a strategy that serves a {SIDE}x{SIDE} mesh, there is none"),
+    })
+}
+
+fn journal(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Forgetful => "no journal",
+        Origin::New => "an empty journal",
+        Origin::Restored { .. } => "restored from its journal",
+        Origin::Damaged { .. } => "its journal was damaged",
+        Origin::Unread => "its journal was not read",
+    }
+}
+
+fn failed(step: &'static str, error: &ClientError) -> SmokeError {
+    SmokeError {
+        step,
+        reason: error.to_string(),
+    }
+}
+
+/// The outcome of a change, and the events that came with it.
+#[derive(Debug)]
+struct Seen {
+    outcome: Result<Outcome, Error>,
+    events: Vec<Event>,
+}
+
+impl Seen {
+    /// Whether the one event is the grant of this number of processors to the job.
+    fn grants(&self, job: u32, processors: u32) -> bool {
+        let is_grant = |event: Event| {
+            matches!(event.what, Happened::Granted { .. })
+                && (event.job, event.processors) == (JobId(job), processors)
+        };
+        self.outcome == Ok(Outcome::Done) && matches!(self.events[..], [event] if is_grant(event))
+    }
+
+    /// Whether the change was carried out and nothing has happened to a job.
+    fn is_quiet(&self) -> bool {
+        self.outcome == Ok(Outcome::Done) && self.events.is_empty()
+    }
+}
+
+fn call<L: Line>(
+    client: &mut Client<L>,
+    step: &'static str,
+    change: &Change,
+) -> Result<Seen, SmokeError> {
+    let mut events = Vec::new();
+    let outcome = client
+        .call(change, None, &mut |event, _| events.push(*event))
+        .map_err(|error| failed(step, &error))?;
+    Ok(Seen { outcome, events })
+}
+
+fn query<L: Line>(
+    client: &mut Client<L>,
+    step: &'static str,
+    query: &Query,
+) -> Result<Result<Answer, Error>, SmokeError> {
+    client.query(query).map_err(|error| failed(step, &error))
+}
+
+fn expect<L: Line>(
+    client: &mut Client<L>,
+    step: &'static str,
+    change: Change,
+    expected: Outcome,
+) -> Result<(), SmokeError> {
+    let seen = call(client, step, &change)?;
+    let is_right = seen.outcome == Ok(expected) && seen.events.is_empty();
+    check(step, is_right, &format!("{expected:?}"), &seen)
+}
+
+fn check(
+    step: &'static str,
+    is_right: bool,
+    expected: &str,
+    came: &dyn core::fmt::Debug,
+) -> Result<(), SmokeError> {
+    match is_right {
+        true => Ok(()),
+        false => Err(SmokeError {
+            step,
+            reason: format!("expected {expected}, the board replied {came:?}"),
+        }),
+    }
+}
+
+fn counters<L: Line>(
+    client: &mut Client<L>,
+    step: &'static str,
+) -> Result<LineCounters, SmokeError> {
+    client.line_counters().map_err(|error| failed(step, &error))
+}
