@@ -401,7 +401,7 @@ mod tests {
             scheduler: SchedulerKind::Fcfs,
         };
         let controller = Controller::new(storage.memory(), configuration).unwrap();
-        let flash = MemoryFlash::<4096>::new(2);
+        let flash = MemoryFlash::<4096, 4>::new(2);
         let (journal, _) = Journal::open(flash, &[0..4096, 4096..8192]).unwrap();
         let mut durable = Durable::new(journal);
         let mut sessions = Sessions::new();

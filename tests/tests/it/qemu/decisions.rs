@@ -159,6 +159,23 @@ fn compare(group: Group) {
     assert!(served > 3 * strategies, "{group:?}: {served} rounds");
 }
 
+/// These strategies on all machines: fewer than above, for another board.
+pub(super) fn decides_as_in_process(qemu: &Qemu, strategies: &[StrategyKind]) {
+    let mut client = qemu.client().unwrap();
+    for &strategy in strategies {
+        let mut granted = 0;
+        for machine in machines() {
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler: SchedulerKind::Easy { reservations: 2 },
+            };
+            granted += compare_on(&mut client, configuration).unwrap_or(0);
+        }
+        assert!(granted >= 25, "{strategy}: {granted} grants");
+    }
+}
+
 /// 200 random commands to the board and to a controller in process, whose words are twice as long:
 /// the same replies. Returns the number of jobs that were granted; `None` if both refuse the
 /// configuration.

@@ -14,8 +14,8 @@ use embassy_futures::yield_now;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use meshalloc::{
-    Change, Configuration, Controller, Grid, Interrupts, JobId, Request, SchedulerKind, Storage,
-    StrategyKind, storage,
+    Change, Configuration, Controller, Grid, JobId, Request, SchedulerKind, Storage, StrategyKind,
+    storage,
 };
 use panic_halt as _;
 use static_cell::ConstStaticCell;
@@ -54,10 +54,10 @@ async fn control() {
     loop {
         let change = CHANGES.receive().await;
         // Take the time of your clock.
-        let outcome = controller.begin(&change, 0, Interrupts::never());
+        let outcome = controller.begin(&change, 0, None);
         core::hint::black_box(&outcome);
         // Other tasks run between two attempts.
-        while controller.advance(Interrupts::never()) {
+        while controller.advance(None) {
             yield_now().await;
         }
         for event in controller.view().events_since(known) {

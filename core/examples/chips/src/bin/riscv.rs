@@ -10,8 +10,8 @@
 #![no_main]
 
 use meshalloc::{
-    Change, Configuration, Controller, Grid, Happened, Interrupts, SchedulerKind, Storage,
-    StrategyKind, storage,
+    Change, Configuration, Controller, Grid, Happened, SchedulerKind, Storage, StrategyKind,
+    storage,
 };
 use panic_halt as _;
 // Critical sections for `static_cell`.
@@ -39,10 +39,10 @@ fn main() -> ! {
     };
     let mut known = 0;
     loop {
-        if controller.advance(Interrupts::never()) {
+        if controller.advance(None) {
             // Other jobs may try: no other change can begin before that.
         } else if let Some(change) = next_change() {
-            let outcome = controller.begin(&change, milliseconds(), Interrupts::never());
+            let outcome = controller.begin(&change, milliseconds(), None);
             core::hint::black_box(&outcome);
         }
         for event in controller.view().events_since(known) {
