@@ -90,7 +90,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), OptionError> {
     // The workload knows which estimates it has.
     for need in ALL.iter().filter(|need| need.value.is_none()) {
         if let Some(key) = need.keys.iter().copied().find(|key| is_given(key))
-            && !need.of.iter().any(|key| is_given(key))
+            && !need.of.iter().any(&is_given)
         {
             let reason = format!("`{key}` requires {}", need.words());
             return Err(OptionError::new(&[key], reason));

@@ -385,7 +385,7 @@ fn a_mesh_too_large_for_the_board_is_an_error() {
     assert!(
         ended
             .stderr
-            .contains("first-fit on a mesh 64x64: the machine is larger"),
+            .contains("first-fit on a mesh 64x64: the machine needs more memory"),
         "{ended}"
     );
 }

@@ -562,7 +562,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
         (
             cube,
             "alloc 1 3x3x3x3x3x3x3x3x3x3x3x3x3x3x3x3x3",
-            &["more than 16 extents: no machine has so many dimensions"],
+            &["more than 16 extents: a machine has at most 16 dimensions"],
         ),
         (
             cube,
