@@ -3,8 +3,8 @@
 use crate::mesh::Coord;
 use crate::word::{Doubling, WORD_BITS, Word};
 
-/// The first base node in row-major order at which `w` columns are free in `window` rows, in rows of
-/// `N` words; `w` is less than all bits of a row or one word.
+/// The first base node in row-major order at which `w` columns are free in `window` rows, in rows
+/// of `N` words; `w` is less than all bits of a row or one word.
 ///
 /// A copy of the search for each number of steps lets the compiler unroll them, which nearly halves
 /// the time of a row.
