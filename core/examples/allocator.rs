@@ -6,18 +6,20 @@
 
 use std::error::Error;
 
-use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
+use meshalloc::{
+    Allocator, AllocatorStorage, Mesh, Refusal, Request, StrategyKind, Submesh, storage,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // 16 rows of one word each, no table of jobs, 16 words of scratch and room for 32 allocations.
-    let mut storage = Storage::<16, 1, 16, 32, 0>::new();
+    let mut storage: storage!(mesh 16 x 16, strategies [AdaptiveScan], allocations 32) =
+        AllocatorStorage::new();
     let machine = Mesh::new(16, 16)?.into();
     let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::AdaptiveScan)?;
 
     // A faulty processor is never given away.
     allocator.mark_faulty(Submesh::new(0, 0, 1, 1).into());
     let wide = allocator.allocate(&Request::submesh(15, 6))?;
-    let block = allocator.blocks(&wide).next();
+    let block = allocator.blocks(&wide)?.next();
     assert_eq!(block, Some(Submesh::new(1, 0, 15, 6).into()));
 
     // Adaptive scan turns a request that does not fit as it is.
@@ -30,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!((now, never), (Refusal::TooFewFree, Refusal::NeverFits));
     assert!(now.is_temporary() && !never.is_temporary());
 
-    assert_eq!(allocator.release(tall) + allocator.release(wide), 250);
+    assert_eq!(allocator.release(tall)? + allocator.release(wide)?, 250);
     assert_eq!(allocator.occupancy().free(), 255);
     Ok(())
 }

@@ -1,99 +1,107 @@
 //! Processors without jobs: [`Allocator`], a machine, its occupancy and a strategy.
 //!
-//! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has those already, or
-//! needs none, uses the allocator alone.
+//! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has
+//! those already, or needs none, uses the allocator alone.
 
 #[cfg(feature = "restore")]
 use crate::blocks::Link;
-use crate::blocks::{Allocation, BlockCell, BlockPool, Chain, Draft, Held};
+use crate::blocks::{BlockPool, Chain, Draft, Held};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, consistent};
-use crate::error::{ConfigureError, Refusal};
+use crate::error::{AllocateError, ConfigureError, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
+use crate::handle::{Allocation, AllocationError, ReleaseError, Tickets};
 use crate::jobs::JobTable;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing};
 use crate::pause::{LOOK_INSTRUCTIONS, Pause};
 use crate::request::Request;
-use crate::storage::{Memory, Needs};
-use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace};
+use crate::storage::{AllocatorMemory, Needs, Processors};
+use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace, demand_on};
 use crate::supposition::Supposition;
-use crate::word::Word;
 
 /// Gives processors of one machine away and takes them back.
+///
+/// The strategy is one of this crate, chosen at run time ([`Allocator::new`]), or your own
+/// ([`Allocator::with_strategy`]).
 ///
 /// # Example
 ///
 /// ```
-/// use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
+/// use meshalloc::{
+///     Allocator, AllocatorStorage, Mesh, Refusal, Request, StrategyKind, Submesh, storage,
+/// };
 ///
-/// // No table of jobs, room for 10 blocks.
-/// let mut storage = Storage::<8, 1, 8, 10, 0>::new();
+/// let mut storage: storage!(mesh 8 x 8, strategies [FirstFit], allocations 10) =
+///     AllocatorStorage::new();
 /// let machine = Mesh::new(8, 8)?.into();
 /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
 ///
 /// let wide = allocator.allocate(&Request::submesh(8, 6))?;
-/// assert_eq!(allocator.blocks(&wide).next(), Some(Submesh::new(0, 0, 8, 6).into()));
+/// assert_eq!(allocator.blocks(&wide)?.next(), Some(Submesh::new(0, 0, 8, 6).into()));
 /// assert_eq!(allocator.allocate(&Request::submesh(2, 3)).unwrap_err(), Refusal::Fragmented);
-/// assert_eq!(allocator.release(wide), 48);
+/// assert_eq!(allocator.release(wide)?, 48);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Allocator<'m> {
+pub struct Allocator<'m, S = AnyStrategy<'m>> {
     occupancy: Occupancy<'m>,
-    strategy: AnyStrategy<'m>,
+    strategy: S,
     pool: BlockPool<'m>,
     /// For suppositions.
     supposed: Occupancy<'m>,
     /// How many allocations there must be room for.
     jobs: u32,
+    /// Those of a controller have no handles.
+    tickets: Tickets<'m>,
 }
 
 impl<'m> Allocator<'m> {
-    /// An allocator of a machine whose processors are all free. The part of the memory that is for jobs
-    /// is not used. There is room for as many blocks as the memory has; [`Refusal::TableFull`] says that they are used up.
+    /// An allocator of a machine whose processors are all free. There is room for as many blocks as
+    /// the memory has; [`Refusal::TableFull`] says that they are used up.
     ///
     /// # Errors
     ///
-    /// `MachineTooLarge` when there are too few words of occupancy; `StrategyMemory` when the strategy needs more memory;
-    /// `MachineUnsuitable`; `StrategyNotBuilt`.
+    /// `MachineTooLarge` when there are too few words of occupancy; `StrategyMemory` when the
+    /// strategy needs more memory; `MachineUnsuitable`; `StrategyNotBuilt`.
     pub fn new(
-        memory: Memory<'m>,
+        memory: AllocatorMemory<'m>,
         grid: Grid,
         strategy: StrategyKind,
     ) -> Result<Self, ConfigureError> {
-        let Memory {
-            busy,
-            faulty,
-            supposed,
-            blocks,
-            workspace,
-            ..
-        } = memory;
-        let words = [busy, faulty, supposed];
-        Self::with_parts(words, blocks, workspace, grid, strategy, 1)
+        Self::with_tickets(
+            memory.processors,
+            Tickets::new(memory.tickets),
+            grid,
+            strategy,
+            1,
+        )
     }
 
-    /// `words` are busy, faulty and supposed ones.
+    /// An allocator without handles, for this number of jobs.
     pub(crate) fn with_parts(
-        [busy, faulty, supposed]: [&'m mut [Word]; 3],
-        blocks: &'m mut [BlockCell],
-        workspace: Workspace<'m>,
+        memory: Processors<'m>,
         grid: Grid,
         strategy: StrategyKind,
         jobs: u32,
     ) -> Result<Self, ConfigureError> {
-        let mut allocator = Allocator {
-            supposed: Occupancy::supposed(grid, supposed),
-            occupancy: Occupancy::new(grid, busy, faulty)?,
-            strategy: AnyStrategy::new(strategy, grid, workspace)?,
-            pool: BlockPool::new(blocks),
-            jobs,
-        };
-        allocator.check(&grid, strategy)?;
-        allocator.clear(grid);
-        Ok(allocator)
+        Self::with_tickets(memory, Tickets::default(), grid, strategy, jobs)
+    }
+
+    #[inline]
+    fn with_tickets(
+        mut memory: Processors<'m>,
+        tickets: Tickets<'m>,
+        grid: Grid,
+        strategy: StrategyKind,
+        jobs: u32,
+    ) -> Result<Self, ConfigureError> {
+        let (words, blocks) = (memory.words(), memory.blocks.len());
+        check(words, blocks, &memory.workspace, &grid, strategy, jobs)?;
+        let workspace = core::mem::take(&mut memory.workspace);
+        let strategy = AnyStrategy::new(strategy, grid, workspace)?;
+        Ok(Self::build(memory, tickets, grid, strategy, jobs))
     }
 
     /// Another machine or strategy in the same memory. Whatever was held or faulty is forgotten.
@@ -112,22 +120,145 @@ impl<'m> Allocator<'m> {
         Ok(())
     }
 
-    /// Whether the memory suffices, but for the strategy's own.
+    /// Whether the memory suffices.
     pub(crate) fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
-        let needs = Needs::of(strategy, grid, self.jobs as usize);
-        if needs.words
-            > self
-                .occupancy
-                .capacity_words()
-                .min(self.supposed.capacity_words())
-        {
-            return Err(ConfigureError::MachineTooLarge);
+        let occupancy = self.occupancy.capacity_words();
+        let words = occupancy.min(self.supposed.capacity_words());
+        let blocks = self.pool.capacity() as usize;
+        let workspace = self.strategy.workspace();
+        check(words, blocks, workspace, grid, strategy, self.jobs)
+    }
+
+    /// The entries that a strategy's list has room for.
+    pub(crate) const fn list_capacity(&self) -> u32 {
+        self.strategy.workspace().list.len() as u32
+    }
+
+    /// Finds processors for a request and takes them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::demand`], `TooFewFree`, `Fragmented`, or `TableFull` if there is no
+    /// room for as many blocks. Then nothing has changed but what a strategy knows of the latest
+    /// requests ([`StrategyKind::LeastExpectedBlocking`]).
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy, and O(words) of what is taken.
+    #[inline]
+    pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
+        let blocks = self.search(request)?;
+        Ok(self.hand_out(blocks))
+    }
+}
+
+impl<'m, S: Strategy> Allocator<'m, S> {
+    /// An allocator with a strategy of your own. The strategy brings its own memory; `memory` is
+    /// for occupancy and blocks.
+    ///
+    /// `core/examples/own_strategy.rs` has one in fifty lines.
+    ///
+    /// # Errors
+    ///
+    /// `MachineTooLarge` when there are too few words of occupancy.
+    pub fn with_strategy(
+        memory: AllocatorMemory<'m>,
+        grid: Grid,
+        strategy: S,
+    ) -> Result<Self, ConfigureError> {
+        let AllocatorMemory {
+            processors,
+            tickets,
+        } = memory;
+        match processors.words() >= Occupancy::words_needed(&grid) {
+            true => Ok(Self::build(
+                processors,
+                Tickets::new(tickets),
+                grid,
+                strategy,
+                1,
+            )),
+            false => Err(ConfigureError::MachineTooLarge),
         }
-        AnyStrategy::check(strategy, grid, self.strategy.workspace())?;
-        let words = self.strategy.workspace().words.len();
-        match needs.blocks <= self.pool.capacity() as usize && needs.scratch <= words {
+    }
+
+    /// An allocator in memory that suffices. Its value is made where the caller wants it, so that
+    /// the stack needs no room for copies.
+    #[inline(never)]
+    fn build(
+        memory: Processors<'m>,
+        tickets: Tickets<'m>,
+        grid: Grid,
+        strategy: S,
+        jobs: u32,
+    ) -> Self {
+        let Processors {
+            busy,
+            faulty,
+            supposed,
+            blocks,
+            ..
+        } = memory;
+        let mut allocator = Allocator {
+            occupancy: Occupancy::new(grid, busy, faulty),
+            strategy,
+            pool: BlockPool::new(blocks),
+            supposed: Occupancy::supposed(grid, supposed),
+            jobs,
+            tickets,
+        };
+        allocator.clear(grid);
+        allocator
+    }
+
+    /// Finds processors for a request and takes them, if the proposal of the strategy is legal: its
+    /// blocks are within the machine, free and disjoint, and have at least as many processors as
+    /// the request asks for. The shape is the strategy's business: some fold or scatter it.
+    ///
+    /// [`Allocator::allocate`] does the same without the check, for the strategies of this crate.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::allocate`]; `Illegal`. Then no processor and no block has changed.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy, and O(words) of the machine.
+    pub fn allocate_checked(&mut self, request: &Request) -> Result<Allocation, AllocateError> {
+        let blocks = self.search(request)?;
+        match self.check_proposal(blocks, request.processors) {
+            Ok(()) => Ok(self.hand_out(blocks)),
+            Err(illegal) => {
+                self.pool.free(blocks);
+                Err(AllocateError::Illegal(illegal))
+            }
+        }
+    }
+
+    /// Whether this proposal may take effect.
+    fn check_proposal(&mut self, blocks: Chain, wanted: u32) -> Result<(), IllegalProposal> {
+        self.occupancy.settle();
+        self.supposed.suppose(&self.occupancy);
+        let grid = *self.occupancy.grid();
+        let mut processors = 0;
+        for (at, block) in (0..).zip(self.pool.iter(blocks)) {
+            if !grid.contains(block) {
+                return Err(IllegalProposal::Outside { at, block });
+            }
+            let (area, before) = (grid.area(block), self.supposed.free());
+            self.supposed.withhold(block);
+            // Some were busy already, in truth or by an earlier block.
+            if before - self.supposed.free() != area {
+                return Err(match self.occupancy.is_free(block) {
+                    true => IllegalProposal::Overlapping { at, block },
+                    false => IllegalProposal::Busy { at, block },
+                });
+            }
+            processors += area;
+        }
+        match processors >= wanted {
             true => Ok(()),
-            false => Err(ConfigureError::StrategyMemory),
+            false => Err(IllegalProposal::TooFew { processors, wanted }),
         }
     }
 
@@ -146,13 +277,8 @@ impl<'m> Allocator<'m> {
     }
 
     /// The strategy.
-    pub const fn strategy(&self) -> &AnyStrategy<'m> {
+    pub const fn strategy(&self) -> &S {
         &self.strategy
-    }
-
-    /// The entries that a strategy's list has room for.
-    pub(crate) const fn list_capacity(&self) -> u32 {
-        self.strategy.workspace().list.len() as u32
     }
 
     /// The number of free processors that the request takes.
@@ -162,25 +288,22 @@ impl<'m> Allocator<'m> {
     /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        self.strategy.demand_on(self.occupancy.grid(), request)
+        demand_on(&self.strategy, self.occupancy.grid(), request)
     }
 
-    /// Finds processors for a request and takes them.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Allocator::demand`], `TooFewFree`, `Fragmented`, or `TableFull` if there is no room for as many blocks; nothing has changed then but
-    /// what a strategy knows of the latest requests ([`StrategyKind::LeastExpectedBlocking`]).
-    ///
-    /// # Time complexity
-    ///
-    /// That of the strategy, and O(words) of what is taken.
+    /// What the strategy finds for a request that has just arrived.
     #[inline]
-    pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
+    fn search(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
         self.arrived(request);
-        let blocks = self.find(request, demand, None, None)?;
-        Ok(self.take(blocks))
+        self.find(request, demand, None, None)
+    }
+
+    /// Takes what the strategy has found: at least one block.
+    #[inline]
+    fn hand_out(&mut self, blocks: Chain) -> Allocation {
+        self.take_pausing(blocks, None);
+        self.tickets.issue(blocks.head())
     }
 
     /// A request has arrived that has a [demand](Allocator::demand).
@@ -239,25 +362,14 @@ impl<'m> Allocator<'m> {
     }
 
     /// Takes what the strategy has found.
-    #[inline]
-    pub(crate) fn take(&mut self, blocks: Chain) -> Allocation {
-        self.take_pausing(blocks, None)
-    }
-
-    /// [`Allocator::take`], with pauses.
     #[inline(always)]
-    pub(crate) fn take_pausing(
-        &mut self,
-        blocks: Chain,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> Allocation {
+    pub(crate) fn take_pausing(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
             let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
             spend(self.occupancy.layout().instructions(block));
             self.strategy.taken(&self.occupancy, block, &spend);
         }
-        Allocation::new(blocks)
     }
 
     /// What would be if something were given back or withheld. It begins with what is.
@@ -265,7 +377,7 @@ impl<'m> Allocator<'m> {
     /// # Time complexity
     ///
     /// O(words).
-    pub fn suppose(&mut self) -> Supposition<'_, 'm> {
+    pub fn suppose(&mut self) -> Supposition<'_, 'm, S> {
         self.suppose_pausing(None)
     }
 
@@ -273,37 +385,50 @@ impl<'m> Allocator<'m> {
     pub(crate) fn suppose_pausing<'a>(
         &'a mut self,
         pause: Option<Pause<'a, 'm>>,
-    ) -> Supposition<'a, 'm> {
+    ) -> Supposition<'a, 'm, S> {
         self.occupancy.settle();
         Supposition::new(
             &mut self.supposed,
             &self.occupancy,
             &mut self.strategy,
             &mut self.pool,
+            &self.tickets,
             pause,
         )
     }
 
-    /// Takes processors back; returns how many. Never fails, and never needs room.
+    /// Takes processors back; returns how many. Never needs room.
+    ///
+    /// # Errors
+    ///
+    /// `Foreign` when another allocator made the allocation; `Stale` when it was released before,
+    /// or its integer is of no allocation. Then nothing has changed, and the error has the
+    /// allocation.
     ///
     /// # Time complexity
     ///
     /// That of the strategy, and O(words) of what is released.
     #[inline]
-    pub fn release(&mut self, allocation: Allocation) -> u32 {
-        self.release_pausing(allocation, None)
+    pub fn release(&mut self, allocation: Allocation) -> Result<u32, ReleaseError> {
+        match self.tickets.check(&allocation) {
+            Ok(cell) => {
+                self.tickets.revoke(cell);
+                let blocks = self.pool.chain_from(cell);
+                Ok(self.release_pausing(blocks, None))
+            }
+            Err(reason) => Err(ReleaseError { allocation, reason }),
+        }
     }
 
-    /// [`Allocator::release`], with pauses.
+    /// Takes these blocks back, with pauses.
     // The board has one copy.
     #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn release_pausing(
         &mut self,
-        allocation: Allocation,
+        mut blocks: Chain,
         pause: Option<&Pause<'_, 'm>>,
     ) -> u32 {
-        let mut blocks = allocation.into_blocks();
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
@@ -315,16 +440,38 @@ impl<'m> Allocator<'m> {
     }
 
     /// The blocks of an allocation, in the order in which the strategy named them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::release`].
     #[inline]
-    pub fn blocks(&self, allocation: &Allocation) -> impl Iterator<Item = Block> + '_ {
-        self.pool.iter(allocation.blocks())
+    pub fn blocks(
+        &self,
+        allocation: &Allocation,
+    ) -> Result<impl Iterator<Item = Block> + use<'_, 'm, S>, AllocationError> {
+        let cell = self.tickets.check(allocation)?;
+        Ok(self.pool.iter_from(cell))
     }
 
     /// The number of processors of an allocation.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::release`].
     #[inline]
-    pub fn processors(&self, allocation: &Allocation) -> u32 {
+    pub fn processors(&self, allocation: &Allocation) -> Result<u32, AllocationError> {
         let grid = self.occupancy.grid();
-        self.blocks(allocation).map(|block| grid.area(block)).sum()
+        Ok(self.blocks(allocation)?.map(|block| grid.area(block)).sum())
+    }
+
+    /// Asserts every invariant. For tests; slow.
+    pub fn check_invariants(&self) {
+        let blocks = self.pool.held().count() as u32;
+        self.check_holding(None, blocks);
+        assert!(
+            self.tickets.held() <= blocks as usize,
+            "an allocation has a block"
+        );
     }
 
     pub(crate) const fn held(&self) -> Held<'_, 'm> {
@@ -476,12 +623,13 @@ impl<'m> Allocator<'m> {
         self.strategy.restore(state)
     }
 
-    /// Asserts every invariant, where these jobs hold so many blocks. For tests; slow.
-    pub(crate) fn check_invariants(&self, jobs: &JobTable<'m>, blocks: u32) {
+    /// Asserts every invariant, where these jobs hold this many blocks, or allocations if there are
+    /// no jobs.
+    pub(crate) fn check_holding(&self, jobs: Option<&JobTable<'m>>, blocks: u32) {
         self.occupancy.check_invariants();
         self.pool.check_invariants(blocks);
         let grid = *self.occupancy.grid();
-        let all_held = || self.held().by(Some(jobs));
+        let all_held = || self.held().by(jobs);
         let mut held = 0;
         for block in all_held() {
             assert!(grid.contains(block), "{block:?} lies within the machine");
@@ -503,5 +651,26 @@ impl<'m> Allocator<'m> {
         }
         assert_eq!(held, held_nodes, "blocks are disjoint, and busy");
         self.strategy.check_invariants(&self.occupancy);
+    }
+}
+
+/// Whether this many words for each bitmap, this many blocks and this workspace suffice for the
+/// machine, the strategy and the number of jobs.
+fn check(
+    words: usize,
+    blocks: usize,
+    workspace: &Workspace<'_>,
+    grid: &Grid,
+    strategy: StrategyKind,
+    jobs: u32,
+) -> Result<(), ConfigureError> {
+    let needs = Needs::of(strategy, grid, jobs as usize);
+    if needs.words > words {
+        return Err(ConfigureError::MachineTooLarge);
+    }
+    AnyStrategy::check(strategy, grid, workspace)?;
+    match needs.blocks <= blocks && needs.scratch <= workspace.words.len() {
+        true => Ok(()),
+        false => Err(ConfigureError::StrategyMemory),
     }
 }

@@ -1,5 +1,5 @@
-//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy writes a
-//! new one.
+//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy
+//! writes a new one.
 
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
@@ -9,17 +9,17 @@ use crate::pause::Pause;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
-pub type Link = u32;
+pub(crate) type Link = u32;
 /// An index into a table.
 #[cfg(not(target_pointer_width = "64"))]
-pub type Link = u16;
+pub(crate) type Link = u16;
 
 /// No index.
 pub(crate) const NONE: Link = Link::MAX;
 
 /// One cell of the pool.
 #[derive(Clone, Copy, Debug)]
-pub struct BlockCell {
+pub(crate) struct BlockCell {
     /// Invariant: none exactly if the cell has been given back.
     block: Block,
     next: Link,
@@ -27,7 +27,7 @@ pub struct BlockCell {
 
 impl BlockCell {
     /// An unused cell: all zeros, so that a static pool takes no room in flash.
-    pub const EMPTY: BlockCell = BlockCell {
+    pub(crate) const EMPTY: BlockCell = BlockCell {
         block: Block::ZERO,
         next: 0,
     };
@@ -56,7 +56,7 @@ impl Chain {
         Chain((head as Links) << Link::BITS | len as Links)
     }
 
-    const fn head(self) -> Link {
+    pub(crate) const fn head(self) -> Link {
         (self.0 >> Link::BITS) as Link
     }
 
@@ -74,27 +74,6 @@ impl Chain {
     #[cfg(feature = "reservations")]
     pub(crate) const fn of_links([head, len]: [Link; 2]) -> Chain {
         Chain::new(head, len)
-    }
-}
-
-/// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`](crate::Allocator::release).
-///
-/// It cannot be copied, so nothing can be released twice.
-#[must_use = "what is not released stays busy"]
-#[derive(Debug)]
-pub struct Allocation(Chain);
-
-impl Allocation {
-    pub(crate) const fn new(blocks: Chain) -> Self {
-        Allocation(blocks)
-    }
-
-    pub(crate) const fn blocks(&self) -> Chain {
-        self.0
-    }
-
-    pub(crate) const fn into_blocks(self) -> Chain {
-        self.0
     }
 }
 
@@ -196,13 +175,26 @@ impl<'m> BlockPool<'m> {
         Some(block)
     }
 
+    /// The chain whose first cell this is.
+    #[inline]
+    pub(crate) fn chain_from(&self, head: Link) -> Chain {
+        let len = self.iter_from(head).count();
+        Chain::new(head, len as Link)
+    }
+
     pub(crate) fn free(&mut self, mut chain: Chain) {
         while self.pop(&mut chain).is_some() {}
     }
 
     #[inline]
     pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + use<'_, 'm> {
-        let mut at = chain.head();
+        self.iter_from(chain.head())
+    }
+
+    /// The blocks of the chain whose first cell this is.
+    #[inline]
+    pub(crate) fn iter_from(&self, head: Link) -> impl Iterator<Item = Block> + use<'_, 'm> {
+        let mut at = head;
         core::iter::from_fn(move || {
             if at == NONE {
                 return None;

@@ -188,6 +188,7 @@ impl<'a> Reader<'a> {
 
 /// Why a controller was not saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SaveError<E> {
     /// A scheduling pass is under way
     /// ([`Controller::is_scheduling`](crate::Controller::is_scheduling)); nothing was written.
@@ -210,6 +211,7 @@ impl<E: core::error::Error> core::error::Error for SaveError<E> {}
 /// Why a checkpoint was not restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum RestoreError {
     /// The bytes do not start a checkpoint of this format.
     Format,

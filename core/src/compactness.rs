@@ -14,9 +14,10 @@ use crate::strategy::Serves;
 /// # Example
 ///
 /// ```
-/// use meshalloc::{Allocator, Compactness, Mesh, Storage, StrategyKind, Submesh};
+/// use meshalloc::{Allocator, AllocatorStorage, Compactness, Mesh, StrategyKind, Submesh};
 ///
-/// let mut storage: Storage<8, 4> = Storage::new();
+/// let mut storage: meshalloc::storage!(mesh 8 x 4, strategies [FirstFit], allocations 4) =
+///     AllocatorStorage::new();
 /// let machine = Mesh::new(8, 4)?.into();
 /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
 /// // The left 4 x 4 square lacks its corner: 3 squares of side 2 and 3 of side 1. The right square

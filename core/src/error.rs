@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::grid::Block;
 use crate::node::NodeId;
 
 /// Why a job was refused.
@@ -11,6 +12,7 @@ use crate::node::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Refusal {
     /// A side or the number of processors is zero.
     EmptyRequest,
@@ -107,10 +109,91 @@ impl fmt::Display for Refusal {
 
 impl core::error::Error for Refusal {}
 
+/// Why [`Allocator::allocate_checked`](crate::Allocator::allocate_checked) gave no processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AllocateError {
+    /// The request was refused.
+    Refused(Refusal),
+    /// The strategy is wrong: it proposed what it may not.
+    Illegal(IllegalProposal),
+}
+
+impl fmt::Display for AllocateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocateError::Refused(refusal) => refusal.fmt(f),
+            AllocateError::Illegal(illegal) => illegal.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for AllocateError {}
+
+impl From<Refusal> for AllocateError {
+    fn from(refusal: Refusal) -> AllocateError {
+        AllocateError::Refused(refusal)
+    }
+}
+
+/// What is wrong with the blocks that a [`Strategy`](crate::Strategy) proposed. `at` is the place
+/// of a block in the proposal, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IllegalProposal {
+    /// A block is not within the machine.
+    Outside {
+        /// Its place.
+        at: u32,
+        /// The block.
+        block: Block,
+    },
+    /// A processor of a block is held or faulty.
+    Busy {
+        /// Its place.
+        at: u32,
+        /// The block.
+        block: Block,
+    },
+    /// A block has a processor that an earlier one has.
+    Overlapping {
+        /// Its place.
+        at: u32,
+        /// The block.
+        block: Block,
+    },
+    /// The blocks have fewer processors than the request asks for.
+    TooFew {
+        /// Those of the blocks.
+        processors: u32,
+        /// Those of the request.
+        wanted: u32,
+    },
+}
+
+impl fmt::Display for IllegalProposal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("illegal proposal of the strategy: ")?;
+        match self {
+            IllegalProposal::Outside { at, .. } => write!(f, "block {at} is outside the machine"),
+            IllegalProposal::Busy { at, .. } => write!(f, "block {at} is not free"),
+            IllegalProposal::Overlapping { at, .. } => {
+                write!(f, "block {at} overlaps an earlier block")
+            }
+            IllegalProposal::TooFew { processors, wanted } => {
+                write!(f, "{processors} processors, expected at least {wanted}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for IllegalProposal {}
+
 /// Why a configuration was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum ConfigureError {
     /// Jobs wait or run; release them or reset first.
     JobsPresent,
@@ -148,6 +231,7 @@ impl core::error::Error for ConfigureError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Error {
     /// The job was not granted and does not wait.
     Refused(Refusal),

@@ -2,31 +2,45 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-pub mod allocator;
-pub mod blocks;
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+/// The version of [heapless](https://docs.rs/heapless) whose `Vec` is in public types.
+pub use heapless;
+
+mod allocator;
+mod blocks;
 #[cfg(feature = "restore")]
-pub mod checkpoint;
-pub mod compactness;
+mod checkpoint;
+mod compactness;
 pub mod controller;
-pub mod cube;
+mod cube;
 mod delegate;
-pub mod error;
+mod error;
 pub mod grid;
+mod handle;
 pub mod jobs;
 mod layout;
 mod marking;
-pub mod mesh;
+mod mesh;
 pub mod message;
-pub mod node;
+mod node;
 pub mod notation;
-pub mod occupancy;
-pub mod outlook;
+mod occupancy;
+mod outlook;
 mod pause;
-pub mod request;
-pub mod scheduler;
+mod request;
+#[cfg_attr(
+    not(feature = "schedulers"),
+    allow(
+        dead_code,
+        reason = "a build with some of the schedulers uses a part of what several share"
+    )
+)]
+mod scheduler;
 pub mod storage;
 pub mod strategy;
-pub mod supposition;
+mod supposition;
 
 #[cfg_attr(
     not(feature = "strategies"),
@@ -43,37 +57,37 @@ mod search;
         reason = "the searches share operations on words, and a build has a part of the searches"
     )
 )]
-pub mod word;
+mod word;
 
 pub use allocator::Allocator;
-pub use blocks::{Allocation, Draft};
+pub use blocks::Draft;
 #[cfg(feature = "restore")]
-pub use checkpoint::{RestoreError, SaveError};
+pub use checkpoint::{PART_MAX, RestoreError, SaveError};
 pub use compactness::Compactness;
 pub use controller::{Controller, Granted, Status, View};
 #[cfg(feature = "restore")]
 pub use controller::{Effect, Restoring};
 pub use cube::{Cube, CubeError};
-pub use error::{ConfigureError, Error, Refusal};
+pub use error::{AllocateError, ConfigureError, Error, IllegalProposal, Refusal};
 pub use grid::{
     Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
     NODES_MAX, Shape, ShapeError, Tuple,
 };
+pub use handle::{Allocation, AllocationError, ReleaseError};
 #[cfg(feature = "leases")]
 pub use jobs::LeaseEnded;
-pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
+pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
     Capacity, Command, Configuration, Counts, FaultReport, Grant, JobState, Reply, Statistics,
 };
 pub use node::NodeId;
 pub use occupancy::Occupancy;
-pub use outlook::{HeldBlock, Outlook};
 pub use pause::Pauses;
 pub use request::{Flags, JobId, Request, Ticks};
-pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
-pub use storage::{Memory, Storage};
+pub use scheduler::{SchedulerInfo, SchedulerKind, Threshold};
+pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
     AnyStrategy, CurveFit, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo,
-    StrategyKind, StrategyTextError, Workspace,
+    StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;

@@ -132,6 +132,41 @@ impl Submesh {
         Submesh::new(x1, y1, x2 - x1 + 1, y2 - y1 + 1)
     }
 
+    /// The block as a submesh. What the numbers of a block mean depends on the machine, so this
+    /// takes the machine.
+    ///
+    /// ```
+    /// use meshalloc::{Grid, Submesh, SubmeshError};
+    /// let mesh = Grid::mesh(&[8, 8])?;
+    /// let submesh = Submesh::new(1, 2, 3, 4);
+    /// assert_eq!(Submesh::of(&mesh, submesh.into())?, submesh);
+    ///
+    /// let torus = Grid::torus(&[4, 4, 4])?;
+    /// let block = torus.block(&[3, 1, 0], &[2, 2, 1]).ok_or("no block")?;
+    /// assert_eq!(Submesh::of(&torus, block), Err(SubmeshError::NotPlane));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the machine is not a two-dimensional mesh, or the block is not within it.
+    pub fn of(machine: &Grid, block: Block) -> Result<Submesh, SubmeshError> {
+        if !machine.is_plane() {
+            return Err(SubmeshError::NotPlane);
+        }
+        match machine.contains(block) {
+            true => Ok(Submesh::of_plane(block)),
+            false => Err(SubmeshError::Outside),
+        }
+    }
+
+    /// A block of a two-dimensional mesh.
+    #[inline]
+    pub(crate) const fn of_plane(block: Block) -> Submesh {
+        let [x, y, w, h] = block.rectangle();
+        Submesh::new(x, y, w, h)
+    }
+
     /// In 64 bits: for memory that several forms of submeshes share.
     #[inline]
     #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
@@ -292,14 +327,30 @@ impl From<Submesh> for Block {
     }
 }
 
-/// Of a block of a two-dimensional mesh.
-impl From<Block> for Submesh {
-    #[inline]
-    fn from(block: Block) -> Submesh {
-        let [x, y, w, h] = block.rectangle();
-        Submesh::new(x, y, w, h)
+/// A block is no submesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum SubmeshError {
+    /// The machine has another number of dimensions than 2, or wraps.
+    NotPlane,
+    /// The block is not within the machine.
+    Outside,
+}
+
+impl fmt::Display for SubmeshError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SubmeshError::NotPlane => {
+                "no submesh: the machine is not a two-dimensional mesh; \
+                 Grid::start and Grid::extent read a block of any machine"
+            }
+            SubmeshError::Outside => "no submesh: the block is not within the mesh",
+        })
     }
 }
+
+impl core::error::Error for SubmeshError {}
 
 impl fmt::Display for Submesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

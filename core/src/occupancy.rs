@@ -2,7 +2,6 @@
 
 use heapless::Vec;
 
-use crate::error::ConfigureError;
 use crate::grid::{Block, Grid};
 use crate::layout::Layout;
 use crate::marking::for_each_row;
@@ -63,21 +62,10 @@ impl<'m> Occupancy<'m> {
         grid.rows() as usize * words_for(grid.row_len())
     }
 
-    /// Makes an occupancy in which all processors are free.
-    ///
-    /// # Errors
-    ///
-    /// `MachineTooLarge` if one of the slices is shorter than [`Occupancy::words_needed`].
-    pub(crate) fn new(
-        grid: Grid,
-        busy: &'m mut [Word],
-        faulty: &'m mut [Word],
-    ) -> Result<Self, ConfigureError> {
+    /// An occupancy of this machine, which says nothing before [`Occupancy::clear`].
+    pub(crate) fn new(grid: Grid, busy: &'m mut [Word], faulty: &'m mut [Word]) -> Self {
         let words = busy.len().min(faulty.len());
-        if words < Self::words_needed(&grid) {
-            return Err(ConfigureError::MachineTooLarge);
-        }
-        let mut occupancy = Occupancy {
+        Occupancy {
             layout: Layout::new(grid),
             unmarked_max: 0,
             pending: Vec::new(),
@@ -87,9 +75,7 @@ impl<'m> Occupancy<'m> {
             free: 0,
             faulty_count: 0,
             releases: Some(0),
-        };
-        occupancy.clear(grid, 0);
-        Ok(occupancy)
+        }
     }
 
     /// Marks all processors of the block as busy, free or not. Only where nothing is pending.
@@ -203,7 +189,7 @@ impl<'m> Occupancy<'m> {
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
         into.copy_from_slice(self.marked_row(row));
         for &block in &self.pending {
-            let Submesh { base, sides } = block.into();
+            let Submesh { base, sides } = Submesh::of_plane(block);
             let first = usize::from(base.y);
             if (first..first + usize::from(sides.h)).contains(&row) {
                 let span = Span::new(u32::from(base.x), u32::from(sides.w));
@@ -332,7 +318,7 @@ impl<'m> Occupancy<'m> {
             busy += (self.busy[word] & bits).count_ones();
             true
         });
-        let common = |pending: &Block| Submesh::from(*pending).common(submesh);
+        let common = |pending: &Block| Submesh::of_plane(*pending).common(submesh);
         let pending: u32 = self.pending.iter().map(common).sum();
         submesh.area() - busy - pending
     }

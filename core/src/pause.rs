@@ -37,7 +37,8 @@ pub(crate) const LOOK_INSTRUCTIONS: u32 = 500;
 ///     StrategyKind,
 /// };
 ///
-/// let mut storage = Storage::<8, 16>::new();
+/// let mut storage: meshalloc::storage!(mesh 8 x 8, strategies [AllShapes], jobs 16) =
+///     Storage::new();
 /// let mut controller = Controller::new(
 ///     storage.memory(),
 ///     Configuration {

@@ -1,38 +1,68 @@
-//! The memory a controller works in: [`Storage`] owns it, [`Memory`] lends it.
+//! Memory of a fixed capacity. [`Storage`] owns that of a controller, [`AllocatorStorage`] that of
+//! an allocator alone; [`Memory`] and [`AllocatorMemory`] lend it. [`Needs`] says how much is needed.
 //!
 //! Const generics own the arrays; everything else takes slices, so one copy of the code serves every
-//! capacity. A host that knows its machine only at run time makes a [`Memory`] from vectors instead.
+//! capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time. A
+//! host that knows its machine only at run time takes `HeapStorage` (feature `alloc`).
+
+#[cfg(feature = "alloc")]
+mod heap;
+
+#[cfg(feature = "alloc")]
+pub use heap::HeapStorage;
 
 use crate::blocks::{BlockCell, Link};
-use crate::grid::Grid;
+use crate::grid::{Grid, GridError};
 use crate::jobs::JobSlot;
 use crate::occupancy::Occupancy;
 use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
 use crate::word::Word;
 
-/// The memory a controller works in, borrowed. What is in it does not matter at first. [`Needs`] says how much a machine and a
-/// strategy need.
+/// The memory that a controller works in, borrowed. What is in it at first does not matter.
 #[derive(Debug)]
 pub struct Memory<'m> {
-    /// Occupancy: [`Needs::words`].
-    pub busy: &'m mut [Word],
-    /// Faulty processors: as many words.
-    pub faulty: &'m mut [Word],
-    /// For suppositions: as many words.
-    pub supposed: &'m mut [Word],
+    pub(crate) processors: Processors<'m>,
     /// Jobs, waiting and running together.
-    pub slots: &'m mut [JobSlot],
+    pub(crate) slots: &'m mut [JobSlot],
     /// From job names to slots: at least twice the slots.
-    pub index: &'m mut [Link],
+    pub(crate) index: &'m mut [Link],
     /// For the order of the running jobs: as many as there are slots.
-    pub order: &'m mut [Link],
-    /// Blocks held by all jobs together: [`Needs::blocks`].
-    pub blocks: &'m mut [BlockCell],
-    /// For the strategy: [`Needs::scratch`] and [`Needs::list`].
-    pub workspace: Workspace<'m>,
+    pub(crate) order: &'m mut [Link],
 }
 
-/// What a strategy needs to serve a machine, beside the table of jobs.
+/// The memory that an allocator without jobs works in, borrowed. What is in it at first does not
+/// matter.
+#[derive(Debug)]
+pub struct AllocatorMemory<'m> {
+    pub(crate) processors: Processors<'m>,
+    /// As many as there are blocks; see [`Allocation`](crate::Allocation).
+    pub(crate) tickets: &'m mut [u32],
+}
+
+/// The memory for occupancy, blocks and strategy.
+#[derive(Debug)]
+pub(crate) struct Processors<'m> {
+    /// Occupancy: [`Needs::words`].
+    pub(crate) busy: &'m mut [Word],
+    /// Faulty processors: as many words.
+    pub(crate) faulty: &'m mut [Word],
+    /// For suppositions: as many words.
+    pub(crate) supposed: &'m mut [Word],
+    /// Blocks held by all jobs together: [`Needs::blocks`].
+    pub(crate) blocks: &'m mut [BlockCell],
+    /// For the strategy: [`Needs::scratch`] and [`Needs::list`].
+    pub(crate) workspace: Workspace<'m>,
+}
+
+impl Processors<'_> {
+    /// The words there are for each bitmap.
+    pub(crate) fn words(&self) -> usize {
+        let words = self.busy.len().min(self.faulty.len());
+        words.min(self.supposed.len())
+    }
+}
+
+/// How much memory a strategy needs to serve a machine, apart from the table of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Words of each of the three occupancy bitmaps.
@@ -46,7 +76,8 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What this strategy, which must be in this build, needs on this machine for this number of jobs, waiting and running together.
+    /// What this strategy needs on this machine for this number of jobs, waiting and running
+    /// together. For an allocator alone it is the number of allocations that are held at a time.
     ///
     /// ```
     /// use meshalloc::storage::Needs;
@@ -69,7 +100,8 @@ impl Needs {
         }
     }
 
-    /// Enough for each strategy of this build, with the parameters that its name alone stands for, on those of the machines that it serves.
+    /// Enough for each strategy of this build, with the parameters that its name alone stands for,
+    /// on those of the machines that it serves.
     pub const fn of_build(mut machines: &[Grid], jobs: usize) -> Needs {
         let mut most = Needs {
             words: 1,
@@ -102,36 +134,199 @@ impl Needs {
             list: max(self.list, other.list),
         }
     }
+
+    /// Enough for any of these strategies on this machine; for [`storage!`](crate::storage!).
+    ///
+    /// # Panics
+    ///
+    /// At compile time, in a constant: when there is no such machine, or a strategy is not in this
+    /// build or does not serve the machine.
+    #[doc(hidden)]
+    pub const fn of_declared(
+        machine: Result<Grid, GridError>,
+        mut strategies: &[StrategyKind],
+        jobs: usize,
+        blocks: usize,
+    ) -> Needs {
+        let Ok(machine) = machine else {
+            panic!(
+                "storage!: no such machine: 1 to 16 sides of at least 1, \
+                 at most 2^20 processors, sides of a two-dimensional mesh up to 1024"
+            );
+        };
+        let mut most = Needs {
+            words: Occupancy::words_needed(&machine),
+            scratch: 0,
+            blocks,
+            list: 0,
+        };
+        while let [strategy, rest @ ..] = strategies {
+            assert!(
+                strategy.is_built(),
+                "storage!: a strategy is not in this build: turn on the feature of its name"
+            );
+            assert!(
+                strategy.serves().includes(&machine),
+                "storage!: a strategy does not serve this machine"
+            );
+            most = most.and(Needs::of(*strategy, &machine, jobs));
+            strategies = rest;
+        }
+        most
+    }
+
+    /// The alignment of every [`Storage`] and [`AllocatorStorage`], in bytes.
+    pub const ALIGN: usize = {
+        let (slot, cell) = (align_of::<JobSlot>(), align_of::<u64>());
+        if slot > cell { slot } else { cell }
+    };
+
+    /// The bytes of a [`Storage`] of these capacities for this number of jobs, for programs in
+    /// other languages that provide the memory. Its alignment is [`Needs::ALIGN`].
+    ///
+    /// ```
+    /// use meshalloc::storage::Needs;
+    /// use meshalloc::{Grid, StrategyKind, storage};
+    /// let needs = Needs::of(StrategyKind::FirstFit, &Grid::mesh(&[16, 16])?, 40);
+    /// type Board = storage!(mesh 16 x 16, strategies [FirstFit], jobs 40);
+    /// assert_eq!(needs.bytes(40), size_of::<Board>());
+    /// # Ok::<(), meshalloc::GridError>(())
+    /// ```
+    pub const fn bytes(&self, jobs: usize) -> usize {
+        let table = size_of::<JobSlot>() + 3 * size_of::<Link>();
+        self.padded(jobs * table)
+    }
+
+    /// The bytes of an [`AllocatorStorage`] of these capacities.
+    pub const fn allocator_bytes(&self) -> usize {
+        self.padded(self.blocks * size_of::<u32>())
+    }
+
+    /// The bytes of what an allocator needs and of a table, padded to the alignment.
+    const fn padded(&self, table: usize) -> usize {
+        let words = (3 * self.words + self.scratch) * size_of::<Word>();
+        let blocks = self.blocks * size_of::<BlockCell>();
+        let arrays = words + blocks + self.list * size_of::<u64>();
+        (arrays.next_multiple_of(align_of::<u64>()) + table).next_multiple_of(Self::ALIGN)
+    }
 }
 
-/// Owns the memory for a controller.
+/// The type of the memory for a machine, some strategies and a number of jobs.
 ///
-/// - `WORDS`: occupancy words; a mesh of `w x h` takes `h * ceil(w / WORD_BITS)`, a cube
-///   `ceil(k^n / WORD_BITS)`.
-/// - `JOBS`: jobs, waiting and running together.
-/// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice on a two-dimensional mesh for a
-///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`,
-///   for `l-shape`, `neighbor`, `multiple-buddy` and the dependent and independent binary trees, too; non-contiguous strategies need up to a block for each processor,
-///   `free-submesh-list` a list as long. Strategies that look ahead need that list too, and scratch for tables. `curve` needs 2 sqrt(2 N) words of scratch for N processors where that is more.
+/// ```
+/// use meshalloc::{AllocatorStorage, Storage, storage};
 ///
-/// A capacity that makes no sense does not compile:
+/// // For a controller.
+/// let storage: storage!(mesh 64 x 64, strategies [FirstFit, FreeSubmeshList], jobs 128) =
+///     Storage::new();
+/// // For an allocator alone.
+/// let storage: storage!(torus 4 x 4 x 4, strategies [TreeCollapsing], allocations 64) =
+///     AllocatorStorage::new();
+/// ```
 ///
-/// ```compile_fail
+/// In this order it takes:
+///
+/// - The machine: `mesh` or `torus` and its sides, or `machine (EXPRESSION)` with a constant
+///   `Result<Grid, GridError>`.
+/// - `strategies [NAME, ..]`, variants of [`StrategyKind`](crate::StrategyKind). One with
+///   parameters is written with them: `Paging { order: PageOrder::Snake, exponent: 1 }`. The memory serves any
+///   of them. For a [strategy of your own](crate::Allocator::with_strategy) the list is empty.
+/// - `jobs N`, the jobs that wait or run at a time: the type is a [`Storage`]. Or `allocations N`,
+///   the allocations that are held at a time: the type is an [`AllocatorStorage`]. Or `blocks N`,
+///   the blocks of all allocations together: the same, for strategies that hold several blocks.
+///
+/// Where the memory has to serve several machines, a constant
+/// [`Needs`](crate::storage::Needs) takes the place of machine and strategies:
+/// `storage!(needs (NEEDS), jobs 128)` for a controller, `storage!(needs (NEEDS))` for an
+/// allocator.
+///
+/// What makes no sense does not compile:
+///
+/// ```compile_fail,E0080
+/// # use meshalloc::{Storage, storage};
+/// // The buddy strategy serves squares only.
+/// let storage: storage!(mesh 8 x 4, strategies [Buddy], jobs 4) = Storage::new();
+/// ```
+///
+/// ```compile_fail,E0080
+/// # use meshalloc::{Storage, storage};
 /// // No job.
-/// let storage = meshalloc::Storage::<64, 0, 64, 0, 0>::new();
+/// let storage: storage!(mesh 8 x 8, strategies [FirstFit], jobs 0) = Storage::new();
 /// ```
 ///
+/// ```compile_fail,E0080
+/// # use meshalloc::{Storage, storage};
+/// // No such mesh.
+/// let storage: storage!(mesh 8 x 0, strategies [FirstFit], jobs 4) = Storage::new();
 /// ```
-/// use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind};
+#[macro_export]
+macro_rules! storage {
+    (mesh $first:literal $(x $side:literal)*, $($rest:tt)*) => {
+        $crate::storage!(machine ($crate::Grid::mesh(&[$first $(, $side)*])), $($rest)*)
+    };
+    (torus $first:literal $(x $side:literal)*, $($rest:tt)*) => {
+        $crate::storage!(machine ($crate::Grid::torus(&[$first $(, $side)*])), $($rest)*)
+    };
+    (machine ($machine:expr), strategies $strategies:tt, jobs $jobs:expr) => {
+        $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, $jobs, 1)), jobs $jobs)
+    };
+    (machine ($machine:expr), strategies $strategies:tt, allocations $count:expr) => {
+        $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, $count, 1)))
+    };
+    (machine ($machine:expr), strategies $strategies:tt, blocks $count:expr) => {
+        $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, 0, $count)))
+    };
+    (needs ($needs:expr), jobs $jobs:expr) => {
+        $crate::Storage<
+            { $needs.words },
+            { $jobs },
+            { $needs.scratch },
+            { $needs.blocks },
+            { $needs.list },
+        >
+    };
+    (needs ($needs:expr)) => {
+        $crate::AllocatorStorage<
+            { $needs.words },
+            { $needs.scratch },
+            { $needs.blocks },
+            { $needs.list },
+        >
+    };
+    (
+        @ $machine:expr,
+        [$($kind:ident $({ $($field:ident: $value:expr),* $(,)? })?),* $(,)?],
+        $jobs:expr,
+        $blocks:expr
+    ) => {
+        $crate::storage::Needs::of_declared(
+            $machine,
+            &[$($crate::StrategyKind::$kind $({ $($field: $value),* })?),*],
+            $jobs,
+            $blocks,
+        )
+    };
+}
+
+/// Owns the memory of a controller; [`storage!`](crate::storage!) computes its capacities.
 ///
-/// let mut storage: Storage<32, 50> = Storage::new();
+/// - `WORDS`: words of each bitmap; `JOBS`: jobs, waiting and running together;
+/// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]).
+///
+/// A capacity that makes no sense does not compile.
+///
+/// ```
+/// use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind, storage};
+///
+/// let mut storage: storage!(mesh 32 x 32, strategies [FirstFit], jobs 50) = Storage::new();
 /// let configuration = Configuration {
-///     machine: Mesh::new(32, 32).unwrap().into(),
+///     machine: Mesh::new(32, 32)?.into(),
 ///     strategy: StrategyKind::FirstFit,
 ///     scheduler: SchedulerKind::Fcfs,
 /// };
-/// let controller = Controller::new(storage.memory(), configuration).unwrap();
+/// let controller = Controller::new(storage.memory(), configuration)?;
 /// assert_eq!(controller.capacity().jobs, 50);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Storage<
@@ -141,16 +336,11 @@ pub struct Storage<
     const BLOCKS: usize = JOBS,
     const LIST: usize = 0,
 > {
-    busy: [Word; WORDS],
-    faulty: [Word; WORDS],
-    supposed: [Word; WORDS],
-    scratch: [Word; SCRATCH],
+    processors: Arrays<WORDS, SCRATCH, BLOCKS, LIST>,
     slots: [JobSlot; JOBS],
     /// Twice the slots.
     index: [[Link; JOBS]; 2],
     order: [Link; JOBS],
-    blocks: [BlockCell; BLOCKS],
-    list: [u64; LIST],
 }
 
 impl<
@@ -163,46 +353,28 @@ impl<
 {
     /// Evaluated in [`Storage::new`], so that a bad capacity is a compile error with these words.
     const VALID: () = {
-        assert!(WORDS >= 1, "WORDS: at least one word of occupancy");
         assert!(JOBS >= 1, "JOBS: room for at least one job");
-        assert!(BLOCKS >= 1, "BLOCKS: room for at least one block");
         assert!(JOBS < Link::MAX as usize, "JOBS: too many for this target");
-        assert!(
-            BLOCKS < Link::MAX as usize,
-            "BLOCKS: too many for this target"
-        );
     };
 
     /// Empty memory; usable in a `static`.
     pub const fn new() -> Self {
         let () = Self::VALID;
         Storage {
-            busy: [0; WORDS],
-            faulty: [0; WORDS],
-            supposed: [0; WORDS],
-            scratch: [0; SCRATCH],
+            processors: Arrays::new(),
             slots: [JobSlot::EMPTY; JOBS],
             index: [[0; JOBS]; 2],
             order: [0; JOBS],
-            blocks: [BlockCell::EMPTY; BLOCKS],
-            list: [0; LIST],
         }
     }
 
     /// Lends the memory.
     pub fn memory(&mut self) -> Memory<'_> {
         Memory {
-            busy: &mut self.busy,
-            faulty: &mut self.faulty,
-            supposed: &mut self.supposed,
+            processors: self.processors.lend(),
             slots: &mut self.slots,
             index: self.index.as_flattened_mut(),
             order: &mut self.order,
-            blocks: &mut self.blocks,
-            workspace: Workspace {
-                words: &mut self.scratch,
-                list: &mut self.list,
-            },
         }
     }
 }
@@ -217,6 +389,101 @@ impl<
 {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Owns the memory of an allocator without jobs; [`storage!`](crate::storage!) computes its
+/// capacities.
+///
+/// - `WORDS`: words of each bitmap;
+/// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]).
+///
+/// A capacity that makes no sense does not compile.
+#[derive(Debug)]
+pub struct AllocatorStorage<
+    const WORDS: usize,
+    const SCRATCH: usize,
+    const BLOCKS: usize,
+    const LIST: usize,
+> {
+    processors: Arrays<WORDS, SCRATCH, BLOCKS, LIST>,
+    tickets: [u32; BLOCKS],
+}
+
+impl<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: usize>
+    AllocatorStorage<WORDS, SCRATCH, BLOCKS, LIST>
+{
+    /// Empty memory; usable in a `static`.
+    pub const fn new() -> Self {
+        AllocatorStorage {
+            processors: Arrays::new(),
+            tickets: [0; BLOCKS],
+        }
+    }
+
+    /// Lends the memory.
+    pub fn memory(&mut self) -> AllocatorMemory<'_> {
+        AllocatorMemory {
+            processors: self.processors.lend(),
+            tickets: &mut self.tickets,
+        }
+    }
+}
+
+impl<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: usize> Default
+    for AllocatorStorage<WORDS, SCRATCH, BLOCKS, LIST>
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Owns what [`Processors`] lends.
+#[derive(Debug)]
+struct Arrays<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: usize> {
+    busy: [Word; WORDS],
+    faulty: [Word; WORDS],
+    supposed: [Word; WORDS],
+    scratch: [Word; SCRATCH],
+    blocks: [BlockCell; BLOCKS],
+    list: [u64; LIST],
+}
+
+impl<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: usize>
+    Arrays<WORDS, SCRATCH, BLOCKS, LIST>
+{
+    const VALID: () = {
+        assert!(WORDS >= 1, "WORDS: at least one word of occupancy");
+        assert!(BLOCKS >= 1, "BLOCKS: room for at least one block");
+        assert!(
+            BLOCKS < Link::MAX as usize,
+            "BLOCKS: too many for this target"
+        );
+    };
+
+    const fn new() -> Self {
+        let () = Self::VALID;
+        Arrays {
+            busy: [0; WORDS],
+            faulty: [0; WORDS],
+            supposed: [0; WORDS],
+            scratch: [0; SCRATCH],
+            blocks: [BlockCell::EMPTY; BLOCKS],
+            list: [0; LIST],
+        }
+    }
+
+    fn lend(&mut self) -> Processors<'_> {
+        Processors {
+            busy: &mut self.busy,
+            faulty: &mut self.faulty,
+            supposed: &mut self.supposed,
+            blocks: &mut self.blocks,
+            workspace: Workspace {
+                words: &mut self.scratch,
+                list: &mut self.list,
+            },
+        }
     }
 }
 
@@ -246,5 +513,47 @@ mod tests {
         assert!(scratch("first-fit", 4) < 10);
         assert_eq!(scratch("curve", 512), scratch("first-fit", 512));
         assert!(scratch("curve", 512) > 2 * 724);
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_types() {
+        const fn of<
+            const W: usize,
+            const J: usize,
+            const S: usize,
+            const B: usize,
+            const L: usize,
+        >() -> [usize; 6] {
+            let needs = Needs {
+                words: W,
+                scratch: S,
+                blocks: B,
+                list: L,
+            };
+            [
+                needs.bytes(J),
+                size_of::<Storage<W, J, S, B, L>>(),
+                needs.allocator_bytes(),
+                size_of::<AllocatorStorage<W, S, B, L>>(),
+                align_of::<Storage<W, J, S, B, L>>(),
+                align_of::<AllocatorStorage<W, S, B, L>>(),
+            ]
+        }
+        for [
+            bytes,
+            size,
+            allocator_bytes,
+            allocator_size,
+            align,
+            allocator_align,
+        ] in [
+            of::<1, 1, 0, 1, 0>(),
+            of::<3, 7, 5, 9, 0>(),
+            of::<16, 33, 33, 255, 256>(),
+            of::<5, 2, 1, 3, 1>(),
+        ] {
+            assert_eq!((bytes, allocator_bytes), (size, allocator_size));
+            assert_eq!([align, allocator_align], [Needs::ALIGN; 2]);
+        }
     }
 }

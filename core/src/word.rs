@@ -11,10 +11,10 @@ use crate::grid::MESH_SIDE_MAX;
 
 /// A word of the occupancy bitmap.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
-pub type Word = u64;
+pub(crate) type Word = u64;
 /// A word of the occupancy bitmap.
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
-pub type Word = u32;
+pub(crate) type Word = u32;
 
 /// Two words.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
@@ -24,7 +24,7 @@ pub(crate) type Wide = u128;
 pub(crate) type Wide = u64;
 
 /// The number of bits in a [`Word`].
-pub const WORD_BITS: u32 = Word::BITS;
+pub(crate) const WORD_BITS: u32 = Word::BITS;
 
 /// Whether this build has the long words of a host. Code that only makes hosts faster, or pays only
 /// on meshes that boards have no room for, is left out with short words, to save flash.
@@ -38,7 +38,7 @@ pub(crate) const fn low_half(word: Word) -> u32 {
 }
 
 /// The number of words for a row of this many processors.
-pub const fn words_for(bits: u32) -> usize {
+pub(crate) const fn words_for(bits: u32) -> usize {
     bits.div_ceil(WORD_BITS) as usize
 }
 

@@ -22,6 +22,7 @@ mod check;
 mod error;
 mod exchange;
 mod line;
+pub mod smoke;
 
 use std::boxed::Box;
 use std::collections::VecDeque;

@@ -8,18 +8,22 @@
 //! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
 //! - [`frame`]: messages to frames (`body`: postcard; CRC-32, COBS) and back, whatever the line does to them.
 //! - [`port`]: the interrupt of a serial port; `rate` (feature `rates`): its rate.
+//! - [`board`]: what the control processor needs of a board, and its main loop; [`boards`]: the
+//!   boards that there are.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
 //! - [`journal`]: what survives a reset, in flash.
 //! - [`client`] (feature `client`, needs `std`): the other half, for programs that need processors.
 //!
-//! The same library runs on the board, where `main.rs` adds the serial port and the clock, and on a
-//! host, where the tests let the two halves talk over a line in memory.
+//! The same library runs on the board, where `src/bin/` adds drivers, and on a host, where the
+//! tests let the two halves talk over a line in memory.
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(any(feature = "client", feature = "memory-flash"))]
+#[cfg(any(test, feature = "client", feature = "memory-flash"))]
 extern crate std;
 
+pub mod board;
+pub mod boards;
 mod body;
 mod checksum;
 #[cfg(feature = "client")]
@@ -34,6 +38,7 @@ pub mod rate;
 pub mod server;
 pub mod sessions;
 
+pub use board::{Board, Processor};
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, IoLine, Line, Options};
 pub use protocol::{
@@ -41,6 +46,9 @@ pub use protocol::{
     ProtocolError, ServerMessage, Session,
 };
 pub use server::{Port, Received, Server};
+
+/// The versions of the crates whose traits a board and a journal implement.
+pub use {embedded_io, embedded_storage};
 
 /// The rate of a serial line after a reset, in bits a second, 8N1.
 pub const BAUD_DEFAULT: u32 = 115_200;

@@ -1,14 +1,19 @@
-//! What a serial port's interrupt does, without the port's registers: [`serve`].
+//! A serial port that works by interrupt, without its registers: [`Line`].
 //!
 //! ```text
-//!   line ──▶ Uart ──interrupt──▶ ring ──▶ Server          Server ──▶ Outgoing ──interrupt──▶ Uart ──▶ line
+//!   line ──▶ Uart ──interrupt──▶ Ring ──▶ Server          Server ──▶ Ring ──interrupt──▶ Uart ──▶ line
 //! ```
 //!
-//! Nobody waits for the line: what is received goes into a ring, what is to be sent into [`Outgoing`], and what has no room is
-//! dropped and counted. The client sends its frame again.
+//! The program never waits for the line: received bytes go into a ring, and so do bytes to send. A
+//! byte or frame without room is dropped and counted, and the client sends its frame again.
 
+use core::cell::RefCell;
+
+use critical_section::Mutex;
 use embedded_io::{ErrorType, SliceWriteError, Write};
-use heapless::spsc::Producer;
+
+use crate::board::Serial;
+use crate::frame::SERVER_FRAME_MAX;
 
 /// The registers of a port, 8N1.
 pub trait Uart {
@@ -22,12 +27,16 @@ pub trait Uart {
     fn put(&mut self, byte: u8);
     /// Whether there is to be an interrupt as soon as there is room for a byte.
     fn set_interrupt_on_room(&mut self, is_on: bool);
+    /// Whether the last stop bit of the last byte has left.
+    fn has_sent_all(&mut self) -> bool;
+    /// Sets the rate, of sending and of receiving, in bits a second.
+    fn set_baud(&mut self, baud: u32);
 }
 
 /// What a port reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// A byte is there.
+    /// A byte has come.
     pub is_received: bool,
     /// It has no stop bit: a break, another rate, or noise.
     pub is_misframed: bool,
@@ -35,99 +44,194 @@ pub struct Status {
     pub is_overrun: bool,
 }
 
-/// Handles an interrupt: takes the byte that is there, and sends as many as there is room for. Returns whether anything that was received is lost.
-///
-/// A byte without a stop bit is dropped. One with noise is not, since most such bytes are right and the frame's CRC tells.
-///
-/// Time: constant, and that of a byte for each that the port takes at once: two in hardware.
-pub fn serve<const N: usize>(
-    uart: &mut impl Uart,
-    incoming: &mut Producer<'_, u8>,
-    outgoing: &mut Outgoing<N>,
-) -> bool {
-    let status = uart.status();
-    let mut is_lost = status.is_misframed || status.is_overrun;
-    if is_lost || status.is_received {
-        let byte = uart.take();
-        if status.is_received && !status.is_misframed {
-            is_lost |= incoming.enqueue(byte).is_err();
-        }
-    }
-    while uart.has_room()
-        && let Some(byte) = outgoing.pop()
-    {
-        uart.put(byte);
-    }
-    uart.set_interrupt_on_room(!outgoing.is_empty());
-    is_lost
-}
+/// Bytes that a ring has room for: two of the longest frames to send, or a dozen grants; received
+/// ones of 55 ms at 115200 baud, of 6 ms at 1 Mbaud, while a job is tried.
+const RING_LEN: usize = 640;
+const _: () = assert!(2 * SERVER_FRAME_MAX <= RING_LEN);
 
-/// Frames on their way to the line, at most `N` bytes. A frame that does not fit is dropped as a whole.
+/// A serial port between its interrupt and the main loop. It is a `static` of the board, whose
+/// interrupt calls [`Line::on_interrupt`]; `&Line` is the [`Serial`] of the main loop.
 #[derive(Debug)]
-pub struct Outgoing<const N: usize> {
-    bytes: [u8; N],
-    /// Where the oldest byte is, below `N`.
-    start: usize,
-    /// Bytes still to be sent, at most `N`; behind the last place of `bytes` they go on at the first.
-    len: usize,
+pub struct Line<U>(Mutex<RefCell<State<U>>>);
+
+#[derive(Debug)]
+struct State<U> {
+    /// Absent before [`Line::open`].
+    uart: Option<U>,
+    received: Ring,
+    to_send: Ring,
+    /// How often received bytes were lost since this was asked last.
+    losses: u32,
 }
 
-impl<const N: usize> Outgoing<N> {
-    /// Nothing is to be sent.
+impl<U> Line<U> {
+    /// A line without a port.
     pub const fn new() -> Self {
-        Outgoing {
-            bytes: [0; N],
-            start: 0,
-            len: 0,
-        }
+        Line(Mutex::new(RefCell::new(State {
+            uart: None,
+            received: Ring::new(),
+            to_send: Ring::new(),
+            losses: 0,
+        })))
     }
 
-    /// Whether everything was handed to the port.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
+    /// Uses this port, which was set up, from now on.
+    pub fn open(&self, uart: U) {
+        self.with(|state| state.uart = Some(uart));
     }
 
-    #[inline]
-    fn pop(&mut self) -> Option<u8> {
-        self.len = self.len.checked_sub(1)?;
-        let byte = self.bytes.get(self.start).copied();
-        let next = self.start + 1;
-        self.start = if next < N { next } else { 0 };
-        byte
+    fn with<R>(&self, body: impl FnOnce(&mut State<U>) -> R) -> R {
+        critical_section::with(|cs| body(&mut self.0.borrow_ref_mut(cs)))
     }
 }
 
-impl<const N: usize> Default for Outgoing<N> {
+impl<U> Default for Line<U> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<const N: usize> ErrorType for Outgoing<N> {
+impl<U: Uart> Line<U> {
+    /// Serves the port. Its interrupt calls this, for any reason.
+    pub fn on_interrupt(&self) {
+        self.with(State::serve);
+    }
+}
+
+impl<U: Uart> State<U> {
+    /// Takes the byte that has come, and sends as many as there is room for.
+    ///
+    /// A byte without a stop bit is dropped. One with noise is not, since most such bytes are right
+    /// and the frame's CRC tells.
+    ///
+    /// Time: constant, and that of a byte for each that the port takes at once: two in hardware.
+    fn serve(&mut self) {
+        let Some(uart) = &mut self.uart else { return };
+        let status = uart.status();
+        let mut is_lost = status.is_misframed || status.is_overrun;
+        if is_lost || status.is_received {
+            let byte = uart.take();
+            if status.is_received && !status.is_misframed {
+                is_lost |= self.received.put(&[byte]).is_err();
+            }
+        }
+        self.losses = self.losses.saturating_add(is_lost.into());
+        while uart.has_room()
+            && let Some(byte) = self.to_send.take()
+        {
+            uart.put(byte);
+        }
+        uart.set_interrupt_on_room(!self.to_send.is_empty());
+    }
+}
+
+impl<U> ErrorType for &Line<U> {
     type Error = SliceWriteError;
 }
 
-impl<const N: usize> Write for Outgoing<N> {
+impl<U: Uart> Write for &Line<U> {
     /// Takes all bytes or none.
     ///
     /// # Errors
     ///
     /// [`SliceWriteError::Full`] when there is no room for all of them.
     fn write(&mut self, bytes: &[u8]) -> Result<usize, SliceWriteError> {
-        if bytes.len() > N - self.len {
+        self.with(|state| {
+            state.to_send.put(bytes)?;
+            state.serve();
+            Ok(bytes.len())
+        })
+    }
+
+    // The default calls `write` until all is written.
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), SliceWriteError> {
+        self.write(bytes).map(|_| ())
+    }
+
+    fn flush(&mut self) -> Result<(), SliceWriteError> {
+        Ok(())
+    }
+}
+
+impl<U: Uart> Serial for &Line<U> {
+    fn next(&mut self) -> Option<u8> {
+        self.with(|state| state.received.take())
+    }
+
+    fn has_next(&self) -> bool {
+        self.with(|state| !state.received.is_empty())
+    }
+
+    fn take_losses(&mut self) -> u32 {
+        self.with(|state| core::mem::take(&mut state.losses))
+    }
+
+    fn has_sent_all(&mut self) -> bool {
+        self.with(|state| {
+            let uart = state.uart.as_mut();
+            state.to_send.is_empty() && uart.is_none_or(Uart::has_sent_all)
+        })
+    }
+
+    fn set_baud(&mut self, baud: u32) {
+        self.with(|state| {
+            if let Some(uart) = &mut state.uart {
+                uart.set_baud(baud);
+            }
+        });
+    }
+}
+
+/// Bytes in order, at most [`RING_LEN`].
+///
+/// ```text
+///   bytes  │ 4 5 6 │ free │ 1 2 3 │     len = 6
+///                          start
+/// ```
+#[derive(Debug)]
+struct Ring {
+    bytes: [u8; RING_LEN],
+    /// Where the oldest byte is, below [`RING_LEN`].
+    start: usize,
+    /// The number of bytes, at most [`RING_LEN`]. Behind the last place of `bytes` they go on at
+    /// the first.
+    len: usize,
+}
+
+impl Ring {
+    const fn new() -> Self {
+        Ring {
+            bytes: [0; RING_LEN],
+            start: 0,
+            len: 0,
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Takes the oldest byte out.
+    fn take(&mut self) -> Option<u8> {
+        self.len = self.len.checked_sub(1)?;
+        let byte = self.bytes.get(self.start).copied();
+        let next = self.start + 1;
+        self.start = if next < RING_LEN { next } else { 0 };
+        byte
+    }
+
+    /// Puts all of these bytes in, or none if there is no room for all.
+    fn put(&mut self, bytes: &[u8]) -> Result<(), SliceWriteError> {
+        if bytes.len() > RING_LEN - self.len {
             return Err(SliceWriteError::Full);
         }
         let end = self.start + self.len;
-        let place = if end < N { end } else { end - N };
+        let place = if end < RING_LEN { end } else { end - RING_LEN };
         let (before, behind) = self.bytes.split_at_mut(place);
         let (first, rest) = bytes.split_at(bytes.len().min(behind.len()));
         behind[..first.len()].copy_from_slice(first);
         before[..rest.len()].copy_from_slice(rest);
         self.len += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> Result<(), SliceWriteError> {
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Small machines, and commands to them.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Block, Command, Configuration, Cube, Grid, GridError, JobId, Request, SchedulerKind, Shape,
     Storage, StrategyKind, Submesh,

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+mod allocations;
 mod board;
 mod bytes;
 mod frames;
@@ -15,6 +16,7 @@ mod requests;
 #[cfg(feature = "host-sim")]
 mod texts;
 
+pub use allocations::allocations;
 pub use frames::frames;
 pub use journal::{journal_bytes, journal_damage};
 pub use requests::requests;
@@ -86,7 +88,7 @@ mod tests {
         };
     }
 
-    corpora! { frames requests journal_bytes journal_damage }
+    corpora! { allocations frames requests journal_bytes journal_damage }
     #[cfg(feature = "host-sim")]
     corpora! { swf scenario operations }
 }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::ValueHint;
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Grid};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
@@ -30,7 +30,7 @@ use crate::replay::{self, Interruptible, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
-use crate::scenario::{self, BackendChoice, Format, MachineArgs, ScenarioArgs, ThreadsArgs};
+use crate::scenario::{self, BackendChoice, Given, Takes, ThreadsArgs, only};
 use crate::schema::{self, SchemaArgs};
 use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
@@ -118,7 +118,7 @@ enum Command {
 const RUN_EXAMPLES: &str = "\
 Examples:
   host-sim run --strategy fsl,as --load .47
-  host-sim run --cube k=4,n=3 --strategy tc,sniffing --tasks 100 --residence 5,10
+  host-sim run --cube k=4,n=3 --strategy tc,sniffing --tasks 100 --service uniform:5,10
   host-sim run --mesh 16x22 --swf log.swf.gz --partition 2 --format json
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
@@ -184,7 +184,7 @@ struct RunArgs {
     scenario: Option<PathBuf>,
 
     #[command(flatten)]
-    options: ScenarioArgs,
+    options: Given<Self>,
 
     #[command(flatten)]
     threads: ThreadsArgs,
@@ -204,6 +204,13 @@ struct RunArgs {
     plot: PlotArgs,
 }
 
+/// All of them.
+impl Takes for RunArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        Some(arg)
+    }
+}
+
 #[derive(Args, Debug)]
 struct ReplayArgs {
     /// The file of operations, which is read to its end before the first is carried out; - reads standard input, line by line
@@ -211,21 +218,7 @@ struct ReplayArgs {
     operations: PathBuf,
 
     #[command(flatten)]
-    machine: MachineArgs,
-
-    /// Allocation strategy; `host-sim list` shows them [default: first-fit, on a cube
-    /// tree-collapsing]
-    #[arg(long, value_name = "NAME", value_parser = names::strategy)]
-    strategy: Option<StrategyKind>,
-
-    /// A job that does not fit waits, and this scheduler decides which waiting job may try; times in it count operations, like those of
-    /// estimates [default: no waiting, a job that does not fit is refused]
-    #[arg(long, value_name = "NAME", value_parser = names::scheduler)]
-    scheduler: Option<SchedulerKind>,
-
-    /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD
-    #[arg(long, value_name = "WHERE", value_parser = scenario::backend, default_value = "in-process")]
-    backend: BackendChoice,
+    settings: Given<Self>,
 
     /// Print only counts, refusals by error and operations per second
     #[arg(long)]
@@ -235,25 +228,59 @@ struct ReplayArgs {
     map: EndMapArgs,
 }
 
+impl Takes for ReplayArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        let keys = [
+            "mesh",
+            "wrap",
+            "torus",
+            "cube",
+            "strategy",
+            "scheduler",
+            "backend",
+        ];
+        let arg = only(&keys, arg)?;
+        Some(match arg.get_long()? {
+            "strategy" => arg
+                .value_name("NAME")
+                .value_delimiter(None)
+                .value_parser(names::strategy)
+                .action(ArgAction::Set)
+                .help(
+                    "Allocation strategy; `host-sim list` shows them [default: first-fit, on a cube \
+                     tree-collapsing]",
+                ),
+            "scheduler" => arg.help(
+                "Scheduling policy: a job that does not fit waits; times count operations, like those \
+                 of estimates [default: no waiting, a job that does not fit is refused]",
+            ),
+            _ => arg,
+        })
+    }
+}
+
 #[derive(Args, Debug)]
 struct ListArgs {
     /// Only this part [default: all]
     #[arg(value_name = "WHAT", value_enum)]
     what: Option<list::Part>,
 
-    /// How the list is written: table or json
-    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
-    format: Format,
+    #[command(flatten)]
+    settings: Given<Self>,
+}
+
+impl Takes for ListArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        only(&["format"], arg)
+    }
 }
 
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let chosen = matches.subcommand().map(|(_, matches)| matches);
+    let cli = Cli::parse();
     let mut output = BufWriter::new(io::stdout().lock());
-    let outcome = carry_out(&cli.command, chosen.unwrap_or(&matches), &mut output)
-        .and_then(|()| output.flush().map_err(Failure::from));
+    let outcome =
+        carry_out(&cli.command, &mut output).and_then(|()| output.flush().map_err(Failure::from));
     // What is left in the buffer has been written, or cannot be.
     let _ = output.into_parts();
     let Err(failure) = outcome else {
@@ -266,19 +293,11 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-fn carry_out(
-    command: &Command,
-    matches: &ArgMatches,
-    output: &mut impl Write,
-) -> Result<(), Failure> {
+fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> {
     match command {
         Command::Run(args) => {
-            let scenario = scenario::read(
-                matches,
-                &args.options,
-                args.scenario.as_deref(),
-                scenario::OF_RUN_ONLY,
-            )?;
+            let file = args.scenario.as_deref();
+            let scenario = scenario::read(&args.options, file, scenario::OF_RUN_ONLY)?;
             let how = RunHow {
                 threads: args.threads.count,
                 search_time: args.search_time,
@@ -296,13 +315,8 @@ fn carry_out(
             failure::files_first(output, |output| run::run(&scenario, &how, output))
         }
         Command::View(args) => {
-            view::check(matches)?;
-            let scenario = scenario::read(
-                matches,
-                &args.options,
-                args.scenario.as_deref(),
-                scenario::OF_VIEW_ONLY,
-            )?;
+            let file = args.scenario.as_deref();
+            let scenario = scenario::read(&args.options, file, scenario::OF_VIEW_ONLY)?;
             let files = [
                 ("--scenario", args.scenario.as_deref()),
                 ("--swf", scenario.log_file()),
@@ -328,7 +342,10 @@ fn carry_out(
         }
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::Log(args) => log::log(args, output),
-        Command::List(args) => Ok(list::list(args.what, args.format, output)?),
+        Command::List(args) => {
+            let format = args.settings.scenario().format.unwrap_or_default();
+            Ok(list::list(args.what, format, output)?)
+        }
         Command::Schema(args) => Ok(schema::schema(args, output)?),
         Command::Reference(args) => reference::reference(args, Cli::command(), output),
         Command::Completions { shell } => Ok(completions(*shell, output)?),
@@ -352,10 +369,13 @@ fn man(folder: &Path, output: &mut impl Write) -> Result<(), Failure> {
 }
 
 fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure> {
-    let machine = args.machine.machine()?;
-    let default = scenario::default_strategy(machine);
-    let strategy = args.strategy.unwrap_or(default);
-    scenario::check_serves(machine, strategy)?;
+    let settings = args.settings.scenario();
+    let waiting = match settings.scheduler {
+        Some(_) => Waiting::Queue,
+        None => Waiting::Never,
+    };
+    let resolved = settings.resolve()?;
+    let (machine, strategy) = (resolved.plan.machine, resolved.plan.strategies[0]);
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
     let picture = args.map.path();
@@ -365,21 +385,16 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     ])?;
     let show = args.map.show(for_people)?;
     let (name, mut input) = open(&args.operations, machine)?;
-    let waiting = match args.scheduler {
-        Some(_) => Waiting::Queue,
-        None => Waiting::Never,
-    };
-    let scheduler = args.scheduler.unwrap_or(SchedulerKind::Fcfs);
     let configuration = Configuration {
         machine,
         strategy,
         // An operation is a tick, as a cycle is.
-        scheduler: names::scheduler_in(scheduler, TimeUnit::Cycle),
+        scheduler: names::scheduler_in(resolved.plan.scheduler, TimeUnit::Cycle),
     };
     let mut line = None;
     let mut interrupts = None;
     let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match &args.backend {
+    let backends: &mut dyn Backends = match &resolved.backend() {
         BackendChoice::InProcess => &mut in_process,
         BackendChoice::Line(endpoint) => {
             let opened = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
@@ -473,7 +488,7 @@ mod tests {
             ("sweep", scenario::OF_SWEEP_ONLY),
         ] {
             let command = command.find_subcommand(name).unwrap();
-            let names = command.get_arguments().filter_map(clap::Arg::get_long);
+            let names = command.get_arguments().filter_map(Arg::get_long);
             let others: BTreeSet<&str> = names
                 .filter(|name| *name != "help" && !is_key(name))
                 .collect();

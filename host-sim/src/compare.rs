@@ -7,33 +7,25 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::{Grid, SchedulerKind, StrategyKind};
+use clap::{Arg, Args};
+use meshalloc::{SchedulerKind, StrategyKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::backend::{self, InProcessBackends};
-use crate::experiment::{
-    self, Experiment, Measure, REPLICATIONS_MIN, Replications, StrategyResult, WARMUP_FRACTION,
-};
+use crate::experiment::{self, Experiment, StrategyResult};
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
 use crate::map::{self, MapArgs, PictureFile};
-use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
+use crate::metrics::Metric;
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, LogJson, ResultJson, shown};
-use crate::scenario::{
-    self, Format, JOBS_DEFAULT, LogArgs, LogSource, RequestArgs, ServiceArgs, StrategyChoice,
-    ThreadsArgs,
-};
+use crate::scenario::{Format, Given, Scenario, StrategyChoice, Takes, ThreadsArgs, several};
 use crate::wording::{Number, counted};
-use crate::workload::{
-    Arrivals, EstimateModel, Log, Rate, Requests, ServiceDistribution, SharedLogs, Synthetic,
-    TimeUnit, WorkDistribution, Workload,
-};
+use crate::workload::{EstimateModel, Log, SharedLogs, TimeUnit, Workload};
 
 mod tables;
 
@@ -41,60 +33,7 @@ mod tables;
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
     #[command(flatten)]
-    requests: RequestArgs,
-
-    #[command(flatten)]
-    log: LogArgs,
-
-    /// Offered loads to which the log's submit times are stretched, separated by commas [default: they stay as they are]
-    #[arg(long, value_name = "FRACTION,...", value_parser = names::positive, allow_negative_numbers = true, value_delimiter = ',')]
-    log_load: Vec<f64>,
-
-    /// The estimate of its run time that each request carries: perfect, log (the requested time, at
-    /// most 71 years), factor:LOW..HIGH (the run time times a number drawn for each job) or none
-    /// [default: perfect; with --swf: log]
-    #[arg(long, value_name = "MODEL")]
-    estimates: Option<EstimateModel>,
-
-    /// Allocation strategies, separated by commas, or all that serve the machine [default: those of ff,as,fsl,leb,naive that
-    /// serve the machine; on a cube: those of tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
-    #[arg(long, value_name = "NAME,...", value_parser = scenario::strategy_choice, value_delimiter = ',')]
-    strategy: Option<Vec<StrategyChoice>>,
-
-    /// Which waiting job may try: schedulers, separated by commas, each with every strategy and the same jobs
-    #[arg(long, value_name = "NAME,...", value_parser = names::scheduler, value_delimiter = ',', default_value = "fcfs,easy")]
-    scheduler: Vec<SchedulerKind>,
-
-    /// Offered loads, separated by commas: processor seconds requested per processor second there is
-    #[arg(
-        long,
-        alias = "loads",
-        value_name = "FRACTION,...",
-        value_parser = names::positive, allow_negative_numbers = true,
-        value_delimiter = ',',
-        default_value = "0.25,0.30,0.35,0.40,0.45,0.50,0.55"
-    )]
-    load: Vec<f64>,
-
-    #[command(flatten)]
-    service: ServiceArgs,
-
-    /// Jobs in one replication, the first 5 % of which are not measured [default: 40000]; of a log, its first jobs, all measured
-    /// [default: all]
-    #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true)]
-    jobs: Option<u32>,
-
-    /// Runs of each strategy at each load, each with new jobs; of a log with --resample [default: 10]
-    #[arg(long, value_name = "COUNT", value_parser = names::replications::<u32>, allow_negative_numbers = true)]
-    replications: Option<u32>,
-
-    /// Run times count as at least this in the bounded slowdown
-    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, default_value_t = SLOWDOWN_THRESHOLD)]
-    slowdown_threshold: f64,
-
-    /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
-    #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value = "1")]
-    seed: u64,
+    settings: Given<Self>,
 
     /// Where the picture of the mean waiting delay over the load goes; its folder is made if need be [default with several
     /// loads: out/compare.svg; with one there is none, as it would be one of single points]
@@ -105,10 +44,6 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with = "output")]
     no_picture: bool,
 
-    /// How results are written: table or json
-    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
-    format: Format,
-
     #[command(flatten)]
     threads: ThreadsArgs,
 
@@ -117,6 +52,39 @@ pub struct CompareArgs {
         next_help_heading = "Map, under the first scheduler and the highest load"
     )]
     map: MapArgs,
+}
+
+/// The loads and the schedulers that are compared by default.
+const LOADS: &str = "0.25,0.30,0.35,0.40,0.45,0.50,0.55";
+const SCHEDULERS: &str = "fcfs,easy";
+
+/// Jobs have service times and arrive at loads, or are those of a log.
+impl Takes for CompareArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        Some(match arg.get_long()? {
+            "tasks" | "traffic" | "arrival-rate" | "pattern" | "flits" | "routing-delay"
+            | "messages" | "iterations" | "iteration-seconds" | "cycles-per-second"
+            | "blocking" | "io-nodes" | "io" | "until-rel-error" | "max-replications"
+            | "backend" => return None,
+            "strategy" => arg.help(
+                "Allocation strategies, separated by commas, or all that serve the machine [default: \
+                 those of ff,as,fsl,leb,naive that serve the machine; on a cube: those of \
+                 tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]",
+            ),
+            "scheduler" => several(arg).default_value(SCHEDULERS).help(
+                "Scheduling policies, separated by commas, each with every strategy and the same jobs",
+            ),
+            "load" => several(arg).alias("loads").default_value(LOADS).help(
+                "Offered loads, separated by commas: processor seconds requested per processor second \
+                 of the machine",
+            ),
+            "log-load" => several(arg).help(
+                "Offered loads to which the log's submit times are stretched, separated by commas \
+                 [default: they stay as they are]",
+            ),
+            _ => arg,
+        })
+    }
 }
 
 /// Where the picture goes by default.
@@ -174,19 +142,13 @@ const DEFAULT_CUBE: &[&str] = &[
     "sniffing",
 ];
 
-/// Where the jobs come from.
-enum Source {
-    Synthetic(Requests),
-    Log(Box<LogSource>, Box<Log>),
-}
-
 /// What is compared, every parameter known.
 struct Comparison<'a> {
     args: &'a CompareArgs,
-    machine: Grid,
-    source: Source,
-    estimates: EstimateModel,
-    replications: u32,
+    /// Those of all points but for loads and schedulers.
+    settings: Scenario,
+    /// Under each scheduler; in ascending order of loads.
+    experiments: Vec<Vec<Experiment>>,
     strategies: Vec<StrategyKind>,
     /// Each once.
     schedulers: Vec<SchedulerKind>,
@@ -201,12 +163,12 @@ struct Comparison<'a> {
 /// When the workload cannot be used, or the picture or the report cannot be written.
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
-    if let (Some(moment), Some(&load)) = (args.map.plot, compared.loads.last()) {
-        map::check(moment, &compared.experiment(load, compared.schedulers[0]))?;
+    if let Some(moment) = args.map.plot {
+        map::check(moment, compared.at_highest_load())?;
     }
     let map_path = args.map.path();
     let files = [
-        ("--swf", compared.args.log.swf.as_deref()),
+        ("--swf", compared.settings.swf.as_deref()),
         ("--output", compared.picture_path()),
         ("--plot-output", map_path.as_deref()),
     ];
@@ -214,12 +176,12 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     // Now rather than after a minute's work.
     let file = compared.picture_path().map(PictureFile::open);
     let file = file.transpose()?;
-    let show = args.map.show(args.format == Format::Table)?;
+    let show = args.map.show(compared.format() == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
     if let (Some(file), None) = (file, &incomplete) {
         file.write(&plot::svg(&picture(&compared, &rows))?)?;
     }
-    match args.format {
+    match compared.format() {
         Format::Table => tables::write_tables(&compared, &rows, incomplete.as_ref(), output)?,
         Format::Json => write_json(&compared, &rows, incomplete.as_ref(), output)?,
     }
@@ -228,8 +190,8 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
         return Err(Failure::Incomplete(incomplete));
     }
     if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
-        let experiment = compared.experiment(load, compared.schedulers[0]);
-        let maps = map::maps(&experiment, moment, &mut InProcessBackends::default());
+        let experiment = compared.at_highest_load();
+        let maps = map::maps(experiment, moment, &mut InProcessBackends::default());
         let parameters = compared.parameters_under(&compared.scheduler_names()[0]);
         let subtitle = format!("load {}, {parameters}", compared.load_text(load));
         let shown = maps.map_err(Failure::from);
@@ -241,94 +203,89 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
 
 impl<'a> Comparison<'a> {
     fn new(args: &'a CompareArgs) -> Result<Self, String> {
-        let requests = args.requests.requests()?;
-        let machine = requests.machine();
-        let load = args.log_load.first().copied();
-        let mut loads = args.load.clone();
-        let log = args.log.source(&args.requests.machine, load, args.jobs)?;
-        let is_log = log.is_some();
-        let source = match log {
-            Some(source) => {
-                let log = source.read(machine, &SharedLogs::default())?;
-                LogSource::check(&log, args.seed)?;
-                loads = match log.load {
-                    Some(_) => args.log_load.clone(),
-                    // As it is.
-                    None => vec![log.offered_load().unwrap_or_default()],
-                };
-                Source::Log(Box::new(source), Box::new(log))
-            }
-            None if args.log.shape.is_some() => {
-                return Err("--shape is about logs (expected --swf beside it)".into());
-            }
-            None => Source::Synthetic(requests),
+        let mut given = args.settings.clone();
+        let numbers = |texts: Vec<String>| -> Result<Vec<f64>, String> {
+            texts.iter().map(|text| names::positive(text)).collect()
         };
-        let estimates = args.estimates.unwrap_or(match is_log {
-            true => EstimateModel::Log,
-            false => EstimateModel::Perfect,
-        });
-        let usable = estimates.check(true, is_log);
-        usable.map_err(|error| error.to_string())?;
-        let is_replicated = !is_log || args.log.resample.is_some();
-        let replications = match args.replications {
-            None if is_replicated => REPLICATIONS_MIN,
-            None => 1,
-            Some(_) if !is_replicated => {
-                return Err(scenario::not_replicated("replications").into());
-            }
-            Some(count) => count,
-        };
-        let default = match machine.is_written_high_first() {
-            true => DEFAULT_CUBE,
-            false => DEFAULT,
-        };
-        let built = default.iter().filter_map(|name| names::strategy(name).ok());
-        let schedulers = names::each_once(args.scheduler.iter().copied());
-        let default = backend::serving(machine, schedulers[0], built);
-        let default = default.map_err(|error| error.to_string())?;
-        let mut loads = names::each_once(loads);
+        let schedulers = given.take("scheduler", SCHEDULERS);
+        let schedulers = schedulers.iter().map(|text| names::scheduler(text));
+        let schedulers = names::each_once(schedulers.collect::<Result<Vec<_>, _>>()?);
+        let (loads, log_loads) = (
+            numbers(given.take("load", LOADS))?,
+            numbers(given.take("log-load", ""))?,
+        );
+        let mut settings = given.scenario();
+        let is_log = settings.swf.is_some();
+        if !is_log && !log_loads.is_empty() {
+            return Err("--log-load requires --swf".to_owned());
+        }
+        let machine = settings.machine()?;
+        if settings.strategy.is_none() {
+            let default = match settings.cube {
+                Some(_) => DEFAULT_CUBE,
+                None => DEFAULT,
+            };
+            let built = default.iter().filter_map(|name| names::strategy(name).ok());
+            let serving = backend::serving(machine, schedulers[0], built);
+            let serving = serving.map_err(|error| error.to_string())?.into_iter();
+            settings.strategy = Some(serving.map(StrategyChoice::One).collect());
+        }
+        let mut loads = names::each_once(if is_log { log_loads } else { loads });
         loads.sort_by(f64::total_cmp);
+        let logs = SharedLogs::default();
+        let mut known = None;
+        let mut experiment = |scheduler, load: Option<f64>| {
+            let scenario = Scenario {
+                scheduler: Some(scheduler),
+                load: load.filter(|_| !is_log),
+                log_load: load.filter(|_| is_log),
+                ..settings.clone()
+            };
+            let resolved = scenario.resolve()?;
+            let experiment = resolved.experiment(&logs)?;
+            known.get_or_insert(resolved.settings);
+            Ok(experiment)
+        };
+        let mut under = |&scheduler: &SchedulerKind| match loads.is_empty() {
+            // The log as it is.
+            true => Ok(vec![experiment(scheduler, None)?]),
+            false => {
+                let loads = loads.iter().map(|&load| experiment(scheduler, Some(load)));
+                loads.collect::<Result<Vec<_>, String>>()
+            }
+        };
+        let experiments = schedulers.iter().map(&mut under);
+        let experiments = experiments.collect::<Result<Vec<_>, String>>()?;
+        if let (true, Workload::Log(log)) = (loads.is_empty(), &experiments[0][0].workload) {
+            loads.push(log.offered_load().unwrap_or_default());
+        }
         Ok(Comparison {
             args,
-            machine,
-            source,
-            estimates,
-            replications,
-            strategies: scenario::strategies(machine, args.strategy.as_deref(), &default)?,
+            settings: known.unwrap_or(settings),
+            strategies: experiments[0][0].strategies.clone(),
+            experiments,
             schedulers,
             loads,
         })
     }
 
-    fn experiment(&self, load: f64, scheduler: SchedulerKind) -> Experiment {
-        let args = self.args;
-        let workload = match &self.source {
-            Source::Synthetic(requests) => Workload::Synthetic(Synthetic {
-                requests: *requests,
-                work: WorkDistribution::Service(args.service.distribution()),
-                arrivals: Arrivals::Poisson(Rate::Load(load)),
-                estimates: self.estimates,
-            }),
-            Source::Log(_, log) => Workload::Log(Log {
-                load: log.load.map(|_| load),
-                estimates: self.estimates,
-                ..Log::clone(log)
-            }),
-        };
-        Experiment {
-            machine: self.machine,
-            strategies: self.strategies.clone(),
-            scheduler,
-            workload,
-            jobs: args.jobs.unwrap_or(JOBS_DEFAULT),
-            measure: Measure::Arrivals {
-                warmup_fraction: WARMUP_FRACTION,
-            },
-            backlog: None,
-            slowdown_threshold: args.slowdown_threshold,
-            replications: Replications::Fixed(self.replications),
-            seed: args.seed,
-        }
+    /// Any of them: they differ in schedulers and loads alone.
+    fn any(&self) -> &Experiment {
+        &self.experiments[0][0]
+    }
+
+    /// Under the first scheduler.
+    fn at_highest_load(&self) -> &Experiment {
+        &self.experiments[0][self.loads.len() - 1]
+    }
+
+    fn format(&self) -> Format {
+        self.settings.format.unwrap_or_default()
+    }
+
+    /// The number of replications.
+    fn replications(&self) -> u32 {
+        self.settings.replications.unwrap_or(1)
     }
 
     /// Where the picture goes, if there is one.
@@ -348,9 +305,9 @@ impl<'a> Comparison<'a> {
 
     /// A load as it was given, or rounded as it was found in a log.
     fn load_text(&self, load: f64) -> String {
-        match &self.source {
+        match &self.any().workload {
             _ if known(load).is_none() => "-".to_owned(),
-            Source::Log(_, log) if log.load.is_none() => format!("{load:.3}"),
+            Workload::Log(log) if log.load.is_none() => format!("{load:.3}"),
             _ => Number(load).to_string(),
         }
     }
@@ -362,38 +319,36 @@ impl<'a> Comparison<'a> {
 
     /// The same, where these are the schedulers.
     fn parameters_under(&self, schedulers: &str) -> String {
-        let args = self.args;
-        let workload = match &self.source {
-            Source::Synthetic(requests) => {
-                let requests = report::requests_text(requests);
-                let estimates = report::estimates_text(self.estimates, EstimateModel::Perfect);
-                let service = match args.service.distribution() {
-                    ServiceDistribution::Exponential { mean_seconds } => {
-                        format!("mean service {} s", Number(mean_seconds))
-                    }
-                    other => format!("service {other} s"),
+        let Experiment {
+            machine,
+            workload,
+            jobs,
+            seed,
+            ..
+        } = self.any();
+        let (workload, jobs) = match workload {
+            Workload::Synthetic(workload) => {
+                let requests = report::requests_text(&workload.requests);
+                let service = match (self.settings.mean_service, self.settings.service) {
+                    (None, Some(service)) => format!("service {service} s"),
+                    (mean, _) => format!("mean service {} s", Number(mean.unwrap_or_default())),
                 };
-                format!("{requests}, {service}{estimates}")
+                let estimates = report::estimates_text(workload.estimates, EstimateModel::Perfect);
+                (format!("{requests}, {service}{estimates}"), *jobs as usize)
             }
-            Source::Log(source, log) => {
-                let unstretched = LogSource {
+            Workload::Log(log) => {
+                let unstretched = Log {
                     load: None,
-                    ..LogSource::clone(source)
+                    ..log.clone()
                 };
-                let name = file::name(&log.path);
-                format!("{name}, {}", report::log_text(&unstretched, self.estimates))
+                let (name, text) = (file::name(&log.path), report::log_text(&unstretched));
+                (format!("{name}, {text}"), log.jobs.len())
             }
-        };
-        let jobs = match &self.source {
-            Source::Synthetic(_) => args.jobs.unwrap_or(JOBS_DEFAULT) as usize,
-            Source::Log(_, log) => log.jobs.len(),
         };
         format!(
-            "{}, {workload}, {schedulers}, {} x {}, seed {}",
-            self.machine,
-            self.replications,
+            "{machine}, {workload}, {schedulers}, {} x {}, seed {seed}",
+            self.replications(),
             counted(jobs, "job"),
-            args.seed
         )
     }
 }
@@ -407,14 +362,16 @@ fn known(load: f64) -> Option<f64> {
 fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), Failure> {
     // The highest loads take longest, so they go first.
     let schedulers = &compared.schedulers;
-    let under = |&load: &f64| schedulers.iter().map(move |&scheduler| (load, scheduler));
-    let points = compared.loads.iter().rev().flat_map(under);
-    let experiment = |(load, scheduler)| compared.experiment(load, scheduler);
-    let experiments: Vec<Experiment> = points.map(experiment).collect();
+    let places = (0..compared.loads.len()).rev();
+    let experiments = places.flat_map(|place| {
+        let under = compared.experiments.iter();
+        under.map(move |experiments| &experiments[place])
+    });
+    let experiments: Vec<&Experiment> = experiments.collect();
     let rows = Mutex::new(Vec::new());
     let bar = Bar::interruptible()?;
     let outcome = experiment::run_all(
-        &experiments.iter().collect::<Vec<_>>(),
+        &experiments,
         compared.args.threads.count,
         &InProcessBackends::default,
         &bar,
@@ -506,48 +463,19 @@ fn write_json(
         load: known(row.load),
         results: row.results.iter().flat_map(of_scheduler).collect(),
     });
-    let args = compared.args;
-    let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
-    let mut scenario = match &compared.source {
-        Source::Synthetic(requests) => {
-            let mut scenario = scenario::record(
-                requests,
-                &compared.strategies,
-                compared.schedulers[0],
-                compared.estimates,
-            );
-            scenario["load"] = loads.into();
-            let (option, value) = args.service.record();
-            scenario[option] = value;
-            scenario["warmup"] = WARMUP_FRACTION.into();
-            scenario["jobs"] = args.jobs.unwrap_or(JOBS_DEFAULT).into();
-            scenario
+    let mut scenario = compared.settings.record();
+    for key in ["load", "log-load"] {
+        if scenario.get(key).is_some() {
+            scenario[key] = rows.iter().map(|row| row.load).collect();
         }
-        Source::Log(source, log) => {
-            let mut scenario = scenario::record_log(
-                source,
-                compared.machine,
-                &compared.strategies,
-                compared.estimates,
-            );
-            if log.load.is_some() {
-                scenario["log-load"] = loads.into();
-            }
-            scenario
-        }
-    };
+    }
     scenario["scheduler"] = compared.scheduler_names().into();
-    scenario["replications"] = compared.replications.into();
-    scenario["slowdown-threshold"] = args.slowdown_threshold.into();
     let picture = compared.picture_path().filter(|_| incomplete.is_none());
     let picture = picture.map(Path::to_string_lossy);
     let content = CompareContent {
         picture: picture.map(Cow::into_owned),
         points: points.collect(),
-        log: match &compared.source {
-            Source::Log(_, log) => Some(LogJson::new(log)),
-            Source::Synthetic(_) => None,
-        },
+        log: compared.any().workload.log().map(LogJson::new),
     };
-    Ok(Document::new(scenario, args.seed, incomplete, content).write(output)?)
+    Ok(Document::new(scenario, compared.any().seed, incomplete, content).write(output)?)
 }

@@ -92,7 +92,7 @@ const WHOLE: Measure = Measure::Arrivals {
 };
 
 /// What is to be run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// The machine.
     pub machine: Grid,

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::ValueHint;
+use clap::{Arg, Args};
 use meshalloc::{Grid, NODES_MAX};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::identity::{PROGRAM, VERSION};
 use crate::report::{self, LogJson, table, trimmed};
-use crate::scenario::{self, Format, MachineArgs, WindowArgs};
+use crate::scenario::{Format, Given, Takes, only};
 use crate::statistics::Delays;
 use crate::wording::counted;
 use crate::workload::log::WEEK;
@@ -26,16 +26,24 @@ pub(crate) struct LogStatisticsArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
-    /// The machine that its load is offered to; none unless one is named.
     #[command(flatten)]
-    machine: MachineArgs,
+    settings: Given<Self>,
+}
 
-    #[command(flatten)]
-    window: WindowArgs,
-
-    /// How results are written: table or json
-    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
-    format: Format,
+impl Takes for LogStatisticsArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        let keys = [
+            "mesh",
+            "wrap",
+            "torus",
+            "cube",
+            "partition",
+            "from",
+            "to",
+            "format",
+        ];
+        only(&keys, arg)
+    }
 }
 
 /// Reads a log and reports.
@@ -44,11 +52,12 @@ pub(crate) struct LogStatisticsArgs {
 ///
 /// When it cannot be read, or the report cannot be written.
 pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let machine = args.machine.machine()?;
-    let options = args.window.options(&machine)?;
+    let settings = args.settings.scenario();
+    let machine = settings.machine()?;
+    let options = settings.window(machine)?;
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
-    let statistics = Statistics::of(&log, args.machine.is_named().then_some(machine));
-    match args.format {
+    let statistics = Statistics::of(&log, settings.is_machine_named().then_some(machine));
+    match settings.format.unwrap_or_default() {
         Format::Table => statistics.write(output),
         Format::Json => Ok(report::write_json(&statistics.json(), output)?),
     }

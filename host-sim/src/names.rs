@@ -135,31 +135,11 @@ pub fn cube(text: &str) -> Result<Cube, String> {
     })
 }
 
-/// A machine as it is written on the command line: names of options, without the dashes, and their values.
-///
-/// ```
-/// use meshalloc::{Cube, Grid};
-/// use meshalloc_host_sim::names::machine_options;
-/// let pair = |name, value: &str| (name, value.to_owned());
-/// let ring = Grid::new(&[8, 8, 16], 0b100)?;
-/// assert_eq!(machine_options(ring), [pair("mesh", "8x8x16"), pair("wrap", "2")]);
-/// let cube = Cube::new(4, 3)?.into();
-/// assert_eq!(machine_options(cube), [pair("cube", "k=4,n=3")]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn machine_options(machine: Grid) -> Vec<(&'static str, String)> {
-    let text = machine.to_string();
-    let words: Vec<_> = text.split(' ').collect();
-    if let [k, n] = words[..]
-        && let (Some(k), Some(n)) = (k.strip_suffix("-ary"), n.strip_suffix("-cube"))
-    {
-        return vec![("cube", format!("k={k},n={n}"))];
-    }
-    let options = ["mesh", "torus", "wrap"].into_iter().filter_map(|option| {
-        let at = words.iter().position(|word| *word == option)?;
-        Some((option, (*words.get(at + 1)?).to_owned()))
-    });
-    options.collect()
+/// Dimensions as [`wrap`] reads them.
+pub(crate) fn wrap_text(bits: u16) -> String {
+    let dimensions = (0..DIMENSIONS_MAX).filter(|dimension| bits >> dimension & 1 == 1);
+    let dimensions: Vec<_> = dimensions.map(|dimension| dimension.to_string()).collect();
+    dimensions.join(",")
 }
 
 /// The name of a dimension of a machine: `A[0]` on a machine made as a cube, as the digits of its addresses are called,

@@ -29,7 +29,7 @@ pub(crate) struct ReferenceArgs {
 type Page = fn(&Command, &mut dyn Write) -> io::Result<()>;
 const PAGES: &[(&str, Page)] = &[
     ("command-line.md", command_line),
-    ("scenario.md", scenario_keys),
+    ("scenario.md", |_, output| scenario_keys(output)),
     ("strategies.md", |_, output| strategies(output)),
     ("schedulers.md", |_, output| schedulers(output)),
     ("distributions.md", |_, output| distributions(output)),
@@ -97,7 +97,7 @@ fn command_line(root: &Command, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}\n", sentence(about))?;
         let usage = command.clone().render_usage().to_string();
         writeln!(output, "{}", code(&usage))?;
-        options(command, |_| true, "--", output)?;
+        options(command, "--", output)?;
         if let Some(text) = command.get_after_help() {
             writeln!(output, "{}", code(&text.to_string()))?;
         }
@@ -109,7 +109,7 @@ fn is_shown(command: &Command) -> bool {
     !command.is_hide_set() && command.get_name() != "help"
 }
 
-fn scenario_keys(root: &Command, output: &mut dyn Write) -> io::Result<()> {
+fn scenario_keys(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Scenario files",
@@ -117,24 +117,14 @@ fn scenario_keys(root: &Command, output: &mut dyn Write) -> io::Result<()> {
          [`run`](command-line.md#host-sim-run) without the dashes. A list of values is an array.\n\
          `sweep` takes the same keys, and lists of them in a table `[grid]`.",
     )?;
-    let run = root.find_subcommand("run").expect("there is a command run");
-    let is_key = |arg: &Arg| {
-        let name = arg.get_long();
-        name.is_some_and(|name| !scenario::OF_RUN_ONLY.contains(&name))
-    };
-    options(run, is_key, "", output)
+    options(&scenario::options(), "", output)
 }
 
 /// A table of options under each heading of the help, in its order.
-fn options(
-    command: &Command,
-    is_wanted: impl Fn(&Arg) -> bool,
-    dashes: &str,
-    output: &mut dyn Write,
-) -> io::Result<()> {
+fn options(command: &Command, dashes: &str, output: &mut dyn Write) -> io::Result<()> {
     let all = || {
         let args = command.get_arguments();
-        args.filter(|arg| is_wanted(arg) && !arg.is_hide_set() && arg.get_id() != "help")
+        args.filter(|arg| !arg.is_hide_set() && arg.get_id() != "help")
     };
     let mut headings: Vec<_> = all().map(Arg::get_help_heading).collect();
     // The help shows arguments and options without a heading first.

@@ -9,17 +9,17 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::backend::line::RoundTrips;
-use crate::experiment::{Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION};
+use crate::experiment::{Experiment, Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION};
 use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
 use crate::metrics::{Metric, Unit};
 use crate::names;
-use crate::scenario::{JobSource, Scenario};
+use crate::scenario::Resolved;
 use crate::simulation::PASSING_MAX;
 use crate::statistics::Estimate;
 use crate::wording::counted;
-use crate::workload::{EstimateModel, Log, TimeUnit};
+use crate::workload::{Log, TimeUnit, Workload};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 /// The width of tables in characters: that of the terminal, or 80 where standard output is none.
@@ -61,7 +61,7 @@ pub struct Timing {
 /// What a run gave.
 pub struct Report<'r> {
     /// The scenario.
-    pub scenario: &'r Scenario,
+    pub scenario: &'r Resolved,
     /// The log, if jobs came from one.
     pub log: Option<&'r Log>,
     /// Version and build of the controller, if it is at the end of a line.
@@ -227,8 +227,8 @@ impl Report<'_> {
         use Metric::*;
         let delays = [WaitingDelay, Turnaround, Utilization, AllocationMiss];
         let of_messages = [ServiceTime, MessageLatency, BlockedTime, Hops];
-        let mut groups = match self.scenario.is_closed() {
-            _ if self.scenario.time_unit() == TimeUnit::Cycle => vec![
+        let mut groups = match self.scenario.plan.workload.is_closed() {
+            _ if self.scenario.plan.workload.time_unit() == TimeUnit::Cycle => vec![
                 delays,
                 of_messages,
                 [
@@ -268,7 +268,7 @@ impl Report<'_> {
         let any_refused = self.results.iter().any(|result| result.refused.total() > 0);
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
         let of = |metrics: &[Metric]| {
-            let unit = self.scenario.time_unit();
+            let unit = self.scenario.plan.workload.time_unit();
             let columns = metrics.iter().flat_map(|&metric| {
                 let refused = with_refused(metric).then(|| "refused\njobs".to_owned());
                 std::iter::once(header(metric, unit)).chain(refused)
@@ -310,24 +310,22 @@ impl Report<'_> {
     }
 
     fn headline(&self) -> String {
-        let Scenario {
+        let Experiment {
             machine,
             scheduler,
-            seed,
+            workload,
+            jobs,
+            measure,
             slowdown_threshold,
+            seed,
             ..
-        } = self.scenario;
-        let slowdown = slowdown_text(*slowdown_threshold, self.scenario.time_unit());
-        let jobs = match &self.scenario.jobs {
-            JobSource::Synthetic {
-                workload,
-                jobs,
-                measure,
-                ..
-            } => {
-                let workload = workload_text(workload);
+        } = &self.scenario.plan;
+        let slowdown = slowdown_text(*slowdown_threshold, workload.time_unit());
+        let jobs = match workload {
+            Workload::Synthetic(synthetic) => {
+                let text = workload_text(synthetic);
                 let jobs = match measure {
-                    _ if self.scenario.is_closed() => String::new(),
+                    _ if workload.is_closed() => String::new(),
                     Measure::Arrivals { warmup_fraction } => format!(
                         ", {} a run{}",
                         counted(*jobs, "job"),
@@ -335,27 +333,17 @@ impl Report<'_> {
                     ),
                     Measure::Departures => format!(", {} a run", counted(*jobs, "departure")),
                 };
-                format!("seed {seed}{jobs}{slowdown}\n{workload}")
+                format!("seed {seed}{jobs}{slowdown}\n{text}")
             }
-            JobSource::Log {
-                source,
-                messages,
-                estimates,
-                ..
-            } => {
-                let estimates = match messages {
-                    None => *estimates,
-                    Some(_) => EstimateModel::Log,
-                };
-                let mut text = format!("a log, {}", log_text(source, estimates));
-                let _ = write!(text, ", seed {seed}{slowdown}");
-                if let Some(sent) = messages {
+            Workload::Log(log) => {
+                let mut text = format!("a log, {}, seed {seed}{slowdown}", log_text(log));
+                if let Some(sent) = &log.messages {
                     let _ = write!(text, "\n{}", messages_text(&sent.messages));
                 }
                 text
             }
         };
-        let scheduler = names::scheduler_text(*scheduler, self.scenario.time_unit());
+        let scheduler = names::scheduler_text(*scheduler, self.scenario.plan.workload.time_unit());
         format!("{machine}, {scheduler}, {jobs}")
     }
 
@@ -369,7 +357,10 @@ impl Report<'_> {
         let searched = |result: &StrategyResult| result.metrics[Metric::SearchTime].is_some();
         let any_searched = self.results.iter().any(searched);
         if any_searched {
-            headers.push(header(Metric::SearchTime, self.scenario.time_unit()));
+            headers.push(header(
+                Metric::SearchTime,
+                self.scenario.plan.workload.time_unit(),
+            ));
         }
         if over_line {
             headers.extend(["round trip\n50 % (ms)", "99 %\n(ms)"].map(str::to_owned));
@@ -407,8 +398,8 @@ impl Report<'_> {
         notes.extend(legend(self.results.iter()));
         notes.extend(identical_text(self.results));
         notes.extend(reservations_text(
-            self.scenario.scheduler,
-            self.scenario.jobs.estimates(),
+            self.scenario.plan.scheduler,
+            self.scenario.plan.workload.estimates(),
         ));
         for gain in best_gains(self.results) {
             notes.push(gain);
@@ -435,8 +426,7 @@ impl Report<'_> {
                 };
                 notes.push(format!("{name}: saturated, {meaning}."));
             }
-            if let Replications::UntilRelativeError { target, .. } =
-                self.scenario.jobs.replications()
+            if let Replications::UntilRelativeError { target, .. } = self.scenario.plan.replications
             {
                 let runs = result.runs.len();
                 match result.stop {
@@ -473,22 +463,20 @@ pub(crate) fn incomplete_line(incomplete: &Incomplete, count: &str) -> String {
 }
 
 /// What all pictures of a scenario's runs share, in a line. A log is named without its folder.
-pub(crate) fn subtitle(scenario: &Scenario) -> String {
-    let scheduler = names::scheduler_text(scenario.scheduler, scenario.time_unit());
-    match &scenario.jobs {
-        JobSource::Synthetic { workload, .. } => {
-            // The text has two lines for some workloads.
-            let workload = workload_text(workload).replace('\n', " ");
-            format!("{workload}, {scheduler}, seed {}", scenario.seed)
-        }
-        JobSource::Log {
-            source, estimates, ..
-        } => {
-            let text = log_text(source, *estimates);
-            let (file, seed) = (file::name(&source.file), scenario.seed);
-            format!("{file}, {text}, {scheduler}, seed {seed}")
-        }
-    }
+pub(crate) fn subtitle(scenario: &Resolved) -> String {
+    let Experiment {
+        workload,
+        scheduler,
+        seed,
+        ..
+    } = &scenario.plan;
+    let scheduler = names::scheduler_text(*scheduler, workload.time_unit());
+    let jobs = match workload {
+        // The text has two lines for some workloads.
+        Workload::Synthetic(workload) => workload_text(workload).replace('\n', " "),
+        Workload::Log(log) => format!("{}, {}", file::name(&log.path), log_text(log)),
+    };
+    format!("{jobs}, {scheduler}, seed {seed}")
 }
 
 /// The strategies whose decisions are the same in all runs.

@@ -10,8 +10,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueHint};
+use clap::{Arg, Args};
 
 use crate::backend::StopwatchBackends;
 use crate::experiment::{self, ExperimentError};
@@ -20,7 +20,7 @@ use crate::file;
 use crate::input;
 use crate::names;
 use crate::progress::Bar;
-use crate::scenario::{self, ThreadsArgs};
+use crate::scenario::{Given, SEED_DEFAULT, Takes, ThreadsArgs, only};
 use crate::sweep;
 use crate::sweep::digest::digest;
 use crate::sweep::part::{Part, PartArgs};
@@ -83,22 +83,12 @@ pub struct ReproduceArgs {
     #[arg(long)]
     full: bool,
 
-    /// Jobs in one replication, the first 5 % of which are not measured, in place of the chosen
-    /// length's; figures whose jobs are all there at time 0, or those of a log, keep theirs
-    #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true)]
-    jobs: Option<u32>,
-
-    /// Replications of every point, in place of the chosen length's
-    #[arg(long, value_name = "COUNT", value_parser = names::replications::<u32>, allow_negative_numbers = true)]
-    replications: Option<u32>,
+    #[command(flatten)]
+    settings: Given<Self>,
 
     /// The side of the largest mesh, for kim-yoon, in place of the chosen length's
     #[arg(long, value_name = "SIDE", value_parser = sides())]
     largest_mesh: Option<u16>,
-
-    /// What all random numbers derive from, 0 to 2^64-1
-    #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value = "1")]
-    seed: u64,
 
     #[command(flatten)]
     threads: ThreadsArgs,
@@ -120,6 +110,23 @@ pub struct ReproduceArgs {
     part: PartArgs,
 }
 
+impl Takes for ReproduceArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        let arg = only(&["jobs", "replications", "seed"], arg)?;
+        Some(match arg.get_long()? {
+            "jobs" => arg.help(
+                "Jobs in one replication, the first 5 % of which are not measured, in place of the \
+                 chosen length's; figures whose jobs are all there at time 0, or those of a log, keep \
+                 theirs",
+            ),
+            "replications" => {
+                arg.help("Replications of every point, in place of the chosen length's")
+            }
+            _ => arg,
+        })
+    }
+}
+
 /// The least of [`sides`].
 const LEAST_SIDE: u16 = 16;
 
@@ -138,13 +145,14 @@ impl ReproduceArgs {
     }
 
     fn extent(&self) -> Extent {
+        let given = self.settings.scenario();
         let name = if self.full { "full" } else { "quick" };
         Extent::new(
             name,
             self.lengths(),
-            self.jobs,
-            self.replications,
-            self.seed,
+            given.jobs,
+            given.replications,
+            given.seed.unwrap_or(SEED_DEFAULT),
         )
     }
 
@@ -170,6 +178,7 @@ impl ReproduceArgs {
     ///
     /// The first option that does not.
     fn check_used(&self, paper: &Paper, numbers: &[u32]) -> Result<(), String> {
+        let given = self.settings.scenario();
         let cells = || paper.figures.iter().flat_map(Figure::cells);
         let any = |is_so: fn(&Setting) -> bool| cells().any(|cell| is_so(&cell.setting));
         let is_about_meshes = || {
@@ -179,13 +188,13 @@ impl ReproduceArgs {
         for (option, is_given, is_used, about) in [
             (
                 "jobs",
-                self.jobs.is_some(),
+                given.jobs.is_some(),
                 any(Setting::has_length),
                 "figures whose jobs arrive over time without end",
             ),
             (
                 "replications",
-                self.replications.is_some(),
+                given.replications.is_some(),
                 any(Setting::is_replicated),
                 "figures whose runs are repeated with other jobs",
             ),
@@ -213,6 +222,7 @@ impl ReproduceArgs {
 
     /// The command that reproduces the same results, but for the folders and the number of threads, where these figures are made.
     fn command(&self, made: &[u32]) -> String {
+        let given = self.settings.scenario();
         let mut command = format!("host-sim reproduce {}", self.paper.name);
         command.push_str(if self.full { " --full" } else { " --quick" });
         for number in made {
@@ -221,8 +231,8 @@ impl ReproduceArgs {
             }
         }
         let options = [
-            ("jobs", self.jobs),
-            ("replications", self.replications),
+            ("jobs", given.jobs),
+            ("replications", given.replications),
             ("largest-mesh", self.largest_mesh.map(u32::from)),
         ];
         for (name, value) in options {
@@ -230,7 +240,7 @@ impl ReproduceArgs {
                 command.push_str(&format!(" --{name} {value}"));
             }
         }
-        command.push_str(&format!(" --seed {}", self.seed));
+        command.push_str(&format!(" --seed {}", given.seed.unwrap_or(SEED_DEFAULT)));
         command
     }
 }
@@ -361,8 +371,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
 fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
     let missing = |figure: &Figure| {
         let mut needed = figure.cells().filter_map(|cell| cell.setting.log());
-        let log = needed.find(|log| !logs.has(log.file))?;
-        let (number, file) = (figure.number, log.file);
+        let log = needed.find(|log| !logs.has(&log.path))?;
+        let (number, file) = (figure.number, log.path.display());
         let reason = format!(
             "Figure {number} is left out: the log {file} is not at hand (expected --traces DIR, or {FOLDER_VARIABLE}, to name its \
              folder)"

@@ -18,8 +18,8 @@ use crate::plot::over_time;
 use crate::progress::Bar;
 use crate::records::{JobsFile, Recorded};
 use crate::report::{self, Report, Timing};
-use crate::scenario::{BackendChoice, Format, Scenario};
-use crate::workload::{SharedLogs, Workload};
+use crate::scenario::{BackendChoice, Format, Resolved};
+use crate::workload::SharedLogs;
 
 /// The error when the clock would be around a line.
 const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's own time (expected --backend in-process; over a line, the \
@@ -46,7 +46,7 @@ pub(crate) struct RunHow<'a> {
 ///
 /// When it cannot be run, or the report cannot be written.
 pub(crate) fn run(
-    scenario: &Scenario,
+    scenario: &Resolved,
     how: &RunHow<'_>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -56,18 +56,19 @@ pub(crate) fn run(
         jobs_output,
         plot,
     } = how;
-    if threads.is_some() && scenario.backend != BackendChoice::InProcess {
+    let (backend, format) = (scenario.backend(), scenario.format());
+    if threads.is_some() && backend != BackendChoice::InProcess {
         return Err(THREADS_NEED_IN_PROCESS.to_owned().into());
     }
-    if search_time && scenario.backend != BackendChoice::InProcess {
+    if search_time && backend != BackendChoice::InProcess {
         return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
     let experiment = scenario.experiment(&SharedLogs::default())?;
     if let Some(plot) = plot.plot {
         check_plot(plot, &experiment)?;
     }
-    let show = plot.show(scenario.format == Format::Table)?;
-    let mut line = match &scenario.backend {
+    let show = plot.show(format == Format::Table)?;
+    let mut line = match &backend {
         BackendChoice::InProcess => None,
         BackendChoice::Line(endpoint) => {
             Some(LineBackends::open(endpoint).map_err(|error| error.to_string())?)
@@ -116,10 +117,7 @@ pub(crate) fn run(
     let timings: Vec<_> = results.iter().map(timing).collect();
     let report = Report {
         scenario,
-        log: match &experiment.workload {
-            Workload::Log(log) => Some(log),
-            Workload::Synthetic(_) => None,
-        },
+        log: experiment.workload.log(),
         controller: line.as_ref().map(|line| {
             let greeting = line.greeting();
             format!("meshalloc {} for {}", greeting.software, greeting.build)
@@ -128,7 +126,7 @@ pub(crate) fn run(
         timings: &timings,
         incomplete: incomplete.as_ref(),
     };
-    match scenario.format {
+    match format {
         Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
     }

@@ -6,30 +6,24 @@
 use std::io::Write;
 use std::num::NonZero;
 
-use clap::Args;
-use meshalloc::SchedulerKind;
+use clap::{Arg, Args};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::backend::InProcessBackends;
-use crate::experiment::{
-    self, Experiment, Measure, REPLICATIONS_MIN, Replications, Stop, StrategyResult,
-    WARMUP_FRACTION,
-};
+use crate::experiment::{self, Experiment, Replications, Stop, StrategyResult};
 use crate::failure::{self, Failure, Incomplete};
 use crate::identity::hash;
-use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
+use crate::metrics::Metric;
 use crate::names;
 use crate::progress::Bar;
 use crate::report::{self, Document, EstimateJson, MetricsJson, ServedJson, cell, table, trimmed};
 use crate::scenario::{
-    self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT, ServiceArgs, StrategyChoice, ThreadsArgs,
+    Format, Given, REPLICATIONS_MAX_DEFAULT, Resolved, StrategyChoice, Takes, ThreadsArgs, only,
 };
 use crate::statistics::Sampling;
 use crate::wording::counted;
-use crate::workload::{
-    Arrivals, EstimateModel, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
-};
+use crate::workload::{EstimateModel, Synthetic, TimeUnit, WorkDistribution, Workload};
 
 /// Jobs that wait at all times by default. First come, first served needs 1 only; others
 /// look for jobs that fit among those that wait.
@@ -42,53 +36,67 @@ const BACKLOG_MAX: u32 = 1_000;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SaturationArgs {
     #[command(flatten)]
-    requests: RequestArgs,
-
-    #[command(flatten)]
-    estimates: EstimateArgs,
-
-    /// Allocation strategies, separated by commas, or all: those that serve the machine
-    #[arg(long, value_name = "NAME,...", value_parser = scenario::strategy_choice, value_delimiter = ',', default_value = "all")]
-    strategy: Vec<StrategyChoice>,
-
-    /// Which waiting job may try
-    #[arg(long, value_name = "NAME", value_parser = names::scheduler, default_value = "fcfs")]
-    scheduler: SchedulerKind,
-
-    #[command(flatten)]
-    service: ServiceArgs,
+    settings: Given<Self>,
 
     /// Jobs that wait at all times; a new one arrives as soon as fewer do
     #[arg(long, value_name = "COUNT", value_parser = backlog, allow_negative_numbers = true, default_value_t = BACKLOG_DEFAULT)]
     backlog: NonZero<u32>,
 
-    /// Jobs in one replication, the first 5 % of which are not measured
-    #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true, default_value = "40000")]
-    jobs: u32,
-
-    /// Runs of each strategy, each with new jobs [default: 10]
-    #[arg(long, value_name = "COUNT", value_parser = names::replications::<NonZero<u32>>, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
-    replications: Option<NonZero<u32>>,
-
     /// Replicate until both arms of every 95 % interval are at most this part of the processors
     /// long, such as 0.005
-    #[arg(long, value_name = "FRACTION", value_parser = names::fraction, allow_negative_numbers = true)]
+    #[arg(long, value_name = "FRACTION", value_parser = names::fraction, allow_negative_numbers = true, conflicts_with = "replications")]
     until_abs_error: Option<f64>,
-
-    /// The most replications with --until-abs-error [default: 100]
-    #[arg(long, value_name = "COUNT", value_parser = names::replications::<NonZero<u32>>, allow_negative_numbers = true, requires = "until_abs_error")]
-    max_replications: Option<NonZero<u32>>,
-
-    /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
-    #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value_t = SEED_DEFAULT)]
-    seed: u64,
 
     #[command(flatten)]
     threads: ThreadsArgs,
+}
 
-    /// How results are written: table or json
-    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
-    format: Format,
+/// Jobs of distributions, with service times.
+impl Takes for SaturationArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        let keys = [
+            "mesh",
+            "wrap",
+            "torus",
+            "cube",
+            "sizes",
+            "side-lengths",
+            "dims",
+            "radices",
+            "task-processors",
+            "shape",
+            "strategy",
+            "scheduler",
+            "mean-service",
+            "service",
+            "estimates",
+            "warmup",
+            "jobs",
+            "replications",
+            "max-replications",
+            "seed",
+            "format",
+        ];
+        let arg = only(&keys, arg)?;
+        Some(match arg.get_long()? {
+            "strategy" => arg.help(
+                "Allocation strategies, separated by commas, or all that serve the machine [default: \
+                 all]",
+            ),
+            "jobs" => arg.help(
+                "Jobs in one replication, those not measured included [default: 40000]",
+            ),
+            "shape" => arg.help(
+                "The rule that gives a number of processors a shape, with --task-processors: \
+                 near-square, near-cubic, power-of-two, flat or drawn:DISTRIBUTION; `host-sim list` \
+                 shows them [default: near-square on a two-dimensional mesh, else near-cubic]",
+            ),
+            "max-replications" => arg
+                .requires("until_abs_error")
+                .help("The most replications with --until-abs-error [default: 100]"),
+            _ => arg,
+        })
+    }
 }
 
 /// What `saturation` adds to a document.
@@ -121,25 +129,21 @@ fn backlog(text: &str) -> Result<NonZero<u32>, String> {
     })
 }
 
-const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
-const REPLICATIONS_MAX_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
-
 /// Measures and reports.
 ///
 /// # Errors
 ///
 /// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be written.
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let requests = args.requests.requests()?;
-    let experiment = args.experiment(requests)?;
+    let Resolved { settings, plan, .. } = args.resolved()?;
     let bar = Bar::interruptible()?;
     let backends = || InProcessBackends::default();
-    let results = experiment::run_parallel(&experiment, args.threads.count, &backends, &bar);
+    let results = experiment::run_parallel(&plan, args.threads.count, &backends, &bar);
     bar.clear();
     let (results, incomplete) = failure::complete_of_one(results)?;
-    match args.format {
+    match settings.format.unwrap_or_default() {
         Format::Table => {
-            write_table(args, &requests, &results, output)?;
+            write_table(args, &plan, &results, output)?;
             if let Some(incomplete) = &incomplete {
                 let count = results.first().map_or(0, |result| result.runs.len());
                 let line = report::incomplete_line(incomplete, &count.to_string());
@@ -147,8 +151,12 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             }
         }
         Format::Json => {
-            let incomplete = incomplete.as_ref();
-            write_json(args, &requests, &experiment, &results, incomplete, output)?;
+            let mut scenario = settings.record();
+            scenario["backlog"] = args.backlog.get().into();
+            if let Some(target) = args.until_abs_error {
+                scenario["until-abs-error"] = target.into();
+            }
+            write_json(scenario, plan.seed, &results, incomplete.as_ref(), output)?;
         }
     }
     output.flush()?;
@@ -156,66 +164,57 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
 }
 
 impl SaturationArgs {
-    fn experiment(&self, requests: Requests) -> Result<Experiment, String> {
-        let workload = Synthetic {
-            requests,
-            work: WorkDistribution::Service(self.service.distribution()),
-            // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
-            arrivals: Arrivals::Poisson(Rate::Traffic(1.0)),
-            estimates: self.estimates.model,
-        };
-        Ok(Experiment {
-            machine: requests.machine(),
-            strategies: scenario::strategies(requests.machine(), Some(&self.strategy), &[])?,
-            scheduler: self.scheduler,
-            workload: Workload::Synthetic(workload),
-            jobs: self.jobs,
-            measure: Measure::Arrivals {
-                warmup_fraction: WARMUP_FRACTION,
-            },
-            backlog: Some(self.backlog),
-            slowdown_threshold: SLOWDOWN_THRESHOLD,
-            replications: self.repeat(),
-            seed: self.seed,
-        })
-    }
-
-    fn repeat(&self) -> Replications {
-        match self.until_abs_error {
-            None => Replications::Fixed(self.replications.unwrap_or(REPLICATIONS_DEFAULT).get()),
-            Some(target) => Replications::UntilAbsoluteError {
-                target,
-                max: self
-                    .max_replications
-                    .unwrap_or(REPLICATIONS_MAX_DEFAULT)
-                    .get(),
-            },
+    fn resolved(&self) -> Result<Resolved, String> {
+        let mut settings = self.settings.scenario();
+        let most = settings.max_replications.take();
+        settings.strategy.get_or_insert(vec![StrategyChoice::All]);
+        // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
+        settings.traffic = Some(1.0);
+        let mut resolved = settings.resolve()?;
+        let Resolved { settings, plan, .. } = &mut resolved;
+        settings.traffic = None;
+        plan.backlog = Some(self.backlog);
+        if let Some(target) = self.until_abs_error {
+            let max = most.unwrap_or(REPLICATIONS_MAX_DEFAULT);
+            settings.replications = None;
+            settings.max_replications = Some(max);
+            plan.replications = Replications::UntilAbsoluteError { target, max };
         }
+        Ok(resolved)
     }
 
     /// All parameters in words.
-    fn parameters(&self, requests: &Requests) -> String {
+    fn parameters(&self, plan: &Experiment) -> String {
+        let Workload::Synthetic(Synthetic {
+            requests,
+            work: WorkDistribution::Service(service),
+            estimates,
+            ..
+        }) = &plan.workload
+        else {
+            return String::new();
+        };
         format!(
             "{}, {}, {} in the queue at all times, {} a run, seed {}\n{}, service {} s{}",
-            requests.machine(),
-            names::scheduler_text(self.scheduler, TimeUnit::Second),
+            plan.machine,
+            names::scheduler_text(plan.scheduler, TimeUnit::Second),
             counted(self.backlog.get(), "job"),
-            counted(self.jobs, "job"),
-            self.seed,
+            counted(plan.jobs, "job"),
+            plan.seed,
             report::requests_text(requests),
-            self.service.distribution(),
-            report::estimates_text(self.estimates.model, EstimateModel::Perfect)
+            service,
+            report::estimates_text(*estimates, EstimateModel::Perfect)
         )
     }
 }
 
 fn write_table(
     args: &SaturationArgs,
-    requests: &Requests,
+    plan: &Experiment,
     results: &[StrategyResult],
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    writeln!(output, "{}\n", args.parameters(requests))?;
+    writeln!(output, "{}\n", args.parameters(plan))?;
     let headers = [
         "strategy",
         "saturation\nutilization (%)",
@@ -243,7 +242,7 @@ fn write_table(
     for result in results {
         let name = result.strategy;
         if let (Stop::CapReached, Replications::UntilAbsoluteError { target, max }) =
-            (result.stop, args.repeat())
+            (result.stop, plan.replications)
         {
             writeln!(
                 output,
@@ -264,9 +263,8 @@ fn write_table(
 }
 
 fn write_json(
-    args: &SaturationArgs,
-    requests: &Requests,
-    experiment: &Experiment,
+    scenario: serde_json::Value,
+    seed: u64,
     results: &[StrategyResult],
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
@@ -286,27 +284,8 @@ fn write_json(
             decision_hash: hash(result.decision_hash),
         }
     };
-    let mut scenario = scenario::record(
-        requests,
-        &experiment.strategies,
-        args.scheduler,
-        args.estimates.model,
-    );
-    let (option, value) = args.service.record();
-    scenario[option] = value;
-    scenario["backlog"] = args.backlog.get().into();
-    scenario["warmup"] = WARMUP_FRACTION.into();
-    scenario["jobs"] = args.jobs.into();
-    match experiment.replications {
-        Replications::Fixed(count) => scenario["replications"] = count.into(),
-        Replications::UntilRelativeError { target, max }
-        | Replications::UntilAbsoluteError { target, max } => {
-            scenario["until-abs-error"] = target.into();
-            scenario["max-replications"] = max.into();
-        }
-    }
     let content = SaturationContent {
         results: results.iter().map(result).collect(),
     };
-    Ok(Document::new(scenario, args.seed, incomplete, content).write(output)?)
+    Ok(Document::new(scenario, seed, incomplete, content).write(output)?)
 }

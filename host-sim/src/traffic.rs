@@ -6,14 +6,13 @@
 use std::io::Write;
 use std::num::NonZero;
 
-use clap::Args;
+use clap::{Arg, Args};
 use meshalloc::{Grid, Ticks};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
-use crate::experiment::{Progress, REPLICATIONS_MIN};
+use crate::experiment::Progress;
 use crate::failure::{self, Failure};
 use crate::map::svg::LinkMap;
 use crate::map::{self, PictureArgs, PictureFile};
@@ -21,7 +20,9 @@ use crate::names;
 use crate::network::Parameters;
 use crate::progress::Bar;
 use crate::report::{self, Document, EstimateJson, table, trimmed};
-use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT, ThreadsArgs};
+use crate::scenario::{
+    Format, Given, REPLICATIONS_DEFAULT, SEED_DEFAULT, Scenario, Takes, ThreadsArgs, only,
+};
 use crate::statistics::{Estimate, Sampling};
 use crate::wording::{Number, counted};
 
@@ -31,20 +32,15 @@ mod pattern;
 pub use open_loop::{Measured, OpenLoop};
 pub use pattern::{Destinations, Pattern};
 
-const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
-
 /// What to run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
-    machine: MachineArgs,
+    settings: Given<Self>,
 
     /// Where messages go: uniform-random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
     #[arg(long, value_name = "NAME", default_value = "uniform-random")]
     pattern: Pattern,
-
-    #[command(flatten)]
-    network: NetworkArgs,
 
     /// Messages that a processor generates in a cycle, over 0 and at most 1; a row for each of several
     #[arg(long, value_name = "RATE,...", value_parser = rate, value_delimiter = ',', allow_negative_numbers = true, required = true)]
@@ -58,14 +54,6 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "CYCLES", value_parser = some_cycles, allow_negative_numbers = true, default_value = "20000")]
     cycles: Ticks,
 
-    /// Runs at each rate, each with new messages
-    #[arg(long, value_name = "COUNT", value_parser = names::replications::<NonZero<u32>>, allow_negative_numbers = true, default_value_t = REPLICATIONS_DEFAULT)]
-    replications: NonZero<u32>,
-
-    /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same messages
-    #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value_t = SEED_DEFAULT)]
-    seed: u64,
-
     #[command(flatten)]
     threads: ThreadsArgs,
 
@@ -75,10 +63,40 @@ pub(crate) struct TrafficArgs {
 
     #[command(flatten)]
     picture: PictureArgs,
+}
 
-    /// How results are written: table or json
-    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
+impl Takes for TrafficArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        let keys = [
+            "mesh",
+            "wrap",
+            "torus",
+            "cube",
+            "flits",
+            "routing-delay",
+            "replications",
+            "seed",
+            "format",
+        ];
+        let arg = only(&keys, arg)?;
+        Some(match arg.get_long()? {
+            "flits" | "routing-delay" => arg.help_heading(None),
+            "replications" => arg.help("Runs at each rate, each with new messages [default: 10]"),
+            _ => arg,
+        })
+    }
+}
+
+/// What is run, every parameter known.
+struct Traffic<'a> {
+    args: &'a TrafficArgs,
+    grid: Grid,
+    network: Parameters,
+    replications: u32,
+    seed: u64,
     format: Format,
+    /// What a result records.
+    settings: Scenario,
 }
 
 /// What `traffic` adds to a document.
@@ -237,8 +255,8 @@ impl Row {
 ///
 /// When the pattern is not for the machine, the runs are interrupted, or the report cannot be written.
 pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let grid = args.machine.machine()?;
-    args.pattern.on(grid)?;
+    let traffic = Traffic::new(args)?;
+    let (args, grid) = (&traffic, traffic.grid);
     let picture = args.picture(grid)?;
     let bar = Bar::of("runs")?;
     let rows = args.rows(grid, &bar);
@@ -247,17 +265,21 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     match args.format {
         Format::Table => args.write_table(grid, &rows, output)?,
         Format::Json => {
-            args.document(grid, &rows).write(output)?;
+            args.document(&rows).write(output)?;
         }
     }
-    if let (Some(picture), Some(kind)) = (picture, &args.plot) {
+    if let (Some(picture), Some(kind)) = (picture, &args.args.plot) {
         let svg = map::svg::svg(&args.maps(grid, &rows), &args.parameters_text());
         let drawn = svg.and_then(|svg| picture.write(&svg));
         drawn.map_err(|reason| {
             Failure::from(reason).after_results(&format_args!("--plot {kind}"))
         })?;
         if args.format == Format::Table {
-            writeln!(output, "\n{kind}: {}", args.picture.path(kind).display())?;
+            writeln!(
+                output,
+                "\n{kind}: {}",
+                args.args.picture.path(kind).display()
+            )?;
         }
     }
     Ok(output.flush()?)
@@ -269,11 +291,27 @@ fn threads(given: Option<NonZero<usize>>, runs: usize) -> usize {
     given.map_or(1, NonZero::get).min(runs).max(1)
 }
 
-impl TrafficArgs {
+impl<'a> Traffic<'a> {
+    fn new(args: &'a TrafficArgs) -> Result<Self, String> {
+        let mut settings = args.settings.scenario();
+        let grid = settings.machine()?;
+        settings.name_machine(grid);
+        args.pattern.on(grid)?;
+        Ok(Traffic {
+            args,
+            grid,
+            network: settings.network(),
+            replications: *settings.replications.get_or_insert(REPLICATIONS_DEFAULT),
+            seed: *settings.seed.get_or_insert(SEED_DEFAULT),
+            format: settings.format.unwrap_or_default(),
+            settings,
+        })
+    }
+
     /// All runs.
     fn rows(&self, grid: Grid, bar: &Bar) -> Result<Vec<Row>, Failure> {
-        let replications = self.replications.get();
-        let rates = names::each_once(self.rate.iter().copied());
+        let replications = self.replications;
+        let rates = names::each_once(self.args.rate.iter().copied());
         let numbered = rates.iter().enumerate();
         let runs: Vec<(usize, f64, u32)> = numbered
             .flat_map(|(place, &rate)| (0..replications).map(move |run| (place, rate, run)))
@@ -282,17 +320,17 @@ impl TrafficArgs {
         let run = |&(place, rate, replication): &(usize, f64, u32)| {
             let run = OpenLoop {
                 grid,
-                parameters: self.network.parameters(),
-                pattern: self.pattern,
+                parameters: self.network,
+                pattern: self.args.pattern,
                 rate,
-                warmup: self.warmup,
-                cycles: self.cycles,
+                warmup: self.args.warmup,
+                cycles: self.args.cycles,
             };
             let measured = run.run(self.seed, replication, &|| bar.is_interrupted())?;
             bar.advance(1);
             Ok((place, measured))
         };
-        let threads = threads(self.threads.count, runs.len());
+        let threads = threads(self.args.threads.count, runs.len());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
         let measured: Result<Vec<_>, String> = pool.install(|| runs.par_iter().map(run).collect());
@@ -312,11 +350,11 @@ impl TrafficArgs {
 
     /// The file of the picture, if there is to be one.
     fn picture(&self, grid: Grid) -> Result<Option<PictureFile>, String> {
-        let Some(kind) = &self.plot else {
+        let Some(kind) = &self.args.plot else {
             return Ok(None);
         };
         LinkMap::check(grid)?;
-        PictureFile::open(&self.picture.path(kind)).map(Some)
+        PictureFile::open(&self.args.picture.path(kind)).map(Some)
     }
 
     /// A map of the links for each rate, the means of all replications.
@@ -331,10 +369,10 @@ impl TrafficArgs {
         let Parameters {
             flits,
             routing_delay,
-        } = self.network.parameters();
+        } = self.network;
         format!(
             "{}, {}, routing delay {}, seed {}",
-            self.pattern,
+            self.args.pattern,
             counted(flits, "flit"),
             counted(routing_delay, "cycle"),
             self.seed
@@ -346,9 +384,9 @@ impl TrafficArgs {
             output,
             "{grid}, {}\n{} of {} after {}\n",
             self.parameters_text(),
-            counted(self.replications.get(), "run"),
-            counted(self.cycles, "cycle"),
-            self.warmup
+            counted(self.replications, "run"),
+            counted(self.args.cycles, "cycle"),
+            self.args.warmup
         )?;
         let cell = |metric: MeasuredMetric| {
             let estimate = metric.estimate;
@@ -385,25 +423,18 @@ impl TrafficArgs {
                 "too short: the run ends before the longest route is crossed; it takes more --cycles."
             )?;
         }
-        if self.replications.get() > 1 {
+        if self.replications > 1 {
             writeln!(output, "{}", Sampling::Independent.interval_meaning())?;
         }
         Ok(())
     }
 
-    fn document(&self, grid: Grid, rows: &[Row]) -> Document<TrafficContent> {
-        let mut scenario = json!({});
-        for (option, value) in names::machine_options(grid) {
-            scenario[option] = value.into();
-        }
-        let parameters = self.network.parameters();
-        scenario["pattern"] = self.pattern.to_string().into();
-        scenario["flits"] = parameters.flits.into();
-        scenario["routing-delay"] = parameters.routing_delay.into();
+    fn document(&self, rows: &[Row]) -> Document<TrafficContent> {
+        let mut scenario = self.settings.record();
+        scenario["pattern"] = self.args.pattern.to_string().into();
         scenario["rate"] = rows.iter().map(|row| row.rate).collect();
-        scenario["warmup"] = self.warmup.into();
-        scenario["cycles"] = self.cycles.into();
-        scenario["replications"] = self.replications.get().into();
+        scenario["warmup"] = self.args.warmup.into();
+        scenario["cycles"] = self.args.cycles.into();
         let row = |row: &Row| {
             let metrics = row.metrics();
             let metrics = metrics.map(|metric| EstimateJson::new(metric.estimate, metric.values));

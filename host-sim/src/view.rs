@@ -7,8 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args};
+use clap::{Arg, Args};
 use maud::{Markup, PreEscaped, html};
 
 use crate::backend::line::LineBackends;
@@ -20,7 +19,7 @@ use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::progress::Bar;
 use crate::report;
-use crate::scenario::{BackendChoice, Scenario, ScenarioArgs};
+use crate::scenario::{BackendChoice, Given, Resolved, Takes, only};
 use crate::wording::counted;
 use crate::workload::SharedLogs;
 
@@ -43,10 +42,6 @@ const SCRIPTS: [&str; 7] = [
 
 /// The options of `view`.
 #[derive(Args, Clone, Debug)]
-#[command(mut_args(|arg| {
-    let is_unused = UNUSED.iter().any(|(id, _)| arg.get_id() == id);
-    arg.hide(is_unused)
-}))]
 pub(crate) struct ViewArgs {
     /// A TOML file with options as keys (below: which); an option of the command line replaces its key there, and those that
     /// contradict it
@@ -54,35 +49,28 @@ pub(crate) struct ViewArgs {
     pub(crate) scenario: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) options: ScenarioArgs,
+    pub(crate) options: Given<Self>,
 
     /// Where the page goes (HTML); its folder is made if need be
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, help_heading = "Where and how")]
     pub(crate) output: PathBuf,
 }
 
-/// Options of a scenario that a page of the first replication has no use for.
-const UNUSED: [(&str, &str); 4] = [
-    ("format", "format"),
-    ("replications", "replications"),
-    ("until_rel_error", "until-rel-error"),
-    ("max_replications", "max-replications"),
-];
-
-/// Refuses options that would do nothing here. A scenario file, which other commands read as well, may have them.
-///
-/// # Errors
-///
-/// When one is on the command line.
-pub(crate) fn check(matches: &ArgMatches) -> Result<(), String> {
-    for (id, option) in UNUSED {
-        if matches.value_source(id) == Some(ValueSource::CommandLine) {
-            return Err(format!(
-                "--{option} does nothing here: view writes a page of the first replication"
-            ));
-        }
+/// A page of the first replication has no use for the others. A scenario file, which other commands
+/// read as well, may have them.
+impl Takes for ViewArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        let others = only(
+            &[
+                "format",
+                "replications",
+                "until-rel-error",
+                "max-replications",
+            ],
+            arg.clone(),
+        );
+        others.is_none().then_some(arg)
     }
-    Ok(())
 }
 
 /// Runs the first replication of each strategy and writes the page.
@@ -91,7 +79,7 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), String> {
 ///
 /// When it cannot be run, or the page cannot be written.
 pub(crate) fn view(
-    scenario: &Scenario,
+    scenario: &Resolved,
     path: &std::path::Path,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -100,10 +88,10 @@ pub(crate) fn view(
     let experiment = scenario.experiment(&SharedLogs::default())?;
     let mut line;
     let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match &scenario.backend {
+    let backends: &mut dyn Backends = match scenario.backend() {
         BackendChoice::InProcess => &mut in_process,
         BackendChoice::Line(endpoint) => {
-            line = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
+            line = LineBackends::open(&endpoint).map_err(|error| error.to_string())?;
             &mut line
         }
     };
@@ -112,7 +100,7 @@ pub(crate) fn view(
     bar.clear();
     let histories = histories.map_err(Failure::from)?;
     let data = data::data(&experiment, &histories);
-    let title = format!("Jobs on a {}", scenario.machine);
+    let title = format!("Jobs on a {}", experiment.machine);
     let page = page(&title, &report::subtitle(scenario), &data);
     file::write(path, page.as_bytes()).map_err(failed)?;
     let jobs = histories.iter().map(|history| history.jobs.len()).max();

@@ -30,7 +30,7 @@ use meshalloc::{Allocation, Allocator, Controller, Flags, JobId, Request, Strate
 use meshalloc_tests::bench;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
+use meshalloc_tests::rig::{HeapMemory, configuration, mesh, submesh};
 use meshalloc_tests::submesh::Rect;
 
 const OPERATIONS: usize = 20_000;
@@ -191,15 +191,15 @@ impl Placer for Meshalloc<'_> {
     #[inline]
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
         let allocation = self.allocator.allocate(&Request::submesh(w, h)).ok()?;
-        let block = self.allocator.blocks(&allocation).next();
+        let block = self.allocator.blocks(&allocation).unwrap().next();
         self.held[slot as usize] = Some(allocation);
-        block.map(|block| rect(block.into()))
+        block.map(|block| rect(submesh(block)))
     }
 
     #[inline]
     fn release(&mut self, slot: u32) {
         if let Some(allocation) = self.held[slot as usize].take() {
-            black_box(self.allocator.release(allocation));
+            black_box(self.allocator.release(allocation).unwrap());
         }
     }
 }
@@ -218,7 +218,7 @@ impl Placer for Served<'_> {
         let outcome = self
             .controller
             .submit(JobId(slot), request, 0, &mut |granted| {
-                place = granted.blocks().next().map(Submesh::from);
+                place = granted.blocks().next().map(submesh);
             });
         black_box(&outcome);
         self.granted[slot as usize] = place.is_some();
@@ -296,7 +296,7 @@ impl Contender {
             Contender::Strategy(kind) => {
                 let mesh = mesh(side, side);
                 let mut memory = HeapMemory::new(mesh, slots);
-                let allocator = Allocator::new(memory.memory(), mesh.into(), kind)
+                let allocator = Allocator::new(memory.allocator_memory(), mesh.into(), kind)
                     .expect("memory for the mesh");
                 body(&mut Meshalloc {
                     allocator,

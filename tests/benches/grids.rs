@@ -96,7 +96,7 @@ impl Half<'_> {
             match self.held() <= nodes / 8 * 5 {
                 true => self.jobs.push(job),
                 false => {
-                    self.allocator.release(job);
+                    self.allocator.release(job).unwrap();
                 }
             }
         }
@@ -105,7 +105,7 @@ impl Half<'_> {
     /// Makes the strategy forget failed searches.
     fn forget(&mut self) {
         if let Ok(unit) = self.allocator.allocate(&subcube(&[])) {
-            self.allocator.release(unit);
+            self.allocator.release(unit).unwrap();
         }
     }
 
@@ -114,7 +114,7 @@ impl Half<'_> {
         if !self.jobs.is_empty() {
             let at = self.random.below(self.jobs.len() as u32) as usize;
             let job = self.jobs.swap_remove(at);
-            self.allocator.release(job);
+            self.allocator.release(job).unwrap();
         }
         self.fill();
     }
@@ -155,7 +155,8 @@ struct Searches {
 
 fn searches(machine: Grid, kind: StrategyKind) -> Searches {
     let mut memory = HeapMemory::new(machine, 1);
-    let allocator = Allocator::new(memory.memory(), machine, kind).expect("it serves the machine");
+    let allocator =
+        Allocator::new(memory.allocator_memory(), machine, kind).expect("it serves the machine");
     let mut half = Half {
         allocator,
         machine,
@@ -181,7 +182,7 @@ fn searches(machine: Grid, kind: StrategyKind) -> Searches {
         match outcome {
             Ok(job) => {
                 searches.granted.0.push(time);
-                half.allocator.release(job);
+                half.allocator.release(job).unwrap();
             }
             Err(Refusal::Fragmented) => searches.fragmented.0.push(time),
             Err(_) => continue,

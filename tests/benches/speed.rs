@@ -28,7 +28,7 @@ use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
 use meshalloc::{Command, Configuration, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
 use meshalloc_host_sim::backend::{
-    Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
+    Backend, BackendError, Backends, InProcess, InProcessBackends, heap_storage,
 };
 use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
@@ -128,7 +128,7 @@ impl Backends for RecorderBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);
-        let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
+        let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
         body(&mut Recorder {
             inner: InProcess::new(storage.memory(), configuration)?,
             commands: &mut self.commands,
@@ -159,7 +159,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     let experiment = scenario(side, strategy, JOBS);
     experiment::run_once(&experiment, strategy, 0, &mut recorder, &()).expect("a sound scenario");
     let configuration = recorder.configuration.expect("the run took place");
-    let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
+    let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
     let mut statistics = None;
     let time = shortest(|| {
         let mut controller =

@@ -54,9 +54,8 @@ pub fn place(machine: meshalloc::Grid, block: Block) -> Place {
 /// The box that this block names on a grid, read as `firmware/PROTOCOL.md` says, or the first
 /// dimension in which it names none.
 pub fn named(grid: &Grid, block: Block) -> Result<Place, usize> {
-    let Submesh { base, sides } = block.into();
-    let number = |low: u16, high: u16| u64::from(low) + 65_536 * u64::from(high);
-    let (mut starts, mut extents) = (number(base.x, base.y), number(sides.w, sides.h));
+    let raw = block.into_raw();
+    let (mut starts, mut extents) = (raw % (1 << 32), raw >> 32);
     let is_dense = grid.dimensions() > 2;
     let mut place = Place {
         start: Vec::new(),

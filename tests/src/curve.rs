@@ -68,6 +68,7 @@ pub fn place(
             CurveFit::FirstFit => false,
             CurveFit::BestFit => lengths[i] < lengths[taken?],
             CurveFit::SumOfSquares => squares_after(i) < squares_after(taken?),
+            _ => panic!("no model of {fit:?}"),
         };
         if is_better {
             taken = Some(i);

@@ -2,7 +2,7 @@
 //! that bypasses without limit.
 
 use meshalloc::SchedulerKind;
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 
 #[derive(Clone, Copy, Debug)]
 enum Rule {
@@ -122,6 +122,7 @@ impl Discipline {
             SchedulerKind::Easy { .. }
             | SchedulerKind::Conservative
             | SchedulerKind::ShortestJobFirst { .. } => false,
+            _ => panic!("no model of {kind:?}"),
         }
     }
 

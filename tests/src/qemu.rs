@@ -1,7 +1,7 @@
 //! The firmware in QEMU: [`Qemu`].
 //!
-//! The first test that needs the image builds it. It has a target folder of its own, since cargo
-//! locks the folder of the running `cargo test`. Without QEMU or the firmware's target,
+//! The first test that needs an image builds it. It has a target folder of its own, since cargo
+//! locks the folder of the running `cargo test`. Without QEMU or the target of a board,
 //! [`Qemu::start`] prints what is missing, and the other tests still run; with
 //! `MESHALLOC_REQUIRE_QEMU=1` that is a failure.
 
@@ -16,14 +16,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use meshalloc::{Reply, Ticks};
+use meshalloc_firmware::boards::{self, BOARDS, Emulator, Info};
 use meshalloc_firmware::{Client, ClientError, IoLine, Line, Options};
 use tempfile::TempDir;
 
-/// The firmware's target.
-const TARGET: &str = "thumbv7em-none-eabihf";
-const QEMU: &str = "qemu-system-arm";
-/// Its machine with an STM32F405, on which the image for the F446 runs.
-const MACHINE: &str = "netduinoplus2";
+/// The board on which all tests run: the NUCLEO-F446RE.
+const MAIN: &Info = &BOARDS[0];
 /// How long QEMU may take to open its sockets.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait before looking again.
@@ -56,7 +54,7 @@ impl Qemu {
     /// When something is missing and [`REQUIRE`] is set, when the image does not build, and when
     /// QEMU does not start.
     pub fn start() -> Option<Qemu> {
-        Self::start_with(&PLAIN, &[], Path::new("."))
+        Self::start_with(MAIN, false, &[], Path::new("."))
     }
 
     /// The same with the image that keeps a journal, in a file of this folder.
@@ -65,7 +63,17 @@ impl Qemu {
     ///
     /// As [`Qemu::start`].
     pub fn start_with_journal(folder: &Path) -> Option<Qemu> {
-        Self::start_with(&WITH_JOURNAL, &[], folder)
+        Self::start_with(MAIN, true, &[], folder)
+    }
+
+    /// The same with the board of this name.
+    ///
+    /// # Panics
+    ///
+    /// As [`Qemu::start`], and if there is no such board or it has no emulator.
+    pub fn start_board_with_journal(board: &str, folder: &Path) -> Option<Qemu> {
+        let board = boards::find(board).expect("the table has the board");
+        Self::start_with(board, true, &[], folder)
     }
 
     /// The same with a clock that counts instructions: each takes 64 ns, about one cycle at 16 MHz.
@@ -77,12 +85,18 @@ impl Qemu {
     /// As [`Qemu::start`].
     pub fn start_counting() -> Option<Qemu> {
         let options = ["-icount", "shift=6,sleep=off"];
-        Self::start_with(&PLAIN, &options, Path::new("."))
+        Self::start_with(MAIN, false, &options, Path::new("."))
     }
 
-    fn start_with(image: &'static Image, options: &[&str], folder: &Path) -> Option<Qemu> {
-        match image.path() {
-            Ok(image) => Some(Self::boot(image, options, folder).expect("QEMU starts")),
+    fn start_with(
+        board: &'static Info,
+        has_journal: bool,
+        options: &[&str],
+        folder: &Path,
+    ) -> Option<Qemu> {
+        let emulator = board.emulator.as_ref().expect("QEMU has this board");
+        match image(board, emulator, has_journal) {
+            Ok(image) => Some(Self::boot(emulator, image, options, folder).expect("QEMU starts")),
             Err(missing) => {
                 assert!(
                     env::var_os(REQUIRE).is_none_or(|value| value != "1"),
@@ -94,22 +108,24 @@ impl Qemu {
         }
     }
 
-    fn boot(image: &Path, options: &[&str], journal: &Path) -> io::Result<Qemu> {
+    fn boot(
+        emulator: &Emulator,
+        image: &Path,
+        options: &[&str],
+        journal: &Path,
+    ) -> io::Result<Qemu> {
         let folder = tempfile::tempdir()?;
         let socket = |name: &str| {
             let path = folder.path().join(name);
             format!("unix:{},server=on,wait=off", path.display())
         };
-        let mut child = Command::new(QEMU)
-            .args(["-M", MACHINE, "-display", "none", "-kernel"])
-            .arg(image)
+        let image = image.to_str().expect("the path of the image is text");
+        let mut child = Command::new(emulator.program)
+            .args(emulator.arguments(image))
             .args(options)
             .current_dir(journal)
-            // A character device for semihosting stays empty; standard output does not.
-            .args(["-semihosting-config", "enable=on,target=native"])
             .args(["-monitor", &socket(MONITOR)])
-            // The first port is USART1, the second USART2.
-            .args(["-serial", "null", "-serial", &socket(SERIAL)])
+            .args(["-serial", &socket(SERIAL)])
             .stdin(Stdio::null())
             .stdout(File::create(folder.path().join(LOG))?)
             .stderr(Stdio::inherit())
@@ -239,74 +255,67 @@ fn connect(socket: &Path, child: &mut Child) -> io::Result<UnixStream> {
     }
 }
 
-/// An image for QEMU, built once in a process.
-#[derive(Debug)]
-struct Image {
-    features: &'static str,
-    /// The name of the copy that is run.
-    copy: &'static str,
-    built: OnceLock<Result<PathBuf, String>>,
+/// Where an image is, or what is missing for it.
+type Built = Result<PathBuf, String>;
+
+/// The images, each built once in a process: of each board without a journal and with one.
+static IMAGES: [[OnceLock<Built>; 2]; BOARDS.len()] =
+    [const { [const { OnceLock::new() }; 2] }; BOARDS.len()];
+
+/// Where an image is, or what is missing for it.
+fn image(
+    board: &'static Info,
+    emulator: &Emulator,
+    has_journal: bool,
+) -> Result<&'static Path, &'static str> {
+    let at = BOARDS.iter().position(|other| other.name == board.name);
+    let built =
+        IMAGES[at.expect("a board of the table")][usize::from(has_journal)].get_or_init(|| {
+            if !succeeds(Command::new(emulator.program).arg("--version")) {
+                return Err(format!("{} is not installed", emulator.program));
+            }
+            if !target_is_installed(board.target) {
+                return Err(format!("the Rust target {} is not installed", board.target));
+            }
+            Ok(build(board, emulator, has_journal))
+        });
+    built.as_deref().map_err(String::as_str)
 }
 
-static PLAIN: Image = Image::new("board,qemu", "tests-image");
-static WITH_JOURNAL: Image = Image::new("board,qemu,journal", "tests-image-journal");
-
-impl Image {
-    const fn new(features: &'static str, copy: &'static str) -> Self {
-        Image {
-            features,
-            copy,
-            built: OnceLock::new(),
-        }
-    }
-
-    /// The path of the image, or the name of what is missing.
-    fn path(&'static self) -> Result<&'static Path, &'static str> {
-        self.built
-            .get_or_init(|| {
-                if !succeeds(Command::new(QEMU).arg("--version")) {
-                    return Err(format!("{QEMU} is not installed"));
-                }
-                if !target_is_installed() {
-                    return Err(format!("the Rust target {TARGET} is not installed"));
-                }
-                Ok(self.build())
-            })
-            .as_deref()
-            .map_err(String::as_str)
-    }
-
-    fn build(&self) -> PathBuf {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let target_dir = env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root.join("target"), |folder| root.join(folder))
-            .join("qemu");
-        // `cargo xtask` builds other images in this folder, under the same lock.
-        fs::create_dir_all(&target_dir).expect("the folder of images can be made");
-        let lock = File::create(target_dir.join("image.lock")).expect("the lock can be made");
-        lock.lock().expect("the lock can be taken");
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(cargo)
-            .current_dir(&root)
-            .args(["build", "--quiet", "--package", "meshalloc-firmware"])
-            .args(["--profile", "firmware", "--features", self.features])
-            .args(["--target", TARGET, "--target-dir"])
-            .arg(&target_dir)
-            .status()
-            .expect("cargo, which runs this test, can be started");
-        assert!(status.success(), "the firmware does not build: {status}");
-        let built = target_dir
-            .join(TARGET)
-            .join("firmware")
-            .join("meshalloc-firmware");
-        // All tests build the same image, so one copy is enough; a QEMU that starts never reads
-        // half of it.
-        let copy = target_dir.join(self.copy);
-        let new = copy.with_extension("new");
-        fs::copy(&built, &new).expect("the image can be copied");
-        fs::rename(&new, &copy).expect("the copy can be renamed");
-        fs::canonicalize(copy).expect("the copy is there")
-    }
+fn build(board: &Info, emulator: &Emulator, has_journal: bool) -> PathBuf {
+    let journal = if has_journal { "journal" } else { "" };
+    let features = [emulator.features, journal].into_iter();
+    let features: Vec<_> = features.filter(|feature| !feature.is_empty()).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let target_dir = env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root.join("target"), |folder| root.join(folder))
+        .join("qemu");
+    // `cargo xtask` builds other images in this folder, under the same lock.
+    fs::create_dir_all(&target_dir).expect("the folder of images can be made");
+    let lock = File::create(target_dir.join("image.lock")).expect("the lock can be made");
+    lock.lock().expect("the lock can be taken");
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .current_dir(&root)
+        .args(["build", "--quiet", "--package", "meshalloc-firmware"])
+        .args(["--profile", "firmware", "--features"])
+        .arg(board.features(&features.join(",")))
+        .args(["--target", board.target, "--target-dir"])
+        .arg(&target_dir)
+        .status()
+        .expect("cargo, which runs this test, can be started");
+    assert!(status.success(), "the firmware does not build: {status}");
+    let built = target_dir
+        .join(board.target)
+        .join("firmware")
+        .join("meshalloc-firmware");
+    // All tests build the same image, so one copy is enough; a QEMU that starts never reads half of
+    // it.
+    let copy = target_dir.join(format!("tests-image-{}-{journal}", board.name));
+    let new = copy.with_extension("new");
+    fs::copy(&built, &new).expect("the image can be copied");
+    fs::rename(&new, &copy).expect("the copy can be renamed");
+    fs::canonicalize(copy).expect("the copy is there")
 }
 
 fn succeeds(command: &mut Command) -> bool {
@@ -317,10 +326,10 @@ fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-fn target_is_installed() -> bool {
+fn target_is_installed(target: &str) -> bool {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let folder = Command::new(rustc)
-        .args(["--print", "target-libdir", "--target", TARGET])
+        .args(["--print", "target-libdir", "--target", target])
         .output();
     folder.is_ok_and(|output| {
         output.status.success()

@@ -1,28 +1,17 @@
 //! A controller on the heap and what it answers, in a form that tests can compare.
 
-use meshalloc::jobs::{BlockCell, JobSlot};
-use meshalloc::storage::Needs;
-use meshalloc::word::Word;
+use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocator, Block, Command, Configuration, Controller, Cube, Grid, JobId, LeaseEnded, Memory,
-    Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
+    Allocator, AllocatorMemory, Block, Command, Configuration, Controller, Cube, Grid, JobId,
+    LeaseEnded, Memory, Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh,
+    Ticks,
 };
 
 use crate::random::Random;
 
-/// Memory for a controller, every slice exactly as long as the machine and the jobs need.
+/// Memory for a controller or an allocator: exactly as much as the machine and the jobs need.
 #[derive(Debug)]
-pub struct HeapMemory {
-    busy: Vec<Word>,
-    faulty: Vec<Word>,
-    supposed: Vec<Word>,
-    scratch: Vec<Word>,
-    slots: Vec<JobSlot>,
-    index: Vec<meshalloc::jobs::Link>,
-    order: Vec<meshalloc::jobs::Link>,
-    blocks: Vec<BlockCell>,
-    list: Vec<u64>,
-}
+pub struct HeapMemory(HeapStorage);
 
 impl HeapMemory {
     /// Memory for exactly this machine and this number of jobs, waiting and running together.
@@ -33,66 +22,48 @@ impl HeapMemory {
     /// Memory in which each of the machines can be served.
     pub fn for_largest_of(machines: &[impl Into<Grid> + Copy], jobs: usize) -> Self {
         let machines: Vec<Grid> = machines.iter().map(|&machine| machine.into()).collect();
-        Self::sized(Needs::of_build(&machines, jobs), jobs)
+        HeapMemory(HeapStorage::new(Needs::of_build(&machines, jobs), jobs))
     }
 
     /// Memory for this strategy alone.
     pub fn for_strategy(machine: impl Into<Grid>, strategy: StrategyKind, jobs: usize) -> Self {
-        Self::sized(Needs::of(strategy, &machine.into(), jobs), jobs)
+        let needs = Needs::of(strategy, &machine.into(), jobs);
+        HeapMemory(HeapStorage::new(needs, jobs))
     }
 
-    fn sized(needs: Needs, jobs: usize) -> Self {
-        HeapMemory {
-            busy: vec![0; needs.words],
-            faulty: vec![0; needs.words],
-            supposed: vec![0; needs.words],
-            scratch: vec![0; needs.scratch],
-            slots: vec![JobSlot::EMPTY; jobs],
-            index: vec![0; (2 * jobs).next_power_of_two()],
-            order: vec![0; jobs],
-            blocks: vec![BlockCell::EMPTY; needs.blocks],
-            list: vec![0; needs.list],
-        }
+    /// This much memory.
+    pub fn of(needs: Needs, jobs: usize) -> Self {
+        HeapMemory(HeapStorage::new(needs, jobs))
     }
 
     /// Fills the memory with random numbers, since nothing may depend on its contents. Jobs and
     /// blocks cannot be made of numbers; they keep those of an earlier controller.
     pub fn fill_with_noise(&mut self, random: &mut Random) {
-        let words = [
-            &mut self.busy,
-            &mut self.faulty,
-            &mut self.supposed,
-            &mut self.scratch,
-        ];
-        for word in words.into_iter().flatten() {
-            *word = (0..Word::BITS / 16).fold(0, |word, _| {
-                word << 16 | Word::from(random.below(1 << 16) as u16)
-            });
-        }
-        for link in self.index.iter_mut().chain(&mut self.order) {
-            *link = random.below(1 << 16);
-        }
-        for entry in &mut self.list {
-            *entry = (0..4).fold(0, |entry, _| entry << 16 | u64::from(random.below(1 << 16)));
-        }
+        self.0.overwrite(|| {
+            (0..4).fold(0, |number, _| {
+                number << 16 | u64::from(random.below(1 << 16))
+            })
+        });
     }
 
-    /// Lends the memory.
+    /// Lends the memory to a controller.
     pub fn memory(&mut self) -> Memory<'_> {
-        Memory {
-            busy: &mut self.busy,
-            faulty: &mut self.faulty,
-            supposed: &mut self.supposed,
-            slots: &mut self.slots,
-            index: &mut self.index,
-            order: &mut self.order,
-            blocks: &mut self.blocks,
-            workspace: Workspace {
-                words: &mut self.scratch,
-                list: &mut self.list,
-            },
-        }
+        self.0.memory()
     }
+
+    /// Lends the memory to an allocator.
+    pub fn allocator_memory(&mut self) -> AllocatorMemory<'_> {
+        self.0.allocator_memory()
+    }
+}
+
+/// A block of a two-dimensional mesh as a submesh. In all of them its numbers mean the same.
+///
+/// # Panics
+///
+/// When it is a block of no mesh.
+pub fn submesh(block: Block) -> Submesh {
+    Submesh::of(&mesh(1024, 1024).grid(), block).expect("a block of a two-dimensional mesh")
 }
 
 /// A mesh whose sides are known to be right.
@@ -171,7 +142,7 @@ impl Answer {
 
     /// The same as a submesh of a two-dimensional mesh.
     pub fn submesh(&self) -> Option<Submesh> {
-        self.block().map(Submesh::from)
+        self.block().map(submesh)
     }
 }
 

@@ -154,6 +154,7 @@ impl Strategy {
             }
             Serves::Cube => grid.k().is_some(),
             Serves::PowerOfTwoCube => grid.k().is_some_and(u32::is_power_of_two),
+            other => panic!("no model of {other:?}"),
         }
     }
 

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn both_streams_are_watched_and_the_exit_code_is_told() {
+    fn both_streams_are_watched_and_the_exit_code_is_reported() {
         let mut lines = Vec::new();
         let result = Cmd::new("sh -c")
             .arg("echo one; echo two >&2; exit 3")

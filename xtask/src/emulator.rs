@@ -14,7 +14,7 @@ use meshalloc_firmware::{Client, IoLine, Line, Options};
 use tempfile::TempDir;
 
 use crate::board::qemu_command;
-use crate::image;
+use crate::{image, setup};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -34,8 +34,9 @@ impl Emulator {
     pub(crate) fn start(options: &[&str]) -> Result<(Emulator, Client<impl Line + use<>>)> {
         let folder = tempfile::tempdir()?;
         let socket = folder.path().join("serial");
-        let command = qemu_command(&image::path(), &format!("unix:{}", socket.display()))
-            .args("-monitor stdio");
+        let socket_name = format!("unix:{}", socket.display());
+        let emulator = setup::emulator(image::board())?;
+        let command = qemu_command(emulator, &image::path(), &socket_name).args("-monitor stdio");
         let command = options
             .iter()
             .fold(command, |command, option| command.arg(*option));

@@ -18,7 +18,7 @@ const CORE: &str = "../meshalloc/core";
 
 /// Writes the program's files and builds it.
 pub(crate) fn run() -> Result<()> {
-    setup::add_target(TARGET)?;
+    setup::target(TARGET)?;
     let page = fs::read_to_string(root().join(PAGE)).context(PAGE)?;
     let files = files(&page)?;
     let folder = target_dir().join("guide");

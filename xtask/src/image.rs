@@ -5,29 +5,29 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
+use meshalloc_firmware::boards::{BOARDS, Info};
 use object::read::elf::{ElfFile32, SectionHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
 use tempfile::TempDir;
 
 use crate::command::{Cmd, root, target_dir};
 
-/// The target of the firmware: Cortex-M4 with its floating-point unit.
-pub(crate) const TARGET: &str = "thumbv7em-none-eabihf";
-/// The board's chip as probe-rs names it.
-pub(crate) const CHIP: &str = "STM32F446RETx";
+/// The board whose images are measured: the NUCLEO-F446RE.
+pub(crate) const MAIN: &Info = &BOARDS[0];
 
 const PACKAGE: &str = "meshalloc-firmware";
 
-/// The command that builds the image with these features of the firmware.
-pub(crate) fn build_command(features: &str) -> Cmd {
-    command("build", features)
+/// The command that builds the image of a board with these features of the firmware, separated by
+/// commas.
+pub(crate) fn build_command(board: &Info, features: &str) -> Cmd {
+    command("build", board, features)
 }
 
 /// The command that lints the image with these features of the firmware, in addition to the default
 /// ones or without them. What runs on the host, such as derive macros, is not compiled again for
 /// the build.
-pub(crate) fn clippy_command(features: &str, has_defaults: bool) -> Cmd {
-    let command = command("clippy", features);
+pub(crate) fn clippy_command(board: &Info, features: &str, has_defaults: bool) -> Cmd {
+    let command = command("clippy", board, features);
     let command = match has_defaults {
         true => command,
         false => command.arg("--no-default-features"),
@@ -35,15 +35,15 @@ pub(crate) fn clippy_command(features: &str, has_defaults: bool) -> Cmd {
     command.args("-- -D warnings")
 }
 
-fn command(verb: &str, features: &str) -> Cmd {
+fn command(verb: &str, board: &Info, features: &str) -> Cmd {
     Cmd::new("cargo")
         .arg(verb)
         .args("--profile firmware --package")
         .arg(PACKAGE)
         .args("--features")
-        .arg(features)
+        .arg(board.features(features))
         .args("--target")
-        .arg(TARGET)
+        .arg(board.target)
         .args("--target-dir")
         .arg(folder().display().to_string())
 }
@@ -57,27 +57,27 @@ fn folder() -> PathBuf {
         .map_or(folder.clone(), PathBuf::from)
 }
 
-/// The copy that this process has of the image it built last. Another process may build another
-/// image at any time.
-static COPY: Mutex<Option<TempDir>> = Mutex::new(None);
+/// The copy that this process has of the image it built last, and its board. Another process may
+/// build another image at any time.
+static COPY: Mutex<Option<(TempDir, &Info)>> = Mutex::new(None);
 
-/// Builds an image and keeps a copy of it: [`path`]. Other processes that build images in this
-/// clone wait meanwhile.
+/// Builds an image of a board and keeps a copy of it: [`path`]. Other processes that build images
+/// in this clone wait meanwhile.
 ///
 /// # Errors
 ///
 /// When it does not build, or cannot be copied.
-pub(crate) fn build(command: &Cmd) -> Result<()> {
+pub(crate) fn build(board: &'static Info, command: &Cmd) -> Result<()> {
     let folder = root().join(folder());
     fs::create_dir_all(&folder)?;
     let lock = File::create(folder.join("image.lock"))?;
     lock.lock()?;
     command.run()?;
-    let built = folder.join(TARGET).join("firmware").join(PACKAGE);
+    let built = folder.join(board.target).join("firmware").join(PACKAGE);
     let copy = tempfile::tempdir()?;
     fs::copy(&built, copy.path().join(PACKAGE))
         .with_context(|| format!("{} cannot be copied", built.display()))?;
-    *COPY.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
+    *COPY.lock().unwrap_or_else(PoisonError::into_inner) = Some((copy, board));
     Ok(())
 }
 
@@ -88,8 +88,19 @@ pub(crate) fn build(command: &Cmd) -> Result<()> {
 /// If it has built none.
 pub(crate) fn path() -> PathBuf {
     let copy = COPY.lock().unwrap_or_else(PoisonError::into_inner);
-    let copy = copy.as_ref().expect("an image is built before it is used");
+    let (copy, _) = copy.as_ref().expect("an image is built before it is used");
     copy.path().join(PACKAGE)
+}
+
+/// The board of the image that this process built last.
+///
+/// # Panics
+///
+/// If it has built none.
+pub(crate) fn board() -> &'static Info {
+    let copy = COPY.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_, board) = copy.as_ref().expect("an image is built before it is used");
+    board
 }
 
 /// Removes the copy.

@@ -69,7 +69,7 @@ enum Chore {
     Decisions(decisions::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
     Qemu(board::QemuOptions),
-    /// Write the firmware to a NUCLEO-F446RE and show its log.
+    /// Write the firmware to a board and show its log.
     Flash(board::FlashOptions),
     /// Drive the pages of the simulator in Chromium by clicks and keys.
     Browser,

@@ -30,10 +30,10 @@ const OPEN: &str = "# Not argued:";
 /// The features of the smallest image and of the one with everything.
 const IMAGES: [(&str, &str); 2] = [
     (
-        "board,meshalloc/first-fit,meshalloc/fcfs",
+        "meshalloc/first-fit,meshalloc/fcfs",
         "--no-default-features",
     ),
-    ("board,journal", ""),
+    ("journal", ""),
 ];
 
 /// For each function the branches to a panic, in each image.
@@ -41,10 +41,11 @@ type Counts = BTreeMap<String, [usize; IMAGES.len()]>;
 
 /// Builds the images, counts and compares.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::target()?;
+    setup::target(image::MAIN.target)?;
     let mut found = Counts::new();
     for (at, (features, others)) in IMAGES.into_iter().enumerate() {
-        image::build(&image::build_command(features).args(others))?;
+        let command = image::build_command(image::MAIN, features).args(others);
+        image::build(image::MAIN, &command)?;
         let data = fs::read(image::path())?;
         for (function, count) in count(&data)? {
             found.entry(function).or_default()[at] = count;
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_list_is_told_and_added() {
+    fn a_place_that_is_not_in_the_list_is_reported_and_added() {
         let list = "# Why.\n1 2 a\n0 1 gone\n";
         let found = Counts::from([("a".to_owned(), [1, 3]), ("b::c<d, e>".to_owned(), [0, 1])]);
         assert_eq!(differences(list, &found).unwrap().len(), 2);

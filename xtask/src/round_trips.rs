@@ -22,8 +22,8 @@ pub(crate) struct Options {
 }
 
 const IMAGES: [(&str, &str); 2] = [
-    ("without a journal", "board,qemu"),
-    ("with a journal", "board,qemu,journal"),
+    ("without a journal", "qemu"),
+    ("with a journal", "qemu,journal"),
 ];
 const TABLE: Table = Table {
     page: "docs/measurements/round-trips.md",
@@ -36,8 +36,7 @@ const RUNNING: u32 = 32;
 
 /// Builds the images, measures them and prints the table.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::target()?;
-    setup::qemu()?;
+    setup::board(image::MAIN)?;
     let names = ["ping", "submit", "release"];
     let columns = names.map(|name| format!("{name}, median | {name}, 99 %"));
     let mut table = format!(
@@ -46,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "--:|".repeat(6)
     );
     for (name, features) in IMAGES {
-        image::build(&image::build_command(features))?;
+        image::build(image::MAIN, &image::build_command(image::MAIN, features))?;
         let (_emulator, mut client) = Emulator::start(&[])?;
         let cells = measure(&mut client)?.map(|mut times| {
             times.sort_unstable();

@@ -6,14 +6,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
+use meshalloc_firmware::boards::{BOARDS, Emulator, Info};
 
 use crate::command::Cmd;
-use crate::image::TARGET;
-
-/// The emulator of the end-to-end tests, and the machine of it that runs the firmware.
-pub(crate) const QEMU: &str = "qemu-system-arm";
-/// An STM32F405 board, close enough to the F446 for the firmware's drivers.
-pub(crate) const QEMU_MACHINE: &str = "netduinoplus2";
 
 /// Whether `--install` stands on the command line.
 static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
@@ -23,12 +18,40 @@ pub(crate) fn allow_installing() {
     MAY_INSTALL.store(true, Ordering::Relaxed);
 }
 
-/// Makes sure that rustfmt, clippy, the firmware's target and QEMU are there.
+/// Makes sure that rustfmt, clippy, the targets and emulators of all boards are there.
 pub(crate) fn install() -> Result<()> {
     component("rustfmt", "cargo fmt --version")?;
     component("clippy", "cargo clippy --version")?;
-    target()?;
-    qemu()
+    for board in &BOARDS {
+        target(board.target)?;
+        if let Some(emulator) = &board.emulator {
+            qemu(emulator)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes sure that the target and the emulator of a board are there.
+pub(crate) fn board(board: &'static Info) -> Result<()> {
+    target(board.target)?;
+    qemu(emulator(board)?)
+}
+
+/// The emulator of a board.
+///
+/// # Errors
+///
+/// When it has none.
+pub(crate) fn emulator(board: &'static Info) -> Result<&'static Emulator> {
+    board.emulator.as_ref().with_context(|| {
+        let others = BOARDS.iter().filter(|board| board.emulator.is_some());
+        let names: Vec<_> = others.map(|board| board.name).collect();
+        let name = board.name;
+        format!(
+            "QEMU has no machine for {name}; it has some for {}",
+            names.join(", ")
+        )
+    })
 }
 
 fn component(name: &str, probe: &str) -> Result<()> {
@@ -39,31 +62,26 @@ fn component(name: &str, probe: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that the target of the firmware is there.
-pub(crate) fn target() -> Result<()> {
-    add_target(TARGET)
-}
-
 /// Makes sure that a target is there.
 ///
 /// The toolchain file lists it as well, but rustup ignores that list where automatic installation
 /// is off (`RUSTUP_AUTO_INSTALL=0`).
-pub(crate) fn add_target(name: &str) -> Result<()> {
-    if !target_is_installed(name)? {
-        rustup(&format!("rustup target add {name}"), name)?;
-        if !target_is_installed(name)? {
+pub(crate) fn target(target: &str) -> Result<()> {
+    if !target_is_installed(target)? {
+        rustup(&format!("rustup target add {target}"), target)?;
+        if !target_is_installed(target)? {
             bail!(
-                "rustup has added the target {name}, but rustc does not find it: is rustc rustup's own?"
+                "rustup has added the target {target}, but rustc does not find it: is rustc rustup's own?"
             );
         }
     }
-    println!("target: {name}");
+    println!("target: {target}");
     Ok(())
 }
 
-fn target_is_installed(name: &str) -> Result<bool> {
+fn target_is_installed(target: &str) -> Result<bool> {
     let folder = Cmd::new("rustc --print target-libdir --target")
-        .arg(name)
+        .arg(target)
         .output()?;
     Ok(std::fs::read_dir(folder.trim()).is_ok_and(|mut files| files.next().is_some()))
 }
@@ -87,19 +105,21 @@ fn rustup(line: &str, what: &str) -> Result<()> {
 }
 
 /// Makes sure that QEMU is there and has the machine.
-pub(crate) fn qemu() -> Result<()> {
-    let version = Cmd::new(QEMU).args("--version");
+fn qemu(emulator: &Emulator) -> Result<()> {
+    let Emulator {
+        program, machine, ..
+    } = *emulator;
+    let version = Cmd::new(program).args("--version");
     if !version.succeeds() {
-        apt_install(QEMU)?;
+        apt_install(emulator.package)?;
     }
     let banner = version
         .output()
-        .with_context(|| format!("{QEMU} was installed but does not start"))?;
-    let machines = Cmd::new(QEMU).args("-machine help").output()?;
-    if !machines.lines().any(|line| line.starts_with(QEMU_MACHINE)) {
-        bail!(
-            "this {QEMU} does not know the machine {QEMU_MACHINE}; version 7.2 or later is needed"
-        );
+        .with_context(|| format!("{program} was installed but does not start"))?;
+    let machines = Cmd::new(program).args("-machine help").output()?;
+    let mut names = machines.lines().filter_map(|line| line.split(' ').next());
+    if !names.any(|name| name == machine) {
+        bail!("this {program} does not know the machine {machine}; version 7.2 or later is needed");
     }
     println!("QEMU: {}", banner.lines().next().unwrap_or_default());
     Ok(())

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
 use meshalloc::{SchedulerKind, StrategyKind};
+use meshalloc_firmware::boards::Info;
 
 use crate::image::{self, Image};
 use crate::tables::Table;
-use crate::{setup, stack};
+use crate::{board, setup, stack};
 
 /// The options of `cargo xtask size`.
 #[derive(clap::Args)]
@@ -15,6 +16,15 @@ pub(crate) struct Options {
     /// Write the table into its page
     #[arg(long, conflicts_with = "check")]
     update: bool,
+    /// The board; the table has only the first
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = image::MAIN.name,
+        value_parser = board::named(),
+        conflicts_with_all = ["update", "check"]
+    )]
+    board: &'static Info,
     /// Only these images, separated by commas; the table keeps its other rows
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
@@ -51,38 +61,48 @@ struct Row {
     flash: u64,
     /// Static RAM, for each of [`JOBS`].
     ram: [u64; 2],
-    /// The deepest stack that was measured.
+    /// The deepest stack that was measured; 0 without an emulator, and "-" in a table.
     stack: u64,
 }
 
 impl Row {
     /// Builds the image and measures it.
-    fn measure(contents: &Contents) -> Result<Row> {
+    fn measure(board: &'static Info, contents: &Contents) -> Result<Row> {
         let build = |features: &str, jobs: u32| {
-            let features = format!("{features}{}", contents.features());
-            let mut command = image::build_command(&features);
+            let features = [features, &contents.features()].map(str::to_owned);
+            let features = features.into_iter().filter(|it| !it.is_empty());
+            let features = features.collect::<Vec<_>>().join(",");
+            let mut command = image::build_command(board, &features);
             // The default is not set, as other chores do not: cargo would build for it again.
             if jobs != JOBS[0] {
                 command = command.env("MESHALLOC_JOBS", jobs.to_string());
             }
             match contents {
-                Contents::All | Contents::Journal => image::build(&command),
-                _ => image::build(&command.args("--no-default-features")),
+                Contents::All | Contents::Journal => image::build(board, &command),
+                _ => image::build(board, &command.args("--no-default-features")),
             }
         };
         let mut ram = [0; 2];
         let mut flash = 0;
         for (jobs, ram) in JOBS.into_iter().zip(&mut ram) {
-            build("board", jobs)?;
+            build("", jobs)?;
             let image = Image::read()?;
             *ram = image.ram;
             flash = flash.max(image.flash);
         }
+        let name = contents.name();
+        let Some(emulator) = &board.emulator else {
+            return Ok(Row {
+                name,
+                flash,
+                ram,
+                stack: 0,
+            });
+        };
         // It differs by a feature alone, and can be run.
-        build("board,qemu", JOBS[0])?;
+        build(emulator.features, JOBS[0])?;
         let image = Image::read()?;
         let (strategies, schedulers) = contents.parts();
-        let name = contents.name();
         println!(
             "measuring the deepest stack in QEMU, strategies: {}",
             strategies.len()
@@ -109,7 +129,10 @@ impl Row {
 
     /// The row of the table.
     fn to_markdown(&self) -> String {
-        let columns = self.columns().map(|(_, bytes)| bytes.to_string());
+        let columns = self.columns().map(|(_, bytes)| match bytes {
+            0 => "-".to_owned(),
+            bytes => bytes.to_string(),
+        });
         format!("| `{}` | {} |", self.name, columns.join(" | "))
     }
 
@@ -158,7 +181,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bail!("there is no image {unknown:?}");
     }
     let wanted = |image: &Contents| options.only.is_empty() || options.only.contains(&image.name());
-    let rows = measure(images().filter(wanted))?;
+    let rows = measure(options.board, images().filter(wanted))?;
     println!("\n{}", table(&rows));
     if options.update {
         TABLE.update(&table(&rows), names())?;
@@ -175,6 +198,7 @@ pub(crate) fn add_missing() -> Result<()> {
     match only.is_empty() {
         true => Ok(()),
         false => run(&Options {
+            board: image::MAIN,
             update: true,
             only,
             check: false,
@@ -236,16 +260,15 @@ impl Contents {
     fn features(&self) -> String {
         let (strategies, schedulers) = match self {
             Contents::All => return String::new(),
-            Contents::Journal => return ",journal".to_owned(),
+            Contents::Journal => return "journal".to_owned(),
             _ => self.parts(),
         };
         // The feature of each has its name.
         let strategies = strategies.iter().map(|strategy| strategy.name());
         let schedulers = schedulers.iter().map(|scheduler| scheduler.name());
-        strategies
-            .chain(schedulers)
-            .map(|name| format!(",meshalloc/{name}"))
-            .collect()
+        let features = strategies.chain(schedulers);
+        let features = features.map(|name| format!("meshalloc/{name}"));
+        features.collect::<Vec<_>>().join(",")
     }
 }
 
@@ -268,9 +291,11 @@ fn images() -> impl Iterator<Item = Contents> {
     ])
 }
 
-fn measure(images: impl Iterator<Item = Contents>) -> Result<Vec<Row>> {
-    setup::target()?;
-    setup::qemu()?;
+fn measure(board: &'static Info, images: impl Iterator<Item = Contents>) -> Result<Vec<Row>> {
+    match board.emulator {
+        Some(_) => setup::board(board)?,
+        None => setup::target(board.target)?,
+    }
     let images: Vec<_> = images.collect();
     let row = |(place, image): (usize, &Contents)| {
         println!(
@@ -279,7 +304,7 @@ fn measure(images: impl Iterator<Item = Contents>) -> Result<Vec<Row>> {
             images.len(),
             image.name()
         );
-        let row = Row::measure(image)?;
+        let row = Row::measure(board, image)?;
         println!("{}", row.to_markdown());
         Ok(row)
     };
@@ -342,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_of_more_than_two_percent_is_told() {
+    fn growth_of_more_than_two_percent_is_reported() {
         let before = row(10_000, 2_000);
         assert_eq!(row(10_200, 2_200).growth(&before), [""; 0]);
         assert_eq!(row(9_000, 100).growth(&before), [""; 0]);

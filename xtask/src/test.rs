@@ -6,15 +6,20 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use meshalloc::{SchedulerKind, StrategyKind};
+use meshalloc_firmware::boards::BOARDS;
 
 use crate::command::{Cmd, root, target_dir};
-use crate::image::{self, TARGET};
+use crate::image::{self, MAIN};
 use crate::steps::{Lane, Step, Steps};
 use crate::{setup, size};
 
 /// The folder with real workload logs; tests that read them are reported as skipped when it is
 /// unset.
 const TRACES: &str = "MESHALLOC_TRACES";
+
+/// The features of an image with one strategy and one scheduler, which takes little time to
+/// compile.
+const ONE_OF_EACH: &str = "meshalloc/first-fit,meshalloc/fcfs";
 
 /// The options of `cargo xtask test`.
 #[derive(clap::Args)]
@@ -83,7 +88,7 @@ fn host() -> Lane<'static> {
         .step("examples of core", |step| {
             // Built with the tests.
             let folder = target_dir().join("debug").join("examples");
-            for example in ["allocator", "static_storage", "hosted"] {
+            for example in ["allocator", "own_strategy", "static_storage", "hosted"] {
                 step.run(&Cmd::at(&folder.join(example)))?;
             }
             Ok(())
@@ -103,26 +108,28 @@ fn host() -> Lane<'static> {
 fn board() -> Lane<'static> {
     Lane::default()
         .step("clippy, firmware", |step| {
-            for features in ["board", "board,journal", "board,qemu", "board,qemu,journal"] {
-                step.run(&image::clippy_command(features, true))?;
+            for features in ["", "journal", "qemu", "qemu,journal"] {
+                step.run(&image::clippy_command(MAIN, features, true))?;
             }
             Ok(())
         })
+        .step("the other boards", other_boards)
         .step("core with its oldest Rust", oldest_rust)
         .step("dependencies", dependencies)
         .step("the program of a guide", |step| {
             step.run(&chore()?.args("guide"))
         })
+        .step("programs for chips", programs_for_chips)
         .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",
             each_feature_alone,
         )
         .step("firmware image, board", |step| {
-            step.run(&image::build_command("board"))
+            step.run(&image::build_command(MAIN, ""))
         })
         .step("firmware image, QEMU", |step| {
-            step.run(&image::build_command("board,qemu"))
+            step.run(&image::build_command(MAIN, "qemu"))
         })
         .step("places to panic in the image", |step| {
             step.run(&chore()?.args("panics"))
@@ -185,6 +192,23 @@ fn dependencies(step: &mut Step) -> Result<()> {
     step.run(&Cmd::new("cargo deny check bans licenses sources"))
 }
 
+/// The whole programs in `core/examples/chips`, each for its target, without warnings.
+fn programs_for_chips(step: &mut Step) -> Result<()> {
+    const PROGRAMS: [(&str, &str); 3] = [
+        ("cortex_m0", "thumbv6m-none-eabi"),
+        ("riscv", "riscv32imac-unknown-none-elf"),
+        ("embassy", MAIN.target),
+    ];
+    for (program, target) in PROGRAMS {
+        setup::target(target)?;
+        let command = Cmd::new("cargo build --package meshalloc-chips --profile firmware")
+            .args(&format!("--bin {program} --target {target} --target-dir"))
+            .arg(target_dir().join("chips").display().to_string());
+        step.run(&command.env("RUSTFLAGS", "-D warnings"))?;
+    }
+    Ok(())
+}
+
 /// The image must build without each feature that may be left out, and without all of them. So
 /// every pair of features is built together, one without the other, and neither. One strategy and
 /// one scheduler take little time to compile.
@@ -192,9 +216,18 @@ fn features_left_out(step: &mut Step) -> Result<()> {
     const FEATURES: [&str; 4] = ["leases", "rates", "journal", "qemu"];
     let all_but_one = FEATURES.map(|out| FEATURES.into_iter().filter(|&one| one != out).collect());
     for chosen in all_but_one.into_iter().chain([Vec::new()]) {
-        let features = ["board", "meshalloc/first-fit", "meshalloc/fcfs"];
-        let features = [&features[..], &chosen].concat().join(",");
-        step.run(&image::clippy_command(&features, false))?;
+        let features = [&[ONE_OF_EACH][..], &chosen].concat().join(",");
+        step.run(&image::clippy_command(MAIN, &features, false))?;
+    }
+    Ok(())
+}
+
+/// The image must build for every board, with a journal, whose drivers are the board's too. One
+/// strategy and one scheduler take little time to compile.
+fn other_boards(step: &mut Step) -> Result<()> {
+    for board in BOARDS.iter().filter(|board| board.name != MAIN.name) {
+        let features = format!("{ONE_OF_EACH},journal");
+        step.run(&image::clippy_command(board, &features, false))?;
     }
     Ok(())
 }
@@ -210,7 +243,7 @@ fn each_feature_alone(step: &mut Step) -> Result<()> {
         let command = Cmd::new("cargo clippy --quiet --package meshalloc --no-default-features")
             .arg(format!("--features={features}"))
             .args("--target")
-            .arg(TARGET)
+            .arg(MAIN.target)
             .args("--target-dir")
             .arg(target_dir().join("alone").display().to_string());
         step.run(&command.args("-- -D warnings"))?;

@@ -21,7 +21,7 @@ impl Controller<'_> {
         }
         #[cfg(feature = "reservations")]
         self.check_reservations();
-        self.allocator.check_invariants(&self.jobs, blocks);
+        self.allocator.check_holding(Some(&self.jobs), blocks);
     }
 
     /// Asserts that reservations lie within the machine and are disjoint, in space or in time, but

@@ -68,7 +68,8 @@ use crate::strategy::AnyStrategy;
 ///     StrategyKind, Submesh,
 /// };
 ///
-/// let mut storage = Storage::<8, 16, 0, 16, 64>::new();
+/// let mut storage: meshalloc::storage!(mesh 8 x 8, strategies [FreeSubmeshList], jobs 16) =
+///     Storage::new();
 /// let mut controller = Controller::new(
 ///     storage.memory(),
 ///     Configuration {
@@ -119,27 +120,16 @@ impl<'m> Controller<'m> {
             scheduler,
         } = configuration;
         let Memory {
-            busy,
-            faulty,
-            supposed,
+            processors,
             slots,
             index,
             order,
-            blocks,
-            workspace,
         } = memory;
         let jobs = JobTable::new(slots, index, order);
         let room = jobs.capacity();
         Ok(Controller {
             configuration,
-            allocator: Allocator::with_parts(
-                [busy, faulty, supposed],
-                blocks,
-                workspace,
-                machine,
-                strategy,
-                room,
-            )?,
+            allocator: Allocator::with_parts(processors, machine, strategy, room)?,
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,
             clock: 0,

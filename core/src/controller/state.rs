@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Controller;
-use crate::blocks::{Allocation, Chain, Link, NONE};
+use crate::blocks::{Chain, Link, NONE};
 use crate::checkpoint::{
     COUNT_MAX, FORMAT, Kind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
 };
@@ -482,8 +482,8 @@ impl Restoring<'_, '_> {
             processors,
         } = open;
         consistent(blocks.len() > 0)?;
-        let (jobs, allocation) = (&mut self.controller.jobs, Allocation::new(blocks));
-        jobs.grant(slot, allocation, processors, since, number);
+        let jobs = &mut self.controller.jobs;
+        jobs.grant(slot, blocks, processors, since, number);
         Ok(())
     }
 

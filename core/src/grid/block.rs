@@ -40,6 +40,18 @@
 pub struct Block([u16; 4]);
 
 impl Block {
+    /// The block as an integer, for programs in other languages: the start in the low half, the
+    /// extent in the high half.
+    pub const fn into_raw(self) -> u64 {
+        self.start_code() as u64 | (self.extent_code() as u64) << 32
+    }
+
+    /// The block that [`Block::into_raw`] has turned into an integer. Of another integer it need
+    /// not be a part of any machine ([`Grid::contains`](super::Grid::contains)).
+    pub const fn from_raw(raw: u64) -> Block {
+        Block::from_codes(raw as u32, (raw >> 32) as u32)
+    }
+
     /// What unused memory is filled with.
     pub(crate) const ZERO: Block = Block([0; 4]);
 

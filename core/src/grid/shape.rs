@@ -289,6 +289,7 @@ impl From<Shape> for heapless::Vec<u16, DIMENSIONS_MAX> {
 /// Why [`Shape::new`] refuses: no machine could serve the shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum ShapeError {
     /// The text is not a list of numbers from 0 to 65,535 with an `x` between them.
     NotNumbers,

@@ -87,6 +87,7 @@ impl FromStr for Grid {
 
 /// Why a text is not a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GridTextError {
     /// The text has no known form.
     Unknown,
@@ -194,7 +195,7 @@ mod with_serde {
     /// wraps; whether coordinates are written with the highest dimension first.
     type Wire = (heapless::Vec<u16, DIMENSIONS_MAX>, u16, bool);
 
-    /// Text in a human-readable format, [`Wire`] in a binary one.
+    /// Text in a human-readable format, `Wire` in a binary one.
     impl Serialize for Grid {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             if serializer.is_human_readable() {

@@ -462,6 +462,7 @@ impl Grid {
 /// Why [`Grid::new`] refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum GridError {
     /// There is no dimension, or there are more than [`DIMENSIONS_MAX`].
     Dimensions {

@@ -14,7 +14,7 @@
 
 use core::fmt;
 
-use crate::blocks::{Allocation, Chain, NONE};
+use crate::blocks::{Chain, NONE};
 use crate::error::Refusal;
 use crate::request::{JobId, Request, Ticks};
 
@@ -27,7 +27,7 @@ mod slot;
 #[cfg(feature = "restore")]
 mod state;
 
-pub use crate::blocks::{BlockCell, Link};
+use crate::blocks::Link;
 #[cfg(feature = "leases")]
 pub use leases::{LEASES_ENDED_MAX, LeaseEnded};
 pub use slot::JobSlot;
@@ -276,7 +276,7 @@ impl<'m> JobTable<'m> {
     pub(crate) fn grant(
         &mut self,
         slot: Slot,
-        allocation: Allocation,
+        blocks: Chain,
         processors: u32,
         now: Ticks,
         number: u64,
@@ -288,7 +288,7 @@ impl<'m> JobTable<'m> {
         slots[slot.0 as usize].state = State::Running {
             since: now,
             number: GrantNumber::new(number),
-            blocks: allocation.into_blocks(),
+            blocks,
             processors,
         };
     }
@@ -312,10 +312,10 @@ impl<'m> JobTable<'m> {
     /// Removes the job with this name. Returns its allocation if it ran, `Some(None)` if it waited,
     /// `None` if there is no such job. Never needs room.
     #[inline(always)]
-    pub(crate) fn take(&mut self, id: JobId) -> Option<Option<Allocation>> {
+    pub(crate) fn take(&mut self, id: JobId) -> Option<Option<Chain>> {
         let cell = index::cell_of(self.index, self.slots, id).ok()?;
         let slot = self.index[cell];
-        Some(self.remove_from(cell, slot).map(Allocation::new))
+        Some(self.remove_from(cell, slot))
     }
 
     /// Removes a waiting job.

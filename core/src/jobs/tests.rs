@@ -8,7 +8,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
-use crate::blocks::{BlockPool, Draft};
+use crate::blocks::{BlockCell, BlockPool, Draft};
 use crate::grid::Block;
 use crate::mesh::Submesh;
 
@@ -74,7 +74,7 @@ fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks:
     let chain = draft.finish(true);
     let complete = chain.is_ok();
     if let Ok(chain) = chain {
-        table.grant(slot, Allocation::new(chain), blocks.into(), 0, 1);
+        table.grant(slot, chain, blocks.into(), 0, 1);
     }
     complete
 }
@@ -82,7 +82,7 @@ fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks:
 fn end(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot) {
     let id = table.get(slot).id();
     let held = table.take(id).flatten();
-    pool.free(held.expect("it runs").into_blocks());
+    pool.free(held.expect("it runs"));
 }
 
 #[test]

@@ -46,6 +46,7 @@ macro_rules! schedulers {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
         pub enum SchedulerKind {
             $($(#[$meta])* $kind $($fields)?,)*
         }
@@ -161,7 +162,7 @@ table!(schedulers $);
 
 /// A scheduler chosen at run time.
 #[derive(Clone, Debug)]
-pub struct AnyScheduler(Chosen);
+pub(crate) struct AnyScheduler(Chosen);
 
 impl AnyScheduler {
     /// The scheduler of this kind, before any job.
@@ -169,7 +170,7 @@ impl AnyScheduler {
     /// # Errors
     ///
     /// `SchedulerNotBuilt`: its feature is off.
-    pub const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
+    pub(crate) const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
         match Chosen::new(kind) {
             Ok(chosen) => Ok(AnyScheduler(chosen)),
             Err(error) => Err(error),
@@ -212,6 +213,7 @@ impl Scheduler for Infallible {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Threshold {
     /// Reached after this time as the head.
     Static {

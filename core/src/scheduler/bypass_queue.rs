@@ -17,7 +17,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<8, 16> = Storage::new();
+//! let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::FirstFit,

@@ -79,7 +79,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut storage: storage!(mesh 8 x 4, strategies [FirstFit], jobs 8) = Storage::new();
 //! # let mut controller = Controller::new(storage.memory(), Configuration {
 //! #     machine: Mesh::new(8, 4)?.into(),
 //! #     strategy: StrategyKind::FirstFit,

@@ -27,8 +27,9 @@ mod any;
 mod reservations;
 mod world;
 
-pub use any::{AnyScheduler, SchedulerInfo, SchedulerKind, Threshold};
-pub use world::World;
+pub(crate) use any::AnyScheduler;
+pub use any::{SchedulerInfo, SchedulerKind, Threshold};
+pub(crate) use world::World;
 
 /// The files of the schedulers in this build.
 macro_rules! modules {
@@ -44,7 +45,7 @@ table!(modules);
 
 /// The event that starts a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     /// This job has just joined the end of the queue.
     Arrival(Slot),
     /// Processors have become free, or a waiting job has left the queue.
@@ -53,7 +54,7 @@ pub enum Event {
 
 /// The job that tries, and the processors that it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Try {
+pub(crate) enum Try {
     /// The job may take any free processors.
     Freely(Slot),
     /// The job must leave the processors free that are reserved for other jobs
@@ -64,7 +65,7 @@ pub enum Try {
 
 impl Try {
     /// The job.
-    pub const fn job(self) -> Slot {
+    pub(crate) const fn job(self) -> Slot {
         match self {
             Try::Freely(job) => job,
             #[cfg(feature = "reservations")]
@@ -75,7 +76,7 @@ impl Try {
 
 /// The outcome of a job's attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// The job. A granted job is no longer in the queue.
     pub job: Slot,
     /// The job after it in the queue.
@@ -87,7 +88,7 @@ pub struct Attempt {
 }
 
 /// A job scheduling policy.
-pub trait Scheduler {
+pub(crate) trait Scheduler {
     /// The first job to try after an event; `None` if no job may try.
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try>;
 

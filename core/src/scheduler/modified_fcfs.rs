@@ -25,8 +25,8 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! # use meshalloc::scheduler::Threshold;
-//! let mut storage: Storage<8, 16> = Storage::new();
+//! # use meshalloc::Threshold;
+//! let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::FirstFit,

@@ -39,7 +39,7 @@ use crate::supposition::Supposition;
 
 impl<'m> World<'_, 'm> {
     /// Whether a running job has used up its estimate. It is then expected to end at once.
-    pub fn is_any_overdue(&self) -> bool {
+    pub(crate) fn is_any_overdue(&self) -> bool {
         let now = self.now;
         self.running()
             .any(|job| job.ends(0).is_some_and(|end| end <= now))
@@ -59,7 +59,7 @@ impl<'m> World<'_, 'm> {
     /// # Time complexity
     ///
     /// O(jobs up to the last one that holds a reservation).
-    pub fn cancel_reservations(&mut self) {
+    pub(crate) fn cancel_reservations(&mut self) {
         self.jobs.cancel_reservations();
         self.allocator.cancel_reserved();
     }
@@ -141,7 +141,7 @@ impl<'m> World<'_, 'm> {
     /// when more processors are free ([`Strategy::is_monotone`]). Any other reservation takes one
     /// supposition for each running job and reservation, since reservations take processors away
     /// again.
-    pub fn reserve(&mut self, job: Slot) {
+    pub(crate) fn reserve(&mut self, job: Slot) {
         self.sort_running();
         let reserved = match self.allocator.strategy().takes_any() {
             true => self.earliest_processors(job),

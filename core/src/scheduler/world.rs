@@ -2,10 +2,9 @@
 
 use super::Try;
 use crate::allocator::Allocator;
-use crate::blocks::{Allocation, Chain};
+use crate::blocks::Chain;
 use crate::controller::Status;
 use crate::error::Refusal;
-use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Slot};
 use crate::outlook::Placing;
 use crate::pause::{Pause, Pauses};
@@ -18,7 +17,7 @@ use crate::strategy::StrategyKind;
 /// A scheduler can change only reservations. A reservation is a note on a waiting job. It binds
 /// only jobs that try with [`Try::AroundReservations`](super::Try).
 #[derive(Debug)]
-pub struct World<'a, 'm> {
+pub(crate) struct World<'a, 'm> {
     pub(crate) jobs: &'a mut JobTable<'m>,
     pub(crate) allocator: &'a mut Allocator<'m>,
     pub(crate) strategy: &'a StrategyKind,
@@ -30,53 +29,45 @@ pub struct World<'a, 'm> {
 impl<'m> World<'_, 'm> {
     /// The present time.
     #[inline]
-    pub const fn now(&self) -> Ticks {
+    pub(crate) const fn now(&self) -> Ticks {
         self.now
     }
 
-    /// The machine.
-    pub const fn machine(&self) -> &Grid {
-        self.allocator.occupancy().grid()
-    }
-
     /// The number of free processors.
-    pub const fn free(&self) -> u32 {
+    pub(crate) const fn free(&self) -> u32 {
         self.allocator.occupancy().free()
     }
 
     /// The waiting jobs, in the order of their arrival.
     #[inline]
-    pub fn queue(&self) -> Queue<'_> {
+    pub(crate) fn queue(&self) -> Queue<'_> {
         self.jobs.queue()
     }
 
     /// The running jobs, in the order of their grants.
-    pub fn running(&self) -> impl Iterator<Item = &JobSlot> {
+    pub(crate) fn running(&self) -> impl Iterator<Item = &JobSlot> {
         self.jobs.running()
-    }
-
-    /// The blocks of a running job.
-    pub fn blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
-        self.allocator.chain(job.blocks())
     }
 
     /// The expected end of a waiting job if it started at `start`; `Ticks::MAX` without an
     /// estimate.
-    pub fn would_end(&self, job: Slot, start: Ticks) -> Ticks {
+    pub(crate) fn would_end(&self, job: Slot, start: Ticks) -> Ticks {
         let estimate = self.jobs.get(job).request().estimate;
         estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
     }
 
     /// Tries to allocate processors to a waiting job.
     #[inline(always)]
-    pub(crate) fn place(&mut self, attempted: Try) -> Result<Allocation, Refusal> {
+    pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
         let blocks = match attempted {
             Try::Freely(job) => self.find(job),
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        Ok(self.allocator.take_pausing(blocks?, pause.as_ref()))
+        let blocks = blocks?;
+        self.allocator.take_pausing(blocks, pause.as_ref());
+        Ok(blocks)
     }
 
     /// Lets the strategy search for a job that may take any free processors.

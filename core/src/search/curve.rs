@@ -29,6 +29,7 @@ use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum CurveFit {
     /// The first one.
     FirstFit,

@@ -49,7 +49,7 @@ impl<'a> FewBlocks<'a> {
     /// The blocks.
     #[inline]
     pub(crate) fn submeshes(self) -> impl Iterator<Item = Submesh> + use<'a> {
-        self.blocks.iter().map(|&block| block.into())
+        self.blocks.iter().map(|&block| Submesh::of_plane(block))
     }
 
     /// Whether the submesh is free.

@@ -209,32 +209,19 @@ mod tests {
     #[test]
     #[cfg(feature = "tree-collapsing")]
     fn what_is_left_in_the_scratch_words_is_not_found() {
-        use crate::{Allocator, Memory, Request, StrategyKind, Submesh, Workspace};
-        use crate::{blocks::BlockCell, mesh::Mesh, word::WORD_BITS};
+        use crate::mesh::{Mesh, Submesh};
+        use crate::{Allocator, AllocatorStorage, Request, StrategyKind, word::WORD_BITS};
 
         let (w, h) = (WORD_BITS as u16 * 3 / 2, 2);
-        let (mut busy, mut faulty) = ([0; 4], [0; 4]);
-        let mut supposed = [0; 4];
-        let (mut words, mut blocks) = ([Word::MAX; 8], [BlockCell::EMPTY; 2]);
-        let memory = Memory {
-            busy: &mut busy,
-            faulty: &mut faulty,
-            supposed: &mut supposed,
-            slots: &mut [],
-            index: &mut [],
-            order: &mut [],
-            blocks: &mut blocks,
-            workspace: Workspace {
-                words: &mut words,
-                list: &mut [],
-            },
-        };
+        let mut storage = AllocatorStorage::<4, 8, 2, 0>::new();
+        let memory = storage.memory();
+        memory.processors.workspace.words.fill(Word::MAX);
         let mesh = Mesh::new(w, h).unwrap().grid();
         let mut allocator = Allocator::new(memory, mesh, StrategyKind::TreeCollapsing).unwrap();
         for x in [0, 2] {
             let held = allocator.allocate(&Request::submesh(2, 2)).unwrap();
-            let block = allocator.blocks(&held).next().map(Submesh::from);
-            assert_eq!(block, Some(Submesh::new(x, 0, 2, 2)));
+            let block = allocator.blocks(&held).unwrap().next();
+            assert_eq!(block, Some(Submesh::new(x, 0, 2, 2).into()));
         }
     }
 

@@ -90,7 +90,7 @@ impl<'m> AnyStrategy<'m> {
     /// - `MachineUnsuitable`: the strategy does not serve the machine.
     /// - `StrategyMemory`: the workspace is smaller than
     ///   [`Needs::of`](crate::storage::Needs::of) says.
-    pub fn check(
+    pub(crate) fn check(
         kind: StrategyKind,
         machine: &Grid,
         workspace: &Workspace<'_>,
@@ -112,7 +112,7 @@ impl<'m> AnyStrategy<'m> {
     /// # Errors
     ///
     /// Those of [`AnyStrategy::check`].
-    pub fn new(
+    pub(crate) fn new(
         kind: StrategyKind,
         machine: Grid,
         workspace: Workspace<'m>,
@@ -122,7 +122,7 @@ impl<'m> AnyStrategy<'m> {
     }
 
     /// The memory it works in.
-    pub const fn workspace(&self) -> &Workspace<'m> {
+    pub(crate) const fn workspace(&self) -> &Workspace<'m> {
         with_chosen!(self, strategy => &strategy.workspace)
     }
 
@@ -131,30 +131,15 @@ impl<'m> AnyStrategy<'m> {
     /// # Errors
     ///
     /// Those of [`AnyStrategy::check`]; then nothing has changed.
-    pub fn switch(&mut self, kind: StrategyKind, machine: Grid) -> Result<(), ConfigureError> {
+    pub(crate) fn switch(
+        &mut self,
+        kind: StrategyKind,
+        machine: Grid,
+    ) -> Result<(), ConfigureError> {
         Self::check(kind, &machine, self.workspace())?;
         let workspace = with_chosen!(mut self, strategy => &mut strategy.workspace);
         *self = Self::new(kind, machine, core::mem::take(workspace))?;
         Ok(())
-    }
-
-    /// The number of free processors that the request takes on the machine.
-    ///
-    /// # Errors
-    ///
-    /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn demand_on(&self, machine: &Grid, request: &Request) -> Result<u32, Refusal> {
-        let area = machine.check(request.shape)?;
-        if area == 0 || request.processors == 0 {
-            return Err(Refusal::EmptyRequest);
-        }
-        if request.processors > area {
-            return Err(Refusal::Malformed);
-        }
-        self.demand(request)
     }
 
     /// The dominant free submeshes, if the strategy is `free-submesh-list`.

@@ -44,7 +44,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<16, 16> = Storage::new();
+//! let mut storage: storage!(mesh 4 x 4, strategies [BestFit], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::BestFit,

@@ -178,18 +178,20 @@
 //! ```
 //!
 //! ```
-//! use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, Submesh};
+//! use meshalloc::{Allocator, AllocatorStorage, Mesh, Refusal, Request, Submesh, storage};
 //!
 //! /// The blocks of each job.
 //! fn place(strategy: &str, jobs: &[u32]) -> Result<Vec<Vec<Submesh>>, Refusal> {
-//!     let mut storage = Storage::<4, 1, 8, 16>::new();
+//!     let mut storage: storage!(mesh 4 x 4, strategies [IndependentBinaryTree], allocations 16) =
+//!         AllocatorStorage::new();
 //!     let machine = Mesh::new(4, 4).unwrap().into();
 //!     let strategy = strategy.parse().unwrap();
 //!     let mut allocator = Allocator::new(storage.memory(), machine, strategy).unwrap();
 //!     let mut blocks = |&processors: &u32| {
 //!         let request = Request::submesh(4, 4).with_processors(processors);
 //!         let job = allocator.allocate(&request)?;
-//!         Ok(allocator.blocks(&job).map(Submesh::from).collect())
+//!         let blocks = allocator.blocks(&job).unwrap();
+//!         Ok(blocks.map(|block| Submesh::of(&machine, block).unwrap()).collect())
 //!     };
 //!     jobs.iter().map(&mut blocks).collect()
 //! }

@@ -41,7 +41,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<16, 16> = Storage::new();
+//! let mut storage: storage!(mesh 8 x 8, strategies [Buddy], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(8, 8)?.into(),
 //!     strategy: StrategyKind::Buddy,

@@ -48,7 +48,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<32, 16> = Storage::new();
+//! let mut storage: storage!(mesh 10 x 10, strategies [BusyList], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::BusyList,

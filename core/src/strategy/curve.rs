@@ -43,9 +43,11 @@
 //! ```
 //!
 //! ```
-//! use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, Submesh};
+//! use meshalloc::{Allocator, CurveFit, Mesh, Refusal, Request, Submesh, storage};
 //!
-//! let mut storage = Storage::<4, 1, 10, 16>::new();
+//! type Memory =
+//!     storage!(mesh 4 x 4, strategies [Curve { fit: CurveFit::BestFit }], allocations 16);
+//! let mut storage = Memory::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, "curve:best-fit".parse()?)?;
 //! for (x, y) in [(1, 1), (3, 2), (0, 3)] {
@@ -53,7 +55,9 @@
 //! }
 //! let mut blocks = |processors| {
 //!     let job = allocator.allocate(&Request::submesh(4, 4).with_processors(processors))?;
-//!     Ok::<_, Refusal>(allocator.blocks(&job).map(Submesh::from).collect::<Vec<_>>())
+//!     let blocks = allocator.blocks(&job).unwrap();
+//!     let blocks = blocks.map(|block| Submesh::of(&machine, block).unwrap());
+//!     Ok::<_, Refusal>(blocks.collect::<Vec<_>>())
 //! };
 //! assert_eq!(blocks(4)?, [Submesh::new(2, 0, 2, 2)]);
 //! let b = [Submesh::new(0, 1, 1, 1), Submesh::new(0, 2, 3, 1), Submesh::new(1, 3, 2, 1)];

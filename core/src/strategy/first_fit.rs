@@ -60,14 +60,16 @@
 //!     busy: &[Submesh],
 //!     request: Request,
 //! ) -> Result<Submesh, Refusal> {
-//!     let mut storage: Storage<32, 16> = Storage::new();
+//!     let mut storage: storage!(mesh 10 x 10, strategies [AdaptiveScan], allocations 1) =
+//!         AllocatorStorage::new();
 //!     let machine = Mesh::new(side, side).unwrap().into();
 //!     let mut allocator = Allocator::new(storage.memory(), machine, strategy).unwrap();
 //!     for &busy in busy {
 //!         allocator.mark_faulty(busy.into());
 //!     }
 //!     let held = allocator.allocate(&request)?;
-//!     Ok(allocator.blocks(&held).next().expect("one block").into())
+//!     let block = allocator.blocks(&held).unwrap().next().expect("one block");
+//!     Ok(Submesh::of(&machine, block).unwrap())
 //! }
 //! use StrategyKind::{AdaptiveScan, FirstFit};
 //! // Fig. 2: busy are <7, 0>..<9, 4>, <7, 8>..<9, 9> and <0, 5>..<3, 9>.

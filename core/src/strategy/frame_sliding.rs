@@ -35,7 +35,8 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage: Storage<2, 16> = Storage::new();
+//! let mut storage: storage!(mesh 2 x 2, strategies [FrameSliding], allocations 16) =
+//!     AllocatorStorage::new();
 //! let mut allocator = Allocator::new(
 //!     storage.memory(),
 //!     Mesh::new(2, 2)?.into(),
@@ -45,7 +46,7 @@
 //! let wide = Request::submesh(2, 1);
 //! assert_eq!(allocator.allocate(&wide).unwrap_err(), Refusal::Fragmented);
 //! let high = allocator.allocate(&Request::submesh(1, 2))?;
-//! assert_eq!(allocator.blocks(&high).next(), Some(Submesh::new(1, 0, 1, 2).into()));
+//! assert_eq!(allocator.blocks(&high)?.next(), Some(Submesh::new(1, 0, 1, 2).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -103,7 +104,7 @@ impl Strategy for FrameSliding<'_> {
 
     /// The frame, and the node where the sliding begins.
     fn kept_free(&self, supposed: &Occupancy<'_>, place: Block) -> Block {
-        let place = Submesh::from(place);
+        let place = Submesh::of_plane(place);
         let Some(start) = first_free(supposed) else {
             return place.into();
         };

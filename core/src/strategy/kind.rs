@@ -35,6 +35,7 @@ macro_rules! kinds {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
         pub enum StrategyKind {
             $($($(#[$meta])* $kind $({ $($(#[$field_meta])* $field: $type),+ })?,)*)*
         }
@@ -217,6 +218,7 @@ pub struct StrategyForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum PageOrder {
     /// Line after line along dimension 0, each from its start.
     RowMajor,

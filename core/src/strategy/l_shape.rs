@@ -58,14 +58,16 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<8, 16, 16, 35, 0>::new();
+//! let mut storage: storage!(mesh 5 x 7, strategies [LShape], allocations 35) =
+//!     AllocatorStorage::new();
 //! let machine = Mesh::new(5, 7)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::LShape)?;
 //! for (x, y) in [(3, 0), (4, 3)] {
 //!     allocator.mark_faulty(Submesh::new(x, y, 1, 1).into());
 //! }
 //! let job = allocator.allocate(&Request::submesh(5, 5))?;
-//! let blocks: Vec<Submesh> = allocator.blocks(&job).map(Submesh::from).collect();
+//! let blocks = allocator.blocks(&job)?.map(|block| Submesh::of(&machine, block));
+//! let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
 //! assert_eq!(blocks, [Submesh::new(0, 0, 3, 7), Submesh::new(3, 5, 2, 2)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -99,21 +99,23 @@
 //! const NEEDS: Needs = Needs::of_build(&[MESH], 8);
 //!
 //! let place = |strategy| {
-//!     let mut storage = Storage::<{ NEEDS.words }, 8, { NEEDS.scratch }, { NEEDS.blocks }, { NEEDS.list }>::new();
+//!     let mut storage: storage!(needs (NEEDS)) = AllocatorStorage::new();
 //!     let mut allocator = Allocator::new(storage.memory(), MESH, strategy)?;
 //!     let first = allocator.allocate(&Request::submesh(4, 1)).expect("room");
 //!     let [a, b] = [(1, 2), (3, 6)].map(|(w, h)| allocator.allocate(&Request::submesh(w, h)).expect("room"));
-//!     allocator.release(first);
-//!     assert_eq!(allocator.blocks(&a).next(), Some(Submesh::between(4, 0, 5, 0).into()));
-//!     assert_eq!(allocator.blocks(&b).next(), Some(Submesh::between(0, 1, 2, 6).into()));
+//!     allocator.release(first)?;
+//!     assert_eq!(allocator.blocks(&a)?.next(), Some(Submesh::between(4, 0, 5, 0).into()));
+//!     assert_eq!(allocator.blocks(&b)?.next(), Some(Submesh::between(0, 1, 2, 6).into()));
 //!     let job = allocator.allocate(&Request::submesh(2, 6)).expect("room");
-//!     let place = allocator.blocks(&job).next().map(Submesh::from);
-//!     allocator.release(b);
-//!     Ok::<_, ConfigureError>((place, allocator.suppose().fits(&Request::submesh(6, 7))))
+//!     let place = allocator.blocks(&job)?.next().expect("one block");
+//!     allocator.release(b)?;
+//!     let place = Submesh::of(&MESH, place)?;
+//!     let fits = allocator.suppose().fits(&Request::submesh(6, 7));
+//!     Ok::<_, Box<dyn std::error::Error>>((place, fits))
 //! };
-//! assert_eq!(place(StrategyKind::FreeSubmeshList)?, (Some(Submesh::between(3, 2, 4, 7)), false));
+//! assert_eq!(place(StrategyKind::FreeSubmeshList)?, (Submesh::between(3, 2, 4, 7), false));
 //! let leb = StrategyKind::LeastExpectedBlocking { budget: 64 };
-//! assert_eq!(place(leb)?, (Some(Submesh::between(6, 0, 7, 5)), true));
+//! assert_eq!(place(leb)?, (Submesh::between(6, 0, 7, 5), true));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

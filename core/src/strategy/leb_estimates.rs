@@ -67,7 +67,7 @@
 //! const NEEDS: Needs = Needs::of_build(&[MESH], 8);
 //!
 //! let place = |strategy| {
-//!     let mut storage = Storage::<{ NEEDS.words }, 8, { NEEDS.scratch }, { NEEDS.blocks }, { NEEDS.list }>::new();
+//!     let mut storage: storage!(needs (NEEDS), jobs 8) = Storage::new();
 //!     let mut controller = Controller::new(storage.memory(), Configuration {
 //!         machine: MESH,
 //!         strategy,
@@ -79,7 +79,7 @@
 //!         let submit = Command::Submit { job: JobId(job), request };
 //!         controller.handle(&submit, 0, &mut |reply| {
 //!             if let Reply::Grant(grant) = reply {
-//!                 places.push(Submesh::from(grant.blocks[0]));
+//!                 places.push(Submesh::of(&MESH, grant.blocks[0]).unwrap());
 //!             }
 //!         });
 //!     }

@@ -11,12 +11,12 @@ use crate::word::Word;
 
 /// The memory that a strategy may use as it likes.
 #[derive(Debug, Default)]
-pub struct Workspace<'m> {
+pub(crate) struct Workspace<'m> {
     /// Scratch: [`Needs::scratch`](crate::storage::Needs::scratch).
-    pub words: &'m mut [Word],
+    pub(crate) words: &'m mut [Word],
     /// Cells for a list of submeshes, which a strategy packs as it likes:
     /// [`Needs::list`](crate::storage::Needs::list).
-    pub list: &'m mut [u64],
+    pub(crate) list: &'m mut [u64],
 }
 
 /// How much memory a strategy needs in addition to the occupancy.

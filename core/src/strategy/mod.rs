@@ -25,7 +25,7 @@ use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
-use crate::grid::Block;
+use crate::grid::{Block, Grid};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
@@ -51,8 +51,7 @@ pub use foresight::Candidate;
 #[cfg(feature = "free-submesh-list")]
 pub use free_submesh_list::reservation_factor;
 pub use kind::{Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
-pub use memory::Workspace;
-pub(crate) use memory::WorkspaceSize;
+pub(crate) use memory::{Workspace, WorkspaceSize};
 pub use serves::Serves;
 pub use text::StrategyTextError;
 
@@ -201,4 +200,27 @@ pub trait Strategy {
 
     /// Asserts every invariant of the strategy's data. For tests; it may be slow.
     fn check_invariants(&self, _occupancy: &Occupancy<'_>) {}
+}
+
+/// The number of free processors that the request takes on the machine.
+///
+/// # Errors
+///
+/// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
+// The board has one copy.
+#[cfg_attr(target_os = "none", inline)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(crate) fn demand_on(
+    strategy: &impl Strategy,
+    machine: &Grid,
+    request: &Request,
+) -> Result<u32, Refusal> {
+    let area = machine.check(request.shape)?;
+    if area == 0 || request.processors == 0 {
+        return Err(Refusal::EmptyRequest);
+    }
+    if request.processors > area {
+        return Err(Refusal::Malformed);
+    }
+    strategy.demand(request)
 }

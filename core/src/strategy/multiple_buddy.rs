@@ -68,18 +68,20 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 16, 8, 16, 0>::new();
+//! let mut storage: storage!(mesh 4 x 4, strategies [MultipleBuddy], allocations 16) =
+//!     AllocatorStorage::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::MultipleBuddy)?;
 //! for (x, y) in [(3, 0), (0, 1), (2, 1), (3, 2), (2, 3)] {
 //!     allocator.mark_faulty(Submesh::new(x, y, 1, 1).into());
 //! }
 //! let five = allocator.allocate(&Request::submesh(5, 1))?;
-//! let blocks: Vec<Submesh> = allocator.blocks(&five).map(Submesh::from).collect();
+//! let blocks = allocator.blocks(&five)?.map(|block| Submesh::of(&machine, block));
+//! let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
 //! assert_eq!(blocks, [Submesh::new(0, 2, 2, 2), Submesh::new(0, 0, 1, 1)]);
-//! allocator.release(five);
+//! allocator.release(five)?;
 //! let four = allocator.allocate(&Request::submesh(1, 4))?;
-//! assert_eq!(allocator.blocks(&four).next(), Some(Submesh::new(0, 2, 2, 2).into()));
+//! assert_eq!(allocator.blocks(&four)?.next(), Some(Submesh::new(0, 2, 2, 2).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -32,7 +32,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<8, 16, 0, 16, 0>::new();
+//! let mut storage: storage!(mesh 4 x 3, strategies [Naive], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 3)?.into(),
 //!     strategy: StrategyKind::Naive,

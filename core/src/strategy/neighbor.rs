@@ -61,12 +61,14 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<14, 16, 14, 49, 0>::new();
+//! let mut storage: storage!(mesh 7 x 7, strategies [Neighbor], allocations 49) =
+//!     AllocatorStorage::new();
 //! let machine = Mesh::new(7, 7)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Neighbor)?;
 //! allocator.mark_faulty(Submesh::new(2, 1, 5, 6).into());
 //! let job = allocator.allocate(&Request::submesh(3, 5))?;
-//! let blocks: Vec<Submesh> = allocator.blocks(&job).map(Submesh::from).collect();
+//! let blocks = allocator.blocks(&job)?.map(|block| Submesh::of(&machine, block));
+//! let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
 //! let expected = [(0, 0, 2, 6), (2, 0, 1, 1), (0, 6, 2, 1)];
 //! assert_eq!(blocks, expected.map(|(x, y, w, h)| Submesh::new(x, y, w, h)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -190,7 +192,7 @@ impl Strategy for Neighbor<'_> {
         let rectangle = first_of_all_shapes(occupancy, request, mesh, scratch, draft);
         if let Some(rectangle) = rectangle {
             let mut gather = Gather::new(self.mesh.grid(), draft);
-            let Submesh { base, sides } = rectangle.into();
+            let Submesh { base, sides } = Submesh::of_plane(rectangle);
             let (w, len) = (u32::from(sides.w), request.processors);
             let rows = (0..len.div_ceil(w)).zip(base.y..);
             for (row, y) in rows {

@@ -41,14 +41,17 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 4, 16, 0>::new();
+//! type Memory = storage!(
+//!     mesh 4 x 4, strategies [Paging { order: PageOrder::Snake, exponent: 1 }], allocations 16
+//! );
+//! let mut storage = Memory::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, "paging:snake=1".parse()?)?;
 //! // Pages of 2 x 2: <0, 0>, <2, 0>, then <2, 2> before <0, 2>.
 //! let nine = allocator.allocate(&Request::submesh(3, 3))?;
-//! let blocks: Vec<_> = allocator.blocks(&nine).collect();
+//! let blocks: Vec<_> = allocator.blocks(&nine)?.collect();
 //! assert_eq!(blocks, [Submesh::new(0, 0, 4, 2).into(), Submesh::new(2, 2, 2, 2).into()]);
-//! assert_eq!(allocator.processors(&nine), 12);
+//! assert_eq!(allocator.processors(&nine)?, 12);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

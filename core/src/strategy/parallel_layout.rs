@@ -39,14 +39,17 @@
 //! ```
 //!
 //! ```
-//! use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
+//! use meshalloc::{Allocator, AllocatorStorage, Mesh, Refusal, Request, StrategyKind, Submesh};
 //!
-//! let mut storage = Storage::<4, 1, 4, 16>::new();
+//! let mut storage: meshalloc::storage!(mesh 4 x 4, strategies [ParallelLayout], allocations 16) =
+//!     AllocatorStorage::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::ParallelLayout)?;
 //! let mut blocks = |processors| {
 //!     let job = allocator.allocate(&Request::submesh(4, 4).with_processors(processors))?;
-//!     Ok::<_, Refusal>(allocator.blocks(&job).map(Submesh::from).collect::<Vec<_>>())
+//!     let blocks = allocator.blocks(&job).unwrap();
+//!     let blocks = blocks.map(|block| Submesh::of(&machine, block).unwrap());
+//!     Ok::<_, Refusal>(blocks.collect::<Vec<_>>())
 //! };
 //! let a = [Submesh::new(0, 0, 1, 1), Submesh::new(0, 1, 2, 1), Submesh::new(0, 2, 1, 2)];
 //! assert_eq!(blocks(5)?, a);

@@ -34,14 +34,15 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<8, 1, 0, 64, 0>::new();
+//! let mut storage: storage!(mesh 8 x 8, strategies [Random { seed: 7 }], allocations 64) =
+//!     AllocatorStorage::new();
 //! let machine = Mesh::new(8, 8)?.into();
 //! let strategy = "random:seed=7".parse()?;
 //! assert_eq!(strategy, StrategyKind::Random { seed: 7 });
 //! let mut allocator = Allocator::new(storage.memory(), machine, strategy)?;
 //! let scattered = allocator.allocate(&Request::submesh(3, 2))?;
-//! assert_eq!(allocator.processors(&scattered), 6);
-//! assert!(allocator.blocks(&scattered).count() > 1);
+//! assert_eq!(allocator.processors(&scattered)?, 6);
+//! assert!(allocator.blocks(&scattered)?.count() > 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -6,6 +6,7 @@ use crate::grid::Grid;
 
 /// The machines that a strategy serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Serves {
     /// Every grid.
     AnyGrid,

@@ -81,7 +81,8 @@
 //!     busy: &[(u16, u16)],
 //!     requests: &[(u16, u16)],
 //! ) -> Result<Vec<Submesh>, Refusal> {
-//!     let mut storage: Storage<16, 16> = Storage::new();
+//!     let mut storage: storage!(mesh 6 x 6, strategies [AllShapes], allocations 4) =
+//!         AllocatorStorage::new();
 //!     let machine = Mesh::new(w, h).unwrap().into();
 //!     let mut allocator = Allocator::new(storage.memory(), machine, strategy).unwrap();
 //!     for &(x, y) in busy {
@@ -89,7 +90,8 @@
 //!     }
 //!     let mut place = |&(a, b)| {
 //!         let held = allocator.allocate(&Request::submesh(a, b))?;
-//!         Ok(allocator.blocks(&held).next().expect("one block").into())
+//!         let block = allocator.blocks(&held).unwrap().next().expect("one block");
+//!         Ok(Submesh::of(&machine, block).unwrap())
 //!     };
 //!     requests.iter().map(&mut place).collect()
 //! }

@@ -77,6 +77,7 @@ impl fmt::Display for StrategyKind {
 
 /// Why a text does not name a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StrategyTextError {
     /// No strategy has this name or alias.
     UnknownName,

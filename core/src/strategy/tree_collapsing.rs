@@ -100,11 +100,12 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 8, 64, 0>::new();
+//! let mut storage: storage!(torus 4 x 4 x 4, strategies [TreeCollapsing], allocations 64) =
+//!     AllocatorStorage::new();
 //! let cube = Cube::new(4, 3)?.grid();
 //! let mut allocator = Allocator::new(storage.memory(), cube, StrategyKind::TreeCollapsing)?;
 //! let mesh = allocator.allocate(&Request::new(Shape::new(&[4, 2])?))?;
-//! let subcube = allocator.blocks(&mesh).next().expect("one block");
+//! let subcube = allocator.blocks(&mesh)?.next().expect("one block");
 //! assert_eq!(cube.place(subcube).to_string(), "(0, 0, 0)+(1, 4, 2)");
 //! let nodes: Vec<u32> = (0..64).filter(|&node| cube.holds(subcube, NodeId(node))).collect();
 //! // (0,0,0), (0,0,1), (0,1,0), (0,1,1), (0,2,0), (0,2,1), (0,3,0) and (0,3,1).
@@ -117,14 +118,15 @@
 //!     faulty: Option<(&[u16], &[u16])>,
 //!     radices: &[u16],
 //! ) -> Result<u32, Refusal> {
-//!     let mut storage = Storage::<4, 1, 8, 64, 0>::new();
+//!     let mut storage: storage!(torus 4 x 4 x 4, strategies [TreeCollapsing], allocations 64) =
+//!         AllocatorStorage::new();
 //!     let cube = cube.grid();
 //!     let mut allocator = Allocator::new(storage.memory(), cube, strategy).unwrap();
 //!     if let Some((start, extents)) = faulty {
 //!         allocator.mark_faulty(cube.block(start, extents).unwrap());
 //!     }
 //!     let held = allocator.allocate(&Request::new(Shape::new(radices).unwrap()))?;
-//!     Ok(allocator.processors(&held))
+//!     Ok(allocator.processors(&held).unwrap())
 //! }
 //! use StrategyKind::{FreeList, Partner, Sniffing, TreeCollapsing, TreeCollapsingPrinted};
 //! let cube = Cube::new(3, 2)?;

@@ -1,12 +1,13 @@
 //! Questions about a supposed occupancy: [`Supposition`].
 
-use crate::blocks::{Allocation, BlockPool, Chain, Draft};
+use crate::blocks::{BlockPool, Chain, Draft};
 use crate::error::Refusal;
 use crate::grid::Block;
+use crate::handle::{Allocation, AllocationError, Tickets};
 use crate::occupancy::Occupancy;
 use crate::pause::Pause;
 use crate::request::Request;
-use crate::strategy::{AnyStrategy, Strategy};
+use crate::strategy::{AnyStrategy, Strategy, demand_on};
 
 #[cfg(feature = "reservations")]
 mod reservation;
@@ -15,39 +16,42 @@ mod reservation;
 /// strategy would do then. The machine and its jobs do not change.
 ///
 /// ```
-/// use meshalloc::{Allocator, Mesh, Request, Storage, StrategyKind, Submesh};
+/// use meshalloc::{Allocator, AllocatorStorage, Mesh, Request, StrategyKind, Submesh, storage};
 ///
-/// let mut storage = Storage::<8, 2, 8, 10, 0>::new();
+/// let mut storage: storage!(mesh 8 x 8, strategies [FirstFit], allocations 10) =
+///     AllocatorStorage::new();
 /// let machine = Mesh::new(8, 8)?.into();
 /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
 /// let wide = allocator.allocate(&Request::submesh(8, 6))?;
 ///
 /// let mut supposition = allocator.suppose();
 /// assert!(!supposition.fits(&Request::submesh(4, 4)));
-/// supposition.give_back(&wide);
+/// supposition.give_back(&wide)?;
 /// assert!(supposition.fits(&Request::submesh(4, 4)));
 /// supposition.withhold(Submesh::new(0, 2, 8, 4).into());
 /// assert!(!supposition.fits(&Request::submesh(4, 4)));
-/// assert_eq!(allocator.release(wide), 48);
+/// assert_eq!(allocator.release(wide)?, 48);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Supposition<'a, 'm> {
+pub struct Supposition<'a, 'm, S = AnyStrategy<'m>> {
     supposed: &'a mut Occupancy<'m>,
     /// The machine's own occupancy.
     occupancy: &'a Occupancy<'m>,
-    strategy: &'a mut AnyStrategy<'m>,
+    strategy: &'a mut S,
     pool: &'a mut BlockPool<'m>,
+    tickets: &'a Tickets<'m>,
     pause: Option<Pause<'a, 'm>>,
 }
 
-impl<'a, 'm> Supposition<'a, 'm> {
+impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// Begins with what is; the bitmap `supposed` is overwritten.
     pub(crate) fn new(
         supposed: &'a mut Occupancy<'m>,
         occupancy: &'a Occupancy<'m>,
-        strategy: &'a mut AnyStrategy<'m>,
+        strategy: &'a mut S,
         pool: &'a mut BlockPool<'m>,
+        tickets: &'a Tickets<'m>,
         pause: Option<Pause<'a, 'm>>,
     ) -> Self {
         supposed.suppose(occupancy);
@@ -56,22 +60,33 @@ impl<'a, 'm> Supposition<'a, 'm> {
             occupancy,
             strategy,
             pool,
+            tickets,
             pause,
         }
     }
 
-    /// Supposes that the allocation was released. Its faulty processors stay busy.
+    /// Supposes that the allocation was released. Its faulty processors stay busy. Processors that
+    /// are free already stay free; those that were withheld become free.
     ///
-    /// Give an allocation back at most once, and do not give back processors that were withheld:
-    /// they would count as free twice.
+    /// # Errors
+    ///
+    /// Those of [`Allocator::release`](crate::Allocator::release).
     ///
     /// # Time complexity
     ///
     /// O(words of the allocation).
-    pub fn give_back(&mut self, allocation: &Allocation) {
-        self.give_back_blocks(allocation.blocks());
+    pub fn give_back(&mut self, allocation: &Allocation) -> Result<(), AllocationError> {
+        let cell = self.tickets.check(allocation)?;
+        for block in self.pool.iter_from(cell) {
+            // What is free already must not be counted twice.
+            self.supposed.withhold(block);
+            self.supposed.suppose_free(self.occupancy, block);
+        }
+        Ok(())
     }
 
+    /// Of a chain that was not given back before.
+    #[cfg(feature = "reservations")]
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
@@ -104,7 +119,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
     ///
     /// That of the strategy.
     pub fn fits(&mut self, request: &Request) -> bool {
-        let demand = self.strategy.demand_on(self.supposed.grid(), request);
+        let demand = demand_on(self.strategy, self.supposed.grid(), request);
         demand.is_ok_and(|demand| self.fits_demand(request, demand))
     }
 
@@ -151,7 +166,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
     ///
     /// That of the strategy.
     pub fn block(&mut self, request: &Request) -> Option<Block> {
-        let demand = self.strategy.demand_on(self.supposed.grid(), request);
+        let demand = demand_on(self.strategy, self.supposed.grid(), request);
         if demand.ok()? > self.free() {
             return None;
         }

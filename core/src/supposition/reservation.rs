@@ -113,7 +113,9 @@ impl Supposition<'_, '_> {
         // A processor that is free here and busy now was given back.
         let busy = |place: Submesh| -> u32 {
             let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
-            blocks.map(|block| place.common(block.into())).sum()
+            blocks
+                .map(|block| place.common(Submesh::of_plane(block)))
+                .sum()
         };
         let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
         for_each_maximal(self.supposed, &spend, |free| {

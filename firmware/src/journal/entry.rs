@@ -72,7 +72,9 @@ fn generation_of(begin: &[u8]) -> Option<u64> {
 /// Bytes of an entry with a payload of `payload_len` bytes, written in units of `unit` bytes:
 /// header, payload and CRC in whole units, and the unit of the mark.
 pub(super) const fn size(payload_len: usize, unit: usize) -> usize {
-    (WORD + payload_len + WORD).next_multiple_of(unit) + unit
+    // Up to the next multiple of a power of two.
+    let covered = WORD + payload_len + WORD;
+    ((covered + unit - 1) & !(unit - 1)) + unit
 }
 
 /// The most bytes by which an entry is longer than its payload.

@@ -29,6 +29,31 @@ impl NorFlashError for MemoryFlashError {
     }
 }
 
+/// A small seeded generator (splitmix64): the same seed gives the same faults.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next number.
+    pub const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`.
+    pub const fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// True once in `times` on average.
+    pub const fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+}
+
 /// A flash with sectors of `SECTOR` bytes, written in units of `UNIT` bytes and read in bytes. It
 /// refuses to write a unit that is not erased, as a flash with an error-correcting code for each
 /// unit does.
@@ -44,7 +69,7 @@ pub struct MemoryFlash<const SECTOR: usize, const UNIT: usize = 4> {
     erases: Vec<u32>,
     steps: u64,
     cut_at: Option<u64>,
-    noise: u64,
+    noise: Random,
 }
 
 fn is_not_blank(unit: &[u8]) -> bool {
@@ -73,14 +98,14 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
             bytes,
             steps: 0,
             cut_at: None,
-            noise: 0,
+            noise: Random(0),
         }
     }
 
     /// Cuts the power in the step after `steps` more; `noise` determines what that step leaves.
     pub const fn cut_power_after(&mut self, steps: u64, noise: u64) {
         self.cut_at = Some(self.steps + steps);
-        self.noise = noise;
+        self.noise = Random(noise);
     }
 
     /// Restores the power.
@@ -122,20 +147,12 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
         Ok(self.cut_at.is_none_or(|cut| self.steps <= cut))
     }
 
-    fn random(&mut self) -> u64 {
-        self.noise = self.noise.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.noise;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     /// Leaves at `at` what an interrupted step leaves.
     fn tear(&mut self, at: usize, intended: &[u8]) {
-        let how = self.random() % 4;
-        let kept = self.random() as usize % intended.len();
+        let how = self.noise.next() % 4;
+        let kept = self.noise.next() as usize % intended.len();
         for (index, &intended) in intended.iter().enumerate() {
-            let noise = self.random() as u8;
+            let noise = self.noise.next() as u8;
             let byte = &mut self.bytes[at + index];
             match how {
                 0 => {}

@@ -71,7 +71,7 @@ pub struct Durable<F, const REGIONS: usize> {
 
 /// The least bytes of a part of a state that is not the last: a part may have a quarter less in it
 /// than there is room for.
-const PART_MIN: usize = meshalloc::checkpoint::PART_MAX / 4 * 3;
+const PART_MIN: usize = meshalloc::PART_MAX / 4 * 3;
 
 /// A checkpoint is due when attempts since the last one have taken about this many instructions: a
 /// restore takes them again, and the board answers nothing meanwhile. 36 seconds at 180 MHz and 1.5
@@ -401,7 +401,7 @@ mod tests {
             scheduler: SchedulerKind::Fcfs,
         };
         let controller = Controller::new(storage.memory(), configuration).unwrap();
-        let flash = MemoryFlash::<4096>::new(2);
+        let flash = MemoryFlash::<4096, 4>::new(2);
         let (journal, _) = Journal::open(flash, &[0..4096, 4096..8192]).unwrap();
         let mut durable = Durable::new(journal);
         let mut sessions = Sessions::new();

@@ -202,7 +202,7 @@ fn explained() -> Vec<Vec<u8>> {
 
 /// The conversation of section 5 with a server: each message and its reply, as contents of frames.
 #[test]
-fn what_the_examples_explain_is_what_is_sent() {
+fn the_explained_examples_are_sent() {
     let mut board = Board::new();
     let cube = on_cube(4, 3, StrategyKind::TreeCollapsing);
     let controller = Controller::new(board.memory(), cube).expect("64 processors fit");

@@ -735,7 +735,7 @@ fn a_region_is_erased_before_it_is_used_again() {
 }
 
 #[test]
-fn a_word_that_does_not_become_what_was_written_is_an_error() {
+fn a_word_that_reads_back_differently_is_an_error() {
     for (byte, value) in [(0, 0), (6, 0x7f), (EIGHT - 1, 0)] {
         let mut pair = in_use::<4>(14, 3);
         let end = RECORDS + 3 * EIGHT;

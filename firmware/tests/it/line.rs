@@ -5,31 +5,8 @@ use std::io;
 use std::time::Duration;
 
 use meshalloc::{Command, Reply};
+pub(crate) use meshalloc_firmware::journal::memory::Random;
 use meshalloc_firmware::{Client, ClientError, Line, Options, Received, Server};
-
-/// A small seeded generator (splitmix64): the same faults for the same seed.
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// 0 to `end`, not included.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    /// True once in `times` on average.
-    pub(crate) fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-}
 
 /// The rate of each fault: once in this number of bursts, 0 for never.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,9 +1,9 @@
 //! The longest message of every kind. They determine the lengths of frames.
 
+use meshalloc::Threshold;
 use meshalloc::message::{
     GRANT_BLOCKS_MAX, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
 };
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Block, Capacity, Command, Configuration, Counts, Error, FaultReport, Flags, Grant, Grid, JobId,
     JobState, MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics,

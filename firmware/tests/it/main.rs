@@ -11,6 +11,7 @@ mod liar;
 mod line;
 mod longest;
 mod port;
+mod processor;
 mod rate;
 mod recovery;
 mod samples;

@@ -1,21 +1,23 @@
 //! The interrupt of the serial port, with registers in memory. Their line has every fault of a real
 //! one; QEMU's line has none.
 
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use embedded_io::Write;
-use heapless::spsc::{Consumer, Producer, Queue};
+use meshalloc_firmware::board::Serial;
 use meshalloc_firmware::frame::{
     ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
 };
-use meshalloc_firmware::port::{Outgoing, Status, Uart, serve};
+use meshalloc_firmware::port::{Line, Status, Uart};
 use meshalloc_firmware::{ClientMessage, Server};
 
 use crate::board::{Board, at_reset};
 use crate::line::Random;
 
-/// As on the board.
-const OUTGOING_LEN: usize = 640;
+/// The bytes that a line has room for, in each direction.
+const RING_LEN: usize = 640;
 const CLIENT: u32 = 7;
 
 /// What happens to a byte on its way.
@@ -44,6 +46,7 @@ struct Registers {
     has_interrupt_on_room: bool,
     /// Sending is blocked, which cannot happen on this board.
     is_stuck: bool,
+    baud: u32,
 }
 
 impl Registers {
@@ -72,71 +75,77 @@ impl Registers {
     }
 }
 
-impl Uart for Registers {
+/// The registers, which a test looks at while they belong to a line.
+#[derive(Clone, Debug, Default)]
+struct Shared(Rc<RefCell<Registers>>);
+
+impl Shared {
+    fn get(&self) -> RefMut<'_, Registers> {
+        self.0.borrow_mut()
+    }
+}
+
+impl Uart for Shared {
     fn status(&mut self) -> Status {
-        self.status
+        self.get().status
     }
 
     fn has_room(&mut self) -> bool {
-        self.next.is_none()
+        self.get().next.is_none()
     }
 
     fn take(&mut self) -> u8 {
-        self.status = Status::default();
-        self.received
+        let mut registers = self.get();
+        registers.status = Status::default();
+        registers.received
     }
 
     fn put(&mut self, byte: u8) {
-        assert_eq!(self.next, None, "there is no room");
-        match self.shifting {
-            None => self.shifting = Some(byte),
-            Some(_) => self.next = Some(byte),
+        let mut registers = self.get();
+        assert_eq!(registers.next, None, "there is no room");
+        match registers.shifting {
+            None => registers.shifting = Some(byte),
+            Some(_) => registers.next = Some(byte),
         }
     }
 
     fn set_interrupt_on_room(&mut self, is_on: bool) {
-        self.has_interrupt_on_room = is_on;
+        self.get().has_interrupt_on_room = is_on;
+    }
+
+    fn has_sent_all(&mut self) -> bool {
+        let registers = self.get();
+        registers.next.is_none() && registers.shifting.is_none()
+    }
+
+    fn set_baud(&mut self, baud: u32) {
+        self.get().baud = baud;
     }
 }
 
-/// The chip: port, rings and server.
-struct Chip<'s, 'm> {
-    registers: Registers,
-    incoming: Producer<'s, u8>,
-    ring: Consumer<'s, u8>,
-    outgoing: Outgoing<OUTGOING_LEN>,
+/// The chip: port, line and server.
+struct Chip<'m> {
+    registers: Shared,
+    line: Line<Shared>,
     server: Server<'m>,
 }
 
-impl Chip<'_, '_> {
+impl Chip<'_> {
     /// The time of a byte passes; the interrupt comes unless it is late.
     fn pass(&mut self, arriving: Option<(u8, bool)>, is_late: bool) {
-        self.registers.pass(arriving);
+        self.registers.get().pass(arriving);
         if is_late {
             return;
         }
-        self.interrupt();
-        while let Some(byte) = self.ring.dequeue() {
-            let before = self.outgoing.is_empty();
-            let served = self.server.receive(&[byte], 0, &mut self.outgoing);
-            // As the image pends it.
-            if served.is_ok() && before && !self.outgoing.is_empty() {
-                self.interrupt();
-            }
+        let wants_interrupt = self.registers.get().wants_interrupt();
+        if wants_interrupt {
+            self.line.on_interrupt();
         }
-    }
-
-    fn interrupt(&mut self) {
-        let Chip {
-            registers,
-            incoming,
-            outgoing,
-            server,
-            ..
-        } = self;
-        if registers.wants_interrupt() || !outgoing.is_empty() {
-            let is_lost = serve(registers, incoming, outgoing);
-            server.overrun(u32::from(is_lost));
+        let mut serial = &self.line;
+        self.server.overrun(serial.take_losses());
+        while let Some(byte) = serial.next() {
+            // A reply without room is counted by the server.
+            let _ = self.server.receive(&[byte], 0, &mut serial);
         }
     }
 
@@ -151,7 +160,7 @@ impl Chip<'_, '_> {
     fn answered(&mut self) -> Vec<u32> {
         let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
         let mut answered = Vec::new();
-        for byte in self.registers.sent.drain(..) {
+        for byte in self.registers.get().sent.drain(..) {
             if let Some(frame) = decoder.push(byte) {
                 let frame = frame.expect("nothing damages what is sent");
                 let message = postcard::from_bytes(frame.body).expect("a message");
@@ -164,15 +173,13 @@ impl Chip<'_, '_> {
     }
 }
 
-fn with_chip(body: impl FnOnce(&mut Chip<'_, '_>)) {
+fn with_chip(body: impl FnOnce(&mut Chip<'_>)) {
     let mut board = Board::new();
-    let mut queue = Queue::<u8, 512>::new();
-    let (incoming, ring) = queue.split();
+    let (registers, line) = (Shared::default(), Line::new());
+    line.open(registers.clone());
     body(&mut Chip {
-        registers: Registers::default(),
-        incoming,
-        ring,
-        outgoing: Outgoing::new(),
+        registers,
+        line,
         server: Server::new(at_reset(&mut board), 1),
     });
 }
@@ -248,7 +255,7 @@ fn a_fault_of_the_line_costs_at_most_the_frames_that_it_hits() {
 #[test]
 fn a_line_that_takes_nothing_stops_nothing() {
     with_chip(|chip| {
-        chip.registers.is_stuck = true;
+        chip.registers.get().is_stuck = true;
         for seq in 0..200 {
             question(seq)
                 .iter()
@@ -258,8 +265,8 @@ fn a_line_that_takes_nothing_stops_nothing() {
         assert_eq!(counters.frames, 200);
         // 640 bytes and the two in the registers, 30 or so a reply.
         assert!((175..185).contains(&counters.dropped), "{counters:?}");
-        chip.registers.is_stuck = false;
-        chip.rest(OUTGOING_LEN + 10);
+        chip.registers.get().is_stuck = false;
+        chip.rest(RING_LEN + 10);
         question(200)
             .iter()
             .for_each(|&byte| chip.pass(Some((byte, false)), false));
@@ -278,17 +285,18 @@ fn a_reply_on_its_way_holds_up_neither_frames_nor_work() {
         question(1)
             .iter()
             .for_each(|&byte| chip.pass(Some((byte, false)), false));
-        assert!(!chip.outgoing.is_empty());
+        assert!(!(&chip.line).has_sent_all());
         question(2)
             .iter()
             .for_each(|&byte| chip.pass(Some((byte, false)), false));
         assert_eq!(chip.server.counters().frames, 2);
         assert!(
-            !chip.outgoing.is_empty(),
+            !(&chip.line).has_sent_all(),
             "the first reply is longer than a question"
         );
         chip.rest(80);
         assert_eq!(chip.answered(), [1, 2]);
+        assert!((&chip.line).has_sent_all());
     });
 }
 
@@ -296,18 +304,16 @@ fn a_reply_on_its_way_holds_up_neither_frames_nor_work() {
 /// that does not fit leaves no trace.
 #[test]
 fn what_is_sent_leaves_in_order() {
-    let (mut queue, mut random) = (Queue::<u8, 4>::new(), Random(1));
-    let (mut incoming, _) = queue.split();
-    let mut outgoing = Outgoing::<OUTGOING_LEN>::new();
-    let mut registers = Registers::default();
+    let (registers, line, mut random) = (Shared::default(), Line::new(), Random(1));
+    line.open(registers.clone());
     let mut expected = VecDeque::new();
     let (mut taken, mut dropped) = (0, 0);
     for round in 0..20_000 {
         let len = 1 + random.below(SERVER_FRAME_MAX);
         let frame: Vec<u8> = (0..len).map(|at| (round * 31 + at) as u8).collect();
         // Two bytes are in the registers.
-        let room = OUTGOING_LEN + 2 - expected.len();
-        match outgoing.write(&frame) {
+        let room = RING_LEN + 2 - expected.len();
+        match (&line).write(&frame) {
             Ok(written) => {
                 assert_eq!(written, len);
                 expected.extend(frame);
@@ -319,10 +325,10 @@ fn what_is_sent_leaves_in_order() {
             }
         }
         for _ in 0..random.below(SERVER_FRAME_MAX) {
-            serve(&mut registers, &mut incoming, &mut outgoing);
-            registers.pass(None);
+            line.on_interrupt();
+            registers.get().pass(None);
         }
-        for byte in registers.sent.drain(..) {
+        for byte in registers.get().sent.drain(..) {
             assert_eq!(Some(byte), expected.pop_front());
         }
     }
@@ -330,4 +336,27 @@ fn what_is_sent_leaves_in_order() {
         taken > 5_000 && dropped > 500,
         "{taken} taken, {dropped} dropped"
     );
+}
+
+#[test]
+fn a_line_sets_the_rate_of_its_port_and_knows_of_bytes_that_wait() {
+    let (registers, line) = (Shared::default(), Line::new());
+    let mut serial = &line;
+    // Without a port nothing happens.
+    line.on_interrupt();
+    serial.set_baud(1);
+    assert!(!serial.has_next() && serial.has_sent_all());
+    line.open(registers.clone());
+    serial.set_baud(230_400);
+    assert_eq!(registers.get().baud, 230_400);
+    registers.get().pass(Some((7, false)));
+    line.on_interrupt();
+    assert!(serial.has_next());
+    assert_eq!((serial.next(), serial.next()), (Some(7), None));
+    // What has no room is lost and counted.
+    for _ in 0..RING_LEN + 3 {
+        registers.get().pass(Some((1, false)));
+        line.on_interrupt();
+    }
+    assert_eq!((serial.take_losses(), serial.take_losses()), (3, 0));
 }

@@ -256,7 +256,7 @@ pub(crate) fn lease(job: u32, ticks: Ticks) -> Command {
 }
 
 #[test]
-fn whoever_waits_is_told_of_the_progress_of_a_restore() {
+fn a_restore_reports_its_progress() {
     let conservative = Configuration {
         scheduler: SchedulerKind::Conservative,
         ..configuration(16, 16, StrategyKind::FreeSubmeshList)
@@ -452,7 +452,7 @@ fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
 /// An image with other strategies, with room for more jobs, blocks and list entries, and one that
 /// has no more room than the state takes read the journal of a smaller one, and its records.
 #[test]
-fn what_is_in_the_state_decides_which_image_reads_it() {
+fn the_contents_of_the_state_decide_which_image_reads_it() {
     type Small = Storage<16, 12, 32, 12, 0>;
     let mut life: Life<4096> = Life::begin_in(
         Box::leak(Box::new(Small::new())).memory(),
@@ -620,7 +620,7 @@ fn commands_that_change_nothing_are_not_written() {
 /// After any commands, many of which change nothing and are not written, the state that is restored
 /// is the one before: in the same memory and in a larger one.
 #[test]
-fn what_is_restored_is_what_was_there_whatever_was_refused() {
+fn the_restored_state_is_the_one_before_also_after_refusals() {
     type Larger = Storage<64, 40, 4096, 512, 512>;
     let foresight = StrategyKind::LeastExpectedBlocking { budget: 8 };
     let strategies = [
@@ -811,7 +811,7 @@ fn a_full_state_becomes_smaller_whatever_comes_before() {
 /// The server counts the room between frames: commands that need the count are answered with Busy,
 /// others are carried out.
 #[test]
-fn what_room_there_is_is_counted_between_frames() {
+fn room_is_counted_between_frames() {
     let (mut life, next) = full();
     assert!(matches!(life.outcome(release(0)), Outcome::Released { .. }));
     let submit = life.message(1, long(next), None);
@@ -873,7 +873,7 @@ fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
 /// As the README says: as many jobs as a board's sectors have room for, the first on the whole
 /// machine, and all of them released again.
 #[test]
-fn sectors_of_a_board_have_room_for_so_many_jobs() {
+fn sectors_of_a_board_have_room_for_the_jobs_of_the_readme() {
     let short = |job| submit(job, 16, 16);
     let long = |job| Command::SubmitLeased {
         job: JobId(job),

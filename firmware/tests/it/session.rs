@@ -1,7 +1,7 @@
 //! The real client and the real server: every decision over the line is the one made in process.
 
+use meshalloc::Threshold;
 use meshalloc::message::GRANT_BLOCKS_MAX;
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Error, FaultReport, Flags, Grid, JobId,
     JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
@@ -385,7 +385,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
         assert_eq!(grant.first as usize, nodes.len());
         assert_eq!(grant.blocks_total, PROCESSORS);
         for &block in &grant.blocks {
-            let Submesh { base, sides } = block.into();
+            let Submesh { base, sides } = Submesh::of(&random.machine, block).unwrap();
             assert_eq!((sides.w, sides.h), (1, 1));
             nodes.push(u32::from(base.y) * 128 + u32::from(base.x));
         }

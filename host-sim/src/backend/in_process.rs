@@ -2,67 +2,20 @@
 
 use std::slice::IterMut;
 
-use meshalloc::jobs::{BlockCell, JobSlot, Link};
 use meshalloc::message::Capacity;
-use meshalloc::storage::Needs;
-use meshalloc::word::Word;
+use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Command, Configuration, Controller, Grid, Memory, Reply, SchedulerKind, StrategyKind, Ticks,
-    Workspace,
 };
 
 use super::{Backend, BackendError, Backends};
 use crate::workload::JOBS_MAX;
 
-/// Owns a controller's memory on the heap, for machines whose size is known only at run time.
-#[derive(Debug)]
-pub struct HeapStorage {
-    busy: Vec<Word>,
-    faulty: Vec<Word>,
-    supposed: Vec<Word>,
-    scratch: Vec<Word>,
-    slots: Vec<JobSlot>,
-    index: Vec<Link>,
-    order: Vec<Link>,
-    blocks: Vec<BlockCell>,
-    list: Vec<u64>,
-}
-
-impl HeapStorage {
-    /// Enough for this strategy, and for any other as its name alone says, on this machine and this number of jobs, waiting and running
-    /// together.
-    pub fn new(machine: Grid, strategy: StrategyKind, jobs: usize) -> Self {
-        let needs = Needs::of_build(&[machine], jobs);
-        let needs = needs.and(Needs::of(strategy, &machine, jobs));
-        HeapStorage {
-            busy: vec![0; needs.words],
-            faulty: vec![0; needs.words],
-            supposed: vec![0; needs.words],
-            scratch: vec![0; needs.scratch],
-            slots: vec![JobSlot::EMPTY; jobs],
-            index: vec![0; (2 * jobs).next_power_of_two()],
-            order: vec![0; jobs],
-            blocks: vec![BlockCell::EMPTY; needs.blocks],
-            list: vec![0; needs.list],
-        }
-    }
-
-    /// Lends the memory to a controller.
-    pub fn memory(&mut self) -> Memory<'_> {
-        Memory {
-            busy: &mut self.busy,
-            faulty: &mut self.faulty,
-            supposed: &mut self.supposed,
-            slots: &mut self.slots,
-            index: &mut self.index,
-            order: &mut self.order,
-            blocks: &mut self.blocks,
-            workspace: Workspace {
-                words: &mut self.scratch,
-                list: &mut self.list,
-            },
-        }
-    }
+/// Memory on the heap that is enough for this strategy, and for any other as its name alone says, on
+/// this machine and for this number of jobs, waiting and running together.
+pub fn heap_storage(machine: Grid, strategy: StrategyKind, jobs: usize) -> HeapStorage {
+    let needs = Needs::of_build(&[machine], jobs);
+    HeapStorage::new(needs.and(Needs::of(strategy, &machine, jobs)), jobs)
 }
 
 /// How often a table can double: from the smallest on, to more jobs than a run has.
@@ -108,7 +61,7 @@ impl<'m> InProcess<'m> {
         let Configuration {
             machine, strategy, ..
         } = configuration;
-        let first = first.insert(HeapStorage::new(machine, strategy, jobs));
+        let first = first.insert(heap_storage(machine, strategy, jobs));
         Ok(InProcess {
             controller: controller(first.memory(), configuration)?,
             larger: larger.iter_mut(),
@@ -156,7 +109,7 @@ impl Backend for InProcess<'_> {
         let Configuration {
             machine, strategy, ..
         } = configuration;
-        let storage = place.insert(HeapStorage::new(machine, strategy, 2 * jobs as usize));
+        let storage = place.insert(heap_storage(machine, strategy, 2 * jobs as usize));
         let larger = controller(storage.memory(), configuration);
         let mut larger = larger.expect("a larger memory suffices, too");
         let mut restoring = larger.restore();

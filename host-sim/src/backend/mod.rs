@@ -9,7 +9,7 @@ pub mod in_process;
 pub mod line;
 pub mod stopwatch;
 
-pub use in_process::{GrowingStorage, HeapStorage, InProcess, InProcessBackends};
+pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage};
 pub use stopwatch::{Stopwatch, StopwatchBackends};
 
 /// Something that carries commands out: a [`meshalloc::Controller`], wherever it runs.

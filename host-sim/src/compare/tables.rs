@@ -75,11 +75,13 @@ pub(super) fn write_tables(
         .flat_map(Row::all)
         .next()
         .map(|result| result.sampling);
-    if let (Some(sampling), true) = (sampling, compared.replications > 1) {
+    if let (Some(sampling), true) = (sampling, compared.replications() > 1) {
         writeln!(output, "{}", sampling.interval_meaning())?;
     }
     for &scheduler in &compared.schedulers {
-        if let Some(note) = report::reservations_text(scheduler, compared.estimates) {
+        if let Some(note) =
+            report::reservations_text(scheduler, compared.any().workload.estimates())
+        {
             writeln!(output, "{note}")?;
         }
     }

@@ -157,8 +157,8 @@ impl Report<'_> {
             controller: self.controller.clone(),
             results: rows.collect(),
         };
-        let seed = self.scenario.seed;
-        Document::new(json!(self.scenario), seed, self.incomplete, content).write(output)
+        let (settings, seed) = (&self.scenario.settings, self.scenario.plan.seed);
+        Document::new(settings.record(), seed, self.incomplete, content).write(output)
     }
 }
 

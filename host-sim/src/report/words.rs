@@ -7,11 +7,10 @@ use meshalloc::SchedulerKind;
 use crate::io::{Bandwidths, IoNetwork, IoTasks};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
-use crate::scenario::LogSource;
 use crate::wording::{Number, counted};
 use crate::workload::{
-    Arrivals, EstimateModel, LogOptions, Messages, Rate, Requests, Submeshes, Synthetic, TimeUnit,
-    WorkDistribution,
+    Arrivals, EstimateModel, Log, LogOptions, Messages, Rate, Requests, Submeshes, Synthetic,
+    TimeUnit, WorkDistribution,
 };
 
 /// A synthetic workload in a few words.
@@ -42,23 +41,27 @@ pub fn workload_text(workload: &Synthetic) -> String {
 }
 
 /// What is made of a log, in a few words.
-pub fn log_text(source: &LogSource, estimates: EstimateModel) -> String {
+pub fn log_text(log: &Log) -> String {
     let LogOptions {
         from, to, shape, ..
-    } = source.options;
+    } = log.options;
     let mut text = format!("shapes {shape}");
     for (word, time) in [("from", from), ("to", to)] {
         if let Some(time) = time {
             let _ = write!(text, ", {word} {}", names::span_text(time));
         }
     }
-    if let Some(load) = source.load {
+    if let Some(load) = log.load {
         let _ = write!(text, ", stretched to load {}", Number(load));
     }
-    if let Some(by) = source.resample {
+    if let Some(by) = log.resample {
         let _ = write!(text, ", {by} resampled");
     }
-    text + &estimates_text(estimates, EstimateModel::Log)
+    let default = match log.messages {
+        None => EstimateModel::Log,
+        Some(_) => EstimateModel::None,
+    };
+    text + &estimates_text(log.estimates, default)
 }
 
 /// What is missing where a scheduler that reserves by estimates gets none.

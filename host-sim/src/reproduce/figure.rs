@@ -238,7 +238,7 @@ impl Figure {
                 .curves
                 .iter()
                 .filter_map(|curve| curve.against.as_ref());
-            for &cell in panel.cells().chain(against.flatten()) {
+            for cell in panel.cells().chain(against.flatten()) {
                 plan.add(cell);
             }
         }
@@ -322,7 +322,7 @@ impl Figure {
         add("strategy", cell.strategy.to_string());
         add(
             "scheduler",
-            names::scheduler_text(cell.setting.scheduler, cell.setting.time_unit()),
+            names::scheduler_text(cell.setting.plan.scheduler, cell.setting.time_unit()),
         );
         for (name, value) in cell.setting.columns() {
             add(name, value);
@@ -342,7 +342,7 @@ impl Figure {
             };
             let name = |cell: &Cell| {
                 let setting = &cell.setting;
-                let scheduler = names::scheduler_text(setting.scheduler, setting.time_unit());
+                let scheduler = names::scheduler_text(setting.plan.scheduler, setting.time_unit());
                 format!("{}, {scheduler}", cell.strategy)
             };
             add("against", against.map_or_else(String::new, name));

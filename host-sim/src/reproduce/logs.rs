@@ -2,44 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use meshalloc::Grid;
-
-use crate::scenario::LogSource;
-use crate::workload::{EstimateModel, Log, LogOptions, Resample, SharedLogs};
+use crate::workload::{Log, SharedLogs};
 
 /// The environment variable that names the folder of the logs unless another is given.
 pub const FOLDER_VARIABLE: &str = "MESHALLOC_TRACES";
-
-/// A log of a setting, and what is made of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LogSetting {
-    /// The name of its file.
-    pub file: &'static str,
-    /// The machine.
-    pub machine: Grid,
-    /// Which of its jobs, in which shapes.
-    pub options: LogOptions,
-    /// The offered load to which submit times are stretched.
-    pub load: Option<f64>,
-    /// How replications are made.
-    pub resample: Option<Resample>,
-    /// Which estimate of its run time a request carries.
-    pub estimates: EstimateModel,
-}
-
-impl LogSetting {
-    /// That of a scenario. The name of the file stays in memory until the program ends: papers name a few.
-    pub(super) fn new(source: &LogSource, machine: Grid, estimates: EstimateModel) -> Self {
-        LogSetting {
-            file: String::leak(source.file.to_string_lossy().into_owned()),
-            machine,
-            options: source.options,
-            load: source.load,
-            resample: source.resample,
-            estimates,
-        }
-    }
-}
 
 /// A folder of logs, each of which is read once.
 #[derive(Debug, Default)]
@@ -59,28 +25,27 @@ impl Logs {
     }
 
     /// Whether there is this file.
-    pub fn has(&self, file: &str) -> bool {
+    pub fn has(&self, file: &Path) -> bool {
         let folder = self.folder.as_ref();
         folder.is_some_and(|folder| folder.join(file).is_file())
     }
 
-    /// The log as the setting has it.
+    /// The log of a setting, with its jobs.
     ///
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn read(&self, setting: &LogSetting) -> Result<Log, String> {
+    pub fn read(&self, log: &Log) -> Result<Log, String> {
         let folder = self.folder.clone().unwrap_or_default();
-        let path = folder.join(setting.file);
-        let log = self.shared.read(&path, setting.options, setting.machine);
-        let log = log.map_err(|error| error.to_string())?;
+        let in_folder = Log {
+            path: folder.join(&log.path),
+            ..log.clone()
+        };
+        let read = self.shared.fill(&in_folder);
         Ok(Log {
-            load: setting.load,
-            resample: setting.resample,
-            estimates: setting.estimates,
             // Wherever the folder is, the results are the same.
-            path: setting.file.into(),
-            ..log
+            path: log.path.clone(),
+            ..read.map_err(|error| error.to_string())?
         })
     }
 }

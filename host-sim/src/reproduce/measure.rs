@@ -14,7 +14,7 @@ use crate::report::{self, depends_on_length};
 use crate::statistics::{Estimate, Sample};
 
 /// One strategy under one setting.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// The setting.
     pub setting: Setting,
@@ -59,12 +59,15 @@ pub struct Plan {
 
 impl Plan {
     /// Adds a cell if it is not there yet.
-    pub fn add(&mut self, cell: Cell) {
+    pub fn add(&mut self, cell: &Cell) {
         let known = self.settings.iter_mut().find(|(s, _)| *s == cell.setting);
         match known {
             Some((_, strategies)) if strategies.contains(&cell.strategy) => {}
             Some((_, strategies)) => strategies.push(cell.strategy),
-            None => self.settings.push((cell.setting, vec![cell.strategy])),
+            None => {
+                let setting = cell.setting.clone();
+                self.settings.push((setting, vec![cell.strategy]));
+            }
         }
     }
 
@@ -148,7 +151,7 @@ impl Results {
 
     fn insert(&mut self, setting: &Setting, results: Vec<StrategyResult>) {
         self.0.retain(|(known, _)| known != setting);
-        self.0.push((*setting, results));
+        self.0.push((setting.clone(), results));
     }
 }
 
@@ -187,7 +190,7 @@ impl Measurements {
         let Some(result) = self.result(cell, metric) else {
             return Reading::Missing;
         };
-        if !result.has_delays && grows_with_backlog(metric, cell.setting.scheduler) {
+        if !result.has_delays && grows_with_backlog(metric, cell.setting.plan.scheduler) {
             return Reading::Saturated(result.sample(metric).filter(|_| result.is_of_log));
         }
         match result.sample(metric) {

@@ -19,12 +19,11 @@ use super::axis::{AxisRow, text};
 use super::case::Case;
 use super::claims::rule::Rule;
 use super::figure::{Axis, Curve, Figure, Panel, Place};
-use super::logs::LogSetting;
 use super::measure::{Cell, Line, Point};
-use super::setting::{Offered, Setting};
+use super::setting::Setting;
 use crate::experiment::Replications;
 use crate::metrics::Metric;
-use crate::scenario::{self, JobSource};
+use crate::scenario;
 
 /// The text of `*/paper.toml`, by the names of their folders; `build.rs` lists them.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
@@ -334,27 +333,15 @@ impl<'f> Reader<'f> {
         }
         let keys: Vec<(String, String)> = keys.into_iter().collect();
         if let Some(cell) = self.known.borrow().get(&keys) {
-            return Ok(*cell);
+            return Ok(cell.clone());
         }
         let scenario = scenario::of_keys(&keys)?;
-        let workload = match &scenario.jobs {
-            JobSource::Synthetic { workload, .. } => Offered::Synthetic(*workload),
-            JobSource::Log {
-                source,
-                messages: None,
-                estimates,
-                ..
-            } => Offered::Log(LogSetting::new(source, scenario.machine, *estimates)),
-            JobSource::Log { .. } => return Err("no paper's log sends messages".to_owned()),
-        };
-        let setting = Setting {
-            workload,
-            scheduler: scenario.scheduler,
-            slowdown_threshold: scenario.slowdown_threshold,
-        };
-        let strategy: StrategyKind = scenario.strategies[0];
+        let mut plan = scenario.plan;
+        let strategy: StrategyKind = plan.strategies[0];
+        plan.strategies.clear();
+        let setting = Setting { plan };
         let cell = Cell { setting, strategy };
-        self.known.borrow_mut().insert(keys, cell);
+        self.known.borrow_mut().insert(keys, cell.clone());
         Ok(cell)
     }
 

@@ -1,44 +1,30 @@
 //! A setting of a paper's figure: everything about a run but the strategy, its length and its random numbers.
 
-use meshalloc::{SchedulerKind, StrategyKind};
+use meshalloc::StrategyKind;
 
 use super::length::Length;
-use super::logs::{LogSetting, Logs};
-use crate::experiment::{Experiment, Measure};
+use super::logs::Logs;
+use crate::experiment::Experiment;
 use crate::names;
 use crate::report;
 use crate::statistics::Sampling;
 use crate::wording::counted;
 use crate::workload::{
-    Arrivals, EstimateModel, Rate, Requests, Resample, Synthetic, TimeUnit, WorkDistribution,
-    Workload,
+    Arrivals, EstimateModel, Log, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
-/// Where the jobs of a setting come from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Offered {
-    /// Distributions.
-    Synthetic(Synthetic),
-    /// A log, which may not be at hand.
-    Log(LogSetting),
-}
-
 /// Everything about a run but the strategy, its length and its random numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// The machine, and what its jobs are like.
-    pub workload: Offered,
-    /// Which waiting job may try.
-    pub scheduler: SchedulerKind,
-    /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times.
-    pub slowdown_threshold: f64,
+    /// A run without strategies. A log in it has no jobs yet.
+    pub plan: Experiment,
 }
 
 impl Setting {
     /// The setting in words.
     pub fn label(&self) -> String {
-        let (jobs, estimates) = match &self.workload {
-            Offered::Synthetic(workload) => {
+        let (jobs, estimates) = match &self.plan.workload {
+            Workload::Synthetic(workload) => {
                 let requests = match &workload.requests {
                     Requests::Submeshes(of) => of.sizes.to_string(),
                     Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
@@ -51,76 +37,62 @@ impl Setting {
                     report::estimates_text(workload.estimates, default),
                 )
             }
-            Offered::Log(log) => (
-                format!("{} {}", log.file, self.offered_text()),
+            Workload::Log(log) => (
+                format!("{} {}", log.path.display(), self.offered_text()),
                 report::estimates_text(log.estimates, EstimateModel::Log),
             ),
         };
         let machine = self.machine_text();
-        let scheduler = names::scheduler_text(self.scheduler, self.time_unit());
+        let scheduler = names::scheduler_text(self.plan.scheduler, self.time_unit());
         format!("{machine} {jobs} {scheduler}{estimates}")
     }
 
     /// The unit of its times.
     pub const fn time_unit(&self) -> TimeUnit {
-        match &self.workload {
-            Offered::Synthetic(workload) => workload.work.time_unit(),
-            Offered::Log(_) => TimeUnit::Second,
-        }
+        self.plan.workload.time_unit()
     }
 
     /// Its workload, if it is drawn from distributions.
     pub const fn synthetic(&self) -> Option<&Synthetic> {
-        match &self.workload {
-            Offered::Synthetic(workload) => Some(workload),
-            Offered::Log(_) => None,
+        match &self.plan.workload {
+            Workload::Synthetic(workload) => Some(workload),
+            Workload::Log(_) => None,
         }
     }
 
     /// Its log, if it has one.
-    pub const fn log(&self) -> Option<&LogSetting> {
-        match &self.workload {
-            Offered::Synthetic(_) => None,
-            Offered::Log(log) => Some(log),
-        }
+    pub const fn log(&self) -> Option<&Log> {
+        self.plan.workload.log()
     }
 
     /// Whether a number of jobs ends its runs: not where all jobs are there at time 0, nor where a
     /// log has them.
-    pub fn has_length(&self) -> bool {
-        let workload = self.synthetic();
-        workload.is_some_and(|workload| matches!(workload.arrivals, Arrivals::Poisson(_)))
+    pub const fn has_length(&self) -> bool {
+        self.plan.workload.is_endless()
     }
 
     /// Whether its runs are repeated, with other jobs each time.
-    pub fn is_replicated(&self) -> bool {
-        self.log().is_none_or(|log| log.resample.is_some())
+    pub const fn is_replicated(&self) -> bool {
+        self.plan.workload.is_replicated()
     }
 
     /// How its replications come about.
     pub const fn sampling(&self) -> Sampling {
-        match &self.workload {
-            Offered::Synthetic(_) => Sampling::Independent,
-            Offered::Log(log) => Resample::sampling(log.resample),
-        }
+        self.plan.workload.sampling()
     }
 
     /// The machine in words: `64x64`, `4-ary 3-cube`.
     pub fn machine_text(&self) -> String {
-        let machine = match &self.workload {
-            Offered::Synthetic(workload) => workload.machine(),
-            Offered::Log(log) => log.machine,
-        };
-        let text = machine.to_string();
+        let text = self.plan.machine.to_string();
         text.strip_prefix("mesh ")
             .map_or(text.clone(), str::to_owned)
     }
 
     /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`.
     pub fn offered_text(&self) -> String {
-        let workload = match &self.workload {
-            Offered::Synthetic(workload) => workload,
-            Offered::Log(log) => {
+        let workload = match &self.plan.workload {
+            Workload::Synthetic(workload) => workload,
+            Workload::Log(log) => {
                 return log
                     .load
                     .map_or("own load".into(), |load| format!("load {load}"));
@@ -146,11 +118,11 @@ impl Setting {
     /// machine have the same columns.
     pub fn columns(&self) -> Vec<(&'static str, String)> {
         let (machine, offered) = (self.machine_text(), self.offered_text());
-        let workload = match &self.workload {
-            Offered::Synthetic(workload) => workload,
-            Offered::Log(log) => {
+        let workload = match &self.plan.workload {
+            Workload::Synthetic(workload) => workload,
+            Workload::Log(log) => {
                 return vec![
-                    ("log", log.file.to_owned()),
+                    ("log", log.path.display().to_string()),
                     ("shape", log.options.shape.to_string()),
                     ("mesh", machine),
                     ("offered", offered),
@@ -197,29 +169,17 @@ impl Setting {
         length: Length,
         logs: &Logs,
     ) -> Result<Experiment, String> {
-        let (machine, workload, measure) = match &self.workload {
-            Offered::Synthetic(workload) => (
-                workload.machine(),
-                Workload::Synthetic(*workload),
-                Measure::of(workload),
-            ),
-            // All of them.
-            Offered::Log(log) => {
-                let workload = Workload::Log(logs.read(log)?);
-                (log.machine, workload, Measure::Departures)
-            }
+        let workload = match &self.plan.workload {
+            Workload::Log(log) => Workload::Log(logs.read(log)?),
+            synthetic @ Workload::Synthetic(_) => synthetic.clone(),
         };
         Ok(Experiment {
-            machine,
             strategies,
-            scheduler: self.scheduler,
             workload,
             jobs: length.jobs,
-            measure,
-            backlog: None,
-            slowdown_threshold: self.slowdown_threshold,
             replications: length.replications,
             seed: length.seed,
+            ..self.plan.clone()
         })
     }
 }

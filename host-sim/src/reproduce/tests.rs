@@ -130,7 +130,7 @@ fn claims_are_about_points_that_the_figures_measure() {
             };
             let points = claim.lines.iter().chain(&claim.rivals);
             for point in points.flat_map(|line| &line.points) {
-                for cell in [point.own, point.other] {
+                for cell in [&point.own, &point.other] {
                     let mut settings = plan.settings().iter();
                     let known = settings.find(|(setting, _)| *setting == cell.setting);
                     let measured = known.is_some_and(|(_, all)| all.contains(&cell.strategy));
@@ -169,8 +169,8 @@ fn a_claim_counts_the_points_that_it_leaves_out() {
     let points = &paper.claims[0].lines[0].points;
     let mut plan = Plan::default();
     for point in points {
-        plan.add(point.own);
-        plan.add(point.other);
+        plan.add(&point.own);
+        plan.add(&point.other);
     }
     let length = Length {
         jobs: 60,
@@ -227,7 +227,7 @@ fn tasks_at_time_0_have_a_number_and_replications_of_their_own() {
 #[test]
 fn cubes_are_described_by_columns_of_their_own() {
     let paper = paper("chuang-wu");
-    let last = paper.figures[0].cells().last().unwrap().setting;
+    let last = &paper.figures[0].cells().last().unwrap().setting;
     let columns = last.columns();
     let expected = [
         ("dims", "normal"),
@@ -268,8 +268,8 @@ fn few_points_decide_nothing_and_identical_systems_are_named() {
         let mut measurements = Measurements::default();
         for (place, point) in points.iter().enumerate() {
             let mut plan = Plan::default();
-            plan.add(point.own);
-            plan.add(point.other);
+            plan.add(&point.own);
+            plan.add(&point.other);
             for (setting, strategies) in plan.settings() {
                 let experiment = setting.experiment(strategies.clone(), length, &Logs::default());
                 let backends = &mut InProcessBackends::default();
@@ -311,9 +311,9 @@ fn measurements_are_compared_pair_by_pair() {
     let metric = crate::metrics::Metric::Utilization;
     let paper = paper("chuang-wu");
     let cells: Vec<Cell> = [0, 3]
-        .map(|curve| paper.figures[0].panels[0].curves[curve].cells[0])
+        .map(|curve| paper.figures[0].panels[0].curves[curve].cells[0].clone())
         .into();
-    let (own, other) = (cells[0], cells[1]);
+    let (own, other) = (cells[0].clone(), cells[1].clone());
     let count = 10 * BLOCKS_MIN as u32;
     let measured = |replications| {
         let length = Length {
@@ -346,8 +346,8 @@ fn measurements_are_compared_pair_by_pair() {
     let pair = Point {
         at: String::new(),
         place: None,
-        own,
-        other,
+        own: own.clone(),
+        other: other.clone(),
     };
     let rise = measurements.rise(&pair, &pair, metric).unwrap();
     assert_eq!(

@@ -16,13 +16,14 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Command, FromArgMatches};
+use clap::{Arg, Args, Command};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::error::{OptionError, Origin, ScenarioFile, lines};
+use super::error::{Origin, ScenarioFile, lines};
 use super::file::{self, Entry, GRID, Options, Reader, Wrong};
-use super::{Scenario, ScenarioArgs, options};
+use super::given::{self, Given, Takes};
+use super::{Resolved, options};
 
 /// The most points of a grid: more are a slip, or ought to be several files.
 const POINTS_MAX: usize = 100_000;
@@ -33,7 +34,7 @@ pub struct GridPoint {
     /// The keys of the grid, and their values here.
     pub label: Vec<(String, String)>,
     /// What is to be run.
-    pub scenario: Scenario,
+    pub scenario: Resolved,
 }
 
 /// Reads a scenario file with a grid; without one it has a single point.
@@ -83,14 +84,19 @@ const DECIDED: [(&str, &str); 2] = [
     ("format", "a sweep writes results.csv and results.json"),
 ];
 
+struct Sweep;
+
+impl Takes for Sweep {
+    fn take(arg: Arg) -> Option<Arg> {
+        let is_decided = DECIDED.iter().any(|(key, _)| arg.get_long() == Some(key));
+        (!is_decided).then_some(arg)
+    }
+}
+
 /// The other keys.
 fn keys() -> Command {
-    let all = options();
-    let own = |arg: &clap::Arg| DECIDED.iter().any(|(key, _)| arg.get_long() == Some(key));
-    let arguments = all.get_arguments().filter(|arg| !own(arg)).cloned();
-    let mut command = Command::new("sweep")
-        .disable_help_flag(true)
-        .args(arguments.collect::<Vec<_>>());
+    let command = Command::new("sweep").disable_help_flag(true);
+    let mut command = Given::<Sweep>::augment_args(command);
     command.build();
     command
 }
@@ -194,24 +200,13 @@ impl Grid {
         options: &Options,
         choice: &[&Entry],
         origin: Origin,
-    ) -> Result<Scenario, String> {
+    ) -> Result<Resolved, String> {
         let entries = self.fixed.iter().chain(choice.iter().copied());
-        match read(options, entries) {
-            Ok(scenario) => Ok(Scenario { origin, ..scenario }),
+        match given::scenario(options, entries) {
+            Ok(scenario) => scenario.resolve_of(origin),
             Err(error) => Err(origin.place(&error)),
         }
     }
-}
-
-fn read<'e>(
-    options: &Options,
-    entries: impl Iterator<Item = &'e Entry>,
-) -> Result<Scenario, OptionError> {
-    let args = options
-        .read(entries)
-        .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
-        .map_err(|error| OptionError::unquoted(&[], &error))?;
-    Scenario::new(&args)
 }
 
 /// The scenario of these keys, as a point of a grid has it.
@@ -219,14 +214,11 @@ fn read<'e>(
 /// # Errors
 ///
 /// When a key is unknown or has a value that its option does not take, or when they do not go together.
-pub(crate) fn of_keys(keys: &[(String, String)]) -> Result<Scenario, String> {
-    let entry = |(key, value): &(String, String)| Entry {
-        key: key.clone(),
-        value: value.into(),
-        line: None,
-    };
+pub(crate) fn of_keys(keys: &[(String, String)]) -> Result<Resolved, String> {
+    let entry = |(key, value): &(String, String)| Entry::from((&**key, value.into()));
     let entries: Vec<Entry> = keys.iter().map(entry).collect();
-    Ok(read(&Options::new(options()), entries.iter())?)
+    let scenario = given::scenario(&Options::new(options()), &entries)?;
+    Ok(scenario.resolve()?)
 }
 
 fn borrowed(lines: &[(usize, String)]) -> impl Iterator<Item = (usize, &str)> {
@@ -316,8 +308,8 @@ mod tests {
             let options = Options::new(options());
             let scenario = grid.scenario(&options, &grid.points()[1], Origin::default());
             let scenario = scenario.unwrap();
-            assert_eq!(scenario.strategies.len(), 2);
-            assert_eq!(scenario.seed, 2);
+            assert_eq!(scenario.plan.strategies.len(), 2);
+            assert_eq!(scenario.plan.seed, 2);
         }
         assert_eq!(labels("strategy = \"ff\""), [""]);
     }

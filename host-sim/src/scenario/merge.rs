@@ -6,59 +6,33 @@
 use std::fmt;
 use std::path::Path;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use clap::Command;
 
 use super::error::{self, Origin, ScenarioFile};
 use super::file::{self, Entry};
+use super::given::{self, Given};
 use super::needs::Need;
-use super::{Scenario, ScenarioArgs, options};
+use super::{Resolved, options};
 use crate::failure;
 
-/// The scenario of the options `given` on the command line and, if there is one, of a file; `command_line` are the options of the
-/// command that are no keys of a file.
+/// The scenario of the settings `given` on the command line and, if there is one, of a file;
+/// `command_line` are the options of the command that are no keys of a file.
 ///
 /// # Errors
 ///
 /// One line about what is wrong, with its place in the file.
-pub(crate) fn read(
-    matches: &ArgMatches,
-    given: &ScenarioArgs,
-    file: Option<&Path>,
+pub(crate) fn read<T>(
+    given: &Given<T>,
+    path: Option<&Path>,
     command_line: &'static [&'static str],
-) -> Result<Scenario, String> {
-    let Some(path) = file else {
-        return Ok(Scenario::new(given)?);
+) -> Result<Resolved, String> {
+    let Some(path) = path else {
+        return Ok(given.scenario().resolve()?);
     };
-    let (args, origin) = merged(matches, path, command_line)?;
-    match Scenario::new(&args) {
-        Ok(scenario) => Ok(Scenario { origin, ..scenario }),
-        Err(error) => Err(origin.place(&error)),
-    }
-}
-
-/// The options given on the command line, and those of the scenario file `path` that go with them; the others are named
-/// on standard error.
-///
-/// # Errors
-///
-/// One line about what is wrong with the file.
-fn merged(
-    matches: &ArgMatches,
-    path: &Path,
-    command_line: &'static [&'static str],
-) -> Result<(ScenarioArgs, Origin), String> {
-    let command = options();
-    let given = |id: &str| {
-        let source = matches.value_source(id);
-        source == Some(clap::parser::ValueSource::CommandLine)
-    };
-    let given: Vec<&Arg> = command
-        .get_arguments()
-        .filter(|arg| arg.get_long().is_some() && given(arg.get_id().as_str()))
-        .collect();
-    let options = file::Options::new(command.clone()).beside(command_line);
-    let keys: Vec<_> = given.iter().filter_map(|arg| arg.get_long()).collect();
-    let (mut entries, unused) = replaced(&command, &keys, file::read(path, &options)?);
+    let options = file::Options::new(options()).beside(command_line);
+    let keys: Vec<&str> = given.entries().iter().map(|entry| &*entry.key).collect();
+    let entries = file::read(path, &options)?;
+    let (mut entries, unused) = replaced(&options.command(), &keys, entries);
     if !unused.is_empty() {
         failure::to_stderr(&format_args!("note: {}: {unused}", path.display()));
     }
@@ -67,23 +41,10 @@ fn merged(
         lines: error::lines(&entries),
         given: keys.into_iter().map(str::to_owned).collect(),
     });
-    for arg in &given {
-        let id = arg.get_id().as_str();
-        let separator = arg.get_value_delimiter().unwrap_or(',').to_string();
-        let raw: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
-        let value = raw.join(std::ffi::OsStr::new(&separator));
-        let key = arg.get_long().unwrap_or(id).to_owned();
-        entries.push(Entry {
-            key,
-            value,
-            line: None,
-        });
-    }
-    let merged = options.read(&entries);
-    let args = merged
-        .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok((args, origin))
+    entries.extend_from_slice(given.entries());
+    let scenario = given::scenario(&options, &entries);
+    let scenario = scenario.map_err(|error| format!("{}: {error}", path.display()))?;
+    scenario.resolve_of(origin)
 }
 
 /// The entries of a file that options `given` on the command line leave, and the keys that are not used though none of these
@@ -131,8 +92,8 @@ fn unmet(
     let is_there = |key: &str| given.contains(&key) || entries.iter().any(|other| other.key == key);
     let is_unused = |key: &str| unused.keys.iter().any(|(other, _)| other.key == key);
     Need::of(&entry.key, &entry.value).find(|need| {
-        let mut beside = need.beside.iter();
-        !beside.clone().any(|key| is_there(key)) && beside.any(|key| is_unused(key))
+        let mut others = need.of.iter();
+        !others.clone().any(|key| is_there(key)) && others.any(|key| is_unused(key))
     })
 }
 
@@ -164,7 +125,7 @@ impl fmt::Display for Unused<'_> {
                 entry.line.unwrap_or(1)
             )?;
             if let Some(need) = need {
-                write!(f, ", needs {}", need.beside())?;
+                write!(f, ", needs {}", need.words())?;
             }
             f.write_str(")")?;
         }

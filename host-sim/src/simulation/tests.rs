@@ -1,8 +1,10 @@
 use meshalloc::message::Capacity;
-use meshalloc::{Configuration, Grant, Mesh, Request, SchedulerKind, StrategyKind, Submesh, Ticks};
+use meshalloc::{
+    Block, Configuration, Grant, Mesh, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
+};
 
 use super::*;
-use crate::backend::{HeapStorage, InProcess};
+use crate::backend::{InProcess, heap_storage};
 use crate::metrics::Metric;
 use crate::statistics::{Estimate, Sampling};
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Work};
@@ -51,7 +53,7 @@ fn with_backend<T>(
     table: usize,
     body: impl FnOnce(&mut dyn Backend) -> T,
 ) -> T {
-    let mut storage = HeapStorage::new(machine, strategy, table);
+    let mut storage = heap_storage(machine, strategy, table);
     let configuration = Configuration {
         machine,
         strategy,
@@ -70,6 +72,11 @@ fn simulate(
     with_backend(machine, strategy, table, |backend| {
         run(backend, machine, jobs, measured, &mut |_| {})
     })
+}
+
+/// The block as a submesh; its numbers mean the same in all two-dimensional meshes.
+fn submesh(block: Block) -> Submesh {
+    Submesh::of(&Grid::mesh(&[1024, 1024]).unwrap(), block).unwrap()
 }
 
 /// Records what passes through it, with a reply of its own where one is set.
@@ -114,7 +121,7 @@ impl Backend for Spy<'_> {
         let note = self.notes.last_mut().unwrap();
         self.inner.call(command, now, &mut |reply| {
             if let Reply::Grant(grant) = reply {
-                *note += &format!(", grant {} {}", grant.job, Submesh::from(grant.blocks[0]));
+                *note += &format!(", grant {} {}", grant.job, submesh(grant.blocks[0]));
             }
             on_reply(reply);
         })

@@ -116,7 +116,7 @@ pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(columns().iter().map(|(name, _)| name))?;
     for (point, finished) in grid.iter().zip(finished) {
-        let scenario = serde_json::to_value(&point.scenario)?;
+        let scenario = point.scenario.settings.record();
         for result in &finished.results {
             let of_scenario = keys.iter().map(|key| match key.as_str() {
                 "strategy" => result.strategy.to_string(),
@@ -251,7 +251,7 @@ fn document(
     let results = finished.results.iter();
     let results = results.map(|result| ResultJson::new(result, &finished.results));
     Ok(PointDocument {
-        scenario: Recorded(serde_json::to_value(&point.scenario)?),
+        scenario: Recorded(point.scenario.settings.record()),
         log: match &run.experiment.workload {
             Workload::Log(log) => Some(LogJson::new(log)),
             Workload::Synthetic(_) => None,

@@ -177,7 +177,7 @@ pub struct Log {
     pub header: Arc<LogHeader>,
     /// Its lines.
     pub lines: LineCounts,
-    /// The jobs in order of arrival; at least one.
+    /// The jobs in order of arrival; at least one once it [was read](Log::unread).
     pub jobs: Arc<[LogJob]>,
     /// Up to when it is known who arrived, as arrivals are counted.
     pub end: Ticks,
@@ -232,6 +232,23 @@ struct Part {
 }
 
 impl Log {
+    /// A log in this file whose jobs were not read yet: it has none.
+    pub fn unread(path: PathBuf, options: LogOptions, machine: Grid) -> Self {
+        Log {
+            path,
+            options,
+            machine,
+            header: Arc::default(),
+            lines: LineCounts::default(),
+            jobs: Arc::default(),
+            end: 0,
+            load: None,
+            resample: None,
+            messages: None,
+            estimates: EstimateModel::Log,
+        }
+    }
+
     /// The offered load on the machine as the log is, without stretching; see the module. `None` where all jobs arrive at once or
     /// nothing runs.
     pub fn offered_load(&self) -> Option<f64> {

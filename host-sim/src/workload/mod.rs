@@ -67,7 +67,7 @@ pub struct Job {
 }
 
 /// Where the jobs of an experiment come from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
     /// Drawn from distributions.
     Synthetic(Synthetic),
@@ -136,6 +136,27 @@ impl Workload {
         match self {
             Workload::Synthetic(_) => Sampling::Independent,
             Workload::Log(log) => Resample::sampling(log.resample),
+        }
+    }
+
+    /// Whether all jobs are there at time 0 and none arrives later.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self, Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::AtOnce { .. }))
+    }
+
+    /// The model of estimates.
+    pub const fn estimates(&self) -> EstimateModel {
+        match self {
+            Workload::Synthetic(workload) => workload.estimates,
+            Workload::Log(log) => log.estimates,
+        }
+    }
+
+    /// The log, if jobs come from one.
+    pub const fn log(&self) -> Option<&Log> {
+        match self {
+            Workload::Synthetic(_) => None,
+            Workload::Log(log) => Some(log),
         }
     }
 

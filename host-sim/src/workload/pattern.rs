@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | one-to-all | k = 0 .. n-1 | k, if p is the root and k is not |
 //! | all-to-all | k = 1 .. n-1 | (p + k) mod n |
-//! | near-neighbor | 2d, then 2d + 1, d = 0, 1, .. | its neighbours along dimension d of the box: upwards, downwards; the box does not wrap |
+//! | nearest-neighbor | 2d, then 2d + 1, d = 0, 1, .. | its neighbours along dimension d of the box: upwards, downwards; the box does not wrap |
 //! | random | one | another process, each equally likely, drawn anew in each iteration |
 //! | all-to-one | one | the root |
 //! | ring | one | (p + 1) mod n |
@@ -18,7 +18,7 @@
 //! | n-body | floor(n/2) times | (p + 1) mod n, the ring |
 //! | | then once | (p + floor(n/2)) mod n, the chord |
 //! | fft | s = 0, 1, .. while 2^s < n | p xor 2^s |
-//! | multigrid | levels 0, 1, .., h, .., 1, 0 | at level l, if all coordinates are multiples of 2^l: its neighbours at distance 2^l, as near-neighbor; h is the largest l with 2^l less than the longest side |
+//! | multigrid | levels 0, 1, .., h, .., 1, 0 | at level l, if all coordinates are multiples of 2^l: its neighbours at distance 2^l, as nearest-neighbor; h is the largest l with 2^l less than the longest side |
 //!
 //! No process sends to itself or to a place that is empty: in `fft` with n = 6, processes 2 and 3 have no partner in the last step; in
 //! `transpose` the diagonal is silent. A job of one process sends nothing. The root is drawn uniformly, a number of the
@@ -43,7 +43,7 @@ pub enum Pattern {
     /// Every process sends to all others, beginning with the one after it.
     AllToAll,
     /// Every process sends to its neighbours in the logical box.
-    NearNeighbor,
+    NearestNeighbor,
     /// Every process sends to one that is drawn.
     Random,
     /// All other processes send to one, the root.
@@ -68,7 +68,7 @@ impl Pattern {
     pub const ALL: [Pattern; 10] = [
         Pattern::OneToAll,
         Pattern::AllToAll,
-        Pattern::NearNeighbor,
+        Pattern::NearestNeighbor,
         Pattern::Random,
         Pattern::AllToOne,
         Pattern::Ring,
@@ -91,7 +91,7 @@ impl Pattern {
             THESIS,
         ),
         info(
-            "near-neighbor",
+            "nearest-neighbor",
             "every process sends to its neighbours in the requested shape",
             THESIS,
         ),
@@ -272,7 +272,7 @@ impl Steps {
             _ if processes == 1 => 0,
             Pattern::OneToAll => processes,
             Pattern::AllToAll => processes - 1,
-            Pattern::NearNeighbor => 2 * rank as u32,
+            Pattern::NearestNeighbor => 2 * rank as u32,
             Pattern::Random | Pattern::AllToOne | Pattern::Ring | Pattern::Transpose => 1,
             Pattern::NBody => processes / 2 + 1,
             Pattern::Fft => bits(processes),
@@ -320,7 +320,7 @@ impl Steps {
             Pattern::NBody if step < n / 2 => around(p + 1, n),
             Pattern::NBody => around(p + n / 2, n),
             Pattern::Fft => p ^ (1 << step),
-            Pattern::NearNeighbor => self.neighbor(p, step, 1)?,
+            Pattern::NearestNeighbor => self.neighbor(p, step, 1)?,
             Pattern::Multigrid => {
                 let around = 2 * self.rank as u32;
                 let top = self.count / around / 2;

@@ -70,7 +70,7 @@ impl ServiceDistribution {
         let time = 0.0..TimeUnit::Second.of(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
             what: "the service time".into(),
-            options: &["mean-service", "service", "residence"],
+            options: &["mean-service", "service"],
             given: self.to_string(),
             expected: format!(
                 "seconds over 0, {SERVICE_MEAN_SECONDS_MIN} or more and less than {:.0} on average, the shortest not over the longest",

@@ -29,6 +29,21 @@ impl SharedLogs {
         read.push((path.to_owned(), log.clone()));
         Ok(log)
     }
+
+    /// A log as it is described, with its jobs.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Log::read`].
+    pub fn fill(&self, log: &Log) -> Result<Log, LogError> {
+        Ok(Log {
+            load: log.load,
+            resample: log.resample,
+            messages: log.messages,
+            estimates: log.estimates,
+            ..self.read(&log.path, log.options, log.machine)?
+        })
+    }
 }
 
 #[cfg(test)]

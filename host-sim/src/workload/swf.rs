@@ -37,7 +37,7 @@ use flate2::bufread::MultiGzDecoder;
 use meshalloc::{Grid, Ticks};
 
 use super::log::{LineCounts, Log, LogHeader, LogJob, LogOptions};
-use super::{EstimateModel, JOBS_MAX, TIME_MAX, TimeUnit};
+use super::{JOBS_MAX, TIME_MAX, TimeUnit};
 use crate::input::{LINE_BYTES_MAX, Lines};
 use crate::wording::{counted, quoted};
 
@@ -271,17 +271,11 @@ impl Log {
             _ => last.arrival,
         };
         Ok(Log {
-            path,
-            options,
-            machine,
             header: header.into(),
             lines,
             end,
             jobs: jobs.into(),
-            load: None,
-            resample: None,
-            messages: None,
-            estimates: EstimateModel::Log,
+            ..Log::unread(path, options, machine)
         })
     }
 }

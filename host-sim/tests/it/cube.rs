@@ -34,7 +34,7 @@ fn a_cube_alone_is_the_papers_workload() {
     let json = host_sim("run --cube k=4,n=3 --format json").json();
     let expected = json!({
         "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
-        "dims": "uniform", "radices": "uniform", "tasks": 100, "residence": "5,10",
+        "dims": "uniform", "radices": "uniform", "tasks": 100, "service": "uniform:5,10",
         "estimates": "perfect", "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
@@ -43,7 +43,7 @@ fn a_cube_alone_is_the_papers_workload() {
     assert_eq!(mean(result, "jobs"), 100.0);
     // All options of it, written out.
     let line = "run --cube n=3,k=4 --strategy tree-collapsing --tasks 100 --dims uniform \
-                --radices uniform --residence 5,10 --replications 10 --seed 1 --format json";
+                --radices uniform --service uniform:5,10 --replications 10 --seed 1 --format json";
     let again = host_sim(line).json();
     assert_eq!(again["scenario"], expected);
     assert_eq!(again["results"][0]["metrics"], result["metrics"]);
@@ -102,7 +102,7 @@ fn tasks_that_go_on_arriving_are_measured_as_on_a_mesh() {
     let expected = json!({
         "cube": "k=4,n=3", "strategy": ["tree-collapsing", "sniffing"], "scheduler": "fcfs",
         "dims": "normal", "radices": "uniform", "load": 0.2, "mean-service": 10.0,
-        "warmup": 0.05, "jobs": 2000, "estimates": "perfect", "replications": 3, "slowdown-threshold": 10.0, "seed": 1,
+        "measure": "arrivals", "warmup": 0.05, "jobs": 2000, "estimates": "perfect", "replications": 3, "slowdown-threshold": 10.0, "seed": 1,
         "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
@@ -111,7 +111,7 @@ fn tasks_that_go_on_arriving_are_measured_as_on_a_mesh() {
         assert!((mean(result, "utilization") - 0.2).abs() < 0.02, "{result}");
         assert_eq!(mean(result, "jobs"), 1_900.0);
     }
-    let crowded = line.replace("--load .2", "--traffic 40 --residence 5,10");
+    let crowded = line.replace("--load .2", "--traffic 40 --service uniform:5,10");
     let json = host_sim(&format!("{crowded} --format json")).json();
     assert_eq!(json["scenario"]["traffic"], 40.0);
     assert_eq!(json["scenario"]["service"], "uniform:5,10");
@@ -144,7 +144,7 @@ fn the_smallest_cubes_are_served() {
 #[test]
 fn a_closed_workload_is_served_on_a_mesh_too() {
     let json =
-        host_sim("run --mesh 8x8 --tasks 50 --residence 5,10 --replications 3 --format json");
+        host_sim("run --mesh 8x8 --tasks 50 --service uniform:5,10 --replications 3 --format json");
     let json = json.json();
     assert_eq!(json["scenario"]["tasks"], 50);
     assert_eq!(json["scenario"]["sizes"], "uniform");
@@ -188,8 +188,10 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             "run --cube k=4,n=3 --dims exponential",
             &["uniform or normal"],
         ),
-        ("run --cube k=4,n=3 --residence 10,5", &["expected LO,HI"]),
-        ("run --cube k=4,n=3 --residence 5", &["expected LO,HI"]),
+        (
+            "run --cube k=4,n=3 --service uniform:10,5",
+            &["the shortest not over the longest"],
+        ),
         ("run --cube k=4,n=3 --tasks 0", &["expected a whole number"]),
         (
             "run --cube k=4,n=3 --tasks 9 --load .3",
@@ -200,8 +202,8 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["'--tasks", "cannot be used with '--jobs"],
         ),
         (
-            "run --residence 5,10 --mean-service 3",
-            &["'--residence", "cannot be used with '--mean-service"],
+            "run --service uniform:5,10 --mean-service 3",
+            &["'--service", "'--mean-service"],
         ),
         (
             "compare --cube k=4,n=3 --sizes normal",
@@ -216,15 +218,9 @@ fn options_of_the_other_kind_of_machine_are_explained() {
     }
     let every = "tree-collapsing, tree-collapsing-printed, free-list, sniffing, partner";
     for (line, parts) in [
-        (
-            "run --dims normal",
-            &["--dims is about cubes (expected --cube"][..],
-        ),
-        (
-            "compare --radices normal",
-            &["--radices is about cubes (expected --cube"],
-        ),
-        ("saturation --dims normal", &["dims is about cubes"]),
+        ("run --dims normal", &["--dims requires --cube"][..]),
+        ("compare --radices normal", &["--radices requires --cube"]),
+        ("saturation --dims normal", &["--dims requires --cube"]),
         (
             "run --cube k=4,n=3 --jobs 500",
             &[
@@ -288,19 +284,16 @@ replications = 3
 cube = ["k=4,n=3", "k=2,n=6"]
 dims = ["uniform", "normal"]
 radices = ["uniform", "normal"]
-residence = ["5,10", "10,15"]
+service = ["uniform:5,10", "uniform:10,15"]
 "#;
     let json = sweep(folder.path(), text);
-    assert_eq!(
-        json["grid"],
-        json!(["cube", "dims", "radices", "residence"])
-    );
+    assert_eq!(json["grid"], json!(["cube", "dims", "radices", "service"]));
     let points = json["points"].as_array().unwrap();
     assert_eq!(points.len(), 16);
     for (i, point) in points.iter().enumerate() {
         let of = |pair: [&'static str; 2], bit: usize| pair[i >> bit & 1];
         let line = format!(
-            "run --cube {} --dims {} --radices {} --residence {} --strategy tc,sniffing --tasks 40 \
+            "run --cube {} --dims {} --radices {} --service uniform:{} --strategy tc,sniffing --tasks 40 \
              --replications 3 --format json",
             of(["k=4,n=3", "k=2,n=6"], 3),
             of(["uniform", "normal"], 2),
@@ -327,7 +320,7 @@ residence = ["5,10", "10,15"]
         ("mesh", ""),
         ("dims", "normal"),
         ("tasks", "40"),
-        ("residence", "10,15"),
+        ("service", "uniform:10,15"),
         ("jobs", ""),
         ("strategy", "sniffing"),
     ] {
@@ -340,12 +333,12 @@ residence = ["5,10", "10,15"]
 #[test]
 fn a_scenario_file_is_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\ntasks = 30\nresidence = \"10,15\"\n";
+    let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\ntasks = 30\nservice = \"uniform:10,15\"\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let line = "run --scenario s.toml --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();
     assert_eq!(json["scenario"]["cube"], "k=4,n=2");
-    assert_eq!(json["scenario"]["residence"], "10,15");
+    assert_eq!(json["scenario"]["service"], "uniform:10,15");
     // An option replaces those of the file that contradict it.
     let load = format!("{line} --load .3 --jobs 500");
     let mut ended = host_sim_in(folder.path(), &load);

@@ -2,11 +2,15 @@
 //!
 //! - A block ```` ```sh ```` is run by `sh -eu`.
 //! - A block ```` ```console ```` has lines `$ command`, each with the output that it prints. There
-//!   a line `...` stands for any lines, and `[..]` for any text within a line.
+//!   a line `...` stands for any lines, and `[..]` for any text within a line. If the first line is
+//!   `? CODE`, the command ends with this code, and standard error stands behind the output.
 //! - A line `<!-- not run: REASON -->` before a block leaves it out.
 //!
 //! All blocks of a page run in one empty folder, in their order, with `host-sim` on the path. With
 //! `MESHALLOC_REFRESH_GOLDEN=1` the outputs are written anew, except those with `...` or `[..]`.
+//!
+//! The pages in `golden/` are no documents. They hold what a change of the program must not change
+//! without notice: help texts, errors, outputs, and the decisions of 60 scenarios.
 
 use std::env;
 use std::fs;
@@ -39,6 +43,15 @@ fn pages() -> Vec<PathBuf> {
 
 /// Runs a script as a reader would type it.
 fn sh(folder: &Path, script: &str) -> Result<String, String> {
+    let (code, output) = run(folder, script);
+    match code {
+        Some(0) => Ok(output),
+        code => Err(format!("{script}\nexit code {code:?}\n{output}")),
+    }
+}
+
+/// Runs a script. Returns its exit code and output, behind which standard error stands if it fails.
+fn run(folder: &Path, script: &str) -> (Option<i32>, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_host-sim"));
     // From a clone the program is `cargo run --release --`.
     let script = script.replace("cargo run --release --", "host-sim");
@@ -56,10 +69,11 @@ fn sh(folder: &Path, script: &str) -> Result<String, String> {
         .unwrap();
     let [stdout, stderr] =
         [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
-    match ended.status.success() {
-        true => Ok(stdout),
-        false => Err(format!("{script}\n{}\n{stdout}{stderr}", ended.status)),
-    }
+    let shown = match ended.status.success() {
+        true => stdout,
+        false => stdout + &stderr,
+    };
+    (ended.status.code(), shown)
 }
 
 /// Whether this is the line of a pattern, in which `[..]` stands for any text.
@@ -119,7 +133,15 @@ fn console(folder: &Path, block: &[&str], faults: &mut Vec<String>) -> Vec<Strin
             .count();
         let (expected, others) = behind.split_at(expected);
         rest = others;
-        match sh(folder, &script) {
+        let fails = expected.first().is_some_and(|line| line.starts_with("? "));
+        let outcome = match fails {
+            true => {
+                let (code, output) = run(folder, &script);
+                Ok(format!("? {}\n{output}", code.unwrap_or(-1)))
+            }
+            false => sh(folder, &script),
+        };
+        match outcome {
             Err(error) => faults.push(error),
             Ok(printed) => {
                 let lines: Vec<&str> = printed.trim_end().lines().collect();
@@ -180,14 +202,19 @@ fn every_command_of_the_documents_runs() {
         skipped("the commands of the documents are for a Unix shell");
         return;
     }
+    check(&pages());
+}
+
+/// Compares these pages with what their commands print now.
+fn check(pages: &[PathBuf]) {
     let refresh = env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some();
     let mut faults = Vec::new();
-    for path in pages() {
-        let text = fs::read_to_string(&path).unwrap();
+    for path in pages {
+        let text = fs::read_to_string(path).unwrap();
         let mut of_page = Vec::new();
         let shown = run_page(&text, &mut of_page);
         if refresh && shown != text {
-            fs::write(&path, shown).unwrap();
+            fs::write(path, shown).unwrap();
         }
         faults.extend(
             of_page
@@ -196,6 +223,36 @@ fn every_command_of_the_documents_runs() {
         );
     }
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+/// Compares a page of `golden/`.
+fn check_golden(name: &str) {
+    if cfg!(not(unix)) {
+        skipped("the commands of the golden pages are for a Unix shell");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden");
+    check(&[folder.join(name)]);
+}
+
+#[test]
+fn help_is_that_of_the_golden_page() {
+    check_golden("help.golden");
+}
+
+#[test]
+fn errors_are_those_of_the_golden_page() {
+    check_golden("errors.golden");
+}
+
+#[test]
+fn outputs_are_those_of_the_golden_page() {
+    check_golden("outputs.golden");
+}
+
+#[test]
+fn decisions_are_those_of_the_golden_page() {
+    check_golden("decisions.golden");
 }
 
 #[test]
@@ -228,6 +285,11 @@ fn wrong_outputs_and_failing_commands_are_found() {
     let wrong = "```console\n$ echo a\nb\n$ echo c\nc\n```\n";
     assert_eq!(page(wrong), (wrong.replace("\nb\n", "\na\n"), 1));
     assert_eq!(page("```sh\nfalse\ntrue\n```\n").1, 1);
+    let fails = "```console\n$ echo a; echo b >&2; exit 3\n? 3\na\nb\n```\n";
+    assert_eq!(page(fails), (fails.to_owned(), 0));
+    for wrong in [fails.replace("? 3\n", "? 2\n"), fails.replace("? 3\n", "")] {
+        assert_eq!(page(&wrong).1, 1);
+    }
     let left_out = "<!-- not run: it fails -->\n```sh\nfalse\n```\n";
     assert_eq!(page(left_out), (left_out.to_owned(), 0));
 }

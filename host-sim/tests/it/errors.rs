@@ -277,7 +277,7 @@ fn what_cannot_be_done_is_one_line() {
             "run --scenario cap.toml",
             &[
                 "cap.toml:1: `max-replications`",
-                "expected `until-rel-error`",
+                "requires `until-rel-error`",
             ],
         ),
         ("run --swf missing.swf", &["missing.swf"]),
@@ -291,17 +291,8 @@ fn what_cannot_be_done_is_one_line() {
                 "smallest of 1 job has 70 processors",
             ],
         ),
-        (
-            "run --flits 8",
-            &[
-                "--flits is about jobs that send messages",
-                "expected --pattern",
-            ],
-        ),
-        (
-            "run --blocking",
-            &["--blocking is about", "expected --pattern"],
-        ),
+        ("run --flits 8", &["--flits requires --pattern"]),
+        ("run --blocking", &["--blocking requires --pattern"]),
         (
             "run --pattern ring",
             &["not known beforehand", "expected --arrival-rate or --tasks"],
@@ -319,7 +310,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --pattern ring --arrival-rate 0.01 --cycles-per-second 9",
-            &["--cycles-per-second is about logs", "expected --swf"],
+            &["--cycles-per-second requires --swf"],
         ),
         (
             "run --load 1e6",
@@ -350,7 +341,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --mean-service 1e308 --traffic 1e-3",
-            &["(--mean-service or --service or --residence) is exponential:1e308: "],
+            &["(--mean-service or --service) is exponential:1e308: "],
         ),
         (
             "run --slowdown-threshold 1e-300",
@@ -360,16 +351,10 @@ fn what_cannot_be_done_is_one_line() {
             "run --sizes normal:mean=1e308,sd=1",
             &["normal:mean=1e308,sd=1 is 1 to 64"],
         ),
-        (
-            "run --partition 2",
-            &["--partition is about logs (expected --swf beside it)"],
-        ),
-        (
-            "run --from 2w",
-            &["error: --from is about logs", "expected --swf"],
-        ),
-        ("run --resample weeks", &["resample is about logs"]),
-        ("run --log-load .5", &["log-load is about logs"]),
+        ("run --partition 2", &["--partition requires --swf"]),
+        ("run --from 2w", &["error: --from requires --swf"]),
+        ("run --resample weeks", &["--resample requires --swf"]),
+        ("run --log-load .5", &["--log-load requires --swf"]),
         (
             "run --swf x --from 2w --to 14d",
             &["--to is 2w, not after --from, 2w"],
@@ -399,7 +384,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --shape near-square",
-            &["expected --swf or --task-processors"],
+            &["--shape requires --swf or --task-processors"],
         ),
         (
             "run --io communications=4 --mesh 8x8",
@@ -481,7 +466,7 @@ fn help_names_every_option_with_its_default() {
                 "64x64",
                 "--cube <k=K,n=N>",
                 "--dims",
-                "--residence <LO,HI>",
+                "--service <DISTRIBUTION>",
                 "--until-rel-error",
                 "--partition",
                 "in seconds",

@@ -35,7 +35,7 @@ fn a_torus_is_simulated_as_a_mesh_is() {
     let expected = json!({
         "torus": "4x4x8", "strategy": ["first-fit", "adaptive-scan", "naive", "tree-collapsing"],
         "scheduler": "fcfs", "sizes": "uniform", "side-lengths": "1..4,1..4,1..8", "load": 0.4,
-        "mean-service": 10.0, "warmup": 0.05, "jobs": 400, "estimates": "perfect", "replications": 2, "slowdown-threshold": 10.0, "seed": 1,
+        "mean-service": 10.0, "measure": "arrivals", "warmup": 0.05, "jobs": 400, "estimates": "perfect", "replications": 2, "slowdown-threshold": 10.0, "seed": 1,
         "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);

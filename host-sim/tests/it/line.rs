@@ -260,7 +260,7 @@ fn a_board_whose_journal_is_full_makes_the_decisions_of_one_without() {
         let mut storage = Box::new(BoardStorage::new());
         let controller = server_controller(&mut storage);
         let regions = [0, 1, 2].map(|at| at * SECTOR..(at + 1) * SECTOR);
-        let flash = MemoryFlash::<{ SECTOR as usize }>::new(3);
+        let flash = MemoryFlash::<{ SECTOR as usize }, 4>::new(3);
         let (journal, recovered) = Journal::<_, 3>::open(flash, &regions).unwrap();
         let mut server = Server::restored(controller, 1, journal, recovered, &Pauses::none());
         serve(&mut server, listener.accept().unwrap().0);

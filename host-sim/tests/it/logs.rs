@@ -279,11 +279,11 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     for (text, expected) in [
         (
             "mesh = \"4x4\"\nfrom = \"2w\"\n",
-            "a.toml:2: `from` is about logs (expected `swf` beside it)",
+            "a.toml:2: `from` requires `swf`",
         ),
         (
             "mesh = \"4x4\"\n\nlog-load = 0.5\n",
-            "a.toml:3: `log-load` is about logs",
+            "a.toml:3: `log-load` requires `swf`",
         ),
         (
             "swf = \"log.swf\"\nfrom = \"2w\"\nto = \"1w\"\n",

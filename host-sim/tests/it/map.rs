@@ -72,7 +72,7 @@ map: p.svg
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
 
-    let line = "run --cube k=4,n=3 --strategy tc,sniffing --tasks 30 --residence 5,10 --replications 1 --plot map:20";
+    let line = "run --cube k=4,n=3 --strategy tc,sniffing --tasks 30 --service uniform:5,10 --replications 1 --plot map:20";
     let shown = host_sim_in(folder.path(), line).good();
     assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
     assert_eq!(

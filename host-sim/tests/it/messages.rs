@@ -85,12 +85,12 @@ fn first_fit_saturates_where_the_thesis_model_does() {
 
 #[test]
 fn the_table_names_cycles_and_fits_a_terminal() {
-    let line = "run --mesh 16x16 --strategy ff,as --pattern near-neighbor --arrival-rate 0.02 --jobs 300 \
+    let line = "run --mesh 16x16 --strategy ff,as --pattern nearest-neighbor --arrival-rate 0.02 --jobs 300 \
                 --scheduler bypass-queue:500 --blocking --iterations 3 --replications 2";
     let shown = host_sim(line).good();
     for part in [
         "0.02 jobs a cycle",
-        "near-neighbor, 3 iterations, blocking, 8 flits, routing delay 3",
+        "nearest-neighbor, 3 iterations, blocking, 8 flits, routing delay 3",
         "bypass-queue:500",
         "300 departures a run",
         "delay (cycles)",
@@ -174,7 +174,7 @@ fn the_jobs_of_a_log_take_turns_with_patterns() {
     // The last job comes at 540 s.
     let last = 5400.0 + mean(ring, "service_time");
     assert_eq!(mean(ring, "completion_time"), last);
-    let mixed = run("--pattern ring+near-neighbor");
+    let mixed = run("--pattern ring+nearest-neighbor");
     assert_ne!(
         mean(&mixed["results"][0], "service_time"),
         mean(ring, "service_time")

@@ -210,7 +210,7 @@ fn service_times_are_options_of_all_that_have_them() {
         };
         assert_eq!(same["scenario"], mean["scenario"], "{command}");
         assert_eq!(hash(&same), hash(&mean), "{command}");
-        let uniform = of("--residence 5,10");
+        let uniform = of("--service uniform:5,10");
         assert_eq!(uniform["scenario"]["service"], "uniform:5,10", "{command}");
         assert_eq!(
             of("--service uniform:5,10")["scenario"],

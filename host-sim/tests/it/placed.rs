@@ -97,7 +97,7 @@ fn of_a_run_wherever_the_error_is_found() {
             (
                 "mesh = \"8x8\"\nfrom = \"2w\"",
                 "",
-                "s.toml:2: `from` is about logs (expected `swf` beside it)",
+                "s.toml:2: `from` requires `swf`",
                 &[],
             ),
             (
@@ -107,12 +107,7 @@ fn of_a_run_wherever_the_error_is_found() {
                 &[],
             ),
             // The option of the command line is wrong where it is the one that the error is about.
-            (
-                "mesh = \"8x8\"",
-                "--from 2w",
-                "--from is about logs (expected --swf beside it)",
-                &[],
-            ),
+            ("mesh = \"8x8\"", "--from 2w", "--from requires --swf", &[]),
             (
                 "sizes = \"uniform-decreasing\"",
                 "--mesh 4x4",

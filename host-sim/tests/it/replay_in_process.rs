@@ -9,7 +9,7 @@ use meshalloc::{
     Command, Configuration, Controller, Cube, Error, Flags, JobId, Reply, Request, SchedulerKind,
     Shape, StrategyKind,
 };
-use meshalloc_host_sim::backend::HeapStorage;
+use meshalloc_host_sim::backend::heap_storage;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ fn every_cube_strategy_answers_as_in_process() {
             let line = format!("replay - --cube k={k},n={n} --strategy {strategy}");
             let shown = host_sim_fed(Path::new("."), &line, &text).good();
             assert_eq!(shown.lines().count(), steps.len());
-            let mut storage = HeapStorage::new(cube.into(), strategy, 12);
+            let mut storage = heap_storage(cube.into(), strategy, 12);
             let configuration = Configuration {
                 machine: cube.into(),
                 strategy,

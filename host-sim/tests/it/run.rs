@@ -27,7 +27,7 @@ fn json_records_what_was_run() {
     let expected = serde_json::json!({
         "mesh": "16x16", "strategy": ["free-submesh-list", "adaptive-scan"], "scheduler": "fcfs",
         "sizes": "uniform", "side-lengths": "1..16", "load": 0.4,
-        "mean-service": 10.0, "warmup": 0.05, "jobs": 500, "estimates": "perfect",
+        "mean-service": 10.0, "measure": "arrivals", "warmup": 0.05, "jobs": 500, "estimates": "perfect",
         "replications": 3, "slowdown-threshold": 10.0, "seed": 7, "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
@@ -387,7 +387,7 @@ fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
     fs::write(&path, "mesh = \"8x8\"\nflits = 4\ntasks = 3\n").unwrap();
     let line = "run --scenario s.toml --load .5";
     let ended = host_sim_in(folder.path(), line);
-    let part = "s.toml:2: `flits` is about jobs that send messages (expected `pattern`";
+    let part = "s.toml:2: `flits` requires `pattern`";
     assert!(
         ended.code == Some(2) && ended.stderr.contains(part),
         "{ended}"

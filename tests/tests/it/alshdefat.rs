@@ -10,7 +10,7 @@ use meshalloc::{Flags, Request, StrategyKind, Submesh};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, mesh};
+use meshalloc_tests::rig::{HeapMemory, mesh, submesh};
 use meshalloc_tests::shaped::components;
 use meshalloc_tests::submesh::Rect;
 use meshalloc_tests::trial::Probe;
@@ -28,7 +28,7 @@ fn granted(kind: StrategyKind, rows: &[&str], request: Request) -> Vec<Submesh> 
     let _ = probe.compare(request);
     let answer = probe.ask(request);
     let blocks = answer.grants.iter().flat_map(|granted| &granted.blocks);
-    blocks.map(|&block| block.into()).collect()
+    blocks.map(|&block| submesh(block)).collect()
 }
 
 fn submeshes<const LEN: usize>(expected: [(u16, u16, u16, u16); LEN]) -> Vec<Submesh> {
@@ -266,7 +266,7 @@ fn lssa_keeps_the_area_in_parts_that_touch() {
                     continue;
                 };
                 let parts: Vec<Submesh> =
-                    granted.blocks.iter().map(|&block| block.into()).collect();
+                    granted.blocks.iter().map(|&block| submesh(block)).collect();
                 let area: u32 = parts.iter().map(|part| part.area()).sum();
                 assert_eq!(area, request.processors);
                 if let [one, other] = parts[..] {

@@ -14,7 +14,7 @@ use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_nodes};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{
-    HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh, release, set_faulty, submit,
+    HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh, release, set_faulty, submesh, submit,
 };
 use meshalloc_tests::strategy::{Held, Strategy, places_anywhere};
 use meshalloc_tests::system::System;
@@ -421,10 +421,7 @@ fn all_blocks_of_an_l_are_reserved_and_what_lies_beside_them_is_not() {
     assert_eq!(submit(&mut controller, 2, lasting(5, 5, 50)).grants, []);
     let jobs = controller.jobs();
     let head = jobs.get(jobs.queue().head().expect("it waits"));
-    let reserved: Vec<Submesh> = controller
-        .reserved_blocks(head)
-        .map(Submesh::from)
-        .collect();
+    let reserved: Vec<Submesh> = controller.reserved_blocks(head).map(submesh).collect();
     assert_eq!(head.reserved_from(), Some(100));
     assert_eq!(
         reserved,
@@ -455,7 +452,7 @@ fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
         let blocks = head
             .into_iter()
             .flat_map(|head| controller.reserved_blocks(head));
-        let blocks: Vec<Submesh> = blocks.map(Submesh::from).collect();
+        let blocks: Vec<Submesh> = blocks.map(submesh).collect();
         (head.and_then(JobSlot::reserved_from), blocks)
     };
     let lasting = |job, w, estimate| {
@@ -585,8 +582,9 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
     // Exactly as much as the strategy needs.
     let memory = || HeapMemory::for_strategy(machine, kind, 80);
     let (mut memory, mut other_memory) = (memory(), memory());
-    let mut asked = Allocator::new(memory.memory(), machine, kind).expect("it is served");
-    let mut other = Allocator::new(other_memory.memory(), machine, kind).expect("it is served");
+    let mut asked = Allocator::new(memory.allocator_memory(), machine, kind).expect("it is served");
+    let mut other =
+        Allocator::new(other_memory.allocator_memory(), machine, kind).expect("it is served");
     let grid = convert::grid(machine);
     let model = Strategy::new(kind, &grid);
     let mut random = Random::new(seed);
@@ -610,7 +608,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
                     [Ok(one), Ok(two)] => {
                         assert!(fits, "{kind} on {machine}");
                         assert!(
-                            asked.blocks(&one).eq(other.blocks(&two)),
+                            asked.blocks(&one).unwrap().eq(other.blocks(&two).unwrap()),
                             "{kind} on {machine}"
                         );
                         held.push([one, two]);
@@ -623,7 +621,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
             }
             6..=8 if !held.is_empty() => {
                 let [one, two] = held.swap_remove(random.below(held.len() as u32) as usize);
-                assert_eq!(asked.release(one), other.release(two));
+                assert_eq!(asked.release(one).unwrap(), other.release(two).unwrap());
             }
             _ => {
                 let node = NodeId(random.below(grid.nodes()));
@@ -642,7 +640,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
         let gone = random.below(held.len() as u32 + 1) as usize;
         let nodes = |place| grid.nodes_of(&convert::place(machine, place));
         for [one, _] in &held[gone..] {
-            for node in asked.blocks(one).flat_map(nodes) {
+            for node in asked.blocks(one).unwrap().flat_map(nodes) {
                 busy[node as usize] = true;
             }
         }
@@ -652,7 +650,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
         });
         let mut supposition = asked.suppose();
         for [one, _] in &held[..gone] {
-            supposition.give_back(one);
+            supposition.give_back(one).unwrap();
         }
         if let Some(block) = withheld {
             supposition.withhold(block);

@@ -95,10 +95,14 @@ fn the_example_of_the_mesh_and_its_eight_nodes() {
     ] {
         let cube = cube(4, 3);
         let mut memory = HeapMemory::new(cube, 1);
-        let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
+        let mut allocator = Allocator::new(memory.allocator_memory(), cube.into(), kind).unwrap();
         let allocation = allocator.allocate(&subcube(&[4, 2])).unwrap();
         let grid = cube.grid();
-        let mesh = allocator.blocks(&allocation).next().expect("one block");
+        let mesh = allocator
+            .blocks(&allocation)
+            .unwrap()
+            .next()
+            .expect("one block");
         assert_eq!(mesh, block(&grid, [0, 0, 0], [1, 4, 2]));
         let nodes = (0..64).filter(|&node| grid.holds(mesh, NodeId(node)));
         let held: Vec<u32> = nodes.clone().collect();
@@ -134,13 +138,16 @@ fn the_subnotations_follow_one_another() {
     ] {
         let cube = cube(4, 3);
         let mut memory = HeapMemory::new(cube, 1);
-        let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
+        let mut allocator = Allocator::new(memory.allocator_memory(), cube.into(), kind).unwrap();
         for start in 0..3 {
             for select in 0..4 {
                 let allocation = allocator.allocate(&subcube(&[4, 2])).unwrap();
                 let expected = block(&cube.grid(), [select, 0, start], [1, 4, 2]);
-                assert_eq!(allocator.blocks(&allocation).next(), Some(expected));
-                allocator.release(allocation);
+                assert_eq!(
+                    allocator.blocks(&allocation).unwrap().next(),
+                    Some(expected)
+                );
+                allocator.release(allocation).unwrap();
                 mark_faulty(&mut allocator, cube.node(&[select, 0, start]).unwrap());
             }
         }
@@ -148,7 +155,11 @@ fn the_subnotations_follow_one_another() {
         // ring as (*0)4. The complete form turns the mesh and finds 0(*1)2(*0)4; the printed form
         // goes on to *□* and finds (*0)4 1 (*0)2.
         let allocation = allocator.allocate(&subcube(&[4, 2])).unwrap();
-        let next = allocator.blocks(&allocation).next().expect("one block");
+        let next = allocator
+            .blocks(&allocation)
+            .unwrap()
+            .next()
+            .expect("one block");
         let extents = match kind {
             StrategyKind::TreeCollapsing => [1, 2, 4],
             _ => [4, 1, 2],

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use meshalloc::Threshold;
 use meshalloc::controller::Effect;
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Error, Grid, Refusal, Reply, SchedulerKind, Strategy,
     StrategyKind, Ticks,

@@ -157,8 +157,8 @@ fn each_strategy_answers_as_its_naive_form() {
     });
 }
 
-/// On a hypercube there is one radix, and nothing to round or to order. So the searches for subcubes
-/// are complete, except partner and first fit, which do not try all dimensions.
+/// On a hypercube there is one radix, and nothing to round or to order. So the searches for
+/// subcubes are complete, except partner and first fit, which do not try all dimensions.
 #[test]
 fn on_a_hypercube_only_partner_and_first_fit_are_incomplete() {
     let machine = cube(2, 3).grid();

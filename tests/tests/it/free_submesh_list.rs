@@ -10,7 +10,7 @@ use meshalloc_tests::convert;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{
-    HeapMemory, ask, configuration, free_submesh_list, mesh, release, set_faulty, submit,
+    HeapMemory, ask, configuration, free_submesh_list, mesh, release, set_faulty, submesh, submit,
 };
 use meshalloc_tests::submesh::Rect;
 
@@ -323,7 +323,7 @@ fn the_list_is_the_same_behind_every_supposition() {
     for held in 0u32..(1 << NODES) - 1 {
         let mut memory = HeapMemory::for_strategy(machine, StrategyKind::FreeSubmeshList, NODES);
         let mut allocator = Allocator::new(
-            memory.memory(),
+            memory.allocator_memory(),
             machine.into(),
             StrategyKind::FreeSubmeshList,
         )
@@ -332,12 +332,12 @@ fn the_list_is_the_same_behind_every_supposition() {
         let mut jobs: [Option<Allocation>; NODES] = Default::default();
         for _ in 0..NODES {
             let job = allocator.allocate(&unit).unwrap();
-            let base = Submesh::from(allocator.blocks(&job).next().unwrap()).base;
+            let base = submesh(allocator.blocks(&job).unwrap().next().unwrap()).base;
             jobs[usize::from(3 * base.y + base.x)] = Some(job);
         }
         for (node, job) in jobs.iter_mut().enumerate() {
             if held >> node & 1 == 0 {
-                allocator.release(job.take().unwrap());
+                allocator.release(job.take().unwrap()).unwrap();
             }
         }
         let list = |allocator: &Allocator<'_>| {
@@ -350,7 +350,7 @@ fn the_list_is_the_same_behind_every_supposition() {
             for (node, job) in (0..).zip(&jobs) {
                 let is_busy = busy >> node & 1 == 1;
                 match job {
-                    Some(job) if !is_busy => supposition.give_back(job),
+                    Some(job) if !is_busy => supposition.give_back(job).unwrap(),
                     None if is_busy => {
                         supposition.withhold(Submesh::new(node % 3, node / 3, 1, 1).into());
                     }

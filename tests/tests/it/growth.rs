@@ -1,6 +1,6 @@
 //! [`Controller::growth`] and [`Controller::growth_by_time`] predict how long a checkpoint becomes.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Grid, JobId, Request, SchedulerKind, StrategyKind, Ticks,
 };

@@ -6,7 +6,7 @@ mod compact;
 use meshalloc::{Allocator, Grid, NodeId, Refusal, Request, Shape, StrategyKind, Submesh};
 use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, clear_faulty, mark_faulty, mesh};
+use meshalloc_tests::rig::{HeapMemory, clear_faulty, mark_faulty, mesh, submesh};
 use meshalloc_tests::strategy::{Held, Strategy};
 
 /// A strategy as it is written on the command line.
@@ -37,7 +37,7 @@ fn processors(random: &mut Random, nodes: u32) -> u32 {
 fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
     let (kind, machine) = (strategy(text), mesh(w, h).grid());
     let mut memory = HeapMemory::new(machine, 1);
-    let mut allocator = Allocator::new(memory.memory(), machine, kind).unwrap();
+    let mut allocator = Allocator::new(memory.allocator_memory(), machine, kind).unwrap();
     let mut model = Strategy::new(kind, &convert::grid(machine));
     let mut random = Random::new(u64::from(w) << 16 | u64::from(h));
     let mut jobs = Vec::new();
@@ -51,7 +51,7 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                 let expected = model.place(&request);
                 match allocator.allocate(&request) {
                     Ok(allocation) => {
-                        let blocks: Vec<_> = allocator.blocks(&allocation).collect();
+                        let blocks: Vec<_> = allocator.blocks(&allocation).unwrap().collect();
                         let held = expected.unwrap_or_else(|refusal| {
                             panic!(
                                 "{kind} grants {processors} processors: {refusal}\n{}",
@@ -78,7 +78,7 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
             }
             10..19 if !jobs.is_empty() => {
                 let (allocation, held) = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
-                let processors = allocator.release(allocation);
+                let processors = allocator.release(allocation).unwrap();
                 assert_eq!(processors as usize, held.nodes(model.grid()).len());
                 model.give_back(&held, |node| faulty.contains(&node));
             }
@@ -109,7 +109,7 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
     }
     assert!(granted > operations / 8, "{kind}: {granted} grants");
     for (allocation, _) in jobs {
-        allocator.release(allocation);
+        allocator.release(allocation).unwrap();
     }
     allocator.occupancy().check_invariants();
     let left = machine.nodes() - faulty.len() as u32;
@@ -118,7 +118,11 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
         clear_faulty(&mut allocator, NodeId(node));
     }
     let all = allocator.allocate(&request(machine, machine.nodes()));
-    assert_eq!(allocator.blocks(&all.unwrap()).count(), 1, "{kind}");
+    assert_eq!(
+        allocator.blocks(&all.unwrap()).unwrap().count(),
+        1,
+        "{kind}"
+    );
 }
 
 macro_rules! strategies {
@@ -199,7 +203,8 @@ fn orders_at_the_edges_of_words() {
             let mut memory = HeapMemory::new(machine, 1);
             let mut random = Random::new(u64::from(machine.nodes()));
             for busy in [0, 2, 30, 80] {
-                let mut allocator = Allocator::new(memory.memory(), machine, kind).unwrap();
+                let mut allocator =
+                    Allocator::new(memory.allocator_memory(), machine, kind).unwrap();
                 let mut model = Strategy::new(kind, &grid);
                 let squares: Vec<bool> = (0..64).map(|_| random.percent(busy)).collect();
                 for node in 0..machine.nodes() {
@@ -216,14 +221,14 @@ fn orders_at_the_edges_of_words() {
                     let expected = model.place(&request);
                     match allocator.allocate(&request) {
                         Ok(allocation) => {
-                            let blocks: Vec<_> = allocator.blocks(&allocation).collect();
+                            let blocks: Vec<_> = allocator.blocks(&allocation).unwrap().collect();
                             let held = expected.expect("granted by the model");
                             assert!(
                                 held.is(model.grid(), &blocks),
                                 "{kind}, {processors} processors\n{held:?}\n{blocks:?}\n{}",
                                 model.machine()
                             );
-                            allocator.release(allocation);
+                            allocator.release(allocation).unwrap();
                             placed += 1;
                         }
                         Err(refusal) => assert_eq!(
@@ -291,7 +296,9 @@ fn a_tolerance_does_not_change_what_is_recognised() {
     let mut allocators: Vec<_> = memories
         .iter_mut()
         .zip(texts)
-        .map(|(memory, text)| Allocator::new(memory.memory(), machine, strategy(text)).unwrap())
+        .map(|(memory, text)| {
+            Allocator::new(memory.allocator_memory(), machine, strategy(text)).unwrap()
+        })
         .collect();
     let mut random = Random::new(8);
     let (mut granted, mut refused) = (0, 0);
@@ -308,7 +315,7 @@ fn a_tolerance_does_not_change_what_is_recognised() {
         for processors in 1..=64 {
             let outcomes = allocators.iter_mut().map(|allocator| {
                 let outcome = allocator.allocate(&request(machine, processors));
-                outcome.map(|allocation| allocator.release(allocation))
+                outcome.map(|allocation| allocator.release(allocation).unwrap())
             });
             let outcomes: Vec<Result<u32, Refusal>> = outcomes.collect();
             assert!(
@@ -337,11 +344,12 @@ fn a_tolerance_packs_jobs_and_none_spreads_them() {
     let machine = mesh(16, 16).grid();
     let in_right_half = |text: &str| {
         let mut memory = HeapMemory::new(machine, 1);
-        let mut allocator = Allocator::new(memory.memory(), machine, strategy(text)).unwrap();
+        let mut allocator =
+            Allocator::new(memory.allocator_memory(), machine, strategy(text)).unwrap();
         let mut processors = 0;
         for _ in 0..4 {
             let job = allocator.allocate(&request(machine, 16)).unwrap();
-            let blocks = allocator.blocks(&job).map(Submesh::from);
+            let blocks = allocator.blocks(&job).unwrap().map(submesh);
             let right = blocks.filter(|block| block.base.x >= 8);
             processors += right.map(Submesh::area).sum::<u32>();
         }

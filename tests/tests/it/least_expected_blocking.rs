@@ -12,7 +12,7 @@ use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
 use meshalloc_tests::grid::{Grid, NaiveMachine};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh, unit};
+use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh, submesh, unit};
 use meshalloc_tests::submesh::Rect;
 
 const SIDE: u16 = 8;
@@ -207,7 +207,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 }
                 let chosen = rig.model.place(&machine, &wanted);
                 let granted = answer.grants.iter().find(|grant| grant.job == job);
-                let granted = granted.map(|grant| convert::rect(grant.blocks[0].into()));
+                let granted = granted.map(|grant| convert::rect(submesh(grant.blocks[0])));
                 assert_eq!(
                     granted, chosen,
                     "{kind}, {scheduler:?}, step {step}: {request:?} in\n{machine}"
@@ -365,9 +365,10 @@ fn suppositions_change_no_decision() {
             HeapMemory::for_strategy(machine, kind, 64),
             HeapMemory::for_strategy(machine, kind, 64),
         );
-        let mut asked = Allocator::new(memory.memory(), machine, kind).expect("an allocator");
+        let mut asked =
+            Allocator::new(memory.allocator_memory(), machine, kind).expect("an allocator");
         let mut left_alone =
-            Allocator::new(other_memory.memory(), machine, kind).expect("an allocator");
+            Allocator::new(other_memory.allocator_memory(), machine, kind).expect("an allocator");
         let mut random = Random::new(12);
         let mut running: Vec<(Allocation, Allocation)> = Vec::new();
         let mut granted = 0;
@@ -375,7 +376,10 @@ fn suppositions_change_no_decision() {
             if random.percent(45) && !running.is_empty() {
                 let at = random.below(running.len() as u32) as usize;
                 let (one, other) = running.swap_remove(at);
-                assert_eq!(asked.release(one), left_alone.release(other));
+                assert_eq!(
+                    asked.release(one).unwrap(),
+                    left_alone.release(other).unwrap()
+                );
             }
             let mut side = || random.between(1, 5) as u16;
             let (request, supposed) = (
@@ -384,13 +388,19 @@ fn suppositions_change_no_decision() {
             );
             let mut supposition = asked.suppose();
             if let Some((allocation, _)) = running.first() {
-                supposition.give_back(allocation);
+                supposition.give_back(allocation).unwrap();
             }
             supposition.withhold(Submesh::new(2, 2, supposed.sides().w, 3).into());
             supposition.fits(&supposed);
             match (asked.allocate(&request), left_alone.allocate(&request)) {
                 (Ok(one), Ok(other)) => {
-                    assert!(asked.blocks(&one).eq(left_alone.blocks(&other)), "{kind}");
+                    assert!(
+                        asked
+                            .blocks(&one)
+                            .unwrap()
+                            .eq(left_alone.blocks(&other).unwrap()),
+                        "{kind}"
+                    );
                     running.push((one, other));
                     granted += 1;
                 }

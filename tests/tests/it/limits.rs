@@ -4,6 +4,7 @@
 mod cubes;
 
 use meshalloc::message::LIST_JOBS_MAX;
+use meshalloc::storage::Needs;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Counts, Error, Flags, Grid, JobId, NodeId,
     Refusal, Reply, Request, Statistics, StrategyKind, Submesh,
@@ -252,11 +253,14 @@ fn memory_that_is_too_small_is_refused() {
             );
         }
         // Enough for the occupancy and the jobs, not for the strategy.
-        let mut memory = HeapMemory::new(small, 4);
-        let mut lent = memory.memory();
-        lent.workspace.list = &mut [];
-        lent.workspace.words = &mut [];
-        let outcome = Controller::new(lent, configuration(small, strategy));
+        let enough = Needs::of_build(&[small.grid()], 4);
+        let needs = Needs {
+            scratch: 0,
+            list: 0,
+            ..enough
+        };
+        let mut memory = HeapMemory::of(needs, 4);
+        let outcome = Controller::new(memory.memory(), configuration(small, strategy));
         let needs_memory = strategy != StrategyKind::Naive;
         let expected = needs_memory.then_some(ConfigureError::StrategyMemory);
         assert_eq!(outcome.err(), expected, "{strategy}");
@@ -270,10 +274,8 @@ fn memory_that_is_too_small_is_refused() {
             (blocks - 1, Some(ConfigureError::StrategyMemory)),
             (blocks, None),
         ] {
-            let mut memory = HeapMemory::new(small, 4);
-            let mut lent = memory.memory();
-            lent.blocks = &mut lent.blocks[..blocks];
-            let outcome = Controller::new(lent, configuration(small, strategy));
+            let mut memory = HeapMemory::of(Needs { blocks, ..enough }, 4);
+            let outcome = Controller::new(memory.memory(), configuration(small, strategy));
             assert_eq!(outcome.err(), expected, "{strategy}, {blocks} blocks");
         }
     }

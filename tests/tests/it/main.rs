@@ -21,6 +21,7 @@ mod methods;
 mod naive_forms;
 #[cfg(feature = "host-sim")]
 mod network;
+mod own_strategy;
 mod pauses;
 mod qemu;
 mod random_operations;

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Grid, NodeId, Pauses, Reply, SchedulerKind, Statistics,
     StrategyKind, Ticks, View,

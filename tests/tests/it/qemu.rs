@@ -1,5 +1,7 @@
-//! The real firmware in QEMU, at the other end of a socket.
+//! The firmware in QEMU, at the other end of a serial line. All tests run on the NUCLEO-F446RE;
+//! `boards` runs some of them on the other boards that QEMU has.
 
+mod boards;
 mod cubes;
 mod decisions;
 mod journal;
@@ -44,13 +46,18 @@ fn call(client: &mut Client<impl Line>, command: Command) -> Vec<Reply> {
 
 #[test]
 fn qemu_greets_and_allocates() {
-    let Some(qemu) = Qemu::start() else { return };
+    if let Some(qemu) = Qemu::start() {
+        greets_and_allocates(&qemu, "thumbv7em-none-eabihf firmware");
+    }
+}
+
+fn greets_and_allocates(qemu: &Qemu, build: &str) {
     let mut client = qemu.client().unwrap();
 
     let greeting = client.greeting().clone();
     assert_eq!(greeting.protocol, PROTOCOL_VERSION);
     assert_eq!(greeting.software, env!("CARGO_PKG_VERSION"));
-    assert_eq!(greeting.build, "thumbv7em-none-eabihf firmware");
+    assert_eq!(greeting.build, build);
     assert_eq!(greeting.capacity.word_bits, 32);
     assert!(greeting.capacity.blocks >= 64 * 64);
     assert!(greeting.strategies().eq(StrategyKind::built()));
@@ -95,7 +102,12 @@ fn qemu_greets_and_allocates() {
 
 #[test]
 fn qemu_survives_garbage_and_broken_frames() {
-    let Some(qemu) = Qemu::start() else { return };
+    if let Some(qemu) = Qemu::start() {
+        survives_garbage_and_broken_frames(&qemu);
+    }
+}
+
+fn survives_garbage_and_broken_frames(qemu: &Qemu) {
     let mut client = qemu.client().unwrap();
     let mut buffer = ClientFrameBuffer::new();
     let hello = buffer
@@ -131,7 +143,12 @@ fn qemu_survives_garbage_and_broken_frames() {
 
 #[test]
 fn qemu_does_not_carry_out_a_repeated_frame() {
-    let Some(qemu) = Qemu::start() else { return };
+    if let Some(qemu) = Qemu::start() {
+        does_not_carry_out_a_repeated_frame(&qemu);
+    }
+}
+
+fn does_not_carry_out_a_repeated_frame(qemu: &Qemu) {
     let mut client = qemu.client().unwrap();
     let mut buffer = ClientFrameBuffer::new();
     // Another client on the same line, with a session of its own: the second.
@@ -171,7 +188,12 @@ fn qemu_does_not_carry_out_a_repeated_frame() {
 
 #[test]
 fn qemu_ends_a_lease_by_its_clock() {
-    let Some(qemu) = Qemu::start() else { return };
+    if let Some(qemu) = Qemu::start() {
+        ends_a_lease_by_its_clock(&qemu);
+    }
+}
+
+fn ends_a_lease_by_its_clock(qemu: &Qemu) {
     let mut client = qemu.client().unwrap();
     let leased = Command::SubmitLeased {
         job: JobId(1),

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Refusal,
     Reply, Request, SchedulerKind, StrategyKind, Submesh,

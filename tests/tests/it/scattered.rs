@@ -1,6 +1,6 @@
 //! Properties of `random` and `paging` that the comparison with naive forms does not show.
 
-use meshalloc::{Allocator, NodeId, PageOrder, Refusal, Request, Storage, StrategyKind, Submesh};
+use meshalloc::{Allocator, NodeId, PageOrder, Refusal, Request, StrategyKind, Submesh};
 use meshalloc::{Command, Controller};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::Grid;
@@ -62,20 +62,20 @@ fn a_reset_begins_the_random_numbers_anew() {
 #[test]
 fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
     let machine = mesh(8, 8).into();
-    let allocator = |storage: &mut Storage<8, 1, 0, 64, 0>, fail: Option<Request>, refusal| {
-        let mut allocator = Allocator::new(storage.memory(), machine, RANDOM).unwrap();
+    let allocator = |memory: &mut HeapMemory, fail: Option<Request>, refusal| {
+        let mut allocator = Allocator::new(memory.allocator_memory(), machine, RANDOM).unwrap();
         let one = allocator.allocate(&Request::submesh(2, 1)).unwrap();
         if let Some(request) = fail {
             assert_eq!(allocator.allocate(&request).unwrap_err(), refusal);
         }
         let two = allocator.allocate(&Request::submesh(3, 1)).unwrap();
-        let blocks: Vec<_> = allocator.blocks(&two).collect();
-        allocator.release(one);
-        allocator.release(two);
+        let blocks: Vec<_> = allocator.blocks(&two).unwrap().collect();
+        allocator.release(one).unwrap();
+        allocator.release(two).unwrap();
         blocks
     };
-    let mut storage = Storage::new();
-    let undisturbed = allocator(&mut storage, None, Refusal::TooFewFree);
+    let mut memory = HeapMemory::for_strategy(mesh(8, 8), RANDOM, 64);
+    let undisturbed = allocator(&mut memory, None, Refusal::TooFewFree);
     for (request, refusal) in [
         (Request::submesh(8, 8), Refusal::TooFewFree),
         (Request::submesh(9, 8), Refusal::NeverFits),
@@ -84,7 +84,7 @@ fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
             Refusal::Malformed,
         ),
     ] {
-        let blocks = allocator(&mut storage, Some(request), refusal);
+        let blocks = allocator(&mut memory, Some(request), refusal);
         assert_eq!(blocks, undisturbed, "{refusal:?}");
     }
 }

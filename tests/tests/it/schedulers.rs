@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, NodeId, Refusal,
     Reply, Request, SchedulerKind, StrategyKind, Ticks,

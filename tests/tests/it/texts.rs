@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
 
-use meshalloc::checkpoint::{RestoreError, SaveError};
 use meshalloc::{
     ConfigureError, Coord, Cube, Error, Grid, JobId, Mesh, NodeId, Refusal, Shape, Sides,
     StrategyKind, Submesh,
 };
+use meshalloc::{RestoreError, SaveError};
 use meshalloc_firmware::ProtocolError;
 
 const CONFIGURE_ERRORS: [ConfigureError; 6] = [

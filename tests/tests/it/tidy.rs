@@ -260,6 +260,20 @@ fn documents_and_covered_comments_are_tidy() {
 }
 
 #[test]
+fn each_page_of_the_book_is_in_its_summary() {
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let is_missing = |page: &str| !summary.contains(&format!("]({page})"));
+    let documents = documents();
+    let pages = documents
+        .iter()
+        .filter_map(|(name, _)| name.strip_prefix("docs/"));
+    let missing: Vec<&str> = pages
+        .filter(|page| *page != "SUMMARY.md" && is_missing(page))
+        .collect();
+    assert!(missing.is_empty(), "docs/SUMMARY.md lacks {missing:?}");
+}
+
+#[test]
 fn each_rule_finds_what_breaks_it() {
     let phrase = format!("Ask some{} here.\nsomebodies", "body");
     assert_eq!(phrases(&phrase).len(), 1);

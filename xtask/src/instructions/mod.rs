@@ -69,8 +69,8 @@ impl Table {
     /// The features of the image.
     const fn features(self) -> &'static str {
         match self {
-            Table::Slices => "board,qemu,journal",
-            Table::Commands | Table::Decisions | Table::Passes => "board,qemu",
+            Table::Slices => "qemu,journal",
+            Table::Commands | Table::Decisions | Table::Passes => "qemu",
         }
     }
 
@@ -93,11 +93,13 @@ const MESH: Grid = match Grid::mesh(&[64, 64]) {
 
 /// Builds the image, counts, prints the tables and does what the options say.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::target()?;
-    setup::qemu()?;
+    setup::board(image::MAIN)?;
     let is_wanted = |table: &Table| options.only.is_empty() || options.only.contains(table);
     for table in Table::ALL.into_iter().filter(is_wanted) {
-        image::build(&image::build_command(table.features()))?;
+        image::build(
+            image::MAIN,
+            &image::build_command(image::MAIN, table.features()),
+        )?;
         let image = Image::read()?;
         let (text, longer) = table.measure(&image, &options.strategies)?;
         println!("\n{text}");

@@ -320,7 +320,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         self.running = 0;
         self.may_overlap = outlook.is_any_reserved();
         for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
-            *entry = Submesh::from(held.block).to_bits();
+            *entry = Submesh::of_plane(held.block).to_bits();
             if R::BY_ENDS
                 && let Some(end) = parts.ends.get_mut(self.running)
             {

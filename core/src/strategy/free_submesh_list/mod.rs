@@ -73,7 +73,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 0, 16, 128>::new();
+//! let mut storage: storage!(mesh 10 x 10, strategies [FreeSubmeshList], jobs 16) = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::FreeSubmeshList,
@@ -247,7 +247,7 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match list::take(self.workspace.list, self.len, block.into(), spend) {
+        match list::take(self.workspace.list, self.len, Submesh::of_plane(block), spend) {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(occupancy, spend),
         }
@@ -258,15 +258,16 @@ impl Strategy for FreeSubmeshList<'_> {
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
         let is_any_faulty = occupancy.faulty_count() > 0;
         if is_any_faulty
-            && faulty_nodes(occupancy, block.into())
+            && faulty_nodes(occupancy, Submesh::of_plane(block))
                 .nth(FEW_FAULTS)
                 .is_some()
         {
             return self.build_from(occupancy, spend);
         }
-        let mut len = list::release(self.workspace.list, self.len, block.into(), spend);
+        let place = Submesh::of_plane(block);
+        let mut len = list::release(self.workspace.list, self.len, place, spend);
         if is_any_faulty {
-            for node in faulty_nodes(occupancy, block.into()) {
+            for node in faulty_nodes(occupancy, place) {
                 len = len.and_then(|len| list::take(self.workspace.list, len, node, spend));
             }
         }

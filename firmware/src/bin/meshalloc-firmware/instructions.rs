@@ -1,22 +1,45 @@
-//! How long commands take, for `cargo xtask instructions`, which reads it from the memory of QEMU.
+//! The main loop that measures how long commands take, for `cargo xtask instructions`, which reads
+//! the times from the memory of QEMU.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::clock;
+use meshalloc_firmware::board::{Board, Processor, Round};
+use meshalloc_firmware::keeping::Keep;
 
-/// As many commands are kept, the latest ones.
+use crate::boards::ticks;
+
+/// The number of commands that are kept, the latest ones.
 const KEPT: usize = 512;
 
-/// The number of commands that change something since the reset, then for each of them at its number modulo [`KEPT`] the ticks of
-/// SysTick from its last byte to that of the reply, and in the scheduling that follows from it; behind them the ticks of the latest
-/// frame of any kind, and the longest time without a look at the line. The name is known to `xtask/src/image.rs`.
+/// In this order, `xtask/src/image.rs` knows the name:
+///
+/// - the number of commands since the reset that change something,
+/// - for each of them, at its number modulo [`KEPT`], the ticks of SysTick from its last byte to
+///   that
+///   of the reply, and in the scheduling that follows from it,
+/// - the ticks of the latest frame of any kind,
+/// - the longest time without a look at the line.
 static COMMAND_TICKS: [AtomicU32; 1 + KEPT + 2] = [const { AtomicU32::new(0) }; 1 + KEPT + 2];
 
-/// The ticks at which the program has looked at the line last, or woken up; 0 before it has for the first time, since no command comes while it starts.
+/// The ticks at the latest look at the line or the latest end of a sleep; 0 before the first, since
+/// no command comes while the program starts.
 static LAST_LOOK: AtomicU32 = AtomicU32::new(0);
 
+/// Runs the main loop.
+pub(crate) fn run<B: Board, K: Keep>(processor: &mut Processor<'_, B, K>) -> ! {
+    loop {
+        let begin = ticks();
+        match processor.round() {
+            Round::Byte => {}
+            Round::Frame { is_change } => keep(ticks() - begin, is_change),
+            Round::Work => add(ticks() - begin),
+            Round::Sleep => LAST_LOOK.store(ticks() as u32, Ordering::Relaxed),
+        }
+    }
+}
+
 /// Keeps the time of one frame, which may have been a command that changes something.
-pub(crate) fn keep(ticks: u64, is_change: bool) {
+fn keep(ticks: u64, is_change: bool) {
     let [count, kept @ .., latest, _] = &COMMAND_TICKS;
     latest.store(whole(ticks), Ordering::Relaxed);
     if !is_change {
@@ -28,7 +51,7 @@ pub(crate) fn keep(ticks: u64, is_change: bool) {
 }
 
 /// Adds to the time of the latest command.
-pub(crate) fn add(ticks: u64) {
+fn add(ticks: u64) {
     let [count, kept @ .., _, _] = &COMMAND_TICKS;
     let latest = count.load(Ordering::Relaxed).wrapping_sub(1);
     kept[latest as usize % KEPT].fetch_add(whole(ticks), Ordering::Relaxed);
@@ -37,16 +60,11 @@ pub(crate) fn add(ticks: u64) {
 /// The program looks at the line.
 pub(crate) fn look() {
     let [.., longest] = &COMMAND_TICKS;
-    let now = clock::ticks() as u32;
+    let now = ticks() as u32;
     let before = LAST_LOOK.swap(now, Ordering::Relaxed);
     if before != 0 {
         longest.fetch_max(now.wrapping_sub(before), Ordering::Relaxed);
     }
-}
-
-/// The program has woken up.
-pub(crate) fn wake_up() {
-    LAST_LOOK.store(clock::ticks() as u32, Ordering::Relaxed);
 }
 
 fn whole(ticks: u64) -> u32 {

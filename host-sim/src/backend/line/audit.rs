@@ -13,7 +13,7 @@ use meshalloc::{
     Holds, JobId, JobState, Refusal, Reply, Request, Statistics, StrategyKind, Ticks,
 };
 
-use crate::backend::HeapStorage;
+use crate::backend::heap_storage;
 use crate::processors::intervals;
 
 /// What was expected of a reply.
@@ -50,7 +50,7 @@ struct Processor {
 pub(super) struct Audit {
     configuration: Configuration,
     /// For what the strategy gives for a request.
-    storage: HeapStorage,
+    storage: meshalloc::storage::HeapStorage,
     jobs: BTreeMap<JobId, Present>,
     processors: Vec<Processor>,
     /// The time of the command before, and of this one.
@@ -80,8 +80,8 @@ impl Audit {
         let Configuration {
             machine, strategy, ..
         } = configuration;
-        let mut storage = HeapStorage::new(machine, strategy, 1);
-        Allocator::new(storage.memory(), machine, strategy)?;
+        let mut storage = heap_storage(machine, strategy, 1);
+        Allocator::new(storage.allocator_memory(), machine, strategy)?;
         Ok(Audit {
             configuration,
             storage,
@@ -188,7 +188,7 @@ impl Audit {
         let Configuration {
             machine, strategy, ..
         } = self.configuration;
-        let allocator = Allocator::new(self.storage.memory(), machine, strategy);
+        let allocator = Allocator::new(self.storage.allocator_memory(), machine, strategy);
         let allocator = allocator.expect("it has been made in this memory before");
         let demand = allocator.demand(request)?;
         Ok(match strategy {

@@ -427,8 +427,8 @@ impl Evidence<'_> {
                 .difference(&only.own, &only.other, self.metric),
             [] => None,
         };
-        let cells = points.iter().flat_map(|point| [point.own, point.other]);
-        let mean = |cell| self.measurements.reading(&cell, self.metric).estimate();
+        let cells = points.iter().flat_map(|point| [&point.own, &point.other]);
+        let mean = |cell| self.measurements.reading(cell, self.metric).estimate();
         let errors = cells.filter_map(|cell| Some(error * mean(cell)?.mean));
         (found, errors.fold(0.0, f64::hypot))
     }

@@ -56,7 +56,7 @@ fn service_times_on_an_empty_mesh() {
     for (pattern, expected) in [
         (OneToAll, &[16, 57, 330, 603, 1883, 8283][..]),
         (AllToAll, &[16, 68, 477, 1437, 5906]),
-        (NearNeighbor, &[16, 31, 69, 69, 69]),
+        (NearestNeighbor, &[16, 31, 69, 69, 69]),
     ] {
         let sides = [(2, 1), (4, 1), (4, 4), (8, 3), (8, 8), (16, 16)];
         for (&cycles, (w, h)) in expected.iter().zip(sides) {

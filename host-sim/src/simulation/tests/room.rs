@@ -20,7 +20,7 @@ fn configuration(machine: Grid, scheduler: SchedulerKind) -> Configuration {
 /// Over a table that has room for so many jobs and stays as it is.
 fn fixed(table: usize, scheduler: SchedulerKind) -> RunResult {
     let machine = mesh(8, 8);
-    let mut storage = HeapStorage::new(machine, StrategyKind::FirstFit, table);
+    let mut storage = heap_storage(machine, StrategyKind::FirstFit, table);
     let backend = &mut InProcess::new(storage.memory(), configuration(machine, scheduler)).unwrap();
     run(backend, machine, crowd(), all(600), &mut ()).unwrap()
 }

@@ -83,7 +83,7 @@ fn defined(pattern: Pattern, request: &Request, root: u32) -> Vec<Vec<u32>> {
             Pattern::AllToAll => (1..n).map(|k| (p + k) % n).collect(),
             Pattern::AllToOne => others(p, vec![root]),
             Pattern::Ring => vec![(p + 1) % n],
-            Pattern::NearNeighbor => neighbors(p, 1),
+            Pattern::NearestNeighbor => neighbors(p, 1),
             Pattern::NBody => {
                 let mut all = vec![(p + 1) % n; n as usize / 2];
                 all.push((p + n / 2) % n);
@@ -169,7 +169,10 @@ fn messages_are_as_many_as_closed_forms_say() {
         assert_eq!(count(Pattern::OneToAll, w, h), n - 1);
         assert_eq!(count(Pattern::AllToOne, w, h), n - 1);
         assert_eq!(count(Pattern::AllToAll, w, h), n * (n - 1));
-        assert_eq!(count(Pattern::NearNeighbor, w, h), 4 * (n - usize::from(w)));
+        assert_eq!(
+            count(Pattern::NearestNeighbor, w, h),
+            4 * (n - usize::from(w))
+        );
         assert_eq!(count(Pattern::Ring, w, h), n);
         assert_eq!(count(Pattern::Transpose, w, h), n - usize::from(w));
         assert_eq!(count(Pattern::NBody, w, h), n * (n / 2 + 1));
@@ -238,7 +241,10 @@ fn patterns_are_read_as_they_are_written() {
         assert_eq!(pattern.name().parse(), Ok(pattern));
     }
     let error = "near-neighbour".parse::<Pattern>().unwrap_err().to_string();
-    assert!(error.contains("did you mean \"near-neighbor\"?"), "{error}");
+    assert!(
+        error.contains("did you mean \"nearest-neighbor\"?"),
+        "{error}"
+    );
     for wrong in ["", "ring+", "ring,fft"] {
         assert!(wrong.parse::<Patterns>().is_err(), "{wrong}");
     }

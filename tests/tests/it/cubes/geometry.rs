@@ -58,7 +58,7 @@ proptest! {
         let machine = cube.grid();
         let mut memory = HeapMemory::new(cube, 1);
         let kind = StrategyKind::TreeCollapsing;
-        let mut allocator = Allocator::new(memory.memory(), machine, kind).unwrap();
+        let mut allocator = Allocator::new(memory.allocator_memory(), machine, kind).unwrap();
         let block = convert::block(machine, &part);
         prop_assert!(machine.contains(block));
         // Whatever lies outside does not matter.
@@ -77,9 +77,9 @@ proptest! {
         // Taken and given back: these nodes and no others.
         let request = convert::request(&part.extent);
         let allocation = allocator.allocate(&request).unwrap();
-        prop_assert_eq!(allocator.processors(&allocation), part.size());
+        prop_assert_eq!(allocator.processors(&allocation).unwrap(), part.size());
         prop_assert_eq!(allocator.occupancy().free(), 0);
-        prop_assert_eq!(allocator.release(allocation), part.size());
+        prop_assert_eq!(allocator.release(allocation).unwrap(), part.size());
         for node in 0..cube.nodes() {
             prop_assert_eq!(allocator.occupancy().is_busy(NodeId(node)), !nodes.contains(&node));
         }

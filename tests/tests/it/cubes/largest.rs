@@ -23,23 +23,26 @@ fn the_largest_cubes_serve() {
         let nodes = cube.nodes();
         let mut memory = HeapMemory::new(cube, 1);
         let kind = StrategyKind::TreeCollapsing;
-        let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
+        let mut allocator = Allocator::new(memory.allocator_memory(), cube.into(), kind).unwrap();
         // The whole cube and nothing more.
         let whole = allocator.allocate(&subcube(&vec![k; n.into()])).unwrap();
         assert_eq!(
-            (allocator.processors(&whole), allocator.occupancy().free()),
+            (
+                allocator.processors(&whole).unwrap(),
+                allocator.occupancy().free()
+            ),
             (nodes, 0)
         );
         assert!(allocator.allocate(&subcube(&[])).is_err());
-        assert_eq!(allocator.release(whole), nodes);
+        assert_eq!(allocator.release(whole).unwrap(), nodes);
         // The very last processor.
         for node in 0..nodes - 1 {
             mark_faulty(&mut allocator, NodeId(node));
         }
         let last = allocator.allocate(&subcube(&[])).unwrap();
         let unit = cube.grid().unit(NodeId(nodes - 1));
-        assert_eq!(allocator.blocks(&last).next(), unit);
-        assert_eq!(allocator.release(last), 1);
+        assert_eq!(allocator.blocks(&last).unwrap().next(), unit);
+        assert_eq!(allocator.release(last).unwrap(), 1);
         // Across the ends of all rings: only the corners, where all digits are k - 1 or 0.
         let corner = |digit: &u16| *digit == 0 || *digit == k - 1;
         let mut corners = 0;
@@ -55,10 +58,13 @@ fn the_largest_cubes_serve() {
         assert_eq!(corners, 1 << n);
         let around = allocator.allocate(&subcube(&vec![2; n.into()])).unwrap();
         assert_eq!(
-            (allocator.processors(&around), allocator.occupancy().free()),
+            (
+                allocator.processors(&around).unwrap(),
+                allocator.occupancy().free()
+            ),
             (corners, 0)
         );
-        assert_eq!(allocator.release(around), corners);
+        assert_eq!(allocator.release(around).unwrap(), corners);
     }
 }
 

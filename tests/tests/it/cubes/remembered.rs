@@ -21,7 +21,7 @@ fn strategies() -> impl Iterator<Item = StrategyKind> {
 
 /// Makes many requests for rings and planes of a 4-ary 2-cube that all fail, so that a strategy
 /// remembers as much as it can.
-fn assert_all_in_vain(controller: &mut Controller<'_>) {
+fn assert_every_search_fails(controller: &mut Controller<'_>) {
     for radices in [
         [4].as_slice(),
         &[2],
@@ -54,7 +54,7 @@ fn assert_granted(answer: &Answer) {
 /// Of a 4-ary 2-cube two rings side by side are free: a plane of 4 x 2 fits in one orientation
 /// only.
 #[test]
-fn what_is_in_vain_as_requested_fits_turned() {
+fn a_request_that_fails_as_it_is_fits_turned() {
     for kind in [StrategyKind::TreeCollapsing, StrategyKind::AdaptiveScan] {
         let cube = cube(4, 2);
         let mut memory = HeapMemory::new(cube, 4);
@@ -93,7 +93,7 @@ fn what_makes_room_is_seen_at_once() {
             for node in (8..16).filter(|node| (node % 4 + node / 4) % 2 == 0) {
                 set_faulty(controller, node, true);
             }
-            assert_all_in_vain(controller);
+            assert_every_search_fails(controller);
         };
         checkerboard(&mut controller);
         // A job ends.
@@ -105,13 +105,13 @@ fn what_makes_room_is_seen_at_once() {
             }
         );
         assert_granted(&submit(&mut controller, 1, ring()));
-        assert_all_in_vain(&mut controller);
+        assert_every_search_fails(&mut controller);
         // Faulty processors work again; the first makes room only for a line.
         for node in [8, 10] {
             set_faulty(&mut controller, node, false);
         }
         assert_granted(&submit(&mut controller, 2, ring()));
-        assert_all_in_vain(&mut controller);
+        assert_every_search_fails(&mut controller);
         // Everything is forgotten.
         assert_eq!(ask(&mut controller, &Command::Reset).last, Reply::Done);
         assert_granted(&submit(&mut controller, 1, ring()));

@@ -20,12 +20,16 @@ impl Subcube {
 fn granted(cube: Cube, free: &[u32], request: &Request) -> Result<Subcube, Refusal> {
     let mut memory = HeapMemory::new(cube, 1);
     let kind = StrategyKind::TreeCollapsing;
-    let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
+    let mut allocator = Allocator::new(memory.allocator_memory(), cube.into(), kind).unwrap();
     for node in (0..cube.nodes()).filter(|node| !free.contains(node)) {
         mark_faulty(&mut allocator, NodeId(node));
     }
     let allocation = allocator.allocate(request)?;
-    let block = allocator.blocks(&allocation).next().expect("one block");
+    let block = allocator
+        .blocks(&allocation)
+        .unwrap()
+        .next()
+        .expect("one block");
     Ok(Subcube { cube, block })
 }
 

@@ -14,8 +14,12 @@ const SMALL: [(u16, u16); 3] = [(4, 4), (8, 2), (16, 1)];
 fn every_state((w, h): (u16, u16), mut visit: impl FnMut(Compactness, &Tree)) {
     let machine = mesh(w, h).grid();
     let mut memory = HeapMemory::new(machine, 1);
-    let mut allocator =
-        Allocator::new(memory.memory(), machine, strategy("free-submesh-list")).unwrap();
+    let mut allocator = Allocator::new(
+        memory.allocator_memory(),
+        machine,
+        strategy("free-submesh-list"),
+    )
+    .unwrap();
     let mut tree = Tree::new(w.into(), h.into(), |_, _| false);
     let w = u32::from(w);
     let mut busy = 0_u32;
@@ -89,7 +93,8 @@ fn states_without_releases(text: &str, mut visit: impl FnMut(Compactness)) {
         let mut memory = HeapMemory::new(machine, 1);
         let mut random = Random::new(4);
         for _ in 0..20 {
-            let mut allocator = Allocator::new(memory.memory(), machine, strategy(text)).unwrap();
+            let mut allocator =
+                Allocator::new(memory.allocator_memory(), machine, strategy(text)).unwrap();
             while allocator.occupancy().free() > 0 {
                 let most = (machine.nodes() / 4).min(allocator.occupancy().free());
                 let processors = random.between(1, most);
@@ -142,7 +147,8 @@ fn compactness_after_releases_is_measured() {
     let machine = mesh(16, 16).grid();
     let measure = |text: &str| {
         let mut memory = HeapMemory::new(machine, 1);
-        let mut allocator = Allocator::new(memory.memory(), machine, strategy(text)).unwrap();
+        let mut allocator =
+            Allocator::new(memory.allocator_memory(), machine, strategy(text)).unwrap();
         let mut random = Random::new(16);
         let mut jobs = Vec::new();
         let (mut compact, mut spatial, mut excess) = (0, 0, 0);
@@ -155,7 +161,7 @@ fn compactness_after_releases_is_measured() {
                 jobs.extend(allocator.allocate(&request(machine, processors)));
             } else {
                 let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
-                allocator.release(job);
+                allocator.release(job).unwrap();
             }
             let compactness = Compactness::of(allocator.occupancy()).expect("powers of two");
             compact += u32::from(compactness.is_compact());

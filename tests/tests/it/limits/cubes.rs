@@ -255,12 +255,13 @@ fn memory_that_is_too_small_is_refused() {
         // then all of it. On a cube no strategy needs a list.
         let scratch = Needs::of(strategy, &small.grid(), 4).scratch;
         for missing in [1, 0].into_iter().filter(|&missing| missing <= scratch) {
-            let mut memory = HeapMemory::new(small, 4);
-            let mut lent = memory.memory();
-            let words = std::mem::take(&mut lent.workspace.words);
-            lent.workspace.words = &mut words[..scratch - missing];
-            lent.workspace.list = &mut [];
-            let outcome = Controller::new(lent, configuration(small, strategy));
+            let needs = Needs {
+                scratch: scratch - missing,
+                list: 0,
+                ..Needs::of_build(&[small.grid()], 4)
+            };
+            let mut memory = HeapMemory::of(needs, 4);
+            let outcome = Controller::new(memory.memory(), configuration(small, strategy));
             let expected = (missing > 0).then_some(ConfigureError::StrategyMemory);
             assert_eq!(outcome.err(), expected, "{strategy}");
         }

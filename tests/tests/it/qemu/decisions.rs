@@ -1,6 +1,6 @@
 //! The decisions of the firmware in QEMU are those of a controller in process.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Reply,
     Request, SchedulerKind, Shape, Storage, StrategyKind,
@@ -157,6 +157,23 @@ fn compare(group: Group) {
     }
     assert!(strategies > 0, "{group:?} has no strategy");
     assert!(served > 3 * strategies, "{group:?}: {served} rounds");
+}
+
+/// These strategies on all machines: fewer than above, for another board.
+pub(super) fn decides_as_in_process(qemu: &Qemu, strategies: &[StrategyKind]) {
+    let mut client = qemu.client().unwrap();
+    for &strategy in strategies {
+        let mut granted = 0;
+        for machine in machines() {
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler: SchedulerKind::Easy { reservations: 2 },
+            };
+            granted += compare_on(&mut client, configuration).unwrap_or(0);
+        }
+        assert!(granted >= 25, "{strategy}: {granted} grants");
+    }
 }
 
 /// 200 random commands to the board and to a controller in process, whose words are twice as long:

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -128,8 +129,17 @@ fn compare(there: &Jobs, known: &mut Jobs, in_doubt: Option<u32>) {
 
 #[test]
 fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
+    let resets = match env::var("MESHALLOC_RESETS") {
+        Ok(number) => number.parse().expect("MESHALLOC_RESETS is a number"),
+        Err(_) => RESETS,
+    };
+    keeps_every_acknowledged_job(&Qemu::start_with_journal, resets);
+}
+
+/// Resets the chip, and ends QEMU, at any moment, and compares the jobs afterwards.
+pub(super) fn keeps_every_acknowledged_job(start: &dyn Fn(&Path) -> Option<Qemu>, resets: u32) {
     let folder = tempdir().expect("there is a folder for temporary files");
-    let Some(mut qemu) = Qemu::start_with_journal(folder.path()) else {
+    let Some(mut qemu) = start(folder.path()) else {
         return;
     };
     let mut client = qemu.client().expect("it has started");
@@ -146,10 +156,6 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
     let (mut known, mut next) = (Jobs::new(), 0);
     let mut random = Random::new(13);
     let mut in_doubt_and_done = [0; 2];
-    let resets = match env::var("MESHALLOC_RESETS") {
-        Ok(number) => number.parse().expect("MESHALLOC_RESETS is a number"),
-        Err(_) => RESETS,
-    };
     for reset in 0..resets {
         let delay = Duration::from_micros(u64::from(random.below(60_000)));
         let is_kill = reset % 2 == 1;
@@ -162,7 +168,7 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
         striking.join().expect("no panic").expect("QEMU was there");
         if is_kill {
             drop(qemu);
-            qemu = Qemu::start_with_journal(folder.path()).expect("it has started before");
+            qemu = start(folder.path()).expect("it has started before");
             client = qemu.client().expect("it has started");
             assert!(matches!(client.greeting().origin, Origin::Restored { .. }));
         }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::line::{Endpoint, LineBackends};
 use meshalloc_host_sim::backend::{Backends, InProcessBackends};
@@ -115,13 +115,23 @@ fn compare(experiment: &Experiment, board: &mut LineBackends) {
     println!("{:.0} jobs a second in QEMU", all / seconds);
 }
 
-#[test]
-fn qemu_decides_a_log_as_in_process() {
-    let Some(qemu) = Qemu::start() else { return };
+fn backends(qemu: &Qemu) -> LineBackends {
     let endpoint = Endpoint::Unix {
         path: qemu.serial().display().to_string(),
     };
-    let mut board = LineBackends::open(&endpoint).expect("the firmware answers");
+    LineBackends::open(&endpoint).expect("the firmware answers")
+}
+
+/// The beginning of the log on another board.
+pub(super) fn decides_a_log_as_in_process(qemu: &Qemu) {
+    let short = experiment(TIMED_JOBS, SchedulerKind::Fcfs, &STRATEGIES[..1]);
+    compare(&short, &mut backends(qemu));
+}
+
+#[test]
+fn qemu_decides_a_log_as_in_process() {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut board = backends(&qemu);
     let whole = experiment(PARAGON_JOBS, SchedulerKind::Fcfs, &STRATEGIES);
     compare(&whole, &mut board);
     // One after the other on the same board: its time begins anew with each.

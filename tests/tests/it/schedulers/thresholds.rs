@@ -1,6 +1,6 @@
 //! What the schedulers do at their thresholds, step by step.
 
-use meshalloc::scheduler::Threshold;
+use meshalloc::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Error, Flags, JobId, Refusal, Reply, Request,
     SchedulerKind, StrategyKind, Ticks,

@@ -21,7 +21,7 @@ fn machines() -> [Grid; 4] {
 /// Random commands, and what the controller replies to them; returns the number of grants.
 fn believe(configuration: Configuration, seed: u64) -> u32 {
     let machine = configuration.machine;
-    let mut storage = HeapStorage::new(machine, configuration.strategy, JOBS);
+    let mut storage = heap_storage(machine, configuration.strategy, JOBS);
     let Ok(mut controller) = Controller::new(storage.memory(), configuration) else {
         return 0;
     };

@@ -1,22 +1,27 @@
-//! The journal's area: sectors 1 to 3 of the chip's flash, 16 KB each, between the vector table and the code.
+//! The journal's area: sectors 1 to 3 of the chip's flash, 16 KB each, between the vector table and
+//! the code.
 //!
-//! The chip cannot fetch code from its flash while it writes there or erases, so everything stands still, interrupts included: 16 us for a byte and
-//! 0.4 s for a sector, at most 100 us and 0.8 s (data sheet, programming by bytes as `stm32f4xx-hal` does it). The cycle counter goes on, and tells the clock of the time
-//! that an erase has taken.
+//! The chip cannot fetch code from its flash while it writes or erases it, so everything stands
+//! still, interrupts included: 16 us for a byte and 0.4 s for a sector, at most 100 us and 0.8 s
+//! (data sheet; `stm32f4xx-hal` programs single bytes). The cycle counter goes on, and the clock is
+//! corrected by the time that an erase has taken.
 
-use cortex_m::peripheral::DWT;
+use ::cortex_m::peripheral::DWT;
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read, check_write,
 };
 use stm32f4xx_hal::flash::FlashExt;
 use stm32f4xx_hal::pac::FLASH;
 
-use super::{SECTOR_LEN, SECTORS};
-use crate::clock;
+use crate::boards::cortex_m as clock;
 
-/// The first sector of the area. `build.rs` keeps code out of all of them.
+/// Bytes of a sector.
+const SECTOR_LEN: usize = 16 * 1024;
+const SECTORS: usize = 3;
+/// The first sector of the area. The linker keeps code out of all of them
+/// (`code_behind_journal` in `src/boards.rs`).
 const FIRST_SECTOR: u8 = 1;
-/// Where the area begins, in bytes from the start of the flash.
+/// The start of the area, in bytes from the start of the flash.
 const START: usize = FIRST_SECTOR as usize * SECTOR_LEN;
 
 /// The area; addresses count from its start.
@@ -28,7 +33,8 @@ impl Area {
         Area(flash)
     }
 
-    /// Clears errors that a debugger has left: they would be taken for those of the next operation, or keep it from starting.
+    /// Clears errors that a debugger has left. Otherwise the next operation would report them, or
+    /// not start.
     fn clear_errors(&mut self) {
         self.0.sr().write(|w| {
             w.pgserr().clear();

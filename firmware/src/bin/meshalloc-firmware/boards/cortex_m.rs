@@ -1,28 +1,22 @@
-//! Milliseconds since the reset, from SysTick.
+//! What all Cortex-M boards share: milliseconds from SysTick, sleep, reset, faults.
+#![expect(unsafe_code, reason = "handlers of cortex-m-rt")]
 
 use core::cell::Cell;
 
+use cortex_m::asm;
 use cortex_m::interrupt::{self, Mutex};
-#[cfg(feature = "qemu")]
-use cortex_m::peripheral::SCB;
-use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
-use cortex_m_rt::exception;
+use cortex_m::peripheral::{SCB, SYST};
+pub(crate) use cortex_m_rt::entry;
+use cortex_m_rt::{ExceptionFrame, exception};
 
-/// How fast SysTick counts: with the core's clock, but QEMU's machine always at this one.
-const SYSTICK_HZ: u32 = if cfg!(feature = "qemu") {
-    168_000_000
-} else {
-    180_000_000
-};
-
-/// The clock of USART2, as `pll.rs` sets it. QEMU's serial port is as fast as it can be.
-pub(crate) const APB1_HZ: u32 = 45_000_000;
+use super::SYSTICK_HZ;
+use crate::crash::crash;
 
 static NOW_MS: Mutex<Cell<u64>> = Mutex::new(Cell::new(0));
 
 /// Starts the clock at 0.
-pub(crate) fn start(mut systick: SYST) {
+pub(super) fn start_clock(mut systick: SYST) {
     systick.set_clock_source(SystClkSource::Core);
     systick.set_reload(SYSTICK_HZ / 1_000 - 1);
     systick.clear_current();
@@ -36,9 +30,10 @@ pub(crate) fn now_ms() -> u64 {
     interrupt::free(|cs| NOW_MS.borrow(cs).get())
 }
 
-/// Makes up for interrupts that were lost while the core stood still: so many cycles have gone by since it was `began`.
+/// Makes up for interrupts that were lost while the core stood still: `cycles` have gone by since
+/// the time `began`.
 #[cfg(all(feature = "journal", not(feature = "qemu")))]
-pub(crate) fn catch_up(began: u64, cycles: u32) {
+pub(super) fn catch_up(began: u64, cycles: u32) {
     let elapsed = u64::from(cycles / (SYSTICK_HZ / 1_000));
     interrupt::free(|cs| {
         let now = NOW_MS.borrow(cs);
@@ -47,7 +42,7 @@ pub(crate) fn catch_up(began: u64, cycles: u32) {
 }
 
 /// Ticks of SysTick since the reset.
-#[cfg(feature = "qemu")]
+#[cfg(all(feature = "board-nucleo-f446re", feature = "qemu"))]
 pub(crate) fn ticks() -> u64 {
     const EACH: u64 = SYSTICK_HZ as u64 / 1_000;
     interrupt::free(|cs| {
@@ -70,4 +65,29 @@ fn SysTick() {
     });
 }
 
-defmt::timestamp!("{=u64:ms}", now_ms());
+/// Sleeps until an interrupt is pending, also while interrupts are masked.
+pub(super) fn sleep() {
+    asm::wfi();
+}
+
+/// 0.1 s at 180 MHz.
+pub(crate) fn wait_for_debugger() {
+    asm::delay(18_000_000);
+}
+
+/// Resets the chip.
+pub(crate) fn reset() -> ! {
+    SCB::sys_reset()
+}
+
+// SAFETY: reads the frame and the logger, and never returns to the interrupted program.
+#[exception]
+unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
+    crash(|| {
+        defmt::error!(
+            "hard fault at {=u32:#010x}, called from {=u32:#010x}",
+            frame.pc(),
+            frame.lr()
+        );
+    })
+}

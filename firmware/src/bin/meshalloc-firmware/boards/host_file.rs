@@ -1,6 +1,8 @@
-//! The journal's area in QEMU, whose flash cannot be written: a file on the host, through semihosting.
+//! The journal's area in an emulator whose flash cannot be written: a file on the host, through
+//! semihosting.
 //!
-//! It is [`FILE`] in the folder in which QEMU was started, and is made if there is none. It has the bytes that the sectors of the board would have.
+//! It is [`FILE`] in the folder in which QEMU was started, and is made if it does not exist. It has
+//! the bytes that the sectors of a board would have.
 
 use core::ffi::CStr;
 use core::ops::Range;
@@ -11,14 +13,16 @@ use embedded_storage::nor_flash::{
 use semihosting::fs::{File, OpenOptions};
 use semihosting::io::{self, Read, Seek, SeekFrom, Write};
 
-use super::{SECTOR_LEN, SECTORS};
+use super::UNIT;
 
 /// The file's name.
 const FILE: &CStr = c"meshalloc-journal.bin";
-const WORD: usize = 4;
+/// Bytes of a sector.
+const SECTOR_LEN: usize = 16 * 1024;
+const SECTORS: usize = 3;
 const ERASED: [u8; 256] = [0xff; 256];
 
-/// The file.
+/// The file, written in units of [`UNIT`] bytes.
 pub(crate) struct Area(File);
 
 impl Area {
@@ -71,7 +75,7 @@ impl ReadNorFlash for Area {
 }
 
 impl NorFlash for Area {
-    const WRITE_SIZE: usize = WORD;
+    const WRITE_SIZE: usize = UNIT;
     const ERASE_SIZE: usize = SECTOR_LEN;
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
@@ -80,19 +84,22 @@ impl NorFlash for Area {
             .map_err(|_| NorFlashErrorKind::Other)
     }
 
-    /// Word by word, so that a QEMU that is killed leaves what a cut of the power would. Bits only become 0.
+    /// Unit by unit, so that a QEMU that is killed leaves what a cut of the power would. Bits only
+    /// become 0.
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
         check_write(self, offset, bytes.len())?;
-        let (words, _) = bytes.as_chunks::<WORD>();
-        for (at, word) in (offset..).step_by(WORD).zip(words) {
-            let mut stored = [0; WORD];
+        let (units, _) = bytes.as_chunks::<UNIT>();
+        for (at, unit) in (offset..).step_by(UNIT).zip(units) {
+            let mut stored = [0; UNIT];
             self.read(at, &mut stored)?;
-            let stored = u32::from_le_bytes(stored) & u32::from_le_bytes(*word);
+            for (stored, byte) in stored.iter_mut().zip(unit) {
+                *stored &= byte;
+            }
             self.0
                 .seek(SeekFrom::Start(at.into()))
                 .map_err(|_| NorFlashErrorKind::Other)?;
             self.0
-                .write_all(&stored.to_le_bytes())
+                .write_all(&stored)
                 .map_err(|_| NorFlashErrorKind::Other)?;
         }
         Ok(())

@@ -1,23 +1,22 @@
 use super::*;
-use crate::scenario::{MEAN_SERVICE_DEFAULT, options};
+use crate::scenario::options;
 use clap::FromArgMatches;
 
-fn scenario(line: &str) -> Result<Scenario, String> {
+fn scenario(line: &str) -> Result<Resolved, String> {
     let argv = std::iter::once("scenario").chain(line.split_whitespace());
     let matches = options()
         .try_get_matches_from(argv)
         .map_err(|error| error.to_string())?;
-    Ok(Scenario::new(
-        &ScenarioArgs::from_arg_matches(&matches).unwrap(),
-    )?)
+    let scenario = Scenario::from_arg_matches(&matches).unwrap();
+    Ok(scenario.resolve()?)
 }
 
 #[test]
 fn defaults_are_recorded() {
-    let record = serde_json::to_value(scenario("").unwrap()).unwrap();
+    let record = scenario("").unwrap().settings.record();
     let expected = serde_json::json!({
         "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "sizes": "uniform",
-        "side-lengths": "1..64", "load": 0.4, "mean-service": 10.0, "warmup": 0.05,
+        "side-lengths": "1..64", "load": 0.4, "mean-service": 10.0, "measure": "arrivals", "warmup": 0.05,
         "estimates": "perfect", "jobs": 40000, "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(record, expected);
@@ -30,14 +29,14 @@ fn what_is_recorded_is_the_same_scenario_again() {
         "--service uniform:5,10 --side-lengths 2..9,4 --until-rel-error 0.03",
         "--until-rel-error 0.05 --max-replications 12 --jobs 99 --warmup 0",
         "--swf a/log.swf.gz --partition 2 --jobs 50 --backend tcp:127.0.0.1:4000",
-        "--mesh 8x8 --tasks 20 --residence 5,10",
+        "--mesh 8x8 --tasks 20 --service uniform:5,10",
         "--mesh 8x8x16 --wrap 0,2 --strategy as,tc --side-lengths 2..3",
         "--torus 4x4x8 --side-lengths 4,1..3,2..8",
         "--torus 16",
         "--torus 4x4x4 --swf log.swf",
         "--cube k=4,n=3 --swf log.swf",
         "--cube k=4,n=3",
-        "--cube k=16,n=3 --strategy tc,sniffing --dims normal --tasks 7 --residence 10,15",
+        "--cube k=16,n=3 --strategy tc,sniffing --dims normal --tasks 7 --service uniform:10,15",
         "--cube k=2,n=12 --tasks 7 --mean-service 3 --until-rel-error 0.1",
         "--cube k=8,n=3 --radices normal --load 0.3 --service uniform:5,10 --jobs 50",
         "--cube k=8,n=3 --traffic 2 --warmup 0.1",
@@ -52,7 +51,7 @@ fn what_is_recorded_is_the_same_scenario_again() {
         "--swf log.swf --resample weeks --shape flat --replications 12 --seed 3 --jobs 70",
         "--swf - --resample weeks --replications 20 --shape power-of-two",
     ] {
-        let record = serde_json::to_value(scenario(line).unwrap()).unwrap();
+        let record = scenario(line).unwrap().settings.record();
         let options: Vec<String> = record
             .as_object()
             .unwrap()
@@ -66,7 +65,7 @@ fn what_is_recorded_is_the_same_scenario_again() {
                 other => format!("--{key}={other}"),
             })
             .collect();
-        let again = serde_json::to_value(scenario(&options.join(" ")).unwrap()).unwrap();
+        let again = scenario(&options.join(" ")).unwrap().settings.record();
         assert_eq!(record, again);
     }
 }
@@ -74,8 +73,8 @@ fn what_is_recorded_is_the_same_scenario_again() {
 #[test]
 fn jobs_that_arrive_on_a_cube_have_the_defaults_of_a_mesh() {
     let dynamic = scenario("--cube k=4,n=3 --load .4").unwrap();
-    assert!(!dynamic.is_closed());
-    let record = serde_json::to_value(dynamic).unwrap();
+    assert!(!dynamic.plan.workload.is_closed());
+    let record = dynamic.settings.record();
     assert_eq!(record["jobs"], JOBS_DEFAULT);
     assert_eq!(record["mean-service"], MEAN_SERVICE_DEFAULT);
 }
@@ -93,5 +92,5 @@ fn tasks_at_once_are_all_measured() {
 fn a_strategy_named_twice_runs_once() {
     let scenario = scenario("--strategy ff,first-fit,as,ff").unwrap();
     let expected = [StrategyKind::FirstFit, StrategyKind::AdaptiveScan];
-    assert_eq!(scenario.strategies, expected);
+    assert_eq!(scenario.plan.strategies, expected);
 }

@@ -1,0 +1,195 @@
+//! Handles of what an allocator has given away: [`Allocation`], and how a wrong one is recognised.
+//!
+//! ```text
+//!   Allocation                          the allocator that made it
+//!   +--------+------------+------+      +--------+   tickets, one for each cell of the pool
+//!   | epoch  | generation | cell |      | epoch  |   cell   0   1   2   3
+//!   |   7    |      5     |   2  |      |   7    |         2   0   5   1
+//!   +--------+------------+------+      +--------+                 ^
+//!       |           |        |            |                        |
+//!       +--- equal? +--------|------------+                        |
+//!                   +--------+------------------ equal? -----------+
+//! ```
+//!
+//! A ticket counts how often an allocation began in its cell or was released from it, so an odd
+//! ticket is that of an allocation which is held.
+
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::blocks::Link;
+
+/// Processors that an [`Allocator`](crate::Allocator) has given away.
+///
+/// Give it back with [`Allocator::release`](crate::Allocator::release). It cannot be copied, so a
+/// Rust program releases it at most once. The allocator checks it nevertheless, since it may belong
+/// to another allocator, or come from [`Allocation::from_raw`].
+///
+/// # What is guaranteed
+///
+/// An allocator rejects every handle that it did not make, and every handle whose processors were
+/// released, and then changes nothing. It compares two numbers:
+///
+/// - The *epoch* differs between allocators, also between two that use the same memory one after
+///   the other. A counter of the program gives it. It repeats after 2^32 allocators. On a target
+///   without atomic read-modify-write operations (`thumbv6m`, `riscv32imc`) two allocators that
+///   are made at the same moment, by a program and its interrupt or by two cores, may get the same
+///   epoch. Make them one after the other there.
+/// - The *generation* differs between allocations whose first block is in the same cell of an
+///   allocator's pool. It repeats after 2^31 of these.
+///
+/// Two copies of this crate in one program, for instance in two shared libraries, count on their
+/// own.
+#[must_use = "what is not released stays busy"]
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Allocation {
+    pub(crate) epoch: u32,
+    pub(crate) generation: u32,
+    /// The cell of its first block.
+    pub(crate) cell: Link,
+}
+
+impl Allocation {
+    /// The handle as an integer below 2^96, for programs in other languages. It is never 0.
+    ///
+    /// The bits, from the highest: 32 of the epoch, 32 of the generation, 32 of the cell.
+    #[must_use = "what is not released stays busy"]
+    #[allow(
+        clippy::cast_lossless,
+        reason = "`From` cannot be called in a constant"
+    )]
+    pub const fn into_raw(self) -> u128 {
+        (self.epoch as u128) << 64 | (self.generation as u128) << 32 | self.cell as u128
+    }
+
+    /// The handle that [`Allocation::into_raw`] has turned into an integer. Any other integer gives
+    /// a handle that allocators reject, unless it is equal to one that they have made.
+    #[allow(clippy::cast_possible_truncation, reason = "each number has 32 bits")]
+    pub const fn from_raw(raw: u128) -> Allocation {
+        let cell = raw as u32;
+        let is_cell = raw >> 96 == 0 && (cell as Link) as u128 == cell as u128;
+        Allocation {
+            // No allocator has the epoch 0.
+            epoch: if is_cell { (raw >> 64) as u32 } else { 0 },
+            generation: (raw >> 32) as u32,
+            cell: cell as Link,
+        }
+    }
+}
+
+/// Why an allocator rejects an [`Allocation`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum AllocationError {
+    /// Another allocator made it.
+    Foreign,
+    /// Its processors were released before, or it was made of an integer that is of no allocation.
+    Stale,
+}
+
+impl fmt::Display for AllocationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AllocationError::Foreign => "another allocator made this allocation",
+            AllocationError::Stale => "this allocation was released before, or was never made",
+        })
+    }
+}
+
+impl core::error::Error for AllocationError {}
+
+/// An allocation that was not released. Nothing has changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ReleaseError {
+    /// The allocation: it can still be given back to the allocator that made it.
+    pub allocation: Allocation,
+    /// Why it was not released.
+    pub reason: AllocationError,
+}
+
+impl fmt::Display for ReleaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not released: {}", self.reason)
+    }
+}
+
+impl core::error::Error for ReleaseError {}
+
+/// An epoch that no allocator of this program has had; see [`Allocation`]. Never 0.
+#[allow(clippy::cast_possible_truncation, reason = "it repeats after 2^32")]
+pub(crate) fn next_epoch() -> u32 {
+    static EPOCHS: AtomicUsize = AtomicUsize::new(1);
+    #[cfg(target_has_atomic = "ptr")]
+    let epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
+    #[cfg(not(target_has_atomic = "ptr"))]
+    let epoch = {
+        let epoch = EPOCHS.load(Ordering::Relaxed);
+        EPOCHS.store(epoch.wrapping_add(1), Ordering::Relaxed);
+        epoch
+    };
+    (epoch as u32).max(1)
+}
+
+/// For each cell of a pool of blocks, how often an allocation began there or was released.
+#[derive(Debug, Default)]
+pub(crate) struct Tickets<'m> {
+    epoch: u32,
+    counts: &'m mut [u32],
+}
+
+impl<'m> Tickets<'m> {
+    /// For a new allocator. What is in the memory does not matter.
+    pub(crate) fn new(counts: &'m mut [u32]) -> Self {
+        counts.fill(0);
+        Tickets {
+            epoch: next_epoch(),
+            counts,
+        }
+    }
+
+    /// The handle of an allocation that begins in this cell.
+    #[inline]
+    pub(crate) fn issue(&mut self, cell: Link) -> Allocation {
+        let count = &mut self.counts[cell as usize];
+        *count = count.wrapping_add(1);
+        Allocation {
+            epoch: self.epoch,
+            generation: *count,
+            cell,
+        }
+    }
+
+    /// The first cell of an allocation that is held.
+    ///
+    /// # Errors
+    ///
+    /// `Foreign`, `Stale`.
+    #[inline]
+    pub(crate) fn check(&self, allocation: &Allocation) -> Result<Link, AllocationError> {
+        let &Allocation {
+            epoch,
+            generation,
+            cell,
+        } = allocation;
+        if epoch != self.epoch {
+            return Err(AllocationError::Foreign);
+        }
+        match self.counts.get(cell as usize) {
+            Some(&count) if count == generation && count % 2 == 1 => Ok(cell),
+            _ => Err(AllocationError::Stale),
+        }
+    }
+
+    /// The allocation that begins in this cell is released.
+    #[inline]
+    pub(crate) fn revoke(&mut self, cell: Link) {
+        let count = &mut self.counts[cell as usize];
+        *count = count.wrapping_add(1);
+    }
+
+    /// How many allocations are held.
+    pub(crate) fn held(&self) -> usize {
+        self.counts.iter().filter(|&&count| count % 2 == 1).count()
+    }
+}

@@ -1,0 +1,205 @@
+//! The boards that there is an image for: [`BOARDS`], the one table of them.
+//!
+//! `build.rs` lays out the memory from it, `cargo xtask` flashes and measures by it, and the tests
+//! start emulators by it. The code of a board is the module of its name in
+//! `src/bin/meshalloc-firmware/boards/`; `docs/porting.md` says how to add one.
+
+/// A board.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Its name: that of its module, with `-` for `_`, and of its feature, behind `board-`.
+    pub name: &'static str,
+    /// The Rust target of its image.
+    pub target: &'static str,
+    /// The memory that code is fetched from.
+    pub flash: Memory,
+    /// The memory for variables and the stack.
+    pub ram: Memory,
+    /// Where the code begins in an image with a journal, in bytes from the start of the flash:
+    /// behind the sectors of the journal, if these are in the same flash as the code.
+    pub code_behind_journal: u32,
+    /// The name of its chip in probe-rs, if it is flashed with that.
+    pub chip: Option<&'static str>,
+    /// How it is emulated, if it can be.
+    pub emulator: Option<Emulator>,
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// The first address.
+    pub start: u32,
+    /// Bytes.
+    pub len: u32,
+}
+
+/// QEMU, and its machine that runs an image.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulator {
+    /// The program.
+    pub program: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+    /// The machine.
+    pub machine: &'static str,
+    /// Further arguments of the program, separated by blanks.
+    pub arguments: &'static str,
+    /// Features of the image in addition to that of the board, separated by commas.
+    pub features: &'static str,
+}
+
+impl Info {
+    /// The features of the board's image; `features` are further ones, separated by commas.
+    #[cfg(feature = "client")]
+    pub fn features(&self, features: &str) -> std::string::String {
+        let comma = if features.is_empty() { "" } else { "," };
+        std::format!("board-{}{comma}{features}", self.name)
+    }
+}
+
+impl Emulator {
+    /// The arguments that start the machine with an image of this path, without its serial line and
+    /// its monitor. Its log goes to standard output.
+    #[cfg(feature = "client")]
+    pub fn arguments(&self, image: &str) -> std::vec::Vec<std::string::String> {
+        let words = [
+            "-machine",
+            self.machine,
+            "-display",
+            "none",
+            "-kernel",
+            image,
+        ];
+        // A character device for semihosting stays empty; standard output does not.
+        let log = ["-semihosting-config", "enable=on,target=native"];
+        let others = self.arguments.split_whitespace();
+        let all = words.into_iter().chain(log).chain(others);
+        all.map(std::string::String::from).collect()
+    }
+}
+
+const KB: u32 = 1024;
+const MB: u32 = 1024 * KB;
+
+/// The boards; the first is the one that tools take if none is named.
+pub const BOARDS: [Info; 5] = [
+    Info {
+        name: "nucleo-f446re",
+        target: "thumbv7em-none-eabihf",
+        flash: Memory {
+            start: 0x0800_0000,
+            len: 512 * KB,
+        },
+        ram: Memory {
+            start: 0x2000_0000,
+            len: 128 * KB,
+        },
+        code_behind_journal: 64 * KB,
+        chip: Some("STM32F446RETx"),
+        // An STM32F405, close enough to the F446.
+        emulator: Some(Emulator {
+            program: "qemu-system-arm",
+            package: "qemu-system-arm",
+            machine: "netduinoplus2",
+            // The first serial port is USART1; the image uses the second, USART2.
+            arguments: "-serial null",
+            features: "qemu",
+        }),
+    },
+    // Not tried on hardware.
+    Info {
+        name: "nucleo-f411re",
+        target: "thumbv7em-none-eabihf",
+        flash: Memory {
+            start: 0x0800_0000,
+            len: 512 * KB,
+        },
+        ram: Memory {
+            start: 0x2000_0000,
+            len: 128 * KB,
+        },
+        code_behind_journal: 64 * KB,
+        chip: Some("STM32F411RETx"),
+        emulator: None,
+    },
+    // Not tried on hardware.
+    Info {
+        name: "nucleo-f429zi",
+        target: "thumbv7em-none-eabihf",
+        flash: Memory {
+            start: 0x0800_0000,
+            len: 2 * MB,
+        },
+        ram: Memory {
+            start: 0x2000_0000,
+            len: 192 * KB,
+        },
+        code_behind_journal: 64 * KB,
+        chip: Some("STM32F429ZITx"),
+        emulator: None,
+    },
+    Info {
+        name: "mps2-an386",
+        target: "thumbv7em-none-eabihf",
+        flash: Memory {
+            start: 0,
+            len: 4 * MB,
+        },
+        ram: Memory {
+            start: 0x2000_0000,
+            len: 4 * MB,
+        },
+        code_behind_journal: 0,
+        chip: None,
+        emulator: Some(Emulator {
+            program: "qemu-system-arm",
+            package: "qemu-system-arm",
+            machine: "mps2-an386",
+            arguments: "",
+            features: "",
+        }),
+    },
+    Info {
+        name: "riscv-virt",
+        target: "riscv32imac-unknown-none-elf",
+        flash: Memory {
+            start: 0x8000_0000,
+            len: 4 * MB,
+        },
+        ram: Memory {
+            start: 0x8040_0000,
+            len: 4 * MB,
+        },
+        code_behind_journal: 0,
+        chip: None,
+        emulator: Some(Emulator {
+            program: "qemu-system-riscv32",
+            package: "qemu-system-misc",
+            machine: "virt",
+            arguments: "-bios none",
+            features: "",
+        }),
+    },
+];
+
+/// The board of this name.
+pub fn find(name: &str) -> Option<&'static Info> {
+    BOARDS.iter().find(|board| board.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_board_has_a_feature_and_a_module() {
+        let manifest = include_str!("../Cargo.toml");
+        let modules = include_str!("bin/meshalloc-firmware/boards/mod.rs");
+        for board in &BOARDS {
+            let feature = std::format!("\nboard-{} = [", board.name);
+            assert!(manifest.contains(&feature), "{}", board.name);
+            let module = std::format!("mod {};", board.name.replace('-', "_"));
+            assert!(modules.contains(&module), "{}", board.name);
+        }
+    }
+}
