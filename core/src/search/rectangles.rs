@@ -1,7 +1,7 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
 use super::few::FewBlocks;
-use super::rows;
+use super::rows::first_fit_unrolled;
 use crate::blocks::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
@@ -32,13 +32,14 @@ use crate::word::{Doubling, LONG_WORDS, Span, WORD_BITS, Word, and_shifted, keep
 ///
 /// - On a host, while few blocks are busy in rows of several words, [`FewBlocks::first_fit`] reads
 ///   no row at all.
-/// - Rows of one word on a host, and of two words, are searched by [`rows::first_fit`].
-/// - All other rows are searched by [`first_fit_in_words`].
+/// - On a host, rows of one or two words are searched by [`first_fit_unrolled`].
+/// - Otherwise by [`first_fit_in_words`], the only one of the three on a board.
 ///
 /// # Time complexity
 ///
 /// O(rows * words in a row * log w) in ordinary occupancies; when every window fails in its lowest
-/// row, O(rows * (h + log w) * words in a row), and O(rows * h * log w) by [`rows::first_fit`].
+/// row, O(rows * (h + log w) * words in a row), on hosts O(rows * h * log w) where a row has one or
+/// two words.
 #[inline]
 pub(crate) fn first_fit(
     occupancy: &Occupancy<'_>,
@@ -51,7 +52,7 @@ pub(crate) fn first_fit(
     if sides.w > occupancy.grid().side(0) {
         return None;
     }
-    rows::first_fit::<1>(occupancy.busy_rows(), sides.w, sides.h.into())
+    first_fit_unrolled::<1>(occupancy.busy_rows(), sides.w, sides.h.into())
 }
 
 // Apart, so that the search of rows of one word stays short.
@@ -74,8 +75,8 @@ fn first_fit_of_any_width(
         return None;
     }
     // The last step of the longest run is a whole word.
-    if stride == 2 && u32::from(sides.w) < 2 * WORD_BITS {
-        return rows::first_fit::<2>(busy, sides.w, window);
+    if LONG_WORDS && stride == 2 && u32::from(sides.w) < 2 * WORD_BITS {
+        return first_fit_unrolled::<2>(busy, sides.w, window);
     }
     let starts = &mut scratch[..busy.len()];
     first_fit_in_words(busy, stride, &Doubling::new(sides.w), window, starts)
@@ -195,14 +196,6 @@ pub(super) fn wide_bases(busy: &[Word], stride: usize, w: u16, bases: &mut [Word
 #[inline]
 pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) {
     let doubling = Doubling::between(known, w);
-    // Row by row it takes half as long.
-    if stride == 2 && u32::from(w) < 2 * WORD_BITS {
-        for row in bases.as_chunks_mut::<2>().0 {
-            let steps = doubling.steps().iter();
-            *row = steps.fold(*row, |row, &step| rows::and_shifted_row(row, step));
-        }
-        return;
-    }
     for &step in doubling.steps() {
         and_shifted(bases, step);
     }

@@ -1,23 +1,18 @@
-//! First fit in rows of one or two words.
+//! First fit on hosts in rows of one or two words, with steps that the compiler unrolls.
 
 use crate::mesh::Coord;
-use crate::word::{Doubling, LONG_WORDS, WORD_BITS, Word};
+use crate::word::{Doubling, WORD_BITS, Word};
 
-/// The first base node in row-major order at which `w` columns are free in `window` rows, in rows of
-/// `N` words; `w` is at most a word, or less than all bits of the row.
+/// The first base node in row-major order at which `w` columns are free in `window` rows, in rows
+/// of `N` words; `w` is less than all bits of a row or one word.
 ///
-/// On a host, a copy of the search for each number of steps lets the compiler unroll them, which
-/// nearly halves the time of a row.
-pub(super) fn first_fit<const N: usize>(busy: &[Word], w: u16, window: usize) -> Option<Coord> {
-    if !LONG_WORDS {
-        let steps = Doubling::new(w);
-        let steps = steps.steps();
-        return first_fit_in_rows(busy, window, |row| {
-            steps
-                .iter()
-                .fold(row, |row, &step| and_shifted_row::<N>(row, step))
-        });
-    }
+/// A copy of the search for each number of steps lets the compiler unroll them, which nearly halves
+/// the time of a row.
+pub(super) fn first_fit_unrolled<const N: usize>(
+    busy: &[Word],
+    w: u16,
+    window: usize,
+) -> Option<Coord> {
     let search = match Doubling::count(w) {
         0 => first_fit_in_steps::<N, 0>,
         1 => first_fit_in_steps::<N, 1>,
@@ -31,48 +26,29 @@ pub(super) fn first_fit<const N: usize>(busy: &[Word], w: u16, window: usize) ->
     search(busy, Doubling::last(w), window)
 }
 
-/// The copy for this number of steps, the last of them `last` ([`Doubling::last`]).
+/// The search itself: windows from the bottom, rows of a window from its top down.
+///
+/// ```text
+///   w = 2, window of 3 rows; `s`: a run of 2 free nodes starts here
+///
+///   row 4   s s . s      window 2..=4: AND of rows 4 and 3 is empty,
+///   row 3   . . s .      so the next window begins right above row 3
+///   row 2   s s . .
+/// ```
+///
+/// Rows that two windows share are reduced twice, since they are few.
 #[inline(never)]
 fn first_fit_in_steps<const N: usize, const STEPS: u32>(
     busy: &[Word],
     last: u32,
     window: usize,
 ) -> Option<Coord> {
-    first_fit_in_rows(busy, window, |mut row: [Word; N]| {
-        for step in 1..STEPS {
-            row = and_shifted_row(row, 1 << (step - 1));
-        }
-        match STEPS {
-            0 => row,
-            _ => and_shifted_row(row, last),
-        }
-    })
-}
-
-/// The search itself: windows from the bottom, rows of a window from its top down. `starts` makes of
-/// the free nodes of a row those at which a run begins that is long enough.
-///
-/// ```text
-///   w = 2, window of 3 rows; `s`: a run of 2 free nodes starts here
-///
-///   row 4   s s . .      window 2..=4: AND of rows 4 and 3 is empty,
-///   row 3   . . s .      so the next window begins right above row 3
-///   row 2   s s . .
-/// ```
-///
-/// Rows that two windows share are reduced twice, since they are few.
-#[inline]
-fn first_fit_in_rows<const N: usize>(
-    busy: &[Word],
-    window: usize,
-    starts: impl Fn([Word; N]) -> [Word; N],
-) -> Option<Coord> {
     let all_rows = busy.as_chunks::<N>().0;
     let mut base = 0;
     'windows: while let Some(rows) = all_rows.get(base..base + window) {
         let mut common = [Word::MAX; N];
         for (row, busy) in rows.iter().enumerate().rev() {
-            let starts = starts(busy.map(|busy| !busy));
+            let starts = run_starts::<N, STEPS>(busy.map(|busy| !busy), last);
             let mut any = 0;
             for (common, starts) in common.iter_mut().zip(starts) {
                 *common &= starts;
@@ -90,6 +66,19 @@ fn first_fit_in_rows<const N: usize>(
     None
 }
 
+/// The starts of the runs in a row, by `STEPS` ([`Doubling::count`]) steps, the last of them `last`
+/// ([`Doubling::last`]).
+#[inline]
+fn run_starts<const N: usize, const STEPS: u32>(mut ones: [Word; N], last: u32) -> [Word; N] {
+    for step in 1..STEPS {
+        ones = and_shifted_row(ones, 1 << (step - 1));
+    }
+    match STEPS {
+        0 => ones,
+        _ => and_shifted_row(ones, last),
+    }
+}
+
 /// `row & row >> by`, `by` being less than a word.
 ///
 /// ```text
@@ -98,7 +87,7 @@ fn first_fit_in_rows<const N: usize>(
 ///   row >>3  ...hhhhh         hhhlllll     the low 3 bits of `high` are carried
 /// ```
 #[inline]
-pub(super) fn and_shifted_row<const N: usize>(row: [Word; N], by: u32) -> [Word; N] {
+fn and_shifted_row<const N: usize>(row: [Word; N], by: u32) -> [Word; N] {
     // With the remainder the compiler knows that no shift is too long. For 0, what comes to
     // `low >> 0` is lost in the AND.
     let by = by % WORD_BITS;
@@ -140,9 +129,9 @@ mod tests {
                 bases.next().map(|(x, y)| Coord::new(x as u16, y as u16))
             };
             if u32::from(w) <= WORD_BITS {
-                prop_assert_eq!(first_fit::<1>(&busy, w, h), expected(1));
+                prop_assert_eq!(first_fit_unrolled::<1>(&busy, w, h), expected(1));
             }
-            prop_assert_eq!(first_fit::<2>(&busy, w, h), expected(2));
+            prop_assert_eq!(first_fit_unrolled::<2>(&busy, w, h), expected(2));
         }
     }
 }
