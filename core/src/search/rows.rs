@@ -31,7 +31,7 @@ pub(super) fn first_fit_unrolled<const N: usize>(
 /// ```text
 ///   w = 2, window of 3 rows; `s`: a run of 2 free nodes starts here
 ///
-///   row 4   s s . s      window 2..=4: AND of rows 4 and 3 is empty,
+///   row 4   s s . .      window 2..=4: AND of rows 4 and 3 is empty,
 ///   row 3   . . s .      so the next window begins right above row 3
 ///   row 2   s s . .
 /// ```
