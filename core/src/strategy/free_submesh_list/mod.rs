@@ -247,7 +247,12 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match list::take(self.workspace.list, self.len, Submesh::of_plane(block), spend) {
+        match list::take(
+            self.workspace.list,
+            self.len,
+            Submesh::of_plane(block),
+            spend,
+        ) {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(occupancy, spend),
         }
