@@ -1,8 +1,8 @@
 //! Pauses of long work: [`Pauses`].
 //!
-//! A search, the rebuild of a list or a reservation may take far longer than a serial line can wait.
-//! Such work spends instructions from a budget, at points in its outer loops. When the budget is
-//! used up, the caller's function is called with a read-only view of the controller:
+//! A search, the rebuild of a list or a reservation may take far longer than a serial line can
+//! wait. Such work spends instructions from a budget, at points in its outer loops. When the budget
+//! is used up, the caller's function is called with a read-only view of the controller:
 //!
 //! ```text
 //!   begin(.., pauses) --- search ---+--- search ---+--- search ---> outcome
@@ -71,9 +71,9 @@ impl<'a> Pauses<'a> {
     pub(crate) const BUILT: bool = cfg!(feature = "pauses");
 
     /// Calls `on_pause` when at least `every` instructions of a Cortex-M4 have been spent since the
-    /// latest pause, with their number: an estimate from above. With 0 or 1, work pauses as often as
-    /// it can. The view shows the controller in the middle of a command: decisions made so far are
-    /// there, and the job that tries waits.
+    /// latest pause, with their number: an estimate from above. With 0 or 1, work pauses as often
+    /// as it can. The view shows the controller in the middle of a command: decisions made so far
+    /// are there, and the job that tries waits.
     pub const fn new(every: u32, on_pause: &'a (dyn Fn(u32, &View<'_, '_>) + 'a)) -> Self {
         Pauses {
             every,

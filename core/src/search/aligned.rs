@@ -1,10 +1,10 @@
-//! Free rectangles of two-dimensional meshes as buddy systems and the tree of halves have them: the sides are powers of two, and
-//! the base is a multiple of them.
+//! Free rectangles of two-dimensional meshes as buddy systems and the tree of halves have them: the
+//! sides are powers of two, and the base is a multiple of them.
 //!
-//! Four free buddies that are always merged are the one square around them. So the free blocks of a buddy system are the
-//! free squares that do not lie in a larger free one: they follow from the occupancy, whatever the order of allocations
-//! and releases has been, with faulty processors too. A mesh of any sides begins as the largest such squares that it
-//! has.
+//! Four free buddies that are always merged are the one square around them. So the free blocks of a
+//! buddy system are the free squares that do not lie in a larger free one: they follow from the
+//! occupancy, whatever the order of allocations and releases has been, with faulty processors too.
+//! A mesh of any sides begins as the largest such squares that it has.
 //!
 //! ```text
 //!   y
@@ -25,7 +25,8 @@ use crate::word::{Column, WORD_BITS, Word, ones, words_for};
 /// The free rectangles of one size.
 #[derive(Debug)]
 pub(crate) struct Aligned<'s> {
-    /// A row of bits, as long as one of the occupancy, for each row of rectangles. Invariant: set where a free one begins.
+    /// A row of bits, as long as one of the occupancy, for each row of rectangles. Invariant: set
+    /// where a free one begins.
     bases: &'s mut [Word],
     stride: usize,
     /// How many rows of `bases` are in use.
@@ -35,8 +36,8 @@ pub(crate) struct Aligned<'s> {
 }
 
 impl<'s> Aligned<'s> {
-    /// Those of these sides, which are powers of two, from busy bits in rows of `stride` words with busy padding. `bases` has as many
-    /// words.
+    /// Those of these sides, which are powers of two, from busy bits in rows of `stride` words with
+    /// busy padding. `bases` has as many words.
     ///
     /// # Time complexity
     ///
@@ -135,8 +136,9 @@ impl<'s> Aligned<'s> {
         bases.iter().all(|&bases| bases == 0)
     }
 
-    /// Whether there is one in a submesh that consists of rectangles of these sides, free or not. Its own sides are powers of two and its base
-    /// is a multiple of them, so it has whole words of rows or a part of one.
+    /// Whether there is one in a submesh that consists of rectangles of these sides, free or not.
+    /// Its own sides are powers of two and its base is a multiple of them, so it has whole words of
+    /// rows or a part of one.
     // A call takes as long as most looks.
     #[inline(always)]
     pub(crate) fn is_any_in(&self, submesh: Submesh) -> bool {
@@ -166,8 +168,8 @@ impl<'s> Aligned<'s> {
         self.bases[row * self.stride + (x / WORD_BITS) as usize] &= !(1 << (x % WORD_BITS));
     }
 
-    /// Of squares: calls `visit` with the base node of each that does not lie in a free one of twice the side, in row-major order, until
-    /// it returns false.
+    /// Of squares: calls `visit` with the base node of each that does not lie in a free one of
+    /// twice the side, in row-major order, until it returns false.
     pub(crate) fn each_largest(
         &self,
         draft: &mut Draft<'_, '_>,
@@ -191,7 +193,8 @@ impl<'s> Aligned<'s> {
         }
     }
 
-    /// The bases in a word of a row of those squares that do not lie in a free one of twice the side.
+    /// The bases in a word of a row of those squares that do not lie in a free one of twice the
+    /// side.
     fn largest_in(&self, row: usize, word: usize) -> Word {
         let bases = self.word(row, word);
         let both = bases & self.word(row ^ 1, word);

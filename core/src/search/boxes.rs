@@ -1,8 +1,8 @@
 //! The search for a free box on any grid, over words of nodes.
 //!
-//! The nodes at which a free box of given extents starts are found for all nodes at once: a node is left if it and
-//! those that follow it along a dimension are free. A dimension of extent e takes log2(e) steps, each the AND of the
-//! bitmap with itself, turned along that dimension.
+//! The nodes at which a free box of given extents starts are found for all nodes at once: a node is
+//! left if it and those that follow it along a dimension are free. A dimension of extent e takes
+//! log2(e) steps, each the AND of the bitmap with itself, turned along that dimension.
 
 use super::orders::next_order;
 use super::rectangles;
@@ -21,8 +21,8 @@ pub(crate) struct NoneLeft {
     pub(crate) dimensions: usize,
 }
 
-/// The free box with the extents of a request, laid along dimensions 0, 1, .. as they are named and 1 in the others, that
-/// starts at the smallest node number.
+/// The free box with the extents of a request, laid along dimensions 0, 1, .. as they are named and
+/// 1 in the others, that starts at the smallest node number.
 ///
 /// `scratch` has twice as many words as the occupancy, on a two-dimensional mesh as many.
 ///
@@ -32,7 +32,8 @@ pub(crate) struct NoneLeft {
 ///
 /// # Time complexity
 ///
-/// On a two-dimensional mesh that of [`rectangles::first_fit`]; on any other grid O(dimensions * log side * words).
+/// On a two-dimensional mesh that of [`rectangles::first_fit`]; on any other grid O(dimensions *
+/// log side * words).
 #[inline]
 pub(crate) fn first_box(
     occupancy: &Occupancy<'_>,
@@ -57,9 +58,9 @@ fn first_named(
     along(occupancy, &padded(occupancy, request), scratch, draft).ok()
 }
 
-/// [`first_box`] for the order in which the extents are named, then for every other distinct assignment of the extents,
-/// ones included, to the dimensions, in ascending lexicographic order. A request whose extents keep their order has only
-/// the first.
+/// [`first_box`] for the order in which the extents are named, then for every other distinct
+/// assignment of the extents, ones included, to the dimensions, in ascending lexicographic order. A
+/// request whose extents keep their order has only the first.
 ///
 /// # Source
 ///
@@ -67,7 +68,8 @@ fn first_named(
 ///
 /// # Time complexity
 ///
-/// That of [`first_box`] for each assignment. Those that begin like one for which no node was left are not tried.
+/// That of [`first_box`] for each assignment. Those that begin like one for which no node was left
+/// are not tried.
 #[inline]
 pub(crate) fn first_in_any_order(
     occupancy: &Occupancy<'_>,
@@ -161,7 +163,8 @@ fn along(
     Ok(box_at(layout, first, |at| extents[at]))
 }
 
-/// Whether the extents fit the sides of their dimensions: what can be known before anything is searched.
+/// Whether the extents fit the sides of their dimensions: what can be known before anything is
+/// searched.
 #[inline]
 pub(super) fn check_sides(
     layout: &Layout,
@@ -196,7 +199,8 @@ pub(super) fn free_nodes<'s>(
     (bases, &mut spare[..used])
 }
 
-/// The free nodes of a two-dimensional mesh in the order of their numbers, without the padding between its rows.
+/// The free nodes of a two-dimensional mesh in the order of their numbers, without the padding
+/// between its rows.
 #[inline(never)]
 fn pack_rows(occupancy: &Occupancy<'_>, bases: &mut [Word]) {
     bases.fill(0);

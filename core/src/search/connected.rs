@@ -12,8 +12,8 @@
 //!                        it seeds rows 0 and 2
 //! ```
 //!
-//! Only rows next to a change are looked at. So a search takes as long as the set it finds is large,
-//! and a set with many turns does not cost a pass over the whole mesh for each turn.
+//! Only rows next to a change are looked at. So a search takes as long as the set it finds is
+//! large, and a set with many turns does not cost a pass over the whole mesh for each turn.
 
 use core::mem;
 
@@ -60,8 +60,8 @@ impl<'s> Components<'s> {
     /// has been visited before. The visit stops early when it has found `enough` of them; then this
     /// is the last visit.
     ///
-    /// `seeds` has as many words as the occupancy, all of them zero. They are zero again afterwards,
-    /// except after the last visit.
+    /// `seeds` has as many words as the occupancy, all of them zero. They are zero again
+    /// afterwards, except after the last visit.
     ///
     /// ```text
     ///   words with seeds: s       the runs in the lowest word are filled; their neighbours in the
@@ -123,7 +123,8 @@ impl<'s> Components<'s> {
         processors
     }
 
-    /// The first free processor in row-major order that has not been visited. O(words) for all calls together.
+    /// The first free processor in row-major order that has not been visited. O(words) for all
+    /// calls together.
     pub(crate) fn next(&mut self) -> Option<Coord> {
         let left = &self.left[self.first..];
         self.first += left.iter().position(|&left| left != 0)?;
@@ -142,7 +143,8 @@ struct Flood<'s> {
 }
 
 impl Flood<'_> {
-    /// Puts down as seeds those of these processors of a word that have not been visited; whether there are any.
+    /// Puts down as seeds those of these processors of a word that have not been visited; whether
+    /// there are any.
     fn seed(&mut self, word: usize, bits: Word) -> bool {
         let bits = self.left.get(word).map_or(0, |left| left & bits);
         if bits != 0 {
@@ -166,8 +168,8 @@ impl Flood<'_> {
 
 /// Grows a set around a free submesh: writes to `set`, a bit for each processor, those of the
 /// submesh and so many more. Each pass goes over the mesh in row-major order and adds the free
-/// neighbours of the set as it was before the pass, which are neighbours of what the pass before has
-/// added, the latest layer. Returns whether there were enough.
+/// neighbours of the set as it was before the pass, which are neighbours of what the pass before
+/// has added, the latest layer. Returns whether there were enough.
 ///
 /// `set` and `scratch` have as many words as the occupancy.
 ///

@@ -12,7 +12,8 @@ pub(crate) struct Contacts<'a> {
 }
 
 impl<'a> Contacts<'a> {
-    /// Nodes touch what is set: busy ones, in rows of `stride` words. What is beyond the borders does, too.
+    /// Nodes touch what is set: busy ones, in rows of `stride` words. What is beyond the borders
+    /// does, too.
     pub(crate) fn with_busy(busy: &'a [Word], stride: usize) -> Self {
         Contacts {
             bits: busy,
@@ -21,7 +22,8 @@ impl<'a> Contacts<'a> {
         }
     }
 
-    /// Places touch something where none of these is beside them: nothing is busy between two places.
+    /// Places touch something where none of these is beside them: nothing is busy between two
+    /// places.
     pub(crate) fn of_places(places: &'a [Word], stride: usize) -> Self {
         Contacts {
             bits: places,
@@ -59,7 +61,8 @@ impl<'a> Contacts<'a> {
 
 /// Which sides have to touch something for a boundary value.
 pub(crate) struct Bound {
-    /// How many of those below and above, for each number of those at the left and right: more than 2 if that is not enough.
+    /// How many of those below and above, for each number of those at the left and right: more than
+    /// 2 if that is not enough.
     across: [u32; 3],
 }
 
@@ -74,7 +77,8 @@ impl Bound {
         }
     }
 
-    /// The places that may have such a value, of those that touch something at the left, at the right, below and above.
+    /// The places that may have such a value, of those that touch something at the left, at the
+    /// right, below and above.
     #[inline]
     fn may_reach(&self, [left, right, below, above]: [Word; 4]) -> Word {
         let across = |count: u32| match count {

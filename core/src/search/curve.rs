@@ -1,8 +1,8 @@
-//! A line through all processors of a two-dimensional mesh, and the search for free processors along
-//! it: [`FreeOnCurve`].
+//! A line through all processors of a two-dimensional mesh, and the search for free processors
+//! along it: [`FreeOnCurve`].
 //!
-//! Each processor has a *place* on the line. The search sees the mesh as one row of bits in the order
-//! of places; *intervals* are its runs of free processors. The line is one of two:
+//! Each processor has a *place* on the line. The search sees the mesh as one row of bits in the
+//! order of places; *intervals* are its runs of free processors. The line is one of two:
 //!
 //! ```text
 //!   row by row, 4 x 3       Hilbert curve, 4 x 4
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! The Hilbert curve is read tile by tile: 64 processors of an 8 x 8 square are 64 consecutive
-//! places. A table ([`IN_TILE`]) has the order within a tile; the other three ways in which the curve
-//! may lie in a tile follow from it by exchanging x and y, and by counting backwards.
+//! places. A table ([`IN_TILE`]) has the order within a tile; the other three ways in which the
+//! curve may lie in a tile follow from it by exchanging x and y, and by counting backwards.
 
 use core::ops::Range;
 
@@ -35,8 +35,8 @@ pub enum CurveFit {
     FirstFit,
     /// The shortest one, the first of those.
     BestFit,
-    /// The one after which the sum of squares of N(1), N(2), .. is least, N(l) being the number of free intervals of
-    /// length l; the first of those.
+    /// The one after which the sum of squares of N(1), N(2), .. is least, N(l) being the number of
+    /// free intervals of length l; the first of those.
     SumOfSquares,
 }
 
@@ -104,8 +104,8 @@ const fn square(place: u32, exponent: u32, of: u32) -> Square {
     let mut level = of;
     while level > exponent {
         level -= 1;
-        // In a plain square, 00, 01, 10 and 11 are the lower left, upper left, upper right and lower
-        // right quadrant. The first one is transposed, the last one transposed and turned.
+        // In a plain square, 00, 01, 10 and 11 are the lower left, upper left, upper right and
+        // lower right quadrant. The first one is transposed, the last one transposed and turned.
         let (high, low) = (place >> (2 * level + 1) & 1, place >> (2 * level) & 1);
         let right = high ^ low & transposed;
         x |= (right ^ turned) << level;
@@ -147,8 +147,8 @@ struct Lengths<'a> {
     len: usize,
 }
 
-/// How many different lengths the intervals on a line of so many processors can have: l lengths take
-/// 1 + 2 + .. + l processors at least.
+/// How many different lengths the intervals on a line of so many processors can have: l lengths
+/// take 1 + 2 + .. + l processors at least.
 pub(crate) const fn lengths_max(nodes: u32) -> usize {
     (2 * nodes).isqrt() as usize
 }
@@ -272,8 +272,8 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         least.map(|(start, _)| start)
     }
 
-    /// The start of the allocation with the least distance from its first to its last processor, the
-    /// first of those, on the line whose free processors these are. It begins where an interval
+    /// The start of the allocation with the least distance from its first to its last processor,
+    /// the first of those, on the line whose free processors these are. It begins where an interval
     /// begins: within one, it would be no longer with the processor before.
     ///
     /// ```text
@@ -284,7 +284,8 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     fn least_span(&self, wanted: u32, free: &[Word]) -> Option<u32> {
         let intervals = || runs_of(free.iter().copied());
         let mut least: Option<(u32, u32)> = None;
-        // The free processors before an interval; those up to the end of the latest one that has been added.
+        // The free processors before an interval; those up to the end of the latest one that has
+        // been added.
         let (mut before, mut added) = (0, 0);
         let (mut others, mut end) = (intervals(), 0);
         for run in intervals() {
@@ -311,8 +312,8 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         runs.map(move |run| (before + run.start).max(start)..before + run.end)
     }
 
-    /// A bit for each processor from this place on, a multiple of [`PLACES`], along the line: set if
-    /// it is free.
+    /// A bit for each processor from this place on, a multiple of [`PLACES`], along the line: set
+    /// if it is free.
     fn words_from(&self, place: u32) -> impl Iterator<Item = Word> + '_ {
         let mut words = [0; WORDS];
         let numbers = words_for(place)..words_for(self.occupancy.grid().nodes());

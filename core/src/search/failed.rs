@@ -11,9 +11,9 @@ const REMEMBERED_MAX: usize = 16;
 
 /// The latest searches that found nothing, since a processor became free.
 ///
-/// Until then they find nothing either, and so does any search for more. A scheduler that lets many waiting jobs try,
-/// one after the other, would otherwise repeat what takes longest, a search in vain: on a grid of many dimensions
-/// some hundred times.
+/// Until then they find nothing either, and so does any search for more. A scheduler that lets many
+/// waiting jobs try, one after the other, would otherwise repeat what takes longest, a search in
+/// vain: on a grid of many dimensions some hundred times.
 #[derive(Debug, Default)]
 pub(crate) struct Failed {
     searches: HistoryBuf<(Shape, Orders), REMEMBERED_MAX>,
@@ -47,8 +47,8 @@ impl Failed {
     }
 }
 
-/// Whether a box with the extents of `outer`, in some order, has one with the extents of `inner` within it: the largest of
-/// the one is not larger than the largest of the other, and so on.
+/// Whether a box with the extents of `outer`, in some order, has one with the extents of `inner`
+/// within it: the largest of the one is not larger than the largest of the other, and so on.
 fn fits_within(inner: Shape, outer: Shape) -> bool {
     let sorted = |shape: Shape| {
         let extents = shape.extents().filtered(|extent| extent > 1);

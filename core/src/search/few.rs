@@ -1,8 +1,10 @@
-//! Searches of a two-dimensional mesh in which few blocks are busy: they compare the sides of the blocks and read no bitmap.
+//! Searches of a two-dimensional mesh in which few blocks are busy: they compare the sides of the
+//! blocks and read no bitmap.
 //!
-//! A free place that slides down, and then to the left, until it meets the border of the mesh or a block, stays free. So what is sought first
-//! in row-major order begins at a side of something, and only such rows and columns are looked at: none of these searches depends on the size
-//! of the mesh.
+//! A free place that slides down, and then to the left, until it meets the border of the mesh or a
+//! block, stays free. So what is sought first in row-major order begins at a side of something, and
+//! only such rows and columns are looked at: none of these searches depends on the size of the
+//! mesh.
 
 use crate::grid::{Block, Grid};
 use crate::layout::STRIDE_MAX;
@@ -10,8 +12,8 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::{Occupancy, PENDING_MAX};
 use crate::word::{LONG_WORDS, Span, WORD_BITS, Word, words_for};
 
-/// For how many blocks [`FewBlocks::first_fit`] is searched on this machine: as many as can be, but where the rows of a two-dimensional mesh have
-/// one word, the bitmap is as fast.
+/// For how many blocks [`FewBlocks::first_fit`] is searched on this machine: as many as can be, but
+/// where the rows of a two-dimensional mesh have one word, the bitmap is as fast.
 pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
     match LONG_WORDS && grid.is_plane() && grid.side(0) > WORD_BITS as u16 {
         true => PENDING_MAX,
@@ -19,8 +21,9 @@ pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
     }
 }
 
-/// For how many blocks [`FewBlocks::best`] is searched on a mesh of so many nodes: with the square root of a side, 8 on 64 x 64, the bitmap takes as long;
-/// a board, which does little at once, has it with half as many.
+/// For how many blocks [`FewBlocks::best`] is searched on a mesh of so many nodes: with the square
+/// root of a side, 8 on 64 x 64, the bitmap takes as long; a board, which does little at once, has
+/// it with half as many.
 pub(crate) const fn blocks_for_best(nodes: u32) -> usize {
     let blocks = nodes.isqrt().isqrt() as usize;
     if LONG_WORDS { blocks } else { blocks / 2 }
@@ -80,14 +83,16 @@ impl<'a> FewBlocks<'a> {
         None
     }
 
-    /// The free submesh of these sides with the largest value, the first one in row-major order. The value is the number of pairs of neighbours
-    /// of which one is among certain nodes of the submesh and the other busy or outside of the mesh. It is computed from the
-    /// blocks that the submesh touches, and perhaps others.
+    /// The free submesh of these sides with the largest value, the first one in row-major order.
+    /// The value is the number of pairs of neighbours of which one is among certain nodes of the
+    /// submesh and the other busy or outside of the mesh. It is computed from the blocks that the
+    /// submesh touches, and perhaps others.
     ///
     /// # Why some places suffice
     ///
-    /// While a submesh slides along x, its value changes by as much for each step, until a side of it comes to lie in line with a side of a
-    /// block or with the border of the mesh: at such a place it may jump, upwards only where the two then touch. So the largest value, and the
+    /// While a submesh slides along x, its value changes by as much for each step, until a side of
+    /// it comes to lie in line with a side of a block or with the border of the mesh: at such a
+    /// place it may jump, upwards only where the two then touch. So the largest value, and the
     /// first of several places with it, is found where a side is in line in both directions.
     ///
     /// # Time complexity
@@ -139,7 +144,8 @@ struct Starts {
 }
 
 impl Starts {
-    /// The starts at which an end of a span of this length is in line with an end of one of these spans `(start, length)` or of the side.
+    /// The starts at which an end of a span of this length is in line with an end of one of these
+    /// spans `(start, length)` or of the side.
     fn in_line(spans: impl Iterator<Item = (u16, u16)>, len: u16, side: u16) -> Self {
         let last = side - len;
         let mut starts = Starts {

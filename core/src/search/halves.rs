@@ -1,9 +1,10 @@
 //! The tree of halves of a two-dimensional mesh, and the searches in it: [`Halves`].
 //!
-//! The root is the whole mesh, whose sides are powers of two, not higher than wide. Each node is halved across its longer
-//! side, a square into left and right, down to single processors. Which rectangles are nodes follows from the sides of
-//! the mesh, and how many of their processors are free from the occupancy, so nothing of the tree is stored: a search
-//! holds one node of each level.
+//! The root is the whole mesh, whose sides are powers of two, not higher than wide. Each node is
+//! halved across its longer side, a square into left and right, down to single processors. Which
+//! rectangles are nodes follows from the sides of the mesh, and how many of their processors are
+//! free from the occupancy, so nothing of the tree is stored: a search holds one node of each
+//! level.
 //!
 //! ```text
 //!   y
@@ -24,7 +25,8 @@ use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::word::Word;
 
-/// The nodes that wait during a search: one of each level below the root, and one more while its sibling comes next.
+/// The nodes that wait during a search: one of each level below the root, and one more while its
+/// sibling comes next.
 const WAITING_MAX: usize = NODES_MAX.ilog2() as usize + 2;
 
 /// The parts of a ratio of 1.
@@ -35,16 +37,16 @@ pub(crate) const RATIO_ONE: u64 = 1_000_000;
 pub(crate) enum Order {
     /// The left or lower one first.
     LeftFirst,
-    /// The one with fewer free processors first, if it has as many as are wanted and afterwards has fewer than the
-    /// other by no more than this; else the other one.
+    /// The one with fewer free processors first, if it has as many as are wanted and afterwards has
+    /// fewer than the other by no more than this; else the other one.
     Tolerance(u64),
     /// The same with a tolerance of this share of the node's processors, in parts of [`RATIO_ONE`].
     Ratio(u64),
 }
 
 impl Order {
-    /// Whether the right or upper half comes first. Halves with equally many free processors are searched as by
-    /// `LeftFirst`.
+    /// Whether the right or upper half comes first. Halves with equally many free processors are
+    /// searched as by `LeftFirst`.
     fn right_first(self, node: Submesh, left: u32, right: u32, wanted: u32) -> bool {
         if left == right {
             return false;
@@ -88,8 +90,9 @@ fn sibling_and_parent(node: Submesh, root: Sides) -> Option<(Submesh, Submesh)> 
         return None;
     }
     let (mut sibling, mut parent) = (node, node);
-    // Bases are multiples of the sides, so those of two halves differ in one bit. Squares that are not as high as the root are halves of upright
-    // rectangles, all other nodes left or right halves.
+    // Bases are multiples of the sides, so those of two halves differ in one bit. Squares that are
+    // not as high as the root are halves of upright rectangles, all other nodes left or right
+    // halves.
     let Sides { w, h } = node.sides;
     if node.sides.is_square() && h < root.h {
         sibling.base.y ^= h;
@@ -114,7 +117,8 @@ fn sides_of(exponent: u32, root: Sides) -> Sides {
 pub(crate) enum Parts {
     /// At the root.
     Independent,
-    /// At the parent of the latest rectangle, and if there is none below it at its parent, and so on up to the root.
+    /// At the parent of the latest rectangle, and if there is none below it at its parent, and so
+    /// on up to the root.
     Dependent,
 }
 
@@ -129,8 +133,8 @@ pub(crate) struct Halves<'a, 'm> {
 }
 
 impl<'a, 'm> Halves<'a, 'm> {
-    /// The tree of a mesh whose sides are powers of two, not higher than wide. `scratch` has as many words as the
-    /// occupancy, for [`Halves::propose_parts`] twice as many.
+    /// The tree of a mesh whose sides are powers of two, not higher than wide. `scratch` has as
+    /// many words as the occupancy, for [`Halves::propose_parts`] twice as many.
     pub(crate) fn new(occupancy: &'a Occupancy<'m>, scratch: &'a mut [Word]) -> Self {
         let grid = occupancy.grid();
         let (selected, bases) = scratch.split_at_mut(occupancy.busy_rows().len());
@@ -142,8 +146,8 @@ impl<'a, 'm> Halves<'a, 'm> {
         }
     }
 
-    /// Proposes so many processors of one rectangle, of the smallest size that has as many: the first in the order of the
-    /// search in which as many are free. Returns whether there is one.
+    /// Proposes so many processors of one rectangle, of the smallest size that has as many: the
+    /// first in the order of the search in which as many are free. Returns whether there is one.
     pub(crate) fn propose_one(
         mut self,
         processors: u32,
@@ -158,9 +162,9 @@ impl<'a, 'm> Halves<'a, 'm> {
         true
     }
 
-    /// Proposes so many processors as whole rectangles, one for each binary digit of their number, the largest first. For
-    /// each that is not found two of half the size are searched for. Returns whether all were found, which is so if
-    /// as many processors are free.
+    /// Proposes so many processors as whole rectangles, one for each binary digit of their number,
+    /// the largest first. For each that is not found two of half the size are searched for. Returns
+    /// whether all were found, which is so if as many processors are free.
     pub(crate) fn propose_parts(
         self,
         processors: u32,
@@ -175,7 +179,8 @@ impl<'a, 'm> Halves<'a, 'm> {
             ..
         } = self;
         let mut latest: Option<Submesh> = None;
-        // The rectangles of one size that were not found. Once one was not found, no other of its size is.
+        // The rectangles of one size that were not found. Once one was not found, no other of its
+        // size is.
         let mut missing = 0;
         for exponent in (0..=processors.ilog2()).rev() {
             missing = 2 * missing + (processors >> exponent & 1);
@@ -189,7 +194,8 @@ impl<'a, 'm> Halves<'a, 'm> {
                 bases: selection.free_rectangles(sides, bases),
             };
             while missing > 0 {
-                // From left to right the next one is behind the latest of its size, as there is none before that.
+                // From left to right the next one is behind the latest of its size, as there is
+                // none before that.
                 let is_near = |latest: &Submesh| {
                     parts == Parts::Dependent || order == Order::LeftFirst && latest.sides == sides
                 };
@@ -213,8 +219,8 @@ impl<'a, 'm> Halves<'a, 'm> {
         missing == 0
     }
 
-    /// Proposes the first free processors in the order of the leaves, left before right and lower before upper. Returns
-    /// whether there are as many.
+    /// Proposes the first free processors in the order of the leaves, left before right and lower
+    /// before upper. Returns whether there are as many.
     pub(crate) fn propose_first(mut self, processors: u32, draft: &mut Draft<'_, '_>) -> bool {
         let (mut node, mut missing) = (self.root, processors);
         if self.free < missing {
@@ -238,8 +244,8 @@ impl<'a, 'm> Halves<'a, 'm> {
         true
     }
 
-    /// The first node, in the order of a depth-first search, of the smallest size that has as many processors as are wanted, and in
-    /// which as many are free.
+    /// The first node, in the order of a depth-first search, of the smallest size that has as many
+    /// processors as are wanted, and in which as many are free.
     fn find(&self, wanted: u32, order: Order, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
         let size = wanted.next_power_of_two();
         let mut waiting: Vec<(Submesh, u32), WAITING_MAX> = Vec::new();
@@ -278,8 +284,8 @@ struct FreeNodes<'a> {
 }
 
 impl FreeNodes<'_> {
-    /// The closest node beside this one, which has no free processor, in which there is a free one of this size: the other half of its
-    /// parent, or of its parent's parent, and so on.
+    /// The closest node beside this one, which has no free processor, in which there is a free one
+    /// of this size: the other half of its parent, or of its parent's parent, and so on.
     // Apart, so that its loop has registers for what changes.
     #[inline(never)]
     fn beside(&self, full: Submesh) -> Option<Submesh> {
@@ -293,7 +299,8 @@ impl FreeNodes<'_> {
         }
     }
 
-    /// The first free one of this size in the order of a depth-first search of this node, which has one.
+    /// The first free one of this size in the order of a depth-first search of this node, which has
+    /// one.
     #[inline(never)]
     fn first(&self, around: Submesh, order: Order, selection: &Selection<'_, '_>) -> Submesh {
         let wanted = self.sides.area();

@@ -8,7 +8,8 @@ use crate::request::Request;
 pub(crate) enum Orders {
     /// The request's own alone.
     AsRequested,
-    /// The request's own alone, extents of 1 included: each extent along the dimension for which it is named.
+    /// The request's own alone, extents of 1 included: each extent along the dimension for which it
+    /// is named.
     AsNamed,
     /// The request's own, then every other, each once.
     All,
@@ -23,8 +24,9 @@ impl Orders {
         }
     }
 
-    /// The one that was requested. In two dimensions `1 x a` and `a x 1` are the same but for their extents of 1, so a request that must not be
-    /// rotated is laid as it is named. On a cube, whose requests name radices above 1, and in more dimensions it is the order of these that is kept.
+    /// The one that was requested. In two dimensions `1 x a` and `a x 1` are the same but for their
+    /// extents of 1, so a request that must not be rotated is laid as it is named. On a cube, whose
+    /// requests name radices above 1, and in more dimensions it is the order of these that is kept.
     pub(crate) fn requested(request: &Request, grid: &Grid) -> Orders {
         let is_named = grid.dimensions() == 2 && !grid.is_written_high_first();
         match is_named && !request.may_rotate() {
@@ -34,7 +36,8 @@ impl Orders {
     }
 }
 
-/// The next order of the numbers in lexicographic order; false at the last one, which is followed by the first.
+/// The next order of the numbers in lexicographic order; false at the last one, which is followed
+/// by the first.
 pub(super) fn next_order(order: &mut [u16]) -> bool {
     let Some(at) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
         order.reverse();

@@ -15,10 +15,11 @@ use crate::word::{Doubling, LONG_WORDS, Span, WORD_BITS, Word, and_shifted, keep
 ///
 /// # Method
 ///
-/// A row is reduced to the bits at which `w` free processors begin; a base is free for `w x h` where
-/// that bit is set in `h` consecutive rows: a window. A window is read from its top row down. Where
-/// the AND of the rows becomes zero, no window that contains that row and the top one can succeed,
-/// and the next window begins right above that row, so most rows of a crowded mesh are never read:
+/// A row is reduced to the bits at which `w` free processors begin; a base is free for `w x h`
+/// where that bit is set in `h` consecutive rows: a window. A window is read from its top row down.
+/// Where the AND of the rows becomes zero, no window that contains that row and the top one can
+/// succeed, and the next window begins right above that row, so most rows of a crowded mesh are
+/// never read:
 ///
 /// ```text
 ///   w x h = 2 x 3            busy: #     a run of 2 free nodes starts: s
@@ -91,8 +92,8 @@ fn first_fit_of_any_width(
 ///   base of the new window  |
 /// ```
 ///
-/// If `acc & known` is not zero the window is free. Otherwise the rows below `seen` are ANDed one by
-/// one, to find the row above which the next window begins.
+/// If `acc & known` is not zero the window is free. Otherwise the rows below `seen` are ANDed one
+/// by one, to find the row above which the next window begins.
 fn first_fit_in_words(
     busy: &[Word],
     stride: usize,
@@ -117,8 +118,8 @@ fn first_fit_in_words(
             row -= 1;
             let busy_row = &busy[words(row)];
             if LONG_WORDS && row + 1 < top && busy_row.iter().eq(&busy[words(row + 1)]) {
-                // Rows through the same blocks are alike; the AND does not change. (For ranges that may overlap, an image
-                // would need a copy of 1.5 KB.)
+                // Rows through the same blocks are alike; the AND does not change. (For ranges that
+                // may overlap, an image would need a copy of 1.5 KB.)
                 let (row, above) = starts[row * stride..].split_at_mut(stride);
                 row.copy_from_slice(&above[..stride]);
                 continue;
@@ -163,8 +164,8 @@ fn and_row(acc: &mut [Word], above: &mut [Word], row: &[Word]) -> bool {
     any != 0
 }
 
-/// Marks in `bases`, a bit for each node as in the occupancy, every base node at which a submesh of these
-/// sides is free. All of `bases` is written, and it is zero where there is none.
+/// Marks in `bases`, a bit for each node as in the occupancy, every base node at which a submesh of
+/// these sides is free. All of `bases` is written, and it is zero where there is none.
 ///
 /// # Time complexity
 ///
@@ -190,7 +191,8 @@ pub(super) fn wide_bases(busy: &[Word], stride: usize, w: u16, bases: &mut [Word
     keep_wider(bases, stride, 1, w);
 }
 
-/// Of base nodes at which something of the width `known` is free leaves those at which it is as free for the width `w`, which is not smaller.
+/// Of base nodes at which something of the width `known` is free leaves those at which it is as
+/// free for the width `w`, which is not smaller.
 #[inline]
 pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) {
     let doubling = Doubling::between(known, w);
@@ -226,8 +228,8 @@ pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16)
 ///
 /// # Time complexity
 ///
-/// O(rows^2 * words in a row); the number of submeshes is at most the number of free processors, see
-/// the free submesh list.
+/// O(rows^2 * words in a row); the number of submeshes is at most the number of free processors,
+/// see the free submesh list.
 pub(crate) fn for_each_maximal(
     occupancy: &Occupancy<'_>,
     spend: &dyn Fn(u32),

@@ -3,8 +3,8 @@
 use crate::mesh::Coord;
 use crate::word::{Doubling, WORD_BITS, Word};
 
-/// The first base node in row-major order at which `w` columns are free in `window` rows, in rows of
-/// `N` words; `w` is less than all bits of a row or one word.
+/// The first base node in row-major order at which `w` columns are free in `window` rows, in rows
+/// of `N` words; `w` is less than all bits of a row or one word.
 ///
 /// A copy of the search for each number of steps lets the compiler unroll them, which nearly halves
 /// the time of a row.
@@ -31,7 +31,7 @@ pub(super) fn first_fit_unrolled<const N: usize>(
 /// ```text
 ///   w = 2, window of 3 rows; `s`: a run of 2 free nodes starts here
 ///
-///   row 4   s s . s      window 2..=4: AND of rows 4 and 3 is empty,
+///   row 4   s s . .      window 2..=4: AND of rows 4 and 3 is empty,
 ///   row 3   . . s .      so the next window begins right above row 3
 ///   row 2   s s . .
 /// ```

@@ -9,8 +9,8 @@ use crate::word::{Column, LONG_WORDS, Span, WORD_BITS, Word, next_bit, rows_with
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
-/// A copy of the occupancy in which the selected processors are busy, too: what has been selected is what the two
-/// differ in.
+/// A copy of the occupancy in which the selected processors are busy, too: what has been selected
+/// is what the two differ in.
 pub(crate) struct Selection<'a, 'm> {
     occupancy: &'a Occupancy<'m>,
     /// Rows as in the occupancy.
@@ -31,7 +31,8 @@ impl<'a, 'm> Selection<'a, 'm> {
         Aligned::new(self.busy, self.occupancy.stride(), sides, bases)
     }
 
-    /// The number of processors of the submesh that are neither busy nor selected. O(h * ceil(w / word)).
+    /// The number of processors of the submesh that are neither busy nor selected. O(h * ceil(w /
+    /// word)).
     pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
         let Submesh { base, sides } = submesh;
         let span = Span::new(base.x.into(), sides.w.into());
@@ -74,8 +75,9 @@ impl<'a, 'm> Selection<'a, 'm> {
         was_free
     }
 
-    /// Selects so many free processors of the submesh, or all if there are fewer, column by column from the left, each
-    /// from the bottom or from the top. Returns how many. O(h * ceil(w / word) + w).
+    /// Selects so many free processors of the submesh, or all if there are fewer, column by column
+    /// from the left, each from the bottom or from the top. Returns how many. O(h * ceil(w / word)
+    /// + w).
     pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32, from_top: bool) -> u32 {
         let Submesh { base, sides } = submesh;
         let stride = self.occupancy.stride();
@@ -119,9 +121,9 @@ impl<'a, 'm> Selection<'a, 'm> {
         count - missing
     }
 
-    /// Writes what has been selected as blocks, in row-major order of their bases: runs along x, each as tall as it goes on
-    /// in the rows above. The parts of a job often lie side by side, so the runs of a row are not told apart by which came
-    /// last, as in `Gather`.
+    /// Writes what has been selected as blocks, in row-major order of their bases: runs along x,
+    /// each as tall as it goes on in the rows above. The parts of a job often lie side by side, so
+    /// the runs of a row are not told apart by which came last, as in `Gather`.
     pub(crate) fn propose(self, draft: &mut Draft<'_, '_>) {
         for (selected, &busy) in self.busy.iter_mut().zip(self.occupancy.busy_rows()) {
             *selected ^= busy;
@@ -152,7 +154,8 @@ impl<'a, 'm> Selection<'a, 'm> {
     }
 }
 
-/// How many of some rows have each bit set, as binary numbers: the lowest digits of all columns in one word, and so on.
+/// How many of some rows have each bit set, as binary numbers: the lowest digits of all columns in
+/// one word, and so on.
 struct ColumnCounts {
     digits: [Word; MESH_SIDE_MAX.ilog2() as usize + 1],
     /// How many of these are used.

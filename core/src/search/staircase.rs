@@ -19,8 +19,9 @@ pub(crate) enum Growing {
     Height,
 }
 
-/// Whether submeshes of many sides are free, one of the sides growing: the free submeshes of a length are no longer across than those of a
-/// smaller one, and most sides are ruled out by a length that has been looked at before.
+/// Whether submeshes of many sides are free, one of the sides growing: the free submeshes of a
+/// length are no longer across than those of a smaller one, and most sides are ruled out by a
+/// length that has been looked at before.
 pub(crate) struct Staircase<'a, 's> {
     busy: &'a [Word],
     stride: usize,
@@ -29,7 +30,8 @@ pub(crate) struct Staircase<'a, 's> {
     len: u16,
     /// How long the free submeshes of that length are across, at most.
     most: u16,
-    /// The length of the runs of free processors of which `starts` has the first ones; 0 while it has something else.
+    /// The length of the runs of free processors of which `starts` has the first ones; 0 while it
+    /// has something else.
     known: u16,
     starts: &'s mut [Word],
     grid: &'a Grid,
@@ -55,12 +57,14 @@ impl<'a, 's> Staircase<'a, 's> {
         }
     }
 
-    /// Whether a submesh of these sides is free anywhere. The growing side is at least as long as in the question before.
+    /// Whether a submesh of these sides is free anywhere. The growing side is at least as long as
+    /// in the question before.
     ///
     /// # Time complexity
     ///
-    /// O(1) if that is known. Else O(rows * words in a row * log side) in ordinary occupancies, and for widths O(rows * words in a row * tallest) where
-    /// every window of rows fails in its lowest row, as in first fit.
+    /// O(1) if that is known. Else O(rows * words in a row * log side) in ordinary occupancies, and
+    /// for widths O(rows * words in a row * tallest) where every window of rows fails in its lowest
+    /// row, as in first fit.
     pub(crate) fn has(&mut self, sides: Sides, draft: &mut Draft<'_, '_>) -> bool {
         let Sides { w: len, h: across } = match self.growing {
             Growing::Width => sides,
@@ -84,7 +88,8 @@ impl<'a, 's> Staircase<'a, 's> {
         };
     }
 
-    /// The first base node in row-major order at which a submesh of the latest width and of this height is free. Where widths grow.
+    /// The first base node in row-major order at which a submesh of the latest width and of this
+    /// height is free. Where widths grow.
     pub(crate) fn first_base(&mut self, height: u16, draft: &mut Draft<'_, '_>) -> Option<Coord> {
         draft.spend_passes(1, self.grid);
         self.lengthen();
@@ -187,11 +192,13 @@ fn widest(rows: &[Word], stride: usize) -> u16 {
     widest
 }
 
-/// The first free submesh of the shapes of a request ([`all_shapes`](super::shapes::all_shapes)), in their order, and the first place of it.
+/// The first free submesh of the shapes of a request ([`all_shapes`](super::shapes::all_shapes)),
+/// in their order, and the first place of it.
 ///
 /// # Time complexity
 ///
-/// A search of first fit; then a [`Staircase`] of the widths that divide the size, and a second search if one of them is free.
+/// A search of first fit; then a [`Staircase`] of the widths that divide the size, and a second
+/// search if one of them is free.
 pub(crate) fn first_of_all_shapes(
     occupancy: &Occupancy<'_>,
     request: &Request,

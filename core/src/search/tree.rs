@@ -24,8 +24,8 @@ pub(crate) enum Starts {
 }
 
 /// The radices of a shape, the one for the highest dimension first: as they are named where
-/// coordinates are written the highest dimension first, else the last one named first. They are its extents above 1; with [`Orders::AsNamed`], where there
-/// are two dimensions, both.
+/// coordinates are written the highest dimension first, else the last one named first. They are its
+/// extents above 1; with [`Orders::AsNamed`], where there are two dimensions, both.
 pub(crate) fn radices(grid: &Grid, shape: Shape, orders: Orders) -> Tuple {
     let named = match orders {
         Orders::AsNamed => {
@@ -61,12 +61,12 @@ impl TreeSearch {
         &self.grid
     }
 
-    /// The first free box with the extents of this shape: the notations in the order of algorithm G*, for each the orders
-    /// of the radices, for each the start positions in the dimensions that extend, then the positions in the others, both
-    /// in lexicographic order.
+    /// The first free box with the extents of this shape: the notations in the order of algorithm
+    /// G*, for each the orders of the radices, for each the start positions in the dimensions that
+    /// extend, then the positions in the others, both in lexicographic order.
     ///
-    /// `scratch` has twice as many words as the occupancy. There must not be more extents than dimensions.
-    /// Where it may start must be the same in every call.
+    /// `scratch` has twice as many words as the occupancy. There must not be more extents than
+    /// dimensions. Where it may start must be the same in every call.
     ///
     /// # Time complexity
     ///
@@ -136,8 +136,9 @@ fn first_in_tree(
     None
 }
 
-/// The next order of the radices with other leftmost `exhausted` ones, around the circle of all distinct orders in
-/// lexicographic order. False when the circle ends, which it does at the `first` one.
+/// The next order of the radices with other leftmost `exhausted` ones, around the circle of all
+/// distinct orders in lexicographic order. False when the circle ends, which it does at the `first`
+/// one.
 fn next_around(order: &mut [u16], first: &[u16], exhausted: usize) -> bool {
     // All with the same beginning follow each other, so the circle may end among them.
     if order[..exhausted] == first[..exhausted] && *order < *first {
@@ -203,8 +204,8 @@ mod tests {
     extern crate std;
     use super::*;
 
-    /// On a mesh whose rows have padding there are more words than the nodes take, and what the scratch words hold at
-    /// first does not matter.
+    /// On a mesh whose rows have padding there are more words than the nodes take, and what the
+    /// scratch words hold at first does not matter.
     #[test]
     #[cfg(feature = "tree-collapsing")]
     fn what_is_left_in_the_scratch_words_is_not_found() {

@@ -16,8 +16,9 @@
 //! ```
 //!
 //! A turn by k is two shifts: down by `k * stride` for the nodes that stay in their ring
-//! (coordinate below `side - k`), and up by `(side - k) * stride` for the others. A mask ([`Below`])
-//! selects between them. Where rings are whole words it is a copy of words, without a mask.
+//! (coordinate below `side - k`), and up by `(side - k) * stride` for the others. A mask
+//! ([`Below`]) selects between them. Where rings are whole words it is a copy of words, without a
+//! mask.
 
 use crate::layout::Axis;
 use crate::word::{WORD_BITS, Wide, Word, and_shifted, ones};
@@ -49,7 +50,8 @@ pub(super) fn reduce(axis: Axis, extent: u16, bases: &mut [Word], spare: &mut [W
     }
 }
 
-/// `into = from & from'`, where `from'` has for each node the one `by` steps further along the axis, which wraps.
+/// `into = from & from'`, where `from'` has for each node the one `by` steps further along the
+/// axis, which wraps.
 fn and_turned(axis: Axis, by: u32, from: &[Word], into: &mut [Word]) {
     let Axis { side, stride, .. } = axis;
     let (ahead, behind) = (by * stride, (side - by) * stride);

@@ -2,14 +2,14 @@
 //!
 //! # Source
 //!
-//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms for
-//! Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
+//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms
+//! for Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
 //!
 //! # Differences from the paper
 //!
-//! None in which processors are held. They are listed as blocks: runs along dimension 0, and runs of
-//! consecutive lines of a plane that cover the same columns as one block. On any grid the first processors are those with
-//! the smallest numbers.
+//! None in which processors are held. They are listed as blocks: runs along dimension 0, and runs
+//! of consecutive lines of a plane that cover the same columns as one block. On any grid the first
+//! processors are those with the smallest numbers.
 //!
 //! # Complexity and memory
 //!
@@ -17,8 +17,8 @@
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind; what
-//! is lost is the contiguity.
+//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind;
+//! what is lost is the contiguity.
 //!
 //! ```text
 //!   y

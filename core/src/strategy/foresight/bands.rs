@@ -1,7 +1,7 @@
 //! Rows that are alike are handled as one: [`Bands`].
 //!
-//! A decision with foresight supposes many times that one job or another has left, and asks each time
-//! for the maximal free submeshes that meet its block. A mesh has few edges of blocks, so most
+//! A decision with foresight supposes many times that one job or another has left, and asks each
+//! time for the maximal free submeshes that meet its block. A mesh has few edges of blocks, so most
 //! rows are like the row below. Each group of them is a *band*; band 1 here has rows 1 to 3:
 //!
 //! ```text
@@ -9,8 +9,8 @@
 //!   row 4   . . . . .                               of_rows  0 1 1 1 2 2 3
 //!   row 3   A A . B B        band 1   A A . B B
 //!   row 2   A A . B B                               A band also begins where a block begins or
-//!   row 1   A A . B B                               ends, so each block consists of whole bands,
-//!   row 0   A A . . .        band 0   A A . . .     and leaving changes the bits of its bands only.
+//!   row 1   A A . B B                               ends, so each block consists of whole
+//!   row 0   A A . . .        band 0   A A . . .     bands, and changes only these.
 //! ```
 //!
 //! # The search
@@ -63,7 +63,8 @@ pub(super) struct Room<'a> {
     pub(super) of_rows: &'a mut [Word],
     /// As many as the occupancy has.
     pub(super) busy: &'a mut [Word],
-    /// The bits of each row that never become free, or nothing if there are none. Those of the bands are put in their place.
+    /// The bits of each row that never become free, or nothing if there are none. Those of the
+    /// bands are put in their place.
     pub(super) fixed: &'a mut [Word],
 }
 
@@ -171,10 +172,10 @@ impl<'a> Bands<'a> {
     /// Calls `visit` for every maximal free submesh that meets each of these running blocks: each
     /// once, if it is free. It calls `spend` with the instructions in between.
     ///
-    /// For each bottom and top band, the runs of the AND of the bands between are as wide as can be;
-    /// such a run is maximal if something busy stops it both below and above. The further away the
-    /// bottom and the top are from the blocks, the fewer of their columns are free, and the search
-    /// ends where none is.
+    /// For each bottom and top band, the runs of the AND of the bands between are as wide as can
+    /// be; such a run is maximal if something busy stops it both below and above. The further away
+    /// the bottom and the top are from the blocks, the fewer of their columns are free, and the
+    /// search ends where none is.
     ///
     /// # Time complexity
     ///
@@ -199,13 +200,80 @@ impl<'a> Bands<'a> {
             (begins, ends) = (begins.min(bands.end - 1), ends.max(bands.start));
         }
         match self.stride <= NARROW_WORDS {
-            true => self.search::<NARROW_WORDS>(begins, ends, spans, spend, visit),
-            false => self.search::<STRIDE_MAX>(begins, ends, spans, spend, visit),
+            true => self.search_narrow(begins, ends, spans, spend, visit),
+            false => self.search_wide(begins, ends, spans, spend, visit),
         }
     }
 
-    /// The search itself, in rows of at most `N` words.
-    fn search<const N: usize>(
+    /// The search in rows of at most 64 columns, each as one number. A quarter faster than
+    /// [`Bands::search_wide`] on a host, twice as fast on a board.
+    fn search_narrow(
+        &self,
+        begins: usize,
+        ends: usize,
+        spans: &[Submesh],
+        spend: &dyn Fn(u32),
+        visit: &mut dyn FnMut(Submesh),
+    ) {
+        let count = self.len();
+        let mut masks = [0; 3];
+        for (mask, span) in masks.iter_mut().zip(spans) {
+            *mask = u64::MAX >> (64 - span.sides.w) << span.base.x;
+        }
+        let masks = &masks[..spans.len()];
+        let span = masks[0];
+        // The AND of the bands from the bottom on to the one before `ends`.
+        let mut below_ends = u64::MAX;
+        for band in begins + 1..ends {
+            below_ends &= !self.narrow(band);
+        }
+        for bottom in (0..=begins).rev() {
+            if bottom < ends {
+                below_ends &= !self.narrow(bottom);
+                if masks.iter().any(|mask| below_ends & mask == 0) {
+                    break;
+                }
+            }
+            let below = match bottom {
+                0 => u64::MAX,
+                _ => self.narrow(bottom - 1),
+            };
+            let first = bottom.max(ends);
+            let mut above = self.narrow(first);
+            let mut free = runs_through(below_ends & !above, span);
+            spend(1_000 + 80 * (count - first) as u32);
+            for top in first..count {
+                free &= !above;
+                if free & span == 0 || free & below == 0 {
+                    break;
+                }
+                above = match top + 1 < count {
+                    true => self.narrow(top + 1),
+                    false => u64::MAX,
+                };
+                if free & above == 0 {
+                    continue;
+                }
+                let y = self.start(bottom);
+                let h = self.start(top + 1) - y;
+                let mut left = free;
+                while left != 0 {
+                    // Adding the lowest one carries through its run.
+                    let rest = left & left.wrapping_add(left & left.wrapping_neg());
+                    let run = left & !rest;
+                    left = rest;
+                    let stops = run & below != 0 && run & above != 0;
+                    if stops && masks.iter().all(|mask| run & mask != 0) {
+                        let (x, w) = (run.trailing_zeros() as u16, run.count_ones() as u16);
+                        visit(Submesh::new(x, y, w, h));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The search in rows of any length.
+    fn search_wide(
         &self,
         begins: usize,
         ends: usize,
@@ -213,7 +281,7 @@ impl<'a> Bands<'a> {
         spend: &dyn Fn(u32),
         visit: &mut dyn FnMut(Submesh),
     ) {
-        let (count, stride) = (self.len(), self.stride.min(N));
+        let (count, stride) = (self.len(), self.stride);
         let mut spans = [Span::new(0, 1); 3];
         for (span, block) in spans.iter_mut().zip(blocks) {
             *span = Span::new(block.base.x.into(), block.sides.w.into());
@@ -240,12 +308,12 @@ impl<'a> Bands<'a> {
         };
 
         // The AND of the bands from the bottom on to the one before `ends`.
-        let mut below_ends = [Word::MAX; N];
+        let mut below_ends = [Word::MAX; STRIDE_MAX];
         let below_ends = &mut below_ends[..stride];
         for band in begins + 1..ends {
             and_free(below_ends, band);
         }
-        let mut free = [0; N];
+        let mut free = [0; STRIDE_MAX];
         let free = &mut free[..stride];
         for bottom in (0..=begins).rev() {
             if bottom < ends {
@@ -279,8 +347,8 @@ impl<'a> Bands<'a> {
     }
 
     /// The boundary value of a place as in the busy list: the number of pairs of a processor in the
-    /// place and a busy neighbour outside; all neighbours outside the mesh are busy. `None` if it is
-    /// less than `least`.
+    /// place and a busy neighbour outside; all neighbours outside the mesh are busy. `None` if it
+    /// is less than `least`.
     ///
     /// The place is a part of a maximal free submesh. A side of the place that is not at a side of
     /// the submesh has no busy neighbour, and is not looked at:
@@ -382,7 +450,14 @@ fn gather(stride: usize, rows: &[Word], edges: &[Word], room: &mut Room<'_>) -> 
     len
 }
 
-/// The runs of ones that have a bit of this run in them, and maybe others between these.
+/// The runs of ones that have a bit of this run in them, and perhaps others between these.
+///
+/// ```text
+///   ones     . # # . # # # . # . # #
+///   run      . . # # # # # # # . . .
+///   both     . . # . # # # . # . . .      from the start of the run at its lowest bit
+///   result   . # # . # # # . # . . .      to the end of the run at its highest bit
+/// ```
 #[inline]
 fn runs_through(ones: u64, run: u64) -> u64 {
     let both = ones & run;

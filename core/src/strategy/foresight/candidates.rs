@@ -29,7 +29,8 @@ pub(super) struct Candidates<'a> {
 
 /// The sides of candidates: as requested and rotated, the lower first, or twice the same.
 ///
-/// With them a candidate is a word, its key. Keys are in the order of the lower left corners of their places, then of the upper right ones, rows first.
+/// With them a candidate is a word, its key. Keys are in the order of the lower left corners of
+/// their places, then of the upper right ones, rows first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shapes([Sides; 2]);
 
@@ -90,8 +91,9 @@ impl<'a> Candidates<'a> {
         keys.map(|&key| self.shapes.place(key))
     }
 
-    /// Adds a place unless it is there, or `most` are there that are better: of larger contact, or of the same and first in order. `contact` may be
-    /// `None` if it is less than a number that it is told.
+    /// Adds a place unless it is there, or `most` are there that are better: of larger contact, or
+    /// of the same and first in order. `contact` may be `None` if it is less than a number that it
+    /// is told.
     pub(super) fn consider(
         &mut self,
         place: Submesh,

@@ -14,7 +14,8 @@ pub(in crate::strategy) fn candidates_max(budget: u64, running: u64) -> u64 {
     CANDIDATES_MIN.max(budget / sets_up_to(running, departures))
 }
 
-/// Scores the candidates: after each set of departures, up to a number of them, all sets of as many being equally likely.
+/// Scores the candidates: after each set of departures, up to a number of them, all sets of as many
+/// being equally likely.
 pub(in crate::strategy) fn score(decision: &mut Decision<'_>, budget: u64) {
     let running = decision.running();
     let candidates = decision.candidates() as u64;
@@ -28,7 +29,8 @@ pub(in crate::strategy) fn score(decision: &mut Decision<'_>, budget: u64) {
     }
     let jobs = running as u64 + 1;
     let weight = |t: u64| ((1 << (16 + t)) / ((jobs - t) * sets(jobs, t))) as u32;
-    // The numbers of the states: those with one departure begin at 1. What is described and not needed again is overwritten.
+    // The numbers of the states: those with one departure begin at 1. What is described and not
+    // needed again is overwritten.
     let single = |job: usize| if departures > 1 { 1 + job } else { 1 };
     let pair = |later: usize, earlier: usize| match departures {
         3 => 1 + removed + later * (later - 1) / 2 + earlier,
@@ -59,7 +61,8 @@ pub(in crate::strategy) fn score(decision: &mut Decision<'_>, budget: u64) {
     }
 }
 
-/// The number of sets of `t` out of `n`; `t` is at most [`DEPARTURES_MAX`], `n` at most the number of processors.
+/// The number of sets of `t` out of `n`; `t` is at most [`DEPARTURES_MAX`], `n` at most the number
+/// of processors.
 fn sets(n: u64, t: u64) -> u64 {
     (0..t).fold(1, |sets, i| sets * n.saturating_sub(i) / (i + 1))
 }
@@ -69,8 +72,8 @@ fn sets_up_to(n: u64, t: u64) -> u64 {
     (0..=t).map(|t| sets(n, t)).sum()
 }
 
-/// The most departures, up to 3 and up to all that run, such that so many candidates, each looked at after each set of at most so many departures, are within the
-/// budget; 0 if one is too many.
+/// The most departures, up to 3 and up to all that run, such that so many candidates, each looked
+/// at after each set of at most so many departures, are within the budget; 0 if one is too many.
 fn departures_max(budget: u64, running: u64, candidates: u64) -> u64 {
     let departures = 1..=DEPARTURES_MAX.min(running);
     let is_within = |&t: &u64| candidates * sets_up_to(running, t) <= budget;

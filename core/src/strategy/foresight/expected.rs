@@ -10,7 +10,8 @@ const RECENT: usize = 64;
 /// How many waiting requests are looked at.
 const WAITING: usize = 8;
 
-/// What it is worth that a waiting request fits, in the order of the queue; a recent request is worth 1.
+/// What it is worth that a waiting request fits, in the order of the queue; a recent request is
+/// worth 1.
 const WAITING_VALUES: [u32; WAITING] = [128, 90, 63, 44, 31, 22, 15, 11];
 
 /// The words of the recent requests in a [`Mask`].
@@ -74,7 +75,8 @@ impl Expected {
         (longest as usize + 1) * 2 * MASK_WORDS
     }
 
-    /// As at the beginning: all eighths of the mesh's sides arrived, each with each, and nothing waits.
+    /// As at the beginning: all eighths of the mesh's sides arrived, each with each, and nothing
+    /// waits.
     pub(super) fn begin(&mut self, mesh: Mesh, table: &mut [Within]) {
         *self = Expected::new();
         table.fill([[0; MASK_WORDS]; 2]);

@@ -4,7 +4,8 @@ use super::expected::{Expected, MASK_WORDS, Mask, Within, value};
 use crate::mesh::Submesh;
 use crate::word::Word;
 
-/// For each state, and each candidate that is placed in it, the requests that fit. A state is known by a number.
+/// For each state, and each candidate that is placed in it, the requests that fit. A state is known
+/// by a number.
 #[derive(Debug)]
 pub(super) struct Fits<'a> {
     expected: &'a Expected,

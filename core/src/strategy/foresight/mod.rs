@@ -1,12 +1,14 @@
-//! What strategies that look ahead share: which requests are expected, and which of them still fit after a job has been placed and
-//! others have left.
+//! What strategies that look ahead share: which requests are expected, and which of them still fit
+//! after a job has been placed and others have left.
 //!
-//! A set of requests is a [`Mask`], a bit for each. The requests that fit into a rectangle of `w x h` processors are the AND of two entries
-//! of a table ([`Expected::fitting`]), and those that fit into a mesh are the OR over its maximal free rectangles. So nothing is
-//! computed for a single request.
+//! A set of requests is a [`Mask`], a bit for each. The requests that fit into a rectangle of `w x
+//! h` processors are the AND of two entries of a table ([`Expected::fitting`]), and those that fit
+//! into a mesh are the OR over its maximal free rectangles. So nothing is computed for a single
+//! request.
 //!
-//! What is free is a list of [`Bands`]: rows that are alike are one. The maximal free rectangles that meet given blocks are found by
-//! going through the pairs of bands around them, at most as many as there are edges of blocks; only those that are free now are kept in a list.
+//! What is free is a list of [`Bands`]: rows that are alike are one. The maximal free rectangles
+//! that meet given blocks are found by going through the pairs of bands around them, at most as
+//! many as there are edges of blocks; only those that are free now are kept in a list.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -41,8 +43,9 @@ use fits::Fits;
 /// Words of a time.
 const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
 
-/// The words that foresight needs on a two-dimensional mesh, with room for the ends of so many running jobs. More than there can be if there is no such
-/// budget: whoever configures it is refused.
+/// The words that foresight needs on a two-dimensional mesh, with room for the ends of so many
+/// running jobs. More than there can be if there is no such budget: whoever configures it is
+/// refused.
 pub(crate) const fn words(machine: &Grid, budget: u64, ends: usize) -> usize {
     if budget < *BUDGETS.start() || budget > *BUDGETS.end() {
         return usize::MAX;
@@ -184,7 +187,8 @@ impl<'m, R: Rule> Foresight<'m, R> {
         self.latest = None;
     }
 
-    /// Chooses among the corners of the maximal free submeshes. What the outlook said is forgotten: it is good for one decision.
+    /// Chooses among the corners of the maximal free submeshes. What the outlook said is forgotten:
+    /// it is good for one decision.
     fn decide(
         &mut self,
         occupancy: &Occupancy<'_>,
@@ -195,7 +199,8 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let busy = self.mesh.nodes() - occupancy.free();
         let running = core::mem::take(&mut self.running).min(busy as usize);
         let parts = Parts::new(self.workspace.words, self.division);
-        // There is room for as many submeshes as processors are free, which maximal ones are no more than.
+        // There is room for as many submeshes as processors are free, which maximal ones are no
+        // more than.
         let (running, list) = self.workspace.list.split_at_mut(running);
         let most = R::candidates_max(self.budget, running.len() as u64, request);
         let most = most.min(occupancy.free().into()) as usize;
@@ -250,7 +255,8 @@ impl<'m, R: Rule> Foresight<'m, R> {
         candidates.best()
     }
 
-    /// The candidates of the latest decision with their scores, which are 0 if there was only one. For tests.
+    /// The candidates of the latest decision with their scores, which are 0 if there was only one.
+    /// For tests.
     pub(super) fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
         let keys = self.division.keys();
         let contacts = keys + self.division.candidates;
@@ -353,7 +359,8 @@ pub(super) struct Decision<'a> {
     fits: Fits<'a>,
     running: &'a mut [u64],
     may_overlap: bool,
-    /// How long the running jobs are expected to run, in ticks, as far as there is room: for all jobs that a controller has room for.
+    /// How long the running jobs are expected to run, in ticks, as far as there is room: for all
+    /// jobs that a controller has room for.
     #[cfg_attr(
         not(feature = "leb-estimates"),
         expect(dead_code, reason = "no rule of this build goes by ends")
@@ -372,7 +379,8 @@ impl fmt::Debug for Decision<'_> {
 }
 
 impl Decision<'_> {
-    /// State 0: nothing has changed but that the candidate is placed; these are the maximal free submeshes.
+    /// State 0: nothing has changed but that the candidate is placed; these are the maximal free
+    /// submeshes.
     fn begin(&mut self, free: &[u64]) {
         self.fits.begin(0, &[], self.candidates.len());
         let instructions = self.instructions_each();
@@ -432,7 +440,8 @@ impl Decision<'_> {
         self.bands.take(self.block(job));
     }
 
-    /// Describes a state: in it fits what fits in any of the states `from`, and what fits into submeshes that are free now and meet each of these jobs.
+    /// Describes a state: in it fits what fits in any of the states `from`, and what fits into
+    /// submeshes that are free now and meet each of these jobs.
     pub(super) fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
         self.fits.begin(state, from, self.candidates.len());
         let instructions = self.instructions_each();
@@ -465,13 +474,15 @@ impl Decision<'_> {
 /// What only a rule that goes by ends asks.
 #[cfg(feature = "leb-estimates")]
 impl Decision<'_> {
-    /// How long a running job is expected to run, in ticks; one that is not known to end never does.
+    /// How long a running job is expected to run, in ticks; one that is not known to end never
+    /// does.
     pub(super) fn end(&self, job: usize) -> Ticks {
         let end = self.ends.get(job);
         end.map_or(Ticks::MAX, |&words| words_to_ticks(words))
     }
 
-    /// Puts the running jobs in the order in which they are expected to end; of the same end those that were granted first.
+    /// Puts the running jobs in the order in which they are expected to end; of the same end those
+    /// that were granted first.
     pub(super) fn first_end_first(&mut self) {
         for len in 1..self.running.len().min(self.ends.len()) {
             let mut at = len;

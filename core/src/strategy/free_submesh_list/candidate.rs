@@ -7,7 +7,8 @@ use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 
 /// The size of the largest submesh that `reserved` still holds when `taken` is taken out of it: the
-/// reservation factor `rf(taken, reserved)` of Kim and Yoon 1995, definition 2, with the signs mended.
+/// reservation factor `rf(taken, reserved)` of Kim and Yoon 1995, definition 2, with the signs
+/// mended.
 ///
 /// All of `reserved` if the two do not overlap, 0 if `taken` covers it.
 ///
@@ -27,13 +28,13 @@ pub fn reservation_factor(taken: Submesh, reserved: Submesh) -> u32 {
 
 /// The search for the best candidate.
 ///
-/// The paper sieves a list of candidates by one free submesh after the other. Comparing two candidates by
-/// the sequence of their reservation factors, and keeping the better, chooses the same one and needs no
-/// list of them.
+/// The paper sieves a list of candidates by one free submesh after the other. Comparing two
+/// candidates by the sequence of their reservation factors, and keeping the better, chooses the
+/// same one and needs no list of them.
 ///
-/// A candidate's factor against a submesh is the submesh's size exactly if the two do not overlap, and no
-/// factor is larger. So of two candidates the one that overlaps a submesh of the list only later is better,
-/// and factors need to be computed only if both overlap the same one first.
+/// A candidate's factor against a submesh is the submesh's size exactly if the two do not overlap,
+/// and no factor is larger. So of two candidates the one that overlaps a submesh of the list only
+/// later is better, and factors need to be computed only if both overlap the same one first.
 pub(super) struct Best<'a> {
     list: &'a [u64],
     requested: Sides,
@@ -53,7 +54,8 @@ struct Candidate {
 }
 
 impl<'a> Best<'a> {
-    /// A search in this list of dominant free submeshes, ordered. The request fits into the mesh in one orientation at least.
+    /// A search in this list of dominant free submeshes, ordered. The request fits into the mesh in
+    /// one orientation at least.
     pub(super) fn new(list: &'a [u64], requested: Sides, mesh: Submesh) -> Self {
         Best {
             list,
@@ -70,8 +72,8 @@ impl<'a> Best<'a> {
 
     /// Considers every candidate that could be the best.
     pub(super) fn find(&mut self, may_rotate: bool, draft: &Draft<'_, '_>) {
-        // A candidate overlaps at the latest the submesh it comes from. So from the last to the first, and
-        // no further than to the first that the best one overlaps.
+        // A candidate overlaps at the latest the submesh it comes from. So from the last to the
+        // first, and no further than to the first that the best one overlaps.
         let area = self.requested.area();
         let large = self
             .list
@@ -83,8 +85,9 @@ impl<'a> Best<'a> {
                 break;
             }
             draft.spend(2_000 + 60 * self.list.len() as u32);
-            // The candidates from one submesh: its four corners, in the orientation with the larger reservation factor against it, or in both if they
-            // are equal. All four corners have the same factor.
+            // The candidates from one submesh: its four corners, in the orientation with the larger
+            // reservation factor against it, or in both if they are equal. All four corners have
+            // the same factor.
             let submesh = Entry(cell);
             let sides = submesh.sides();
             let straight = left_beside(self.requested, sides);
@@ -140,7 +143,8 @@ impl<'a> Best<'a> {
         }
     }
 
-    /// Whether `new` is better than `best`; they are different, and the first submesh of the list that one of them overlaps is that of the other.
+    /// Whether `new` is better than `best`; they are different, and the first submesh of the list
+    /// that one of them overlaps is that of the other.
     fn is_better(&self, new: Candidate, best: Candidate) -> bool {
         // Against the submesh that both are from their factors are equal.
         let is_known = new.from == best.from && new.first == new.from;
@@ -164,7 +168,8 @@ impl<'a> Best<'a> {
     }
 }
 
-/// The reservation factor of a corner of these sides against a submesh of sides `within`; `None` if it does not fit.
+/// The reservation factor of a corner of these sides against a submesh of sides `within`; `None` if
+/// it does not fit.
 #[inline]
 fn left_beside(sides: Sides, within: Sides) -> Option<u32> {
     sides.fits_in(within).then(|| {

@@ -201,8 +201,8 @@ impl Entry {
     }
 
     /// The places of these sides, which fit, in its corners, without area: first the lanes of the
-    /// columns at its left and at its right, then those of the rows below and above. A corner is one
-    /// of the first two put together [with](Entry::with) one of the last two:
+    /// columns at its left and at its right, then those of the rows below and above. A corner is
+    /// one of the first two put together [with](Entry::with) one of the last two:
     ///
     /// ```text
     ///   +----+---+----+
@@ -312,7 +312,8 @@ impl Limit {
         is_within(entry.0, self.0)
     }
 
-    /// Whether it admits any of these. All are looked at: which one is the first is hard to predict.
+    /// Whether it admits any of these. All are looked at: which one is the first is hard to
+    /// predict.
     #[inline]
     fn admits_any(self, entries: &[u64]) -> bool {
         // The sum carries into the area unless no guard bit is set.

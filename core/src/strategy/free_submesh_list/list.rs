@@ -23,8 +23,8 @@ pub(super) struct NoRoom;
 /// Sorts in the order of definition 1, by a heap in the same memory (Williams 1964, Algorithm 232,
 /// Comm. of the ACM 7).
 ///
-/// A list is sorted only where it is built anew. The sort of `core` would take 1.2 KB of flash, half
-/// as much as this strategy.
+/// A list is sorted only where it is built anew. The sort of `core` would take 1.2 KB of flash,
+/// half as much as this strategy.
 ///
 /// # Time complexity
 ///
@@ -118,8 +118,8 @@ impl Entries<'_> {
         covering.sum()
     }
 
-    /// Adds an entry unless one covers it, and removes those that it covers. No entry covers another
-    /// one. There is room.
+    /// Adds an entry unless one covers it, and removes those that it covers. No entry covers
+    /// another one. There is room.
     #[inline]
     fn push_dominant(&mut self, new: Entry) {
         let mut covering = 0;
@@ -162,8 +162,8 @@ impl<'a> Change<'a> {
         Ok([places, entries])
     }
 
-    /// Removes what is in these places, which are in ascending order, and inserts new entries, which
-    /// are in no order. Returns the length of the list.
+    /// Removes what is in these places, which are in ascending order, and inserts new entries,
+    /// which are in no order. Returns the length of the list.
     fn replace(self, gone: &[u64], new: &[u64], spend: &dyn Fn(u32)) -> Result<usize, NoRoom> {
         let Change { memory, len } = self;
         let mut len = remove(&mut memory[..len], gone);
@@ -234,7 +234,8 @@ fn insert(cells: &mut [u64], len: usize, entry: Entry) {
 /// Where an entry belongs in an ordered list.
 #[inline]
 fn place_for(entry: Entry, list: &[u64]) -> usize {
-    // Among words alone no branch is needed. Few submeshes are of the same size, but in a pattern of faults thousands can be.
+    // Among words alone no branch is needed. Few submeshes are of the same size, but in a pattern
+    // of faults thousands can be.
     let at = list.partition_point(|&other| Entry(other).is_larger_than(entry));
     match list.get(at) {
         Some(&other) if !entry.is_larger_than(Entry(other)) => {
@@ -252,7 +253,8 @@ const fn is_long(len: usize) -> bool {
     LONG_WORDS && len > 64
 }
 
-/// Updates the list in `memory[..len]` after `busy`, which was free, has been taken. Returns the new length.
+/// Updates the list in `memory[..len]` after `busy`, which was free, has been taken. Returns the
+/// new length.
 ///
 /// # Which pieces are dominant
 ///

@@ -6,46 +6,48 @@
 //! 1995, section III.
 //!
 //! The list holds the *dominant free submeshes*: the free submeshes that no other one covers
-//! (definition 1). A request may go to any corner of any of them (definition 3); the place chosen is the
-//! one with the largest *reservation factor* ([`reservation_factor`], definition 2) against the first
-//! submesh of the list, ties by the second, and so on (definition 4): it leaves the large free
-//! submeshes whole.
+//! (definition 1). A request may go to any corner of any of them (definition 3); the place chosen
+//! is the one with the largest *reservation factor* ([`reservation_factor`], definition 2) against
+//! the first submesh of the list, ties by the second, and so on (definition 4): it leaves the large
+//! free submeshes whole.
 //!
 //! # Differences from the paper
 //!
-//! - The signs of definition 2 are mended: what is left above is `y2' - y2`, what is left at the right
-//!   `x2' - x2`. As printed, both would be negative whenever something is left. The factor is never
-//!   less than 0.
-//! - Definition 1 orders by size, then by squareness. Further ties, on which the paper is silent: `y` of
-//!   the base node, then `x`, then the wider first.
-//! - Candidates that tie against every submesh and the whole mesh: the smallest `(y, x)` of the base
-//!   node, then `a x b` before `b x a`.
-//! - A request may forbid rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)); then only `a x b` is
-//!   considered.
-//! - Theorem 1 (at most `4k` dominant free submeshes around `k` allocated ones) is false: three busy
-//!   processors on a 7 x 7 mesh leave 13. The list has room for as many as there are processors, which
-//!   is proven below.
-//! - A release does not decompose the whole mesh again (Fig. 8) but joins what was released with the dominant
-//!   submeshes beside it; the others stay as they are. The list that results is the same.
+//! - The signs of definition 2 are mended: what is left above is `y2' - y2`, what is left at the
+//!   right `x2' - x2`. As printed, both would be negative whenever something is left. The factor is
+//!   never less than 0.
+//! - Definition 1 orders by size, then by squareness. Further ties, on which the paper is silent:
+//!   `y` of the base node, then `x`, then the wider first.
+//! - Candidates that tie against every submesh and the whole mesh: the smallest `(y, x)` of the
+//!   base node, then `a x b` before `b x a`.
+//! - A request may forbid rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)); then only `a x b`
+//!   is considered.
+//! - Theorem 1 (at most `4k` dominant free submeshes around `k` allocated ones) is false: three
+//!   busy processors on a 7 x 7 mesh leave 13. The list has room for as many as there are
+//!   processors, which is proven below.
+//! - A release does not decompose the whole mesh again (Fig. 8) but joins what was released with
+//!   the dominant submeshes beside it; the others stay as they are. The list that results is the
+//!   same.
 //! - Faulty processors count as allocated submeshes of one node.
 //!
 //! # The list is never too small
 //!
 //! Give each dominant free submesh the node at its bottom row in the leftmost of its columns whose
-//! free stretch upwards from there is shortest. That node is free. Two submeshes cannot have the same
-//! node: its free stretch is the height of both, and with bottom row and height given, a dominant
-//! submesh is as wide as it can be around that column. Hence there are at most as many dominant free
-//! submeshes as free nodes, and a list of `W * H` entries always suffices.
+//! free stretch upwards from there is shortest. That node is free. Two submeshes cannot have the
+//! same node: its free stretch is the height of both, and with bottom row and height given, a
+//! dominant submesh is as wide as it can be around that column. Hence there are at most as many
+//! dominant free submeshes as free nodes, and a list of `W * H` entries always suffices.
 //!
-//! While one list is turned into the next, both are there in part. The rest of the same memory serves
-//! as scratch; if that is not enough, the list is built from the occupancy instead, which needs no
-//! scratch at all. It happens only on small meshes, and on those that are nearly full of tiny holes.
+//! While one list is turned into the next, both are there in part. The rest of the same memory
+//! serves as scratch; if that is not enough, the list is built from the occupancy instead, which
+//! needs no scratch at all. It happens only on small meshes, and on those that are nearly full of
+//! tiny holes.
 //!
 //! # Complexity and memory
 //!
-//! With `F` submeshes in the list and `N` of them beside a block: an allocation takes O(F^2) in the worst case (each
-//! candidate against each submesh), a release O(F + N^3), in ordinary occupancies O(F). Neither depends on the size of the mesh.
-//! Memory: `W * H` entries of 8 bytes.
+//! With `F` submeshes in the list and `N` of them beside a block: an allocation takes O(F^2) in the
+//! worst case (each candidate against each submesh), a release O(F + N^3), in ordinary occupancies
+//! O(F). Neither depends on the size of the mesh. Memory: `W * H` entries of 8 bytes.
 //!
 //! # Recognition
 //!
@@ -53,8 +55,8 @@
 //!
 //! # Example
 //!
-//! Example 1 of the paper: in the situation of Fig. 2 the request (3, 2) goes to the far end of `S3`, so
-//! that `S1` and `S2` stay whole.
+//! Example 1 of the paper: in the situation of Fig. 2 the request (3, 2) goes to the far end of
+//! `S3`, so that `S1` and `S2` stay whole.
 //!
 //! ```text
 //!   y
@@ -201,7 +203,8 @@ impl Strategy for FreeSubmeshList<'_> {
             .is_some()
     }
 
-    /// The list of the supposed occupancy is made behind the list that is kept, or over it if there is no room.
+    /// The list of the supposed occupancy is made behind the list that is kept, or over it if there
+    /// is no room.
     fn suppose(
         &mut self,
         supposed: &Occupancy<'_>,
@@ -240,14 +243,19 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match list::take(self.workspace.list, self.len, Submesh::of_plane(block), spend) {
+        match list::take(
+            self.workspace.list,
+            self.len,
+            Submesh::of_plane(block),
+            spend,
+        ) {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(occupancy, spend),
         }
     }
 
-    /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then taken out again; with more than a few the list is
-    /// made anew, as each takes a pass over it.
+    /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then
+    /// taken out again; with more than a few the list is made anew, as each takes a pass over it.
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
         let is_any_faulty = occupancy.faulty_count() > 0;
         if is_any_faulty
