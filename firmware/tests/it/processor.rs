@@ -377,7 +377,7 @@ fn a_journal_that_resets_the_board_three_times_is_left_alone_once() {
     let kept = Kept::new();
     let mut memory = board::Board::new();
     let mut processor = boot(&mut memory, with_flash(Flash::new(3)), &kept);
-    call(&mut connect(&mut processor), submit(1, 4, 4));
+    assert_eq!(call(&mut connect(&mut processor), submit(1, 4, 4)), GRANTED);
     let flash = processor.into_flash();
     let begin = |fails_at| {
         let board = Fake {
