@@ -81,7 +81,7 @@ pub trait Serial: Write {
     /// The oldest byte that was not taken yet.
     fn next(&mut self) -> Option<u8>;
 
-    /// Whether there is such a byte.
+    /// Whether another byte is left.
     fn has_next(&self) -> bool;
 
     /// How often received bytes were lost since the last call.

@@ -102,7 +102,7 @@ impl Controller<'_> {
     }
 }
 
-/// A build without leases: nobody has one.
+/// Stands for the leases in a build without them: no job has one.
 #[cfg(not(feature = "leases"))]
 #[allow(
     missing_docs,

@@ -166,10 +166,10 @@ impl Flood<'_> {
     }
 }
 
-/// Grows a set around a free submesh: writes to `set`, a bit for each processor, those of the
-/// submesh and so many more. Each pass goes over the mesh in row-major order and adds the free
-/// neighbours of the set as it was before the pass, which are neighbours of what the pass before
-/// has added, the latest layer. Returns whether there were enough.
+/// Grows a set around a free submesh. Writes the set to `set`, a bit for each processor: those of
+/// the submesh and the given number of others. Each pass goes over the mesh in row-major order and
+/// adds the free neighbours of the set as it was before the pass. These are neighbours of the
+/// latest layer, the processors that the pass before added. Returns whether there were enough.
 ///
 /// `set` and `scratch` have as many words as the occupancy.
 ///

@@ -77,8 +77,8 @@ impl Bound {
         }
     }
 
-    /// The places that may have such a value, of those that touch something at the left, at the
-    /// right, below and above.
+    /// The places whose value may be that large. The masks say which places touch something at the
+    /// left, at the right, below and above.
     #[inline]
     fn may_reach(&self, [left, right, below, above]: [Word; 4]) -> Word {
         let across = |count: u32| match count {

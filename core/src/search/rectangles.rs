@@ -214,7 +214,7 @@ pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16)
 /// between.
 ///
 /// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as
-/// can be. Such a run is maximal if something busy stops it both below and above:
+/// can be. A run is maximal if something busy stops it both below and above:
 ///
 /// ```text
 ///   row 3   . # . . . #        bottom 1, top 2: the AND of both rows has the runs a and b.

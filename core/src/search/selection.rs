@@ -75,9 +75,8 @@ impl<'a, 'm> Selection<'a, 'm> {
         was_free
     }
 
-    /// Selects so many free processors of the submesh, or all if there are fewer, column by column
-    /// from the left, each from the bottom or from the top. Returns how many. O(h * ceil(w / word)
-    /// + w).
+    /// Selects up to `count` free processors of the submesh, column by column from the left, each
+    /// from the bottom or from the top. Returns how many were selected. O(h * ceil(w / word) + w).
     pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32, from_top: bool) -> u32 {
         let Submesh { base, sides } = submesh;
         let stride = self.occupancy.stride();
@@ -163,7 +162,7 @@ struct ColumnCounts {
 }
 
 impl ColumnCounts {
-    /// Of so many rows at most, none yet.
+    /// An empty count with room for `rows` rows.
     fn of_rows(rows: u16) -> Self {
         ColumnCounts {
             digits: [0; MESH_SIDE_MAX.ilog2() as usize + 1],

@@ -3,8 +3,8 @@
 //! # Source
 //!
 //! K. Li and K. H. Cheng, "A Two-Dimensional Buddy System for Dynamic Resource Allocation in a
-//! Partitionable Mesh Connected System", J. Parallel and Distributed Computing 12, 1991; described by
-//! Kim and Yoon 1995, section II.1, and Alshdefat 2019, section "2-Dimensional-Buddy-System".
+//! Partitionable Mesh Connected System", J. Parallel and Distributed Computing 12, 1991; described
+//! by Kim and Yoon 1995, section II.1, and Alshdefat 2019, section "2-Dimensional-Buddy-System".
 //!
 //! # Differences from the paper
 //!
@@ -37,7 +37,8 @@
 //!
 //! # Example
 //!
-//! Alshdefat 2019, Fig. 2-1: a job of 3 x 3 processors holds 4 x 4, an internal fragmentation of 44 %.
+//! Alshdefat 2019, Fig. 2-1: a job of 3 x 3 processors holds 4 x 4, an internal fragmentation of 44
+//! %.
 //!
 //! ```
 //! # use meshalloc::*;

@@ -2,12 +2,12 @@
 //!
 //! # Source
 //!
-//! D. D. Sharma and D. K. Pradhan, "A Fast and Efficient Strategy for Submesh Allocation in Mesh-Connected
-//! Parallel Computers", Proc. 5th IEEE Symp. on Parallel and Distributed Processing, 1993; described
-//! by Kim and Yoon 1995, section II.5.
+//! D. D. Sharma and D. K. Pradhan, "A Fast and Efficient Strategy for Submesh Allocation in
+//! Mesh-Connected Parallel Computers", Proc. 5th IEEE Symp. on Parallel and Distributed Processing,
+//! 1993; described by Kim and Yoon 1995, section II.5.
 //!
-//! The *boundary value* of a submesh is the number of busy neighbours of its nodes, summed over the nodes; a
-//! node at the border of the mesh has a busy neighbour beyond it.
+//! The *boundary value* of a submesh is the number of busy neighbours of its nodes, summed over the
+//! nodes. A node at the border of the mesh has a busy neighbour beyond it.
 //!
 //! # Differences from the paper
 //!

@@ -1,4 +1,5 @@
-//! Frame sliding (FS): a frame of the requested size moves over the mesh in strides of its own size.
+//! Frame sliding (FS): a frame of the requested size moves over the mesh in strides of its own
+//! size.
 //!
 //! # Source
 //!
@@ -14,7 +15,8 @@
 //!
 //! # Complexity and memory
 //!
-//! O(frames * b * ceil(a / word)), at most W / a * H / b frames; a release takes nothing. No memory.
+//! O(frames * b * ceil(a / word)), at most W / a * H / b frames; a release takes nothing. No
+//! memory.
 //!
 //! # Recognition
 //!

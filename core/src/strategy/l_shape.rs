@@ -55,8 +55,8 @@
 //!
 //! ```text
 //!   y
-//!   6  A A A A A     A request (5, 5) on a 5 x 7 mesh, # busy: no 5 x 5 is free, and at the left of
-//!   5  A A A A A     LS(3, 7, 2, 2) the short part fits at the top only.
+//!   6  A A A A A     A request (5, 5) on a 5 x 7 mesh, # busy: no 5 x 5 is free, and at the left
+//!   5  A A A A A     of LS(3, 7, 2, 2) the short part fits at the top only.
 //!   4  A A A . .
 //!   3  A A A . #
 //!   2  A A A . .

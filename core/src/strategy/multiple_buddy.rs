@@ -1,11 +1,12 @@
 //! Multiple buddy strategy (MBS): a job holds several squares whose sides are powers of two.
 //!
-//! The number of processors is written in base 4, and each digit asks for as many blocks of 4^i processors.
+//! The number of processors is written in base 4. Each digit asks for as many blocks of 4^i
+//! processors as it says.
 //!
 //! # Source
 //!
-//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms for
-//! Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
+//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms
+//! for Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
 //!
 //! # Differences from the paper
 //!
@@ -34,8 +35,9 @@
 //!   64 communications      1219 +- 45           1060 +- 52
 //! ```
 //!
-//! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --tasks 16 --task-processors exponential:16
-//! --strategy multiple-buddy,dbt:0.5 --replications 1000` gives the first row, `communications=64` the second.
+//! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --tasks 16 --task-processors
+//! exponential:16 --strategy multiple-buddy,dbt:0.5 --replications 1000` gives the first row,
+//! `communications=64` the second.
 //!
 //! # Complexity and memory
 //!
@@ -60,8 +62,8 @@
 //!
 //! ```text
 //!   y
-//!   3  A A # .     A request for 5 processors on a 4 x 4 mesh, # busy: 5 is 11 in base 4, one block
-//!   2  A A . #     of 2 x 2 and one of 1 x 1.
+//!   3  A A # .     A request for 5 processors on a 4 x 4 mesh, # busy: 5 is 11 in base 4, one
+//!   2  A A . #     block of 2 x 2 and one of 1 x 1.
 //!   1  # . # .
 //!   0  A . . #
 //!      0 1 2 3  x

@@ -53,7 +53,8 @@
 //!
 //! # Recognition
 //!
-//! Complete, and beyond rectangles: it fails only if no connected component of free processors has n of them.
+//! Complete, also for sets that are no rectangles: it fails only if no connected component of free
+//! processors has n of them.
 //!
 //! # Drawbacks
 //!
@@ -140,7 +141,8 @@ fn nuclei(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<>
         .filter(move |sides| sides.area() <= processors)
 }
 
-/// Where a set of n processors can be grown: a nucleus in a component of at least n free processors.
+/// A place where a set of n processors can grow: a nucleus in a component of at least n free
+/// processors.
 fn nucleus(
     occupancy: &Occupancy<'_>,
     request: &Request,

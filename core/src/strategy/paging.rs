@@ -36,9 +36,9 @@
 //!
 //! ```text
 //!   y
-//!   1  . A # A     A request for 3 processors in snake-like order, # busy: the job A holds three blocks.
-//!   0  # # # A     The row y = 1 is taken from its right end; in row-major order <0, 1> would be taken
-//!      0 1 2 3  x  in place of <3, 1>.
+//!   1  . A # A     A request for 3 processors in snake-like order, # busy: the job A holds three
+//!   0  # # # A     blocks. The row y = 1 is taken from its right end; in row-major order <0, 1>
+//!      0 1 2 3  x  would be taken in place of <3, 1>.
 //! ```
 //!
 //! # Example

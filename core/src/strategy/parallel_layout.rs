@@ -21,7 +21,8 @@
 //!
 //! # Complexity and memory
 //!
-//! O(W + H * ceil(W / word) + blocks); a release takes nothing. Scratch: as many words as the occupancy.
+//! O(W + H * ceil(W / word) + blocks); a release takes nothing. Scratch: as many words as the
+//! occupancy.
 //!
 //! # Recognition
 //!

@@ -2,8 +2,8 @@
 //!
 //! # Source
 //!
-//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms for
-//! Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
+//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms
+//! for Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
 //!
 //! The choice is selection sampling: D. E. Knuth, "The Art of Computer Programming", vol. 2, 3.4.2,
 //! algorithm S. A number below a bound is drawn without bias by D. Lemire, "Fast Random Integer

@@ -137,7 +137,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
             if !is_busy(&answer) {
                 return answer;
             }
-            // It is counted what room there is; nobody waits for that to give something back.
+            // It counts the room that is left; no change waits for that to give something back.
             assert!(!matches!(change, Change::Release { .. } | Change::Reset));
         }
         panic!("it is always busy");

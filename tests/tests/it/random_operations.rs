@@ -73,7 +73,8 @@ enum Kind {
     ConfigureTooLarge,
 }
 
-/// How often each kind comes at most: what makes and ends jobs often, what forgets everything seldom.
+/// How often each kind comes at most: kinds that make and end jobs often, kinds that forget
+/// everything seldom.
 const KINDS: [(Kind, u32); 15] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
