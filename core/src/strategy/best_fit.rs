@@ -13,12 +13,13 @@
 //!
 //! # Complexity and memory
 //!
-//! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else O(H * ceil(W / word)
-//! * (log a + log b)). A release takes nothing. Scratch: as many words as the occupancy.
+//! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else
+//! O(H * ceil(W / word) * (log a + log b)). A release takes nothing. Scratch: as many words as the
+//! occupancy.
 //!
 //! # Recognition
-//! Not complete: a free `b x a` is not found for a request `(a, b)`. On the 3 x 3 mesh below, (3,
-//! 1) is refused although <1, 0>..<1, 2> is free.
+//! Not complete: a free `b x a` is not found for a request `(a, b)`. On the 3 x 3 mesh below,
+//! (3, 1) is refused although <1, 0>..<1, 2> is free.
 //! refused although <1, 0>..<1, 2> is free.
 //!
 //! ```text

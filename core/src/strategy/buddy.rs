@@ -37,8 +37,8 @@
 //!
 //! # Example
 //!
-//! Alshdefat 2019, Fig. 2-1: a job of 3 x 3 processors holds 4 x 4, an internal fragmentation of 44
-//! %.
+//! Alshdefat 2019, Fig. 2-1: a job of 3 x 3 processors holds 4 x 4. The internal fragmentation is
+//! 44 %.
 //!
 //! ```
 //! # use meshalloc::*;

@@ -10,8 +10,8 @@
 //! # Differences from the paper
 //!
 //! None known. The frame starts at the first free node in row-major order, `<x0, y0>`. The frames
-//! of that row have their bases at `x0 + i*a`, those of the rows `y0 + j*b` above at `(x0 mod a) +
-//! i*a`. There is no rotation.
+//! of that row have their bases at `x0 + i*a`, those of the rows `y0 + j*b` above at
+//! `(x0 mod a) + i*a`. There is no rotation.
 //!
 //! # Complexity and memory
 //!

@@ -14,11 +14,11 @@
 //!
 //! Let A be the longer side of the request and B the shorter one.
 //!
-//! - For odd A the thesis prints `LS(ceil(A/2) + k, B + ceil(A/2) - k, ceil(A/2) - k, B - ceil(A/2)
-//!   - k)`, which does not have A * B processors. Here it is `LS(c + k, B + m - k, m - k, B - c -
-//!   k)` with c = ceil(A/2) and m = floor(A/2), which gives the thesis's example, (5, 5). k goes
-//!   from 0 to B - 1 - c, one by one. (The thesis begins at 1, and its example at 0.) If that bound
-//!   is -1, k is -1 alone.
+//! - For odd A the thesis prints
+//!   `LS(ceil(A/2) + k, B + ceil(A/2) - k, ceil(A/2) - k, B - ceil(A/2) - k)`, which does not have
+//!   A * B processors. Here it is `LS(c + k, B + m - k, m - k, B - c - k)` with c = ceil(A/2) and
+//!   m = floor(A/2), which gives the thesis's example, (5, 5). k goes from 0 to B - 1 - c, one by
+//!   one. (The thesis begins at 1, and its example at 0.) If that bound is -1, k is -1 alone.
 //! - For even A the thesis lets k end at B, where the second part would be empty. Here k is 1, 2,
 //!   3, 4 and then grows by B/4, at least by 1, up to B - 2 or 1, whichever is larger. This gives
 //!   the thesis's example, (8, 6).

@@ -25,9 +25,9 @@
 //!
 //! 1. The candidates are the four corners of every maximal free submesh, in both orientations, each
 //!    once, in the order of (y1, x1, y2, x2). If there is only one, it is chosen.
-//! 2. T* is the largest T from 1 to min(3, k) with 4 S(T) <= E, or 1 if none has. At most max(4,
-//!    floor(E / S(T*))) candidates are kept, those of the largest boundary value (see `busy-list`).
-//!    Of equal ones the first in order are kept.
+//! 2. T* is the largest T from 1 to min(3, k) with 4 S(T) <= E, or 1 if none has. At most
+//!    max(4, floor(E / S(T*))) candidates are kept, those of the largest boundary value (see
+//!    `busy-list`). Of equal ones the first in order are kept.
 //! 3. T is the largest number from 1 to min(3, k) with count * S(T) <= E. If there is none, T is 1
 //!    and only the floor(E / count) - 1 largest jobs leave. Of equally large ones those leave that
 //!    were granted first.

@@ -35,9 +35,9 @@
 //!   64 communications      1219 +- 45           1060 +- 52
 //! ```
 //!
-//! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --tasks 16 --task-processors
-//! exponential:16 --strategy multiple-buddy,dbt:0.5 --replications 1000` gives the first row,
-//! `communications=64` the second.
+//! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --tasks 16
+//! --task-processors exponential:16 --strategy multiple-buddy,dbt:0.5 --replications 1000` gives
+//! the first row, `communications=64` the second.
 //!
 //! # Complexity and memory
 //!
@@ -54,8 +54,8 @@
 //! On a mesh whose sides are powers of two, the free processors consist of the fewest squares
 //! possible ([`Compactness`](crate::Compactness), definition 1) as long as nothing is released.
 //! After releases they do not: on a 16 x 16 mesh about half full 19 % of the states are compact. On
-//! average there are 7 free squares more than necessary (`cargo test -p meshalloc-tests --test
-//! across after_releases -- --nocapture`).
+//! average there are 7 free squares more than necessary
+//! (`cargo test -p meshalloc-tests --test across after_releases -- --nocapture`).
 //!
 //! The blocks of a job may lie far apart. A job of few processors splits a block although it could
 //! lie in a gap of the shape that it asks for.

@@ -8,8 +8,8 @@
 //!
 //! # Differences from the paper
 //!
-//! Let n be the number of processors, A the longer side of the request, B the shorter one, c =
-//! ceil(A/2) and m = floor(A/2).
+//! Let n be the number of processors, A the longer side of the request, B the shorter one,
+//! c = ceil(A/2) and m = floor(A/2).
 //!
 //! - All shapes first fit ([`AllShapes`](crate::StrategyKind::AllShapes)) comes first, as in step 3
 //!   of Fig. 3-11. The thesis's first example skips it: on an empty mesh a request (3, 5) would be
@@ -18,8 +18,8 @@
 //!   (A/2, B + k) for k = 1 to B - 1, since (A/2, 2B) is a shape of the same size, which has been
 //!   tried.
 //! - For odd A the nuclei are (c + k, B + m - k) from k = 0 on while the second side is at least 1.
-//!   The text's bound B - 1 - m is below 0 in its own example (5, 2), whose nuclei it gives as (4,
-//!   3), (5, 2) and (6, 1).
+//!   The text's bound B - 1 - m is below 0 in its own example (5, 2), whose nuclei it gives as
+//!   (4, 3), (5, 2) and (6, 1).
 //! - If B - 1 - c is -1, k begins at -1, for even A too. This gives the thesis's (3, 5) -> (2, 6)
 //!   and (6, 3) -> (3, 2).
 //! - k grows by 1. The thesis lets it grow by B/4 from 4 on, which leaves nuclei out.

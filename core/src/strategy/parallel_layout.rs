@@ -5,8 +5,8 @@
 //!
 //! J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout of Jobs on Parallel
 //! I/O Performance", 6th Workshop on I/O in Parallel and Distributed Systems, 1999, as described by
-//! P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers", section
-//! 1.
+//! P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers",
+//! section 1.
 //!
 //! The I/O processors lie at the left of the mesh, next to the column x = 0, and do not belong to
 //! it. A request for R processors takes ceil(R / 2) from the half of the rows that has more free
