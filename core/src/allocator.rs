@@ -104,7 +104,7 @@ impl<'m> Allocator<'m> {
         Ok(Self::build(memory, tickets, grid, strategy, jobs))
     }
 
-    /// Another machine or strategy in the same memory. Whatever was held or faulty is forgotten.
+    /// Another machine or strategy in the same memory. All processors become free and not faulty.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl<'m> Allocator<'m> {
     ///
     /// # Time complexity
     ///
-    /// That of the strategy, and O(words) of what is taken.
+    /// That of the strategy, and O(words) of the allocated blocks.
     #[inline]
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
         let blocks = self.search(request)?;
@@ -262,7 +262,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         }
     }
 
-    /// Forgets whatever is held, reserved or faulty.
+    /// Forgets all held, reserved and faulty processors.
     pub(crate) fn clear(&mut self, grid: Grid) {
         let unmarked_max = self.strategy.blocks_unmarked();
         self.occupancy.clear(grid, unmarked_max);
@@ -373,7 +373,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         }
     }
 
-    /// What would be if something were given back or withheld. It begins with what is.
+    /// A supposition: what if blocks were given back or withheld? It begins with the present state.
     ///
     /// # Time complexity
     ///
@@ -408,7 +408,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// # Time complexity
     ///
-    /// That of the strategy, and O(words) of what is released.
+    /// That of the strategy, and O(words) of the released blocks.
     #[inline]
     pub fn release(&mut self, allocation: Allocation) -> Result<u32, ReleaseError> {
         match self.tickets.check(&allocation) {
@@ -491,7 +491,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.pool.cancel_reserved();
     }
 
-    /// The occupancy and what is held.
+    /// The occupancy and the held blocks.
     pub(crate) const fn parts(&self) -> (&Occupancy<'m>, &BlockPool<'m>) {
         (&self.occupancy, &self.pool)
     }
@@ -615,7 +615,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         unit.is_some_and(|unit| self.occupancy.mark_faulty(unit) == 1)
     }
 
-    /// Everything is busy that was: the strategy begins with that.
+    /// All busy processors are restored: the strategy begins with this occupancy.
     #[cfg(feature = "restore")]
     pub(crate) fn end_restoring(&mut self) {
         self.strategy.rebuild(&self.occupancy);

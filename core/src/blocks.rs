@@ -1,4 +1,4 @@
-//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy
+//! Held blocks: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy
 //! writes a new one.
 
 use crate::error::Refusal;
@@ -95,7 +95,7 @@ pub(crate) struct BlockPool<'m> {
     /// larger memory changes no decision.
     #[cfg(feature = "reservations")]
     limit: usize,
-    /// What is reserved: the blocks of all reservations one after the other.
+    /// The blocks of all reservations, one after the other.
     #[cfg(feature = "reservations")]
     reserved: Chain,
 }
@@ -269,7 +269,7 @@ impl BlockPool<'_> {
     }
 }
 
-/// What is held, for an outlook.
+/// The held blocks, for an outlook.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
 

@@ -19,7 +19,7 @@ use crate::occupancy::Occupancy;
 use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
 use crate::word::Word;
 
-/// The memory that a controller works in, borrowed. What is in it at first does not matter.
+/// The memory that a controller works in, borrowed. Its first contents do not matter.
 #[derive(Debug)]
 pub struct Memory<'m> {
     pub(crate) processors: Processors<'m>,
@@ -31,8 +31,7 @@ pub struct Memory<'m> {
     pub(crate) order: &'m mut [Link],
 }
 
-/// The memory that an allocator without jobs works in, borrowed. What is in it at first does not
-/// matter.
+/// The memory that an allocator without jobs works in, borrowed. Its first contents do not matter.
 #[derive(Debug)]
 pub struct AllocatorMemory<'m> {
     pub(crate) processors: Processors<'m>,

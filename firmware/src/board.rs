@@ -276,7 +276,7 @@ impl<'m, B: Board> Processor<'m, B, Durable<B::Flash, REGIONS>> {
 
     /// Goes on with the state of the journal. Three resets in a row in the middle of this are
     /// enough: then the journal stays as it is, unread, until the next reset.
-    // Apart: the stack that this takes is free again when the server is at work.
+    // A function of its own: the stack that this takes is free again when the server is at work.
     #[inline(never)]
     pub fn restore(&mut self, recovered: Recovered, kept: &Kept) {
         #[cfg(feature = "defmt")]

@@ -154,7 +154,7 @@ impl Controller<'_> {
     }
 }
 
-/// What is saved.
+/// A saved lease.
 #[cfg(all(feature = "leases", feature = "restore"))]
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum SavedLease {

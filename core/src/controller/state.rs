@@ -63,7 +63,7 @@ struct SavedWaiting {
     reserved: SavedReserved,
 }
 
-/// What is reserved; the times are as much later than the clock, or earlier.
+/// A reservation. Times are relative to the clock: later, or earlier if negative.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum SavedReserved {
     Nothing,

@@ -217,7 +217,7 @@ pub(crate) fn grow(
         for at in 0..rows.len() {
             let own = rows[at];
             let after = rows.get(at + 1).copied().unwrap_or(0);
-            // Rows with some of the layer, and those beside them.
+            // Rows with some of the layer, and their neighbours.
             let mut beside = own | own << 1 | own >> 1;
             beside |= before >> (WORD_BITS - 1) | after << (WORD_BITS - 1);
             before = own;
@@ -267,7 +267,7 @@ struct Growth<'s> {
 
 impl Growth<'_> {
     /// Adds what this pass adds in a row, its next one; whether that is anything.
-    // Apart, so that registers suffice.
+    // A function of its own, so that registers suffice.
     #[inline(never)]
     fn add_in(&mut self, row: usize) -> bool {
         let stride = self.stride;

@@ -356,7 +356,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         let mut rows = [0; 1 << TILE];
         let mut common = Word::MAX;
         for row in &mut rows {
-            // What is above a small mesh is busy.
+            // The rows above a small mesh are busy.
             *row = !busy
                 .get(word)
                 .map_or(Word::MAX, |busy| busy >> (x % WORD_BITS))

@@ -286,7 +286,7 @@ struct FreeNodes<'a> {
 impl FreeNodes<'_> {
     /// The closest node beside this one, which has no free processor, in which there is a free one
     /// of this size: the other half of its parent, or of its parent's parent, and so on.
-    // Apart, so that its loop has registers for what changes.
+    // A function of its own, so that its loop has registers for what changes.
     #[inline(never)]
     fn beside(&self, full: Submesh) -> Option<Submesh> {
         let mut node = full;

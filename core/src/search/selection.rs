@@ -122,7 +122,7 @@ impl<'a, 'm> Selection<'a, 'm> {
 
     /// Writes what has been selected as blocks, in row-major order of their bases: runs along x,
     /// each as tall as it goes on in the rows above. The parts of a job often lie side by side, so
-    /// the runs of a row are not told apart by which came last, as in `Gather`.
+    /// adjacent parts form one run whatever their order, unlike in `Gather`.
     pub(crate) fn propose(self, draft: &mut Draft<'_, '_>) {
         for (selected, &busy) in self.busy.iter_mut().zip(self.occupancy.busy_rows()) {
             *selected ^= busy;
@@ -131,7 +131,7 @@ impl<'a, 'm> Selection<'a, 'm> {
         let rows_from = |y: usize| self.busy[y * stride..].chunks_exact(stride);
         for (y, row) in rows_with_bits(self.busy, stride) {
             let below = y.checked_sub(1).and_then(|y| rows_from(y).next());
-            // What goes on above begins no block.
+            // A row like the one below begins no block.
             if below.is_some_and(|below| is_same(row, below)) {
                 continue;
             }

@@ -135,7 +135,7 @@ impl<'a> Bands<'a> {
         &self.busy[band * self.stride..][..self.stride]
     }
 
-    /// The busy bits of a band of at most 64 columns; what is outside the mesh is busy.
+    /// The busy bits of a band of at most 64 columns; columns outside of the mesh are busy.
     #[inline]
     #[allow(clippy::useless_conversion, reason = "a word may have fewer")]
     fn narrow(&self, band: usize) -> u64 {

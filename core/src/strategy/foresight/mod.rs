@@ -324,7 +324,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
             if R::BY_ENDS
                 && let Some(end) = parts.ends.get_mut(self.running)
             {
-                // What is not known to end ends last.
+                // Jobs without a known end end last.
                 let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
                 *end = ticks_to_words(left);
             }
