@@ -2,9 +2,9 @@
 //! blocks and read no bitmap.
 //!
 //! A free place that slides down, and then to the left, until it meets the border of the mesh or a
-//! block, stays free. So the first free place in row-major order has a side in line with a side of a
-//! block or of the mesh. Only these rows and columns are looked at, so the time of the searches does
-//! not depend on the size of the mesh.
+//! block, stays free. So the first free place in row-major order has a side in line with a side of
+//! a block or of the mesh. Only these rows and columns are looked at, so the time of the searches
+//! does not depend on the size of the mesh.
 
 use crate::grid::{Block, Grid};
 use crate::layout::STRIDE_MAX;
