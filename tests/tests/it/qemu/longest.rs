@@ -48,7 +48,8 @@ fn two_clients(qemu: &Qemu) -> Client<impl Line + use<>> {
     client
 }
 
-/// Sends changes of the other client all in one go, so that the board does not wait for frames in between; the replies are left to be skipped.
+/// Sends changes of the other client in one go, so that the board does not wait for frames in
+/// between. Their replies remain on the line, to be skipped.
 fn send(client: &mut Client<impl Line>, changes: impl Iterator<Item = Change>) {
     let session = Session {
         number: OTHER_SESSION,
@@ -117,8 +118,8 @@ fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32,
     };
     send(client, [(request, 1)].into_iter().chain(behind).map(submit));
     // Refused as Busy until the decision is made, and asked again.
-    let nobody = Change::Release { job: JobId(1000) };
-    assert_eq!(call(client, nobody).outcome, Err(Error::UnknownJob));
+    let unknown = Change::Release { job: JobId(1000) };
+    assert_eq!(call(client, unknown).outcome, Err(Error::UnknownJob));
     let after = statistics(client);
     let mut end = |job| {
         let job = JobId(job);
