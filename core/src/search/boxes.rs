@@ -133,7 +133,7 @@ pub(crate) fn first_rectangle(
 
 /// The passes over the machine that [`leave_starts`] makes for this extent.
 pub(super) const fn passes_along(extent: u16) -> u32 {
-    extent.next_power_of_two().ilog2()
+    (extent as u32).next_power_of_two().ilog2()
 }
 
 /// The extents of a request in every dimension.

@@ -90,14 +90,14 @@
 //!         let blocks = controller.view().blocks(JobId(job));
 //!         places.extend(blocks.map(|block| Submesh::of(&MESH, block).unwrap()));
 //!     }
-//!     Ok::<_, Error>(places)
+//!     Ok::<_, Box<dyn std::error::Error>>(places)
 //! };
 //! let (a, b) = (Submesh::between(0, 0, 3, 1), Submesh::between(4, 0, 7, 1));
 //! let fsl = place(StrategyKind::FreeSubmeshList)?;
 //! assert_eq!(fsl, [a, b, Submesh::between(0, 2, 3, 6)]);
 //! let leb_e = place(StrategyKind::LebEstimates { budget: 64 })?;
 //! assert_eq!(leb_e, [a, b, Submesh::between(4, 2, 7, 6)]);
-//! # Ok::<(), ConfigureError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use super::foresight::departures::{self, CANDIDATES_MIN};

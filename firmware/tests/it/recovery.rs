@@ -137,7 +137,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
             if !is_busy(&answer) {
                 return answer;
             }
-            // It counts the room that is left; no change waits for that to give something back.
+            // A change that gives room back never waits for room.
             assert!(!matches!(change, Change::Release { .. } | Change::Reset));
         }
         panic!("it is always busy");

@@ -235,7 +235,8 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
         let mut over_line = call(&mut client, change, Some(now))
             .unwrap_or_else(|error| panic!("{context}: {error}"));
         let in_process = handle(&mut reference, change, now);
-        // A job that was granted and has gone has no grant any more, unless the client has read it.
+        // A job that was granted and has gone again has no grant any more, unless the client has
+        // read it.
         let gone: Vec<JobId> = in_process
             .events
             .iter()

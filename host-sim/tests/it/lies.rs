@@ -88,7 +88,12 @@ fn a_controller_that_lies_is_not_believed() {
         // It gives fewer processors than were asked for.
         (
             messages,
-            |it| grants(it, |_, _, block| *block = Submesh::new(0, 0, 1, 1).into()),
+            |it| {
+                grants(it, |_, processors, block| {
+                    *processors = 1;
+                    *block = Submesh::new(0, 0, 1, 1).into();
+                });
+            },
             &["processors that first-fit gives for job"],
         ),
         // It gives the first processor to every job.

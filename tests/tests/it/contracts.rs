@@ -15,8 +15,8 @@ use meshalloc_tests::rig::{
 
 const LEB: StrategyKind = StrategyKind::LeastExpectedBlocking { budget: 64 };
 
-/// The scores of the candidates of a job that is placed after others. The requests in `between`
-/// come before it, often enough that nothing else is remembered.
+/// The score of each candidate of a job. The requests `between` come before it, often enough that
+/// the strategy remembers no others.
 fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
     let mut memory = HeapMemory::for_strategy(mesh(8, 8), LEB, 2);
     let configuration = Configuration {

@@ -169,9 +169,8 @@ fn what_waiting_jobs_become_is_counted() {
         },
         (1 << 42) - 1,
     );
-    // The bound exceeds the bytes seen: for each job by 8 bytes of counts that no test brings
-    // about, and by 3 or 4, as numbers of small nodes are short. It also includes job 0, which is
-    // gone.
+    // For each job 8 bytes of counts that no test reaches, and 3 or 4 since the numbers of small
+    // nodes are short; and job 0, which is gone.
     assert_eq!(saved + growth - seen, 147);
 }
 

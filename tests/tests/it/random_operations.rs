@@ -73,8 +73,7 @@ enum Kind {
     ConfigureTooLarge,
 }
 
-/// How often each kind comes at most: kinds that make and end jobs often, kinds that forget
-/// everything seldom.
+/// The greatest weight of each kind: large for jobs that come and go, small for resets.
 const KINDS: [(Kind, u32); 15] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
@@ -492,7 +491,7 @@ fn squares_of_powers_of_two() {
 #[test]
 fn everything_happens() {
     let config = Config {
-        cases: 64,
+        cases: 128,
         rng_seed: RngSeed::Fixed(SEED),
         failure_persistence: None,
         ..Config::default()

@@ -48,8 +48,8 @@ fn two_clients(qemu: &Qemu) -> Client<impl Line + use<>> {
     client
 }
 
-/// Sends the other client's changes all at once, so that the board does not wait for frames in
-/// between. The replies are left unread.
+/// Sends changes of the other client in one go, so that the board does not wait for frames in
+/// between. Their replies remain on the line, to be skipped.
 fn send(client: &mut Client<impl Line>, changes: impl Iterator<Item = Change>) {
     let session = Session {
         number: OTHER_SESSION,
