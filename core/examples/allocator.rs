@@ -1,4 +1,5 @@
-//! The allocator alone, for a program that has names and a queue of its own: processors in, processors out.
+//! The allocator alone, for a program that has its own names and queue: it takes and returns
+//! processors.
 //!
 //! ```sh
 //! cargo run -p meshalloc --example allocator

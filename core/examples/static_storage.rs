@@ -1,4 +1,5 @@
-//! A controller in a `static`, as in firmware: the memory is laid out at compile time, taken once, and needs no `unsafe`.
+//! A controller in a `static`, as in firmware: the memory is laid out at compile time, taken once,
+//! and needs no `unsafe`.
 //!
 //! ```sh
 //! cargo run -p meshalloc --example static_storage

@@ -104,7 +104,7 @@ impl<'m> Allocator<'m> {
         Ok(Self::build(memory, tickets, grid, strategy, jobs))
     }
 
-    /// Another machine or strategy in the same memory. Whatever was held or faulty is forgotten.
+    /// Another machine or strategy in the same memory. All processors become free and not faulty.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl<'m> Allocator<'m> {
     ///
     /// # Time complexity
     ///
-    /// That of the strategy, and O(words) of what is taken.
+    /// That of the strategy, and O(words) of the allocated blocks.
     #[inline]
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
         let blocks = self.search(request)?;
@@ -262,7 +262,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         }
     }
 
-    /// Forgets whatever is held, reserved or faulty.
+    /// Forgets all held, reserved and faulty processors.
     pub(crate) fn clear(&mut self, grid: Grid) {
         let unmarked_max = self.strategy.blocks_unmarked();
         self.occupancy.clear(grid, unmarked_max);
@@ -312,7 +312,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.strategy.arrived(request);
     }
 
-    /// What the strategy finds for a request that has arrived and whose demand is known: for this job, if it is one's.
+    /// Searches for the blocks of a request that has arrived and whose demand is known. `placing`
+    /// is the job that it belongs to, if any.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn find(
@@ -372,7 +373,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         }
     }
 
-    /// What would be if something were given back or withheld. It begins with what is.
+    /// A supposition: what if blocks were given back or withheld? It begins with the present state.
     ///
     /// # Time complexity
     ///
@@ -407,7 +408,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// # Time complexity
     ///
-    /// That of the strategy, and O(words) of what is released.
+    /// That of the strategy, and O(words) of the released blocks.
     #[inline]
     pub fn release(&mut self, allocation: Allocation) -> Result<u32, ReleaseError> {
         match self.tickets.check(&allocation) {
@@ -490,7 +491,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.pool.cancel_reserved();
     }
 
-    /// The occupancy and what is held.
+    /// The occupancy and the held blocks.
     pub(crate) const fn parts(&self) -> (&Occupancy<'m>, &BlockPool<'m>) {
         (&self.occupancy, &self.pool)
     }
@@ -499,8 +500,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.pool.iter(blocks)
     }
 
-    /// The processors of a block of the machine are faulty: busy, and not given back, until [`Allocator::clear_faulty`]. Those that are held
-    /// stay held. Returns how many were in order before. A block that is not within the machine changes nothing: 0.
+    /// Marks the processors of a block of the machine as faulty: they are busy, and not given back,
+    /// until [`Allocator::clear_faulty`]. Those that are held stay held. Returns how many were not
+    /// faulty before. A block that is not within the machine changes nothing and returns 0.
     ///
     /// # Time complexity
     ///
@@ -528,13 +530,14 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         changed
     }
 
-    /// The processors of a block of the machine work again. Those that are held stay busy. Returns how many were faulty before. A block
-    /// that is not within the machine changes nothing: 0.
+    /// Marks the processors of a block of the machine as working again. Those that are held stay
+    /// busy. Returns how many were faulty before. A block that is not within the machine changes
+    /// nothing and returns 0.
     ///
     /// # Time complexity
     ///
-    /// O(words) of the machine and of the held blocks that overlap the block, O(blocks held); a strategy that keeps a list makes it anew unless the block is
-    /// one processor.
+    /// O(words) of the machine and of the held blocks that overlap the block, and O(blocks held). A
+    /// strategy that keeps a list rebuilds it unless the block is one processor.
     pub fn clear_faulty(&mut self, block: Block) -> u32 {
         match self.occupancy.grid().contains(block) {
             true => self.clear_faulty_pausing(block, None, None),
@@ -570,8 +573,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         changed
     }
 
-    /// Takes a block that a chain had behind the others, the last of which is in this cell; returns the longer chain. Before
-    /// [`Allocator::end_restoring`] only.
+    /// Restores a block of a chain, behind its other blocks. `chain` is the chain with its last
+    /// cell. Returns the longer chain with its last cell. Only before [`Allocator::end_restoring`].
     ///
     /// # Errors
     ///
@@ -604,14 +607,15 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         draft.suspend().ok_or(RestoreError::NoRoom)
     }
 
-    /// The processor was faulty. Returns whether there is such a one that was not. Before [`Allocator::end_restoring`] only.
+    /// Restores a faulty processor. Returns whether the processor exists and was not faulty yet.
+    /// Only before [`Allocator::end_restoring`].
     #[cfg(feature = "restore")]
     pub(crate) fn restore_fault(&mut self, node: NodeId) -> bool {
         let unit = self.occupancy.grid().unit(node);
         unit.is_some_and(|unit| self.occupancy.mark_faulty(unit) == 1)
     }
 
-    /// Everything is busy that was: the strategy begins with that.
+    /// All busy processors are restored: the strategy begins with this occupancy.
     #[cfg(feature = "restore")]
     pub(crate) fn end_restoring(&mut self) {
         self.strategy.rebuild(&self.occupancy);

@@ -1,4 +1,4 @@
-//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy
+//! Held blocks: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy
 //! writes a new one.
 
 use crate::error::Refusal;
@@ -39,8 +39,9 @@ type Links = u64;
 #[cfg(not(target_pointer_width = "64"))]
 type Links = u32;
 
-/// A list of blocks in the pool: the first cell and, in the low half, the number of blocks. One number, so that it goes in a register, and
-/// through memory as a whole: what is written in parts and read as a whole stalls the processor.
+/// A list of blocks in the pool: the first cell and, in the low half, the number of blocks. It is
+/// one number, so that it is kept in a register and goes through memory as a whole. A value that is
+/// written in parts and read as a whole stalls the processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain(Links);
 
@@ -94,7 +95,7 @@ pub(crate) struct BlockPool<'m> {
     /// larger memory changes no decision.
     #[cfg(feature = "reservations")]
     limit: usize,
-    /// What is reserved: the blocks of all reservations one after the other.
+    /// The blocks of all reservations, one after the other.
     #[cfg(feature = "reservations")]
     reserved: Chain,
 }
@@ -113,7 +114,7 @@ impl<'m> BlockPool<'m> {
         }
     }
 
-    /// Forgets all blocks. There is room for so many from now on, if there are as many cells.
+    /// Forgets all blocks. From now on `_limit()` cells may be used, if there are as many.
     pub(crate) fn clear(&mut self, _limit: impl FnOnce() -> usize) {
         self.free = NONE;
         self.fresh = 0;
@@ -268,7 +269,7 @@ impl BlockPool<'_> {
     }
 }
 
-/// What is held, for an outlook.
+/// The held blocks, for an outlook.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
 
@@ -354,8 +355,8 @@ impl<'a, 'm> Draft<'a, 'm> {
         (!self.overflow).then_some((self.chain, self.last))
     }
 
-    /// Spends about so many instructions of a Cortex-M4. A search that may take long does so every
-    /// few ten thousand at least, and may pause then ([`Pauses`](crate::Pauses)).
+    /// Spends about this many instructions of a Cortex-M4. A search that may take long spends at
+    /// least every few ten thousand instructions, and may pause then ([`Pauses`](crate::Pauses)).
     #[inline]
     pub fn spend(&self, instructions: u32) {
         if let Some((pause, occupancy)) = self.pause {
@@ -363,7 +364,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         }
     }
 
-    /// Spends what it takes to go over all processors of a machine so many times, word by word.
+    /// Spends the instructions of this many passes over all processors of a machine, word by word.
     #[inline]
     pub(crate) fn spend_passes(&self, passes: u32, grid: &Grid) {
         if self.pause.is_some() {
@@ -371,7 +372,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         }
     }
 
-    /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.
+    /// Adds a block. If the pool has no room for it, the whole proposal fails with `TableFull`.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn push(&mut self, block: impl Into<Block>) {
@@ -394,7 +395,8 @@ impl<'a, 'm> Draft<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// `TableFull` if there was no room for all of them, else `Fragmented`; then the room is free again.
+    /// `TableFull` if there was no room for all of them, else `Fragmented`. The room is then free
+    /// again.
     #[inline]
     pub(crate) fn finish(self, found: bool) -> Result<Chain, Refusal> {
         match (found, self.overflow) {

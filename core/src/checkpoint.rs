@@ -37,7 +37,8 @@ use crate::error::ConfigureError;
 /// The maximum length of a part in bytes.
 pub const PART_MAX: usize = 232;
 
-/// The number of the format, with which every checkpoint begins. It changes with what is saved, and how.
+/// The number of the format, with which every checkpoint begins. It changes whenever the format
+/// changes.
 pub(crate) const FORMAT: u32 = 0x6d63_7006;
 
 /// The greatest count that is restored. Counting on from it cannot overflow in practice.

@@ -139,7 +139,7 @@ pub(crate) struct Tickets<'m> {
 }
 
 impl<'m> Tickets<'m> {
-    /// For a new allocator. What is in the memory does not matter.
+    /// For a new allocator. The contents of the memory do not matter.
     pub(crate) fn new(counts: &'m mut [u32]) -> Self {
         counts.fill(0);
         Tickets {

@@ -59,7 +59,7 @@ pub enum Change {
         job: JobId,
     },
     /// Marks all processors of a block as faulty: one, a row, a column, any box. Jobs that hold
-    /// some of them keep running. Processors that such a job gives back stay busy until
+    /// some of them keep running. When they give back faulty processors, these stay busy until
     /// [`Change::ClearFaulty`]. Answered by [`Outcome::Faults`].
     MarkFaulty {
         /// The processors.

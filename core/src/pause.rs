@@ -25,7 +25,7 @@ use crate::occupancy::Occupancy;
 /// From above, what it takes to look at one of many blocks or jobs.
 pub(crate) const LOOK_INSTRUCTIONS: u32 = 500;
 
-/// A function that is called each time about so many instructions have been spent.
+/// A function that is called whenever about a given number of instructions has been spent.
 ///
 /// Strategies and schedulers whose attempts may take long turn on the feature `pauses`. Without it
 /// the function is never called.
@@ -141,7 +141,7 @@ impl<'a, 'm> Pause<'a, 'm> {
         })
     }
 
-    /// Spends about so many instructions of a Cortex-M4, if there are pauses.
+    /// Spends about this many instructions of a Cortex-M4, if there are pauses.
     #[inline]
     pub(crate) fn spend(
         pause: Option<&Self>,

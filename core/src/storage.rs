@@ -1,9 +1,10 @@
-//! Memory of a fixed capacity. [`Storage`] owns that of a controller, [`AllocatorStorage`] that of
-//! an allocator alone; [`Memory`] and [`AllocatorMemory`] lend it. [`Needs`] says how much is needed.
+//! Memory of a fixed capacity. [`Storage`] owns the memory of a controller, [`AllocatorStorage`]
+//! that of an allocator alone; [`Memory`] and [`AllocatorMemory`] lend it. [`Needs`] says how much
+//! is needed.
 //!
-//! Const generics own the arrays; everything else takes slices, so one copy of the code serves every
-//! capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time. A
-//! host that knows its machine only at run time takes `HeapStorage` (feature `alloc`).
+//! Const generics own the arrays. Everything else takes slices, so one copy of the code serves
+//! every capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time.
+//! A host that knows its machine only at run time takes `HeapStorage` (feature `alloc`).
 
 #[cfg(feature = "alloc")]
 mod heap;
@@ -18,7 +19,7 @@ use crate::occupancy::Occupancy;
 use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
 use crate::word::Word;
 
-/// The memory that a controller works in, borrowed. What is in it at first does not matter.
+/// The memory that a controller works in, borrowed. Its first contents do not matter.
 #[derive(Debug)]
 pub struct Memory<'m> {
     pub(crate) processors: Processors<'m>,
@@ -30,8 +31,7 @@ pub struct Memory<'m> {
     pub(crate) order: &'m mut [Link],
 }
 
-/// The memory that an allocator without jobs works in, borrowed. What is in it at first does not
-/// matter.
+/// The memory that an allocator without jobs works in, borrowed. Its first contents do not matter.
 #[derive(Debug)]
 pub struct AllocatorMemory<'m> {
     pub(crate) processors: Processors<'m>,
@@ -84,9 +84,10 @@ impl Needs {
     /// use meshalloc::{Mesh, StrategyKind};
     /// let machine = Mesh::new(16, 16)?.grid();
     /// let needs = |strategy| Needs::of(strategy, &machine, 40);
-    /// assert_eq!((needs(StrategyKind::FirstFit).blocks, needs(StrategyKind::Naive).blocks), (40, 256));
+    /// let [first_fit, naive] = [StrategyKind::FirstFit, StrategyKind::Naive].map(needs);
+    /// assert_eq!((first_fit.blocks, naive.blocks), (40, 256));
     /// assert_eq!(needs(StrategyKind::LShape).blocks, 80);
-    /// assert_eq!((needs(StrategyKind::FirstFit).scratch, needs(StrategyKind::Naive).scratch), (16, 0));
+    /// assert_eq!((first_fit.scratch, naive.scratch), (16, 0));
     /// assert_eq!(needs(StrategyKind::FreeSubmeshList).list, 256);
     /// # Ok::<(), meshalloc::MeshSidesError>(())
     /// ```
@@ -229,8 +230,9 @@ impl Needs {
 /// - The machine: `mesh` or `torus` and its sides, or `machine (EXPRESSION)` with a constant
 ///   `Result<Grid, GridError>`.
 /// - `strategies [NAME, ..]`, variants of [`StrategyKind`](crate::StrategyKind). One with
-///   parameters is written with them: `Paging { order: PageOrder::Snake, exponent: 1 }`. The memory serves any
-///   of them. For a [strategy of your own](crate::Allocator::with_strategy) the list is empty.
+///   parameters is written with them: `Paging { order: PageOrder::Snake, exponent: 1 }`. The memory
+///   serves any of them. For a [strategy of your own](crate::Allocator::with_strategy) the list is
+///   empty.
 /// - `jobs N`, the jobs that wait or run at a time: the type is a [`Storage`]. Or `allocations N`,
 ///   the allocations that are held at a time: the type is an [`AllocatorStorage`]. Or `blocks N`,
 ///   the blocks of all allocations together: the same, for strategies that hold several blocks.
@@ -240,7 +242,7 @@ impl Needs {
 /// `storage!(needs (NEEDS), jobs 128)` for a controller, `storage!(needs (NEEDS))` for an
 /// allocator.
 ///
-/// What makes no sense does not compile:
+/// A capacity that makes no sense does not compile:
 ///
 /// ```compile_fail,E0080
 /// # use meshalloc::{Storage, storage};

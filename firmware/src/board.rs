@@ -81,7 +81,7 @@ pub trait Serial: Write {
     /// The oldest byte that was not taken yet.
     fn next(&mut self) -> Option<u8>;
 
-    /// Whether there is such a byte.
+    /// Whether another byte is left.
     fn has_next(&self) -> bool;
 
     /// How often received bytes were lost since the last call.
@@ -276,7 +276,7 @@ impl<'m, B: Board> Processor<'m, B, Durable<B::Flash, REGIONS>> {
 
     /// Goes on with the state of the journal. Three resets in a row in the middle of this are
     /// enough: then the journal stays as it is, unread, until the next reset.
-    // Apart: the stack that this takes is free again when the server is at work.
+    // A function of its own: the stack that this takes is free again when the server is at work.
     #[inline(never)]
     pub fn restore(&mut self, recovered: Recovered, kept: &Kept) {
         #[cfg(feature = "defmt")]

@@ -15,7 +15,9 @@
 //! println!("{:?}", client.greeting());
 //! let submit = Change::submit(JobId(1), Request::submesh(5, 3));
 //! // The events, also those of other clients' jobs, each with the blocks of the job.
-//! let outcome = client.call(&submit, None, &mut |event, blocks| println!("{event:?}, {blocks:?}"))?;
+//! let outcome = client.call(&submit, None, &mut |event, blocks| {
+//!     println!("{event:?}, {blocks:?}");
+//! })?;
 //! println!("{outcome:?}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

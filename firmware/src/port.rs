@@ -1,7 +1,7 @@
 //! A serial port that works by interrupt, without its registers: [`Line`].
 //!
 //! ```text
-//!   line ──▶ Uart ──interrupt──▶ Ring ──▶ Server          Server ──▶ Ring ──interrupt──▶ Uart ──▶ line
+//!   line ──▶ Uart ──interrupt──▶ Ring ──▶ Server      Server ──▶ Ring ──interrupt──▶ Uart ──▶ line
 //! ```
 //!
 //! The program never waits for the line: received bytes go into a ring, and so do bytes to send. A

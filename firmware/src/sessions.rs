@@ -5,7 +5,7 @@
 //! each of its last [`CLIENTS_MAX`] clients. A change that comes again is answered from memory and
 //! not carried out again. One that is older than what is remembered is refused. So is one that was
 //! never carried out although later ones were: a line that repeats or delays frames cannot have a
-//! change carried out when its client no longer expects it. A hello counts as such a later change,
+//! change carried out when its client no longer expects it. A hello counts as a later change, too,
 //! so a client that has given a change up learns by a hello and a query whether it was carried out.
 //!
 //! Each session has a number of its own. When a client's session had to make room for another

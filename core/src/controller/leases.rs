@@ -102,7 +102,7 @@ impl Controller<'_> {
     }
 }
 
-/// A build without leases: nobody has one.
+/// Stands for the leases in a build without them: no job has one.
 #[cfg(not(feature = "leases"))]
 #[allow(
     missing_docs,
@@ -154,7 +154,7 @@ impl Controller<'_> {
     }
 }
 
-/// What is saved.
+/// A saved lease.
 #[cfg(all(feature = "leases", feature = "restore"))]
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum SavedLease {

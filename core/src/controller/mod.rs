@@ -233,7 +233,7 @@ impl<'m> Controller<'m> {
         self.view().capacity()
     }
 
-    /// What is served, and how.
+    /// The machine, the strategy and the scheduler.
     pub const fn configuration(&self) -> Configuration {
         Configuration {
             machine: *self.machine(),

@@ -63,7 +63,7 @@ struct SavedWaiting {
     reserved: SavedReserved,
 }
 
-/// What is reserved; the times are as much later than the clock, or earlier.
+/// A reservation. Times are relative to the clock: later, or earlier if negative.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum SavedReserved {
     Nothing,
@@ -136,8 +136,8 @@ impl Controller<'_> {
     ///
     /// ```
     /// use meshalloc::{
-    ///     Change, Configuration, Controller, JobId, JobState, Mesh, Request, SchedulerKind, Storage,
-    ///     StrategyKind,
+    ///     Change, Configuration, Controller, JobId, JobState, Mesh, Request, SchedulerKind,
+    ///     Storage, StrategyKind,
     /// };
     ///
     /// let configuration = Configuration {
@@ -246,9 +246,9 @@ impl Controller<'_> {
 }
 
 impl<'m> Controller<'m> {
-    /// Begins to restore what [`Controller::save`] has handed over; what is there is forgotten at
-    /// once. Memory, strategies and schedulers may be others than those of the image that saved it,
-    /// as long as they suffice.
+    /// Begins to restore the parts that [`Controller::save`] has handed over. The present state is
+    /// forgotten at once. Memory, strategies and schedulers may differ from those of the image that
+    /// saved the parts, as long as they suffice.
     pub fn restore(&mut self) -> Restoring<'_, 'm> {
         self.reset(0);
         self.jobs.begin_restoring();

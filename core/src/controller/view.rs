@@ -230,7 +230,7 @@ impl<'a, 'm> View<'a, 'm> {
         })
     }
 
-    /// What is served, and how.
+    /// The machine, the strategy and the scheduler.
     pub const fn configuration(&self) -> Configuration {
         Configuration {
             machine: *self.occupancy.grid(),

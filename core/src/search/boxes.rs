@@ -47,7 +47,7 @@ pub(crate) fn first_box(
     }
 }
 
-// Apart, so that the search on a two-dimensional mesh stays short.
+// A function of its own, so that the search on a two-dimensional mesh stays short.
 #[inline(never)]
 fn first_named(
     occupancy: &Occupancy<'_>,
@@ -84,7 +84,7 @@ pub(crate) fn first_in_any_order(
     first_of_assignments(occupancy, request, scratch, draft)
 }
 
-// Apart, so that the search on a two-dimensional mesh stays short.
+// A function of its own, so that the search on a two-dimensional mesh stays short.
 #[inline(never)]
 fn first_of_assignments(
     occupancy: &Occupancy<'_>,
@@ -184,7 +184,7 @@ pub(super) fn free_nodes<'s>(
     scratch: &'s mut [Word],
 ) -> (&'s mut [Word], &'s mut [Word]) {
     let busy = occupancy.busy_rows();
-    // Without the padding of rows there are fewer; what is beyond them is never written.
+    // Without the padding of rows there are fewer words; those beyond them are never written.
     let used = words_for(occupancy.grid().nodes());
     let (bases, spare) = scratch.split_at_mut(used);
     let is_padded = !occupancy.grid().row_len().is_multiple_of(WORD_BITS);

@@ -166,10 +166,10 @@ impl Flood<'_> {
     }
 }
 
-/// Grows a set around a free submesh: writes to `set`, a bit for each processor, those of the
-/// submesh and so many more. Each pass goes over the mesh in row-major order and adds the free
-/// neighbours of the set as it was before the pass, which are neighbours of what the pass before
-/// has added, the latest layer. Returns whether there were enough.
+/// Grows a set around a free submesh. Writes the set to `set`, a bit for each processor: those of
+/// the submesh and the given number of others. Each pass goes over the mesh in row-major order and
+/// adds the free neighbours of the set as it was before the pass. These are neighbours of the
+/// latest layer, the processors that the pass before added. Returns whether there were enough.
 ///
 /// `set` and `scratch` have as many words as the occupancy.
 ///
@@ -217,7 +217,7 @@ pub(crate) fn grow(
         for at in 0..rows.len() {
             let own = rows[at];
             let after = rows.get(at + 1).copied().unwrap_or(0);
-            // Rows with some of the layer, and those beside them.
+            // Rows with some of the layer, and their neighbours.
             let mut beside = own | own << 1 | own >> 1;
             beside |= before >> (WORD_BITS - 1) | after << (WORD_BITS - 1);
             before = own;
@@ -267,7 +267,7 @@ struct Growth<'s> {
 
 impl Growth<'_> {
     /// Adds what this pass adds in a row, its next one; whether that is anything.
-    // Apart, so that registers suffice.
+    // A function of its own, so that registers suffice.
     #[inline(never)]
     fn add_in(&mut self, row: usize) -> bool {
         let stride = self.stride;

@@ -3,17 +3,17 @@
 use crate::mesh::Sides;
 use crate::word::{WORD_BITS, Word};
 
-/// A bitmap whose bits tell what is at the places beside them.
+/// A bitmap whose bits show what lies next to each place.
 pub(crate) struct Contacts<'a> {
     bits: &'a [Word],
     stride: usize,
-    /// All ones where what is not set touches.
+    /// All ones if bits that are not set touch, else zero.
     flip: Word,
 }
 
 impl<'a> Contacts<'a> {
-    /// Nodes touch what is set: busy ones, in rows of `stride` words. What is beyond the borders
-    /// does, too.
+    /// Nodes touch the busy nodes around them, which are set, in rows of `stride` words. Nodes at a
+    /// border touch it, too.
     pub(crate) fn with_busy(busy: &'a [Word], stride: usize) -> Self {
         Contacts {
             bits: busy,
@@ -22,8 +22,8 @@ impl<'a> Contacts<'a> {
         }
     }
 
-    /// Places touch something where none of these is beside them: nothing is busy between two
-    /// places.
+    /// A place touches something at each side at which no other free place is next to it, since
+    /// nothing is busy between two neighbour places.
     pub(crate) fn of_places(places: &'a [Word], stride: usize) -> Self {
         Contacts {
             bits: places,
@@ -33,7 +33,7 @@ impl<'a> Contacts<'a> {
     }
 
     /// Which bits of a word touch something at the left, at the right, below and above.
-    // A call takes half as long as what is done.
+    // A call would take half as long as the work itself.
     #[inline(always)]
     pub(crate) fn sides(&self, at: usize) -> [Word; 4] {
         let Contacts { bits, stride, flip } = *self;
@@ -61,8 +61,8 @@ impl<'a> Contacts<'a> {
 
 /// Which sides have to touch something for a boundary value.
 pub(crate) struct Bound {
-    /// How many of those below and above, for each number of those at the left and right: more than
-    /// 2 if that is not enough.
+    /// For 0, 1 and 2 touching sides at the left and right: how many of the sides below and above
+    /// must touch something, too; more than 2 if no number is enough.
     across: [u32; 3],
 }
 
@@ -77,8 +77,8 @@ impl Bound {
         }
     }
 
-    /// The places that may have such a value, of those that touch something at the left, at the
-    /// right, below and above.
+    /// The places whose value may be that large. The masks say which places touch something at the
+    /// left, at the right, below and above.
     #[inline]
     fn may_reach(&self, [left, right, below, above]: [Word; 4]) -> Word {
         let across = |count: u32| match count {

@@ -57,8 +57,9 @@ impl Line {
         }
     }
 
-    /// The largest submesh that the line goes through from this place on without leaving it, within
-    /// so many places: a square on the Hilbert curve, a part of a row on the other line.
+    /// The largest submesh of at most `places` processors that the line goes through from this
+    /// place on without leaving it: a square on the Hilbert curve, a part of a row on the other
+    /// line.
     fn part(&self, place: u32, places: u32) -> Submesh {
         if self.is_hilbert {
             let exponent = (place.trailing_zeros() / 2).min(places.ilog2() / 2);
@@ -147,8 +148,8 @@ struct Lengths<'a> {
     len: usize,
 }
 
-/// How many different lengths the intervals on a line of so many processors can have: l lengths
-/// take 1 + 2 + .. + l processors at least.
+/// The largest number of different lengths that the intervals on a line of `nodes` processors can
+/// have: l lengths take 1 + 2 + .. + l processors at least.
 pub(crate) const fn lengths_max(nodes: u32) -> usize {
     (2 * nodes).isqrt() as usize
 }
@@ -210,10 +211,10 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         }
     }
 
-    /// Proposes so many processors of one free interval, its first ones. If none is long enough, it
+    /// Proposes the first `processors` processors of one free interval. If none is long enough, it
     /// proposes the first of the allocations that span the least part of the line. Returns whether
-    /// as many are free. `scratch` has as many words as the occupancy, and two for each of
-    /// [`lengths_max`].
+    /// enough processors are free. `scratch` has as many words as the occupancy, and two for each
+    /// of [`lengths_max`].
     pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
         let len = |run: &Range<u32>| run.end - run.start;
         let is_sufficient = |run: &Range<u32>| len(run) >= processors;
@@ -320,7 +321,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         numbers.map(move |number| {
             let place = number as u32 * WORD_BITS;
             if place.is_multiple_of(PLACES) {
-                // Also for what is done with the intervals of so many processors.
+                // This also covers the work on the intervals in these places.
                 self.draft.spend(100 * PLACES);
                 words = self.words(place);
             }
@@ -355,7 +356,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         let mut rows = [0; 1 << TILE];
         let mut common = Word::MAX;
         for row in &mut rows {
-            // What is above a small mesh is busy.
+            // The rows above a small mesh are busy.
             *row = !busy
                 .get(word)
                 .map_or(Word::MAX, |busy| busy >> (x % WORD_BITS))

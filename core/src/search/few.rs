@@ -2,9 +2,9 @@
 //! blocks and read no bitmap.
 //!
 //! A free place that slides down, and then to the left, until it meets the border of the mesh or a
-//! block, stays free. So what is sought first in row-major order begins at a side of something, and
-//! only such rows and columns are looked at: none of these searches depends on the size of the
-//! mesh.
+//! block, stays free. So the first free place in row-major order has a side in line with a side of
+//! a block or of the mesh. Only these rows and columns are looked at, so the time of the searches
+//! does not depend on the size of the mesh.
 
 use crate::grid::{Block, Grid};
 use crate::layout::STRIDE_MAX;
@@ -21,9 +21,9 @@ pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
     }
 }
 
-/// For how many blocks [`FewBlocks::best`] is searched on a mesh of so many nodes: with the square
-/// root of a side, 8 on 64 x 64, the bitmap takes as long; a board, which does little at once, has
-/// it with half as many.
+/// The largest number of blocks for which [`FewBlocks::best`] is searched on a mesh of `nodes`
+/// nodes. With the square root of a side, 8 on 64 x 64, the bitmap takes as long. On a board, which
+/// does little at once, it does with half as many blocks.
 pub(crate) const fn blocks_for_best(nodes: u32) -> usize {
     let blocks = nodes.isqrt().isqrt() as usize;
     if LONG_WORDS { blocks } else { blocks / 2 }
@@ -90,9 +90,9 @@ impl<'a> FewBlocks<'a> {
     ///
     /// # Why some places suffice
     ///
-    /// While a submesh slides along x, its value changes by as much for each step, until a side of
-    /// it comes to lie in line with a side of a block or with the border of the mesh: at such a
-    /// place it may jump, upwards only where the two then touch. So the largest value, and the
+    /// While a submesh slides along x, its value changes by the same amount in each step, until one
+    /// of its sides comes to lie in line with a side of a block or with the border of the mesh.
+    /// There the value may jump, upwards only if the two then touch. So the largest value, and the
     /// first of several places with it, is found where a side is in line in both directions.
     ///
     /// # Time complexity

@@ -8,9 +8,9 @@
 //!
 //! ```text
 //!   y
-//!   3  c c b b a a a a        8 x 4 is halved into the square at <0, 0> and a, that square into 2 x 4 and b,
-//!   2  c c b b a a a a        that into 2 x 2 and c, that into 1 x 2 and d, and that into two processors.
-//!   1  e d b b a a a a
+//!   3  c c b b a a a a        8 x 4 is halved into the square at <0, 0> and a,
+//!   2  c c b b a a a a        that square into 2 x 4 and b, that into 2 x 2 and c,
+//!   1  e d b b a a a a        that into 1 x 2 and d, and that into two processors.
 //!   0  . d b b a a a a
 //!      0 1 2 3 4 5 6 7  x
 //! ```
@@ -146,8 +146,8 @@ impl<'a, 'm> Halves<'a, 'm> {
         }
     }
 
-    /// Proposes so many processors of one rectangle, of the smallest size that has as many: the
-    /// first in the order of the search in which as many are free. Returns whether there is one.
+    /// Proposes `processors` processors of one rectangle of the smallest size that has enough: the
+    /// first, in the order of the search, with enough free ones. Returns whether there is one.
     pub(crate) fn propose_one(
         mut self,
         processors: u32,
@@ -162,9 +162,9 @@ impl<'a, 'm> Halves<'a, 'm> {
         true
     }
 
-    /// Proposes so many processors as whole rectangles, one for each binary digit of their number,
-    /// the largest first. For each that is not found two of half the size are searched for. Returns
-    /// whether all were found, which is so if as many processors are free.
+    /// Proposes `processors` processors as whole rectangles, one for each binary digit of their
+    /// number, the largest first. For each rectangle that is not found it searches for two of half
+    /// the size. Returns whether all were found, which is the case if enough processors are free.
     pub(crate) fn propose_parts(
         self,
         processors: u32,
@@ -286,7 +286,7 @@ struct FreeNodes<'a> {
 impl FreeNodes<'_> {
     /// The closest node beside this one, which has no free processor, in which there is a free one
     /// of this size: the other half of its parent, or of its parent's parent, and so on.
-    // Apart, so that its loop has registers for what changes.
+    // A function of its own, so that its loop has registers for what changes.
     #[inline(never)]
     fn beside(&self, full: Submesh) -> Option<Submesh> {
         let mut node = full;

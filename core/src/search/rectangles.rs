@@ -55,7 +55,7 @@ pub(crate) fn first_fit(
     first_fit_unrolled::<1>(occupancy.busy_rows(), sides.w, sides.h.into())
 }
 
-// Apart, so that the search of rows of one word stays short.
+// A function of its own, so that the search of rows of one word stays short.
 #[inline(never)]
 fn first_fit_of_any_width(
     occupancy: &Occupancy<'_>,
@@ -214,7 +214,7 @@ pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16)
 /// between.
 ///
 /// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as
-/// can be. Such a run is maximal if something busy stops it both below and above:
+/// can be. A run is maximal if something busy stops it both below and above:
 ///
 /// ```text
 ///   row 3   . # . . . #        bottom 1, top 2: the AND of both rows has the runs a and b.
@@ -278,7 +278,7 @@ fn any_maximal_in<const N: usize>(
     let (mut free, mut below, mut row, mut above) = ([0; N], [0; N], [0; N], [0; N]);
     let (free, below) = (&mut free[..stride], &mut below[..stride]);
     let (row, above) = (&mut row[..stride], &mut above[..stride]);
-    // Outside is busy.
+    // All nodes outside of the mesh are busy.
     let read = |at: Option<usize>, into: &mut [Word]| match at.filter(|&at| at < rows) {
         Some(at) => occupancy.read_row(at, into),
         None => into.fill(Word::MAX),
@@ -289,7 +289,7 @@ fn any_maximal_in<const N: usize>(
         read(Some(bottom), above);
         let mut both = below.iter().zip(&*above);
         if both.all(|(below, row)| below & !row == 0) {
-            // Whatever is free from here on is free in the row below as well.
+            // All that is free from this row on is free in the row below as well.
             continue;
         }
         let mut instructions = 100;

@@ -75,9 +75,8 @@ impl<'a, 'm> Selection<'a, 'm> {
         was_free
     }
 
-    /// Selects so many free processors of the submesh, or all if there are fewer, column by column
-    /// from the left, each from the bottom or from the top. Returns how many. O(h * ceil(w / word)
-    /// + w).
+    /// Selects up to `count` free processors of the submesh, column by column from the left, each
+    /// from the bottom or from the top. Returns how many were selected. O(h * ceil(w / word) + w).
     pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32, from_top: bool) -> u32 {
         let Submesh { base, sides } = submesh;
         let stride = self.occupancy.stride();
@@ -123,7 +122,7 @@ impl<'a, 'm> Selection<'a, 'm> {
 
     /// Writes what has been selected as blocks, in row-major order of their bases: runs along x,
     /// each as tall as it goes on in the rows above. The parts of a job often lie side by side, so
-    /// the runs of a row are not told apart by which came last, as in `Gather`.
+    /// adjacent parts form one run whatever their order, unlike in `Gather`.
     pub(crate) fn propose(self, draft: &mut Draft<'_, '_>) {
         for (selected, &busy) in self.busy.iter_mut().zip(self.occupancy.busy_rows()) {
             *selected ^= busy;
@@ -132,7 +131,7 @@ impl<'a, 'm> Selection<'a, 'm> {
         let rows_from = |y: usize| self.busy[y * stride..].chunks_exact(stride);
         for (y, row) in rows_with_bits(self.busy, stride) {
             let below = y.checked_sub(1).and_then(|y| rows_from(y).next());
-            // What goes on above begins no block.
+            // A row like the one below begins no block.
             if below.is_some_and(|below| is_same(row, below)) {
                 continue;
             }
@@ -163,7 +162,7 @@ struct ColumnCounts {
 }
 
 impl ColumnCounts {
-    /// Of so many rows at most, none yet.
+    /// An empty count with room for `rows` rows.
     fn of_rows(rows: u16) -> Self {
         ColumnCounts {
             digits: [0; MESH_SIDE_MAX.ilog2() as usize + 1],

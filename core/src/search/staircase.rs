@@ -77,7 +77,7 @@ impl<'a, 's> Staircase<'a, 's> {
         across <= self.most
     }
 
-    // Apart, as most questions are answered without.
+    // A function of its own, as most questions are answered without it.
     #[inline(never)]
     fn look(&mut self, len: u16) {
         self.len = len;

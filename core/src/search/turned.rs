@@ -12,7 +12,7 @@
 //!   one along axis 0      1 2 3 0   5 6 7 4   9 a b 8     stride 1, period 4
 //!   one along axis 1      4 5 6 7   8 9 a b   0 1 2 3     stride 4, period 12
 //!
-//!   period = side * stride: after so many nodes the coordinates along the axis repeat
+//!   period = side * stride nodes; then the coordinates along the axis repeat
 //! ```
 //!
 //! A turn by k is two shifts: down by `k * stride` for the nodes that stay in their ring

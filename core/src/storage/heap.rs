@@ -105,8 +105,8 @@ impl HeapStorage {
         )
     }
 
-    /// Overwrites all numbers in the memory, for tests: nothing may depend on what is there. Jobs
-    /// and blocks are no numbers; those are left from the last use of the memory.
+    /// Overwrites all numbers in the memory, for tests: nothing may depend on their first values.
+    /// Jobs and blocks are no numbers; those are left from the last use of the memory.
     #[doc(hidden)]
     pub fn overwrite(&mut self, mut random: impl FnMut() -> u64) {
         let words = [

@@ -7,18 +7,19 @@
 //!
 //! # Differences from the paper
 //!
-//! Zhu's arrays are replaced by bitmaps. As Kim and Yoon read it, the neighbours counted are those of the
-//! base *node* alone, in four directions, outside the mesh counting as busy; ties go to the first in
-//! row-major order. There is no rotation.
+//! Bitmaps replace Zhu's arrays. As Kim and Yoon read the paper, only the neighbours of the base
+//! *node* are counted, in four directions; nodes outside of the mesh count as busy. Ties go to the
+//! first in row-major order. There is no rotation.
 //!
 //! # Complexity and memory
 //!
-//! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else O(H * ceil(W / word) * (log a + log b)). A release takes nothing. Scratch: as many words as the
+//! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else
+//! O(H * ceil(W / word) * (log a + log b)). A release takes nothing. Scratch: as many words as the
 //! occupancy.
 //!
 //! # Recognition
-//!
-//! Not complete: a free `b x a` is not found for a request `(a, b)`. On the 3 x 3 mesh below, (3, 1) is
+//! Not complete: a free `b x a` is not found for a request `(a, b)`. On the 3 x 3 mesh below,
+//! (3, 1) is refused although <1, 0>..<1, 2> is free.
 //! refused although <1, 0>..<1, 2> is free.
 //!
 //! ```text
@@ -31,7 +32,8 @@
 //!
 //! # Example
 //!
-//! The corner <3, 3> is shut in, <2, 2> has three busy neighbours, the corner <0, 0> only the two outside:
+//! The corner <3, 3> has no free neighbour, <2, 2> has three busy neighbours, and the corner <0, 0>
+//! only the two outside:
 //!
 //! ```text
 //!   y
@@ -124,7 +126,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
     let bases = all_bases(occupancy, sides, scratch);
     let mut best = None;
     let mut most = 0;
-    // At least that many of the base node's own neighbours.
+    // Only base nodes with at least `most` busy neighbours of their own can be better.
     let mut bound = Bound::new(Sides::new(1, 1), most);
     for (at, &bases) in bases.iter().enumerate() {
         if bases == 0 {

@@ -59,7 +59,7 @@
 //! - Independent and dependent: the paper takes the technique from the multiple buddy strategy and
 //!   does not say what happens when no rectangle is found; that strategy halves the request.
 //! - First: the paper walks down for each binary digit of the request. The walk for a digit takes
-//!   the first free leaves, and the next one goes on where it ended, so one walk for the whole
+//!   the first free leaves, and the next walk continues at its end. So one walk for the whole
 //!   request takes the same processors.
 //!
 //! # Complexity and memory

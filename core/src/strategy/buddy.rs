@@ -3,28 +3,28 @@
 //! # Source
 //!
 //! K. Li and K. H. Cheng, "A Two-Dimensional Buddy System for Dynamic Resource Allocation in a
-//! Partitionable Mesh Connected System", J. Parallel and Distributed Computing 12, 1991; described by
-//! Kim and Yoon 1995, section II.1, and Alshdefat 2019, section "2-Dimensional-Buddy-System".
+//! Partitionable Mesh Connected System", J. Parallel and Distributed Computing 12, 1991; described
+//! by Kim and Yoon 1995, section II.1, and Alshdefat 2019, section "2-Dimensional-Buddy-System".
 //!
 //! # Differences from the paper
 //!
-//! Li and Cheng keep a list of free blocks for each size. A free block that is merged whenever possible is an
-//! aligned square that is free while the square of twice its side around it is not, so the lists follow
-//! from the occupancy, and faulty processors need nothing special. Among the smallest sufficient blocks the
-//! one with the first base node in row-major order is taken, and of it, if it is larger than needed, the
-//! lower left part. Squares have no orientation, so
-//! [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
+//! Li and Cheng keep a list of free blocks for each size, and merge free blocks whenever possible.
+//! So a free block is an aligned square that is free while the square of twice its side around it
+//! is not. Therefore the lists follow from the occupancy, and faulty processors need nothing
+//! special. Of the smallest sufficient blocks the one with the first base node in row-major order
+//! is taken. If it is larger than needed, its lower left part is taken. Squares have no
+//! orientation, so [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
 //!
 //! # Complexity and memory
 //!
-//! While few blocks are busy, O(blocks^2 * log W): a free block has a busy one in the square of twice its side around it. Else
-//! O(H * ceil(W / word) * (1 + log S / S)), S the side of the block. A release takes nothing. Scratch: as many words as the
-//! occupancy.
+//! While few blocks are busy, O(blocks^2 * log W): around each free block, the square of twice its
+//! side has a busy block. Else O(H * ceil(W / word) * (1 + log S / S)), S the side of the block. A
+//! release takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
 //! Not complete: only aligned squares are found, and a job holds the whole square (internal
-//! fragmentation). Only square meshes with a power of two as side are served.
+//! fragmentation). It serves only square meshes whose side is a power of two.
 //!
 //! ```text
 //!   y
@@ -37,7 +37,8 @@
 //!
 //! # Example
 //!
-//! Alshdefat 2019, Fig. 2-1: a job of 3 x 3 processors holds 4 x 4, an internal fragmentation of 44 %.
+//! Alshdefat 2019, Fig. 2-1: a job of 3 x 3 processors holds 4 x 4. The internal fragmentation is
+//! 44 %.
 //!
 //! ```
 //! # use meshalloc::*;
@@ -130,10 +131,12 @@ impl Strategy for Buddy<'_> {
     }
 }
 
-/// The lower left part, of this side, of the first of the smallest sufficient blocks, among few blocks that are busy in a mesh of side `mesh`.
+/// The first of the smallest sufficient blocks, while few blocks are busy in a mesh of side `mesh`:
+/// its lower left part of side `wanted`.
 ///
-/// A free block is the whole mesh, or of the four quarters of a square one that is free while another one is not. So it lies beside an aligned square
-/// of its side around something busy. What is busy are aligned squares too.
+/// A free block is the whole mesh, or one of the four quarters of a square of which another quarter
+/// is not free. So it lies beside an aligned square of its own side around a busy block. The busy
+/// blocks are aligned squares, too.
 fn first_block(
     busy: FewBlocks<'_>,
     wanted: u16,

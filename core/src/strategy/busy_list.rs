@@ -2,27 +2,32 @@
 //!
 //! # Source
 //!
-//! D. D. Sharma and D. K. Pradhan, "A Fast and Efficient Strategy for Submesh Allocation in Mesh-Connected
-//! Parallel Computers", Proc. 5th IEEE Symp. on Parallel and Distributed Processing, 1993; described
-//! by Kim and Yoon 1995, section II.5.
+//! D. D. Sharma and D. K. Pradhan, "A Fast and Efficient Strategy for Submesh Allocation in
+//! Mesh-Connected Parallel Computers", Proc. 5th IEEE Symp. on Parallel and Distributed Processing,
+//! 1993; described by Kim and Yoon 1995, section II.5.
 //!
-//! The *boundary value* of a submesh is the number of busy neighbours of its nodes, summed over the nodes; a
-//! node at the border of the mesh has a busy neighbour beyond it.
+//! The *boundary value* of a submesh is the number of busy neighbours of its nodes, summed over the
+//! nodes. A node at the border of the mesh has a busy neighbour beyond it.
 //!
 //! # Differences from the paper
 //!
-//! - Sharma and Pradhan generate candidates at the sides of allocated submeshes and in the corners of
-//!   the mesh. Here every free place is a candidate; the restriction never binds, since a place that touches
-//!   nothing can slide until it does without losing contact.
-//! - Ties go to the first base node in row-major order. `b x a` is considered only if no `a x b` is free;
-//!   letting both orientations compete is better, and is not what the published curves show.
+//! - Sharma and Pradhan generate candidates at the sides of allocated submeshes and in the corners
+//!   of the mesh. Here every free place is a candidate. The restriction never binds, since a place
+//!   that touches nothing can slide until it does without losing contact.
+//! - Ties go to the first base node in row-major order. `b x a` is considered only if no `a x b` is
+//!   free. Comparing both orientations is better, but does not give the published curves.
 //!
 //! # Complexity and memory
 //!
-//! While few blocks are busy, O(blocks^3) on any mesh: only places whose sides are in line with those of blocks are looked at
-//! (`search/few.rs`). Else O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(b + ceil(a / word)) for each whose boundary value can be
-//! larger than that of the best so far: nothing is busy between two places side by side or one above the other, so the free places beside a place say which of its sides touch
-//! anything, for a word of them at once (`search/contact.rs`). A release takes nothing. Scratch: as many words as the occupancy.
+//! While few blocks are busy, O(blocks^3) on any mesh: only places whose sides are in line with
+//! those of blocks are looked at (`search/few.rs`).
+//!
+//! Else O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(b + ceil(a / word))
+//! for each whose boundary value can be larger than the best so far. Nothing is busy between two
+//! free places side by side or one above the other. So the free places around a place show which of
+//! its sides touch anything, for a word of places at once (`search/contact.rs`).
+//!
+//! A release takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -30,8 +35,8 @@
 //!
 //! # Example
 //!
-//! Kim and Yoon 1995, section III.2: in the situation of their Fig. 2 a request (3, 2) goes to a place with the
-//! largest boundary value, 7: the top of `S2`, or the right end of `S3`.
+//! Kim and Yoon 1995, section III.2: in the situation of their Fig. 2 a request (3, 2) goes to a
+//! place with the largest boundary value, 7: the top of `S2`, or the right end of `S3`.
 //!
 //! ```text
 //!   y
@@ -54,7 +59,11 @@
 //!     strategy: StrategyKind::BusyList,
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
-//! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
+//! for busy in [
+//!     Submesh::between(7, 0, 9, 4),
+//!     Submesh::between(7, 8, 9, 9),
+//!     Submesh::between(0, 5, 3, 9),
+//! ] {
 //!     controller.handle(&Change::MarkFaulty { block: busy.into() }, 0)?;
 //! }
 //! let mut place = |job, w, h| {
@@ -152,15 +161,16 @@ fn best(
                 best = Some((value, place));
                 bound = Bound::new(sides, value + 1);
             }
-            // Those behind it.
+            // The places after this one.
             places &= Word::MAX << bit << 1;
         }
     }
     best.map(|(_, place)| place)
 }
 
-/// The boundary value of a free submesh. The bits at its base say whether it touches anything at the left, at the right, below and above.
-// Apart, so that the loop over the places has the registers.
+/// The boundary value of a free submesh. The bits at its base say whether it touches anything at
+/// the left, at the right, below and above.
+// A function of its own, so that the loop over the places has the registers.
 #[inline(never)]
 fn boundary_value_in_rows(
     place: Submesh,
@@ -174,7 +184,7 @@ fn boundary_value_in_rows(
     let stride = occupancy.stride();
     let rows = &occupancy.busy_rows()[y as usize * stride..(y + h) as usize * stride];
     let touches = |side: Word| side >> (x % WORD_BITS) & 1 != 0;
-    // Outside all nodes are busy.
+    // All nodes outside of the mesh are busy.
     let column = |x: Option<u32>| {
         let x = x.filter(|&x| x < mesh.side(0).into());
         x.map_or(h, |x| {
@@ -212,7 +222,7 @@ fn boundary_value(place: Submesh, blocks: &[Submesh], mesh: Sides) -> u32 {
     let border = beside * u32::from(sides.h) + across * u32::from(sides.w);
     let contacts = blocks.iter().map(|block| {
         let (block_right, block_top) = (block.base.x + block.sides.w, block.base.y + block.sides.h);
-        // Neither is negative: they touch. Exactly one is 0 if they share more than a corner.
+        // Neither is negative, as they touch. Exactly one is 0 if they share more than a corner.
         let columns = right
             .min(block_right)
             .saturating_sub(base.x.max(block.base.x));

@@ -106,7 +106,7 @@ pub(super) fn demand_as_named(request: &Request, grid: &Grid) -> Result<u32, Ref
     }
 }
 
-// Apart, so that the two-dimensional case stays short.
+// A function of its own, so that the two-dimensional case stays short.
 #[inline(never)]
 fn demand_in_all_dimensions(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     let extents = shape.extents();

@@ -2,36 +2,42 @@
 //!
 //! # Source
 //!
-//! V. J. Leung, E. M. Arkin, M. A. Bender, D. Bunde, J. Johnston, A. Lal, J. S. B. Mitchell, C. Phillips and S. S. Seiden,
-//! "Processor Allocation on Cplant: Achieving General Processor Locality Using One-Dimensional Allocation Strategies", IEEE
-//! Int. Conf. on Cluster Computing, 2002; described by P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh
-//! Cluster Computers", section 1.
+//! V. J. Leung, E. M. Arkin, M. A. Bender, D. Bunde, J. Johnston, A. Lal, J. S. B. Mitchell, C.
+//! Phillips and S. S. Seiden, "Processor Allocation on Cplant: Achieving General Processor Locality
+//! Using One-Dimensional Allocation Strategies", IEEE Int. Conf. on Cluster Computing, 2002;
+//! described by P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster
+//! Computers", section 1.
 //!
-//! The line is the Hilbert curve on a square whose side is a power of two, and goes row by row, forwards and backwards by
-//! turns, on any other mesh (boustrophedon). Free processors form intervals on it. A request takes the first n
-//! processors of a free interval that is long enough, chosen as in bin packing ([`CurveFit`](crate::CurveFit)): by first
-//! fit, best fit, or so that the sum of squares of the numbers of intervals of each length becomes least. If no interval is
-//! long enough, it takes the n free processors that span the least part of the line.
+//! On a square whose side is a power of two the line is the Hilbert curve. On any other mesh it
+//! goes row by row, forwards and backwards by turns (boustrophedon). Free processors form intervals
+//! on it. A request takes the first n processors of a free interval that is long enough, chosen as
+//! in bin packing ([`CurveFit`](crate::CurveFit)): by first fit, by best fit, or so that the sum of
+//! squares of the numbers of intervals of each length becomes least. If no interval is long enough,
+//! the request takes the n free processors that span the least part of the line.
 //!
 //! # Differences from the paper
 //!
-//! The paper's sum of squares is told from the description of it; ties go to the first interval on the line, or the first span.
+//! The paper's sum of squares is reconstructed from its description. Ties go to the first interval
+//! on the line, or to the first span.
 //!
 //! # Complexity and memory
 //!
-//! O(words log N) and a step for each free processor of N, as the free processors are brought into the order of the Hilbert curve by squares of 8 x 8, of which
-//! those that are all busy or all free are dealt with as a whole; then O(1) for each free interval, for the sum of squares O(sqrt(N)). A release takes nothing.
-//! Scratch: as many words as the occupancy, or 2 sqrt(2 N) for the sum of squares where that is more.
+//! The free processors are brought into the order of the Hilbert curve by squares of 8 x 8. A
+//! square that is all busy or all free is dealt with as a whole. This takes O(words log N) and a
+//! step for each free processor of N. Then each free interval takes O(1), or O(sqrt(N)) for the sum
+//! of squares. A release takes nothing. Scratch: as many words as the occupancy, or 2 sqrt(2 N) for
+//! the sum of squares where that is more.
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. Drawback: processors that are neighbours in the mesh may
-//! be far from each other on the line.
+//! Complete: it fails only if fewer than n processors are free. Drawback: neighbours in the mesh
+//! may be far from each other on the line.
 //!
 //! # Example
 //!
-//! With faults at # the free intervals have 2, 2, 5 and 4 processors. A job of 4 (A) takes the last of them by best fit;
-//! then none has 6 (B), and the least span is that from place 3 to place 9.
+//! With faults at # the free intervals have 2, 2, 5 and 4 processors. A job of 4 (A) takes the last
+//! of them by best fit. Then no interval has 6 processors for B, and the least span is that from
+//! place 3 to place 9.
 //!
 //! ```text
 //!   y

@@ -1,26 +1,29 @@
-//! Frame sliding (FS): a frame of the requested size moves over the mesh in strides of its own size.
+//! Frame sliding (FS): a frame of the requested size moves over the mesh in strides of its own
+//! size.
 //!
 //! # Source
 //!
-//! P. Chuang and N. Tzeng, "An Efficient Submesh Allocation Strategy for Mesh Computer Systems", Proc.
-//! 11th Int. Conf. on Distributed Computing Systems, 1991; described by Kim and Yoon 1995, section II.2, and in
-//! Fig. 2-2 of Alshdefat 2019.
+//! P. Chuang and N. Tzeng, "An Efficient Submesh Allocation Strategy for Mesh Computer Systems",
+//! Proc. 11th Int. Conf. on Distributed Computing Systems, 1991; described by Kim and Yoon 1995,
+//! section II.2, and in Fig. 2-2 of Alshdefat 2019.
 //!
 //! # Differences from the paper
 //!
-//! None known. The frame starts at the first free node in row-major order, `<x0, y0>`; the frames of that
-//! row have their bases at `x0 + i*a`, those of the rows `y0 + j*b` above at `(x0 mod a) + i*a`. There
-//! is no rotation.
+//! None known. The frame starts at the first free node in row-major order, `<x0, y0>`. The frames
+//! of that row have their bases at `x0 + i*a`, those of the rows `y0 + j*b` above at
+//! `(x0 mod a) + i*a`. There is no rotation.
 //!
 //! # Complexity and memory
 //!
-//! O(frames * b * ceil(a / word)), at most W / a * H / b frames; a release takes nothing. No memory.
+//! O(frames * b * ceil(a / word)), at most W / a * H / b frames; a release takes nothing. No
+//! memory.
 //!
 //! # Recognition
 //!
 //! Not complete: a free submesh between two strides is missed, and so is any that must be rotated.
-//! Where more is free the frames may be others, so that it fails although it found a place before.
-//! Schedulers that reserve keep free for it all between the frame and the first free node.
+//! When more processors are free, the first free node and so the frames may be others. So a request
+//! may fail although the strategy found a place before. Schedulers that reserve keep everything
+//! free between the frame and the first free node.
 //!
 //! ```text
 //!   y
@@ -102,7 +105,7 @@ impl Strategy for FrameSliding<'_> {
         false
     }
 
-    /// The frame, and the node where the sliding begins.
+    /// The frame, and the node at which the sliding begins.
     fn kept_free(&self, supposed: &Occupancy<'_>, place: Block) -> Block {
         let place = Submesh::of_plane(place);
         let Some(start) = first_free(supposed) else {

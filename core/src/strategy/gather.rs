@@ -51,7 +51,7 @@ impl Open {
         }
     }
 
-    // Apart, so that the two-dimensional case stays short.
+    // A function of its own, so that the two-dimensional case stays short.
     #[inline(never)]
     fn block_of_any(self, grid: &Grid) -> Block {
         let mut rest = self.x + self.line * u32::from(grid.side(0));
@@ -127,7 +127,7 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the remaining blocks.
     pub(super) fn finish(mut self) {
         self.close();
     }

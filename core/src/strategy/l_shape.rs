@@ -1,49 +1,62 @@
-//! L-shaped submesh allocation (LSSA): the request as it is, rotated, folded, or as an L of two submeshes side by side.
+//! L-shaped submesh allocation (LSSA): the request as it is, rotated, folded, or as an L of two
+//! submeshes side by side.
 //!
-//! `LS(c, d, e, f)` is an L of a part of c x d processors and a shorter one of e x f beside it, which ends at the same height as
-//! the first at the bottom or at the top.
+//! `LS(c, d, e, f)` is an L of two parts side by side: one of c x d processors and a shorter one of
+//! e x f. Both end at the same height, either at the bottom or at the top.
 //!
 //! # Source
 //!
-//! K. Seo and S. Kim, "Improving System Performance in Contiguous Processor Allocation for Mesh-Connected Parallel Systems",
-//! J. of Systems and Software 67(1), 2003; described by Alshdefat 2019, section "L-Shape Sub-Mesh Allocation Strategy".
+//! K. Seo and S. Kim, "Improving System Performance in Contiguous Processor Allocation for
+//! Mesh-Connected Parallel Systems", J. of Systems and Software 67(1), 2003; described by Alshdefat
+//! 2019, section "L-Shape Sub-Mesh Allocation Strategy".
 //!
 //! # Differences from the paper
 //!
-//! With A the longer side of the request and B the shorter one:
+//! Let A be the longer side of the request and B the shorter one.
 //!
-//! - For odd A the thesis prints `LS(ceil(A/2) + k, B + ceil(A/2) - k, ceil(A/2) - k, B - ceil(A/2) - k)`, which does not have A * B
-//!   processors. Here it is `LS(c + k, B + m - k, m - k, B - c - k)` with c = ceil(A/2), m = floor(A/2), which gives the thesis's
-//!   example, (5, 5). k is 0 to B - 1 - c, one by one (the thesis begins at 1, and its example at 0); -1 alone if that is -1.
-//! - For even A the thesis lets k end at B, where the second part would be empty. Here k is 1, 2, 3, 4 and from there on grows by
-//!   B/4, at least by 1, up to B - 2 or 1, whichever is larger, which gives the thesis's example, (8, 6).
-//! - "L-shape sub-meshes will be searched for the requested job and its rotated sub-mesh": a request whose longer side lies along x is
-//!   tried with the parts side by side along x, then along y; one whose longer side lies along y the other way round (the same
-//!   shapes, mirrored at the diagonal); a square only along x.
-//! - For each k the taller part is at the left with the other at its bottom, then at its top, then at the right
-//!   in the same way; for each of these four the first base node in row-major order is taken (the thesis's Fig. 2-4 names
-//!   no order).
-//! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as it is.
-//! - A job of fewer processors than its sides have holds all a * b of them, as with the contiguous strategies.
+//! - For odd A the thesis prints
+//!   `LS(ceil(A/2) + k, B + ceil(A/2) - k, ceil(A/2) - k, B - ceil(A/2) - k)`, which does not have
+//!   A * B processors. Here it is `LS(c + k, B + m - k, m - k, B - c - k)` with c = ceil(A/2) and
+//!   m = floor(A/2), which gives the thesis's example, (5, 5). k goes from 0 to B - 1 - c, one by
+//!   one. (The thesis begins at 1, and its example at 0.) If that bound is -1, k is -1 alone.
+//! - For even A the thesis lets k end at B, where the second part would be empty. Here k is 1, 2,
+//!   3, 4 and then grows by B/4, at least by 1, up to B - 2 or 1, whichever is larger. This gives
+//!   the thesis's example, (8, 6).
+//! - "L-shape sub-meshes will be searched for the requested job and its rotated sub-mesh": if the
+//!   longer side lies along x, the parts are tried side by side along x, then along y. If it lies
+//!   along y, the order is the other way round (the same shapes, mirrored at the diagonal). A
+//!   square is tried only along x.
+//! - For each k the taller part is first at the left, with the other at its bottom, then at its
+//!   top. Then it is at the right in the same way. For each of these four the first base node in
+//!   row-major order is taken. (The thesis's Fig. 2-4 names no order.)
+//! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as
+//!   it is.
+//! - A job of fewer processors than its sides have holds all a * b of them, as with the contiguous
+//!   strategies.
 //!
 //! # Complexity and memory
 //!
-//! Up to six searches of first fit. Then O(words * log W) for each of at most 2B shapes for which both the taller part and what lies at the height of both parts, a
-//! rectangle as well, are free somewhere; that is known for most from those before (`search/staircase.rs`), else it takes O(words * log W). Those that do not fit the mesh are left out. A
-//! release takes nothing. Scratch: twice as many words as the occupancy. At most two blocks a job.
+//! Up to six searches of first fit. Then there are at most 2B shapes, without those that do not fit
+//! the mesh. An L needs two free rectangles: the taller part, and the one across both parts at the
+//! height that they share. If both are free somewhere, the shape takes O(words * log W). For most
+//! shapes the earlier ones show whether they are (`search/staircase.rs`); for the others that takes
+//! O(words * log W), too. A release takes nothing. Scratch: twice as many words as the occupancy. A
+//! job has at most two blocks.
 //!
 //! # Recognition
 //!
-//! Complete for the requested submesh in both orientations; it accepts folded and L-shaped ones besides.
+//! Complete for the requested submesh in both orientations. It also accepts folded and L-shaped
+//! ones.
 //!
 //! # Drawbacks
 //!
-//! No more than two parts: it fails although enough processors are free, and connected. A search in vain goes through all shapes.
+//! A job has at most two parts, so a request may fail although enough processors are free and
+//! connected. A failing search goes through all shapes.
 //!
 //! ```text
 //!   y
-//!   6  A A A A A     A request (5, 5) on a 5 x 7 mesh, # busy: no 5 x 5 is free, and at the left of
-//!   5  A A A A A     LS(3, 7, 2, 2) the short part fits at the top only.
+//!   6  A A A A A     A request (5, 5) on a 5 x 7 mesh, # busy: no 5 x 5 is free, and at the left
+//!   5  A A A A A     of LS(3, 7, 2, 2) the short part fits at the top only.
 //!   4  A A A . .
 //!   3  A A A . #
 //!   2  A A A . .
@@ -102,8 +115,9 @@ fn rectangles(request: &Request) -> impl Iterator<Item = Sides> + use<> {
     request.orientations().chain(others)
 }
 
-/// Two submeshes side by side, and where: their sides, those of what is at the height of both, and the four places of the base node of the shorter one seen
-/// from that of the taller one.
+/// Two submeshes side by side: their sides, those of the rectangle across both at the height that
+/// they share, and the four places of the shorter one's base node, relative to that of the taller
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ell {
     taller: Sides,
@@ -113,7 +127,8 @@ struct Ell {
 }
 
 impl Ell {
-    /// `LS(c, d, e, f)` with the parts side by side along x, or along y; `None` if it does not fit the mesh.
+    /// `LS(c, d, e, f)` with the parts side by side along x, or along y; `None` if it does not fit
+    /// the mesh.
     fn new([c, d, e, f]: [i32; 4], along_x: bool, mesh: Sides) -> Option<Ell> {
         let (across, up) = match along_x {
             true => (mesh.w, mesh.h),
@@ -136,8 +151,8 @@ impl Ell {
     }
 }
 
-/// `[c, d, e, f]` of the L shapes of a request for a x b processors, in the order in which they are tried. There are not more than
-/// the shorter side is long.
+/// `[c, d, e, f]` of the L shapes of a request for a x b processors, in the order in which they are
+/// tried. There are at most as many as the shorter side is long.
 fn l_shapes(sides: Sides) -> impl Iterator<Item = [i32; 4]> + use<> {
     let (a, b) = (
         i32::from(sides.w.max(sides.h)),
@@ -146,7 +161,7 @@ fn l_shapes(sides: Sides) -> impl Iterator<Item = [i32; 4]> + use<> {
     let is_even = a % 2 == 0;
     let (m, c) = (a / 2, a - a / 2);
     let (first, last) = match b - 1 - c {
-        // No side of a part is left.
+        // B is too short for two parts.
         _ if b < 2 => (0, -1),
         _ if is_even => (1, 1.max(b - 2)),
         -1 => (-1, -1),
@@ -164,7 +179,7 @@ fn l_shapes(sides: Sides) -> impl Iterator<Item = [i32; 4]> + use<> {
 }
 
 impl LShape<'_> {
-    /// Whether the parts are side by side along x: one way after the other.
+    /// For each direction in which parts are tried, whether they are side by side along x.
     fn ways(&self, request: &Request) -> impl Iterator<Item = bool> + use<> {
         let sides = request.sides();
         let is_possible = request.may_rotate() && sides.area() <= self.mesh.nodes();
@@ -174,13 +189,13 @@ impl LShape<'_> {
         ways.filter(move |_| is_possible)
     }
 
-    /// The L shapes of a request that fit the mesh, with the parts in this way.
+    /// The L shapes of a request that fit the mesh, with the parts side by side along x or along y.
     fn ells(&self, request: &Request, along_x: bool) -> impl Iterator<Item = Ell> + use<> {
         let mesh = self.mesh.sides();
         l_shapes(request.sides()).filter_map(move |shape| Ell::new(shape, along_x, mesh))
     }
 
-    /// The first place of an L of these in which both parts are free.
+    /// The first place at which both parts of one of these L shapes are free.
     fn first_free(
         &mut self,
         occupancy: &Occupancy<'_>,
@@ -195,7 +210,8 @@ impl LShape<'_> {
         let mut ells = self.ells(request, along_x);
         let words = occupancy.busy_rows().len();
         let (talls, shorts) = self.workspace.words.split_at_mut(words);
-        // Both parts together are as wide as the longer side of the request in all of them, and the taller one is not less wide than in those before.
+        // In all these shapes both parts together are as wide as the longer side of the request.
+        // The taller part is never narrower than in the shapes before.
         let mut across = Staircase::new(occupancy, growing, shorts);
         let mut talls = Staircase::new(occupancy, growing, talls);
         ells.find_map(|ell| {
@@ -208,7 +224,7 @@ impl LShape<'_> {
     }
 }
 
-/// Where both parts are free.
+/// The first place at which both parts are free.
 fn place(
     occupancy: &Occupancy<'_>,
     ell: Ell,
@@ -235,7 +251,8 @@ fn place(
     })
 }
 
-/// The first of `bases`, in row-major order, from which one of `others` is `dx` columns and `dy` rows away.
+/// The first of `bases`, in row-major order, from which one of `others` is `dx` columns and `dy`
+/// rows away.
 fn first_pair(
     bases: &[Word],
     others: &[Word],
@@ -329,7 +346,7 @@ mod tests {
                 for along_x in [true, false] {
                     let ell = Ell::new(shape, along_x, mesh).expect("it fits");
                     for (dx, dy) in ell.places {
-                        // A stretch of border in common, and no processor.
+                        // The parts share a stretch of border, and no processor.
                         let [x, y] = [50, 50];
                         let one = Submesh {
                             base: Coord::new(x, y),

@@ -1,63 +1,85 @@
-//! Least expected blocking (LEB): the place after which a request is least likely to be blocked once other jobs have left.
+//! Least expected blocking (LEB): the place that leaves a request least likely to be blocked after
+//! other jobs have left.
 //!
 //! # Source
 //!
 //! This project; no paper.
 //!
-//! First come first served loses processors only while its head is blocked. The free submesh list keeps large rectangles whole that are
-//! free now. LEB keeps those whole that the next departures open: it places a job where a request, drawn from those lately seen
-//! and those waiting, is least likely to be blocked after 0, 1, 2 or 3 other jobs have left, each set of as many being equally likely
-//! (residence without memory).
+//! Under first come first served, processors are lost only while the head of the queue is blocked.
+//! The free submesh list preserves large rectangles that are free now. LEB preserves those that the
+//! next departures open. It draws a request from those that arrived lately and those that wait, and
+//! places the job where that request is least likely to be blocked after 0, 1, 2 or 3 other jobs
+//! have left. All sets with the same number of jobs are equally likely to leave (residence without
+//! memory).
 //!
 //! # Definition
 //!
-//! *Expected requests* are the last 64 that arrived, at first the sides `(i mod 8 + 1) W / 8` by `(i / 8 + 1) H / 8` for i = 0 .. 63, at least 1; and the
-//! first 8 that wait, without the job that is placed and the head of the queue. The *value* of what is free is the number of recent
-//! requests that fit, plus 128, 90, 63, 44, 31, 22, 15, 11 for the waiting requests that fit, in their order.
+//! The *expected requests* are the last 64 that arrived and the first 8 that wait, without the job
+//! that is placed and the head of the queue. At first the 64 are the sides `(i mod 8 + 1) W / 8` by
+//! `(i / 8 + 1) H / 8` for i = 0 .. 63, at least 1. The *value* of the free processors is the
+//! number of recent requests that fit, plus 128, 90, 63, 44, 31, 22, 15, 11 for the waiting
+//! requests that fit, in their order.
 //!
-//! With a budget E and k running jobs, K = k + 1, and S(T) the number of sets of at most T of the k:
+//! Let E be the budget, k the number of running jobs, K = k + 1, and S(T) the number of sets of at
+//! most T of the k jobs.
 //!
-//! 1. Candidates are the four corners of every maximal free submesh, in both orientations, each once, in the order of
-//!    (y1, x1, y2, x2). If there is one only, it is chosen.
-//! 2. T* is the largest T, 1 to min(3, k), with 4 S(T) <= E; 1 if there is none. At most max(4, floor(E / S(T*))) candidates of the largest boundary
-//!    value (see `busy-list`) are kept; ties: the first in order.
-//! 3. T is the largest, 1 to min(3, k), with count * S(T) <= E. If there is none, T is 1 and only the floor(E / count) - 1 largest jobs leave; ties: those
-//!    that were granted first.
-//! 4. For every set of t <= T jobs that have left and every candidate that is placed, the candidate's score grows by
-//!    floor(2^(16 + t) / ((K - t) C(K, t))) times the value of what is free then.
-//! 5. The largest score is chosen; ties: the largest boundary value, then the first in order.
+//! 1. The candidates are the four corners of every maximal free submesh, in both orientations, each
+//!    once, in the order of (y1, x1, y2, x2). If there is only one, it is chosen.
+//! 2. T* is the largest T from 1 to min(3, k) with 4 S(T) <= E, or 1 if none has. At most
+//!    max(4, floor(E / S(T*))) candidates are kept, those of the largest boundary value (see
+//!    `busy-list`). Of equal ones the first in order are kept.
+//! 3. T is the largest number from 1 to min(3, k) with count * S(T) <= E. If there is none, T is 1
+//!    and only the floor(E / count) - 1 largest jobs leave. Of equally large ones those leave that
+//!    were granted first.
+//! 4. For every set of t <= T jobs that have left and every candidate that is placed, the
+//!    candidate's score grows by floor(2^(16 + t) / ((K - t) C(K, t))) times the value of the
+//!    processors that are then free.
+//! 5. The candidate with the largest score is chosen; ties go to the largest boundary value, then
+//!    to the first in order.
 //!
 //! # Decisions
 //!
-//! - A request that must not be rotated fits only as it is; the prototype knew none.
-//! - The head of the queue is none of the waiting requests whichever scheduler there is: under shortest job first a job from behind it may be placed
-//!   before the head has tried. It counts among the recent requests like any other.
-//! - A request that is refused because its name is taken, or because it could never be granted, is none of the recent requests; one that is refused
-//!   for lack of room is.
-//! - No more candidates are kept than processors are free.
-//! - A block that is reserved for a job that waits, and withheld from the one that is placed,
-//!   counts as one more of the k jobs, behind those that run: it is busy now, and leaves like any
-//!   other. Where it covers what a running job holds, those processors are free when both have
-//!   left. There are no more such jobs than, with those that run, processors are not free; others
-//!   behind them never leave.
+//! - A request that must not be rotated fits only in its own orientation. The prototype had no such
+//!   requests.
+//! - The head of the queue never counts as a waiting request, whichever scheduler runs. Under
+//!   shortest job first a job from behind it may be placed before the head has tried. The head
+//!   counts as a recent request like any other.
+//! - A request counts as recent if it is refused for lack of room. It does not if it is refused
+//!   because its name is taken, or because it could never be granted.
+//! - At most as many candidates are kept as processors are free.
+//! - A block that is reserved for a waiting job, and withheld from the job that is placed, counts
+//!   as one more of the k jobs, behind the running ones. It is busy now, and leaves like any other.
+//!   Where it covers processors of a running job, they are free when both have left. Running jobs
+//!   and such blocks together are at most as many as the processors that are not free. Further
+//!   blocks never leave.
 //! - Faulty processors stay busy when their job leaves.
-//! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that of the blocks in memory.
-//! - In a supposition nothing is known of running jobs but what the outlook just before said; without one, that nothing runs.
+//! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that
+//!   of the blocks in memory.
+//! - A supposition knows of running jobs only what the latest outlook said. Without an outlook, no
+//!   job runs.
 //!
 //! # How it is computed
 //!
-//! A set of expected requests is a mask of 72 bits. Tables hold, for each length, which requests are not wider and which are not higher, so those that
-//! fit into a rectangle are found by four look-ups, and those that fit into what is free by an OR over its maximal rectangles.
-//! A request that fits fits after any departure too. After the departure of a set of jobs only rectangles are new that meet each job
-//! of the set, less what the candidate cuts out of them (at most four pieces); the others were free after the departure of fewer. So for a set
-//! only these are built, once for all candidates, directly from the rows of the mesh, of which neighbours that are alike are one.
+//! A set of expected requests is a mask of 72 bits. For each length, tables hold which requests are
+//! not wider and which are not higher. So four look-ups find the requests that fit into a
+//! rectangle, and an OR over the maximal free rectangles finds those that fit at all.
+//!
+//! A request that fits now also fits after any departure. When a set of jobs leaves, the new
+//! rectangles are those that meet each job of the set, less what the candidate cuts out of them (at
+//! most four pieces). All others were free after fewer departures. So only these rectangles are
+//! built for a set, once for all candidates. They are built from the rows of the mesh, with equal
+//! neighbour rows merged into one.
 //!
 //! # Complexity and memory
 //!
-//! A decision finds the maximal rectangles around at most S(T) <= E / 2 sets of jobs, O(rows^2 * words in a row) each and in practice a few dozen
-//! pairs of rows, and computes at most E values. An arrival takes O(W + H), a release nothing. Memory: a list of `W * H` entries of 8 bytes for the
-//! running jobs and the maximal free submeshes, which are no more than free processors, and scratch: twice the words of the occupancy, two words for each row, 2 masks for
-//! each length up to the longest side, and a mask and three words for each unit of the budget.
+//! A decision finds the maximal rectangles around at most S(T) <= E / 2 sets of jobs. Each set
+//! takes O(rows^2 * words in a row), in practice a few dozen pairs of rows. The decision computes
+//! at most E values. An arrival takes O(W + H), a release nothing.
+//!
+//! Memory: a list of `W * H` entries of 8 bytes for the running jobs and the maximal free
+//! submeshes, which are no more than the free processors. Scratch: twice the words of the
+//! occupancy, two words for each row, 2 masks for each length up to the longest side, and a mask
+//! and three words for each unit of the budget.
 //!
 //! # Recognition
 //!
@@ -66,15 +88,18 @@
 //! # Drawbacks
 //!
 //! - A decision takes several times as long as one of the free submesh list.
-//! - What it learns depends on the requests that arrived: other than for most strategies the same occupancy does not always lead to the same place.
-//! - Where residence is far from memoryless it gains less: with fixed service times about 8 % of the waiting delay at load .5, with
-//!   exponential ones about 21 %. [`LebEstimates`](super::LebEstimates) is better where run times can be estimated.
-//! - It looks at jobs one decision ahead; it does not plan where the next two go.
+//! - It learns from the requests that arrived. So, unlike with most strategies, the same occupancy
+//!   does not always lead to the same place.
+//! - It gains less where residence is far from memoryless: with fixed service times about 8 % of
+//!   the waiting delay at load .5, with exponential ones about 21 %.
+//!   [`LebEstimates`](super::LebEstimates) is better where run times can be estimated.
+//! - It decides for one job at a time and does not plan where the next two go.
 //!
 //! # Example
 //!
-//! An 8 x 8 mesh with jobs A and B; a job of 2 x 6 arrives. The free submesh list places it at C and keeps the 3 x 8 at the right. Least
-//! expected blocking places it at L: as much is free now, and when B leaves, 6 x 7 become free in one piece, not 3 x 7.
+//! An 8 x 8 mesh with jobs A and B; a job of 2 x 6 arrives. The free submesh list places it at C
+//! and keeps the 3 x 8 at the right. Least expected blocking places it at L. As many processors are
+//! free now, and when B leaves, a free 6 x 7 opens instead of a 3 x 7.
 //!
 //! ```text
 //!   y        free submesh list           least expected blocking
@@ -102,7 +127,8 @@
 //!     let mut storage: storage!(needs (NEEDS)) = AllocatorStorage::new();
 //!     let mut allocator = Allocator::new(storage.memory(), MESH, strategy)?;
 //!     let first = allocator.allocate(&Request::submesh(4, 1)).expect("room");
-//!     let [a, b] = [(1, 2), (3, 6)].map(|(w, h)| allocator.allocate(&Request::submesh(w, h)).expect("room"));
+//!     let [a, b] = [(1, 2), (3, 6)]
+//!         .map(|(w, h)| allocator.allocate(&Request::submesh(w, h)).expect("room"));
 //!     allocator.release(first)?;
 //!     assert_eq!(allocator.blocks(&a)?.next(), Some(Submesh::between(4, 0, 5, 0).into()));
 //!     assert_eq!(allocator.blocks(&b)?.next(), Some(Submesh::between(0, 1, 2, 6).into()));
@@ -125,7 +151,7 @@ use crate::request::Request;
 /// Least expected blocking.
 pub(super) type LeastExpectedBlocking<'m> = Foresight<'m, AnyDepartures>;
 
-/// Each set of running jobs is as likely to be the next that leave as any other of as many.
+/// All sets with the same number of running jobs are equally likely to leave next.
 #[derive(Debug)]
 pub(super) struct AnyDepartures;
 

@@ -2,32 +2,40 @@
 //!
 //! # Source
 //!
-//! This project; no paper. It is [`LeastExpectedBlocking`](super::LeastExpectedBlocking) where it is known when jobs end.
+//! This project; no paper. It is [`LeastExpectedBlocking`](super::LeastExpectedBlocking) with known
+//! ends of jobs.
 //!
 //! # Definition
 //!
-//! Expected requests, values and candidates are those of least expected blocking, of which max(4, floor(E / (1 + k))) are kept with a budget E and k
-//! running jobs. The states that are looked at are those after 0, 1, .. k departures, in the order of the estimated ends; after 0, 1, 2, 4, 8, .. if there
-//! are more than E pairs of a candidate and a state. The score of a candidate is the sum of the values of these states with the candidate placed, each times
-//! floor(65536 * d / own estimate), d being how long the state lasts, until the next one of them and not beyond the job's own end. A first weight
-//! of 0 is 1. The largest score is chosen; ties: the largest boundary value, then the first in order of (y1, x1, y2, x2).
+//! Expected requests, values and candidates are those of least expected blocking. With a budget E
+//! and k running jobs, max(4, floor(E / (1 + k))) candidates are kept. The states that are looked
+//! at are those after 0, 1, .. k departures, in the order of the estimated ends. If there are more
+//! than E pairs of a candidate and a state, the states are those after 0, 1, 2, 4, 8, ..
+//! departures.
+//!
+//! The score of a candidate is a sum over these states: the value of the state with the candidate
+//! placed, times floor(65536 * d / own estimate). d is how long the state lasts, until the next one
+//! of them and not beyond the job's own end. A first weight of 0 counts as 1. The largest score is
+//! chosen; ties go to the largest boundary value, then to the first in order of (y1, x1, y2, x2).
 //!
 //! # Decisions
 //!
-//! - A job that has run as long as it was estimated or longer ends now.
-//! - A running job without an estimate leaves after all others, and never within the time that is looked at.
-//! - A job that is placed and has no estimate is placed as least expected blocking places it.
-//! - An [`Allocator`](crate::Allocator) knows of no ends: its jobs never leave.
+//! - A job that has run for its estimate or longer ends now.
+//! - A running job without an estimate leaves after all others, and never within the time that is
+//!   looked at.
+//! - A job without an estimate is placed by least expected blocking.
+//! - An [`Allocator`](crate::Allocator) knows no ends: its jobs never leave.
 //! - Of running jobs with the same estimated end the one that was granted first leaves first.
-//! - What is reserved for a job that waits, and withheld from the one that is placed, leaves at
-//!   that job's estimated end.
+//! - A block that is reserved for a waiting job, and withheld from the job that is placed, leaves
+//!   at the waiting job's estimated end.
 //! - The other decisions are those of least expected blocking.
 //!
 //! # Complexity and memory
 //!
-//! A decision finds the maximal rectangles around each running job that ends before the one that is placed, O(rows^2 * words in a row) each and in practice a
-//! few dozen pairs of rows, and sorts k ends in O(k^2). Memory: that of least expected blocking, and 8 bytes for each job that there is room for, at most one for
-//! each processor, for the ends.
+//! A decision finds the maximal rectangles around each running job that ends before the one that is
+//! placed. Each takes O(rows^2 * words in a row), in practice a few dozen pairs of rows. Sorting k
+//! ends takes O(k^2). Memory: that of least expected blocking, and for the ends 8 bytes for each
+//! job that there is room for, at most one for each processor.
 //!
 //! # Recognition
 //!
@@ -35,14 +43,16 @@
 //!
 //! # Drawbacks
 //!
-//! - It is as good as the estimates. With run times overestimated by factors of 1 to 5 it keeps most of its gain on the free submesh list,
-//!   but under backfilling it is no better than least expected blocking then.
-//! - Others are those of least expected blocking.
+//! - It is as good as the estimates. If run times are overestimated by factors of 1 to 5, it keeps
+//!   most of its gain on the free submesh list. But under backfilling it is then no better than
+//!   least expected blocking.
+//! - The other drawbacks are those of least expected blocking.
 //!
 //! # Example
 //!
-//! An 8 x 8 mesh with jobs A, which ends soon, and B, which runs long; a job of 4 x 5 arrives. The free submesh list places it at C. Least expected
-//! blocking with estimates places it at L: as much is free now, and when A leaves, 4 x 8 become free in one piece.
+//! An 8 x 8 mesh with jobs A, which ends soon, and B, which runs long; a job of 4 x 5 arrives. The
+//! free submesh list places it at C. Least expected blocking with estimates places it at L. As many
+//! processors are free now, and when A leaves, a free 4 x 8 opens in one piece.
 //!
 //! ```text
 //!   y        free submesh list           with estimates
@@ -120,7 +130,7 @@ impl Rule for FirstEndFirst {
         decision.first_end_first();
         let running = decision.running();
         let is_every_state = decision.candidates() as u64 * (1 + running as u64) <= budget;
-        // How many have left, and when the last of them did.
+        // How many have left, and when the last of them left.
         let (mut gone, mut now) = (0, 0);
         loop {
             let next = match is_every_state {

@@ -1,29 +1,33 @@
 //! Multiple buddy strategy (MBS): a job holds several squares whose sides are powers of two.
 //!
-//! The number of processors is written in base 4, and each digit asks for as many blocks of 4^i processors.
+//! The number of processors is written in base 4. Each digit asks for as many blocks of 4^i
+//! processors as it says.
 //!
 //! # Source
 //!
-//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms for
-//! Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
+//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms
+//! for Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
 //!
 //! # Differences from the paper
 //!
-//! Lo and others keep a list of free blocks for each size. Blocks are merged whenever possible, so the lists follow from the
-//! occupancy, faulty processors need nothing special, and a repaired one merges with its buddies again.
+//! Lo and others keep a list of free blocks for each size. Blocks are merged whenever possible, so
+//! the lists follow from the occupancy. Faulty processors need nothing special, and a repaired one
+//! merges with its buddies again.
 //!
-//! What the paper leaves open: the mesh begins as the largest squares that it has among those whose side is a power of two
-//! and whose base is a multiple of the side. Digits are served from the highest to the lowest. Each of their blocks is the free
-//! block of that size with the first base node in row-major order; else the lower left part of the smallest larger free
-//! block, of these the first in row-major order; else four blocks of a quarter of the size take its place.
+//! The paper leaves the following open. The mesh begins as the largest squares that it has among
+//! those whose side is a power of two and whose base is a multiple of the side. Digits are served
+//! from the highest to the lowest. Each of their blocks is the free block of that size with the
+//! first base node in row-major order. If there is none, it is the lower left part of the smallest
+//! larger free block; of several, of the first in row-major order. If there is none either, four
+//! blocks of a quarter of the size take its place.
 //!
 //! A request names sides, and only the number of its processors counts, so
 //! [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
 //!
 //! # On a mesh with I/O nodes
 //!
-//! The I/O tasks of [`BinaryTree`](super::BinaryTree)'s authors, I/O nodes at the left, take these totals in seconds, means over 1000
-//! replications:
+//! The authors of [`BinaryTree`](super::BinaryTree) describe tasks that do I/O. With I/O nodes at
+//! the left they take these totals in seconds, means over 1000 replications:
 //!
 //! ```text
 //!                        multiple-buddy   dynamic-binary-tree:0.5
@@ -31,13 +35,15 @@
 //!   64 communications      1219 +- 45           1060 +- 52
 //! ```
 //!
-//! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --tasks 16 --task-processors exponential:16
-//! --strategy multiple-buddy,dbt:0.5 --replications 1000` gives the first row, `communications=64` the second.
+//! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --tasks 16
+//! --task-processors exponential:16 --strategy multiple-buddy,dbt:0.5 --replications 1000` gives
+//! the first row, `communications=64` the second.
 //!
 //! # Complexity and memory
 //!
-//! O(words * log W + n) for an allocation of n processors, in at most n blocks: for each digit the free squares of its side are found
-//! once, and those of twice the side from them. A release takes nothing. Scratch: twice as many words as the occupancy.
+//! O(words * log W + n) for an allocation of n processors, in at most n blocks. For each digit the
+//! free squares of its side are found once, and those of twice the side are computed from them. A
+//! release takes nothing. Scratch: twice as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -45,18 +51,19 @@
 //!
 //! # Drawbacks
 //!
-//! As long as nothing is released, the free processors of a mesh whose sides are powers of two consist of as few squares as
-//! so many can ([`Compactness`](crate::Compactness), definition 1). After releases they do not: on a 16 x 16 mesh about half full 19 % of
-//! the states are compact, with 7 free squares more than necessary on average
+//! On a mesh whose sides are powers of two, the free processors consist of the fewest squares
+//! possible ([`Compactness`](crate::Compactness), definition 1) as long as nothing is released.
+//! After releases they do not: on a 16 x 16 mesh about half full 19 % of the states are compact. On
+//! average there are 7 free squares more than necessary
 //! (`cargo test -p meshalloc-tests --test across after_releases -- --nocapture`).
 //!
-//! The blocks of a job may lie far apart, and a job of few processors splits a block although it could lie in a gap of the shape
-//! that it asks for.
+//! The blocks of a job may lie far apart. A job of few processors splits a block although it could
+//! lie in a gap of the shape that it asks for.
 //!
 //! ```text
 //!   y
-//!   3  A A # .     A request for 5 processors on a 4 x 4 mesh, # busy: 5 is 11 in base 4, one block
-//!   2  A A . #     of 2 x 2 and one of 1 x 1.
+//!   3  A A # .     A request for 5 processors on a 4 x 4 mesh, # busy: 5 is 11 in base 4, one
+//!   2  A A . #     block of 2 x 2 and one of 1 x 1.
 //!   1  # . # .
 //!   0  A . . #
 //!      0 1 2 3  x
@@ -100,7 +107,7 @@ simple_strategy! {
     MultipleBuddy, grid: Grid
 }
 
-/// What is free while the blocks of one request are chosen.
+/// The free processors while the blocks of one request are chosen.
 struct Choice<'a, 'm, 's> {
     occupancy: &'a Occupancy<'m>,
     /// The occupancy with the blocks that have been chosen.
@@ -109,12 +116,13 @@ struct Choice<'a, 'm, 's> {
 }
 
 impl Choice<'_, '_, '_> {
-    /// Chooses blocks of this side, at most `missing`: the free ones, and then parts of the smallest larger ones. Returns how many
-    /// are missing.
+    /// Chooses blocks of this side, at most `missing`: first the free ones, then parts of the
+    /// smallest larger ones. Returns how many are missing.
     ///
-    /// A block that is taken changes nothing for others of its size, as none of them has a larger one around it, nor for larger
-    /// ones. Once parts of a larger one are taken, what is left of it are the smallest free blocks, so all of its parts come before any
-    /// of another.
+    /// Taking a free block changes nothing for others of its size, as none of them has a larger
+    /// block around it, nor for larger ones. Once a part of a larger block is taken, its other
+    /// parts are the smallest free blocks. So all of its parts are taken before any part of another
+    /// block.
     fn of_side(&mut self, side: u16, mut missing: u32, draft: &mut Draft<'_, '_>) -> u32 {
         let stride = self.occupancy.stride();
         let sides = Sides::new(side, side);
@@ -143,8 +151,9 @@ impl Choice<'_, '_, '_> {
     }
 }
 
-/// The bits with even places, side by side: of a part of a block the column, of all its parts in the order in which they are taken,
-/// the four quarters of a block after each other and each as the whole.
+/// The bits at even places, moved next to each other. Applied to the number of a part of a block,
+/// they are its column. The parts are numbered in the order in which they are taken: the four
+/// quarters of a block one after the other, and each quarter in the same order.
 fn even_bits(bits: u32) -> u32 {
     let mut bits = bits & 0x5555_5555;
     bits = (bits | bits >> 1) & 0x3333_3333;
@@ -154,7 +163,7 @@ fn even_bits(bits: u32) -> u32 {
 }
 
 impl Strategy for MultipleBuddy<'_> {
-    /// The shape does not matter, only the number of processors.
+    /// Only the number of processors matters, not the shape.
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_of_processors(request, &self.grid)
     }
@@ -179,7 +188,8 @@ impl Strategy for MultipleBuddy<'_> {
         };
         let shorter = self.grid.side(0).min(self.grid.side(1));
         let digits = request.processors.ilog(4) + 1;
-        // No block is larger than the mesh: what higher digits ask for is in `missing` at once.
+        // No block is larger than the mesh, so `missing` begins with what the higher digits ask
+        // for.
         let levels = digits.min(shorter.ilog2() + 1);
         let mut missing = request.processors >> (2 * levels);
         for level in (0..levels).rev() {

@@ -17,8 +17,8 @@
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind;
-//! what is lost is the contiguity.
+//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind,
+//! but contiguity is lost.
 //!
 //! ```text
 //!   y

@@ -1,47 +1,65 @@
-//! Neighbour allocation (NAS): a free submesh, the nucleus, and free neighbours until there are enough processors.
+//! Neighbour allocation (NAS): a free submesh, the nucleus, and free neighbours until there are
+//! enough processors.
 //!
 //! # Source
 //!
-//! A. B. Alshdefat, "An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers", Master's thesis, Al
-//! al-Bayt University, 2019, chapter 3, Figs. 3-1 to 3-12.
+//! A. B. Alshdefat, "An Efficient Processor Allocation Algorithm for 2D Mesh Connected
+//! Multicomputers", Master's thesis, Al al-Bayt University, 2019, chapter 3, Figs. 3-1 to 3-12.
 //!
 //! # Differences from the paper
 //!
-//! With n the number of processors, A the longer side of the request, B the shorter one, c = ceil(A/2) and m = floor(A/2):
+//! Let n be the number of processors, A the longer side of the request, B the shorter one,
+//! c = ceil(A/2) and m = floor(A/2).
 //!
-//! - All shapes first fit ([`AllShapes`](crate::StrategyKind::AllShapes)) comes first, as in step 3 of Fig. 3-11. The thesis's first
-//!   example skips it: on an empty mesh a request (3, 5) would be granted as it is.
-//! - The text has the nuclei of even A for k = 1 to B, step 5 for k = -1 to B. Here it is (A/2, B + k) for k = 1 to B - 1, since (A/2, 2B) is a
-//!   shape of the same size, which has been tried. Odd A: (c + k, B + m - k) from k = 0 on while the second side is
-//!   at least 1; the text's bound B - 1 - m is below 0 in its own example (5, 2), whose nuclei it gives as (4, 3), (5, 2) and (6, 1).
-//! - If B - 1 - c is -1, k begins at -1, for even A too; this gives the thesis's (3, 5) -> (2, 6) and (6, 3) -> (3, 2).
-//! - k grows by 1; the thesis lets it grow by B/4 from 4 on, and leaves nuclei out by that.
-//! - Nuclei are not rotated. A nucleus of more than n processors is skipped. B = 1 has no nucleus but (1, 1).
-//! - "Search for free neighbor processors by scanning the mesh": each pass goes over the mesh in row-major order and adds every free
-//!   neighbour of the set as it was before the pass, up to n. Where the set cannot grow to n, the next k follows.
-//! - The nucleus (1, 1) is the first free processor of a connected free component of at least n; Fig. 3-11 tries only
-//!   the first free processor.
-//! - A job holds exactly n processors. Where its sides have more, it holds the first n in row-major order of the rectangle that is
-//!   found for them.
-//! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as it is, without nuclei.
+//! - All shapes first fit ([`AllShapes`](crate::StrategyKind::AllShapes)) comes first, as in step 3
+//!   of Fig. 3-11. The thesis's first example skips it: on an empty mesh a request (3, 5) would be
+//!   granted as it is.
+//! - For even A the text gives the nuclei for k = 1 to B, step 5 for k = -1 to B. Here they are
+//!   (A/2, B + k) for k = 1 to B - 1, since (A/2, 2B) is a shape of the same size, which has been
+//!   tried.
+//! - For odd A the nuclei are (c + k, B + m - k) from k = 0 on while the second side is at least 1.
+//!   The text's bound B - 1 - m is below 0 in its own example (5, 2), whose nuclei it gives as
+//!   (4, 3), (5, 2) and (6, 1).
+//! - If B - 1 - c is -1, k begins at -1, for even A too. This gives the thesis's (3, 5) -> (2, 6)
+//!   and (6, 3) -> (3, 2).
+//! - k grows by 1. The thesis lets it grow by B/4 from 4 on, which leaves nuclei out.
+//! - Nuclei are not rotated. A nucleus of more than n processors is skipped. B = 1 has only the
+//!   nucleus (1, 1).
+//! - "Search for free neighbor processors by scanning the mesh": each pass goes over the mesh in
+//!   row-major order and adds every free neighbour of the set as it was before the pass, up to n.
+//!   If the set cannot grow to n, the next k follows.
+//! - The nucleus (1, 1) is the first free processor of a connected free component of at least n.
+//!   Fig. 3-11 tries only the first free processor.
+//! - A job holds exactly n processors. If the sides have more, it holds the first n in row-major
+//!   order of the rectangle that is found for them.
+//! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as
+//!   it is, without nuclei.
 //!
 //! # Complexity and memory
 //!
-//! A search of first fit. Then the widths of the other shapes in ascending order, and after them those of the nuclei: O(rows * words in a row) for each that the
-//! narrower ones do not rule out, the free submeshes of a width being no taller than those of a smaller one (`search/staircase.rs`). So only shapes that are found
-//! are searched for. A component of free processors is visited for the nucleus that is found, and for the nucleus (1, 1) one component after the other until one has n processors,
-//! each at most once and no further than to n, O(words in a row) for each run; growth is O(n * words in a row). Whether the set around a nucleus can grow to n is known before it
-//! grows, so it grows once. A release takes nothing. Scratch: twice as many words as the occupancy. Up to n blocks: the nucleus, and the
-//! processors added, neighbours in a row and equal runs in consecutive rows as one block.
+//! First there is a search of first fit. Then the widths of the other shapes are tried in ascending
+//! order, and after them those of the nuclei. The free submeshes of a width are no taller than
+//! those of a smaller width (`search/staircase.rs`), so narrower widths rule many out. Each other
+//! width takes O(rows * words in a row). Only shapes that are found are searched for.
+//!
+//! The component of the nucleus that is found is visited. For the nucleus (1, 1) one component
+//! after the other is visited until one has n processors. Each is visited at most once and no
+//! further than to n, in O(words in a row) for each run. So it is known whether the set around a
+//! nucleus can grow to n before it grows, and it grows once, in O(n * words in a row).
+//!
+//! A release takes nothing. Scratch: twice as many words as the occupancy. A job has up to n
+//! blocks: the nucleus, and the added processors, with neighbours in a row and equal runs in
+//! consecutive rows as one block.
 //!
 //! # Recognition
 //!
-//! Complete, and beyond rectangles: it fails only if no connected component of free processors has n of them.
+//! Complete, also for sets that are no rectangles: it fails only if no connected component of free
+//! processors has n of them.
 //!
 //! # Drawbacks
 //!
-//! A job may hold a long and thin set, in which messages travel far and through other jobs' processors. It fails although n are free
-//! where they are not connected.
+//! A job may hold a long and thin set, in which messages travel far and through other jobs'
+//! processors. It fails if n processors are free but not connected.
 //!
 //! ```text
 //!   y
@@ -57,7 +75,8 @@
 //!
 //! # Example
 //!
-//! The mesh above: Figs. 3-2 and 3-3 with the processors busy that make the thesis's nucleus the first one that is found.
+//! The mesh above: Figs. 3-2 and 3-3. The busy processors make the thesis's nucleus the first one
+//! that is found.
 //!
 //! ```
 //! # use meshalloc::*;
@@ -91,8 +110,8 @@ simple_strategy! {
     Neighbor, mesh: Mesh
 }
 
-/// The nuclei of a request that fit the mesh and have no more than the requested processors, in the order in which they are tried,
-/// but for the last, (1, 1).
+/// The nuclei of a request that fit the mesh and have at most the requested processors, in the
+/// order in which they are tried, except for the last, (1, 1).
 fn nuclei(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
     let sides = request.sides();
     let (a, b) = (
@@ -122,7 +141,8 @@ fn nuclei(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<>
         .filter(move |sides| sides.area() <= processors)
 }
 
-/// Where a set of n processors can be grown: a nucleus in a component of at least n free processors.
+/// A place where a set of n processors can grow: a nucleus in a component of at least n free
+/// processors.
 fn nucleus(
     occupancy: &Occupancy<'_>,
     request: &Request,
@@ -152,7 +172,7 @@ fn nucleus(
     }
     let scratch = widths.scratch();
     scratch.fill(0);
-    // No more than these are in components that have not been visited.
+    // The components that have not been visited have at most these processors.
     let mut left = occupancy.free();
     while left >= processors {
         let base = components.next()?;
@@ -166,7 +186,8 @@ fn nucleus(
 }
 
 impl Strategy for Neighbor<'_> {
-    /// As many processors as requested. A request that keeps its orientation needs the whole shape free.
+    /// As many processors as requested. A request that keeps its orientation needs the whole shape
+    /// free.
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         match request.may_rotate() {
             true => demand_of_processors(request, &self.mesh.grid()),
@@ -174,7 +195,7 @@ impl Strategy for Neighbor<'_> {
         }
     }
 
-    /// A request that keeps its orientation needs its whole rectangle free, also where it takes a
+    /// A request that keeps its orientation needs its whole rectangle free, even if it takes only a
     /// part of it.
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         !request.may_rotate() && request.sides() == sides

@@ -1,40 +1,44 @@
-//! Paging: the first free pages in a fixed order, a page being a block of 2^i processors along each dimension.
+//! Paging: the first free pages in a fixed order. A page is a block of 2^i processors along each
+//! dimension.
 //!
 //! # Source
 //!
-//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms for
-//! Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997: Paging(i) with row-major and
-//! snake-like order.
+//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms
+//! for Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997:
+//! Paging(i) with row-major and snake-like order.
 //!
 //! # Differences from the paper
 //!
-//! Its shuffled orders are left out. On any grid pages are taken in boustrophedon order where the paper's snake goes through
-//! the rows of a mesh: the direction along a dimension turns whenever the next higher one moves.
+//! The shuffled orders of the paper are left out. The paper's snake goes through the rows of a
+//! mesh. Here pages are taken in boustrophedon order on any grid: the direction along a dimension
+//! turns whenever the next higher one moves.
 //!
 //! Pages do not reach beyond the border: each side must be a multiple of 2^i.
 //!
 //! # Order of blocks
 //!
-//! A job holds pages, the first that are free in the [`PageOrder`]. They are listed as blocks in the order of their processors'
-//! numbers, whatever the order of the pages: runs along dimension 0, and equal runs in consecutive lines of a plane as one
-//! block.
+//! A job holds the first free pages in the [`PageOrder`]. They are listed as blocks in the order of
+//! their processors' numbers, whatever the order of the pages: runs along dimension 0, and equal
+//! runs in consecutive lines of a plane as one block.
 //!
 //! # Complexity and memory
 //!
-//! O(D words) for an allocation, with i = 0, as the pages of a word are told apart together; in lines of pages that are shorter
-//! than a word O(D) for each line of processors. Nothing for a release. Scratch for a bitmap.
+//! An allocation takes O(D words) with i = 0, as the pages of a word are found together. Where
+//! lines of pages are shorter than a word, it takes O(D) for each line of processors. A release
+//! takes nothing. Scratch for a bitmap.
 //!
 //! # Recognition
 //!
-//! With i = 0 complete, and no fragmentation of either kind; row-major it holds the processors that
-//! [`Naive`](crate::StrategyKind::Naive) holds. Larger pages have internal fragmentation, up to 2^(i D) - 1 processors of a
-//! job in D dimensions, and need whole pages: a faulty processor takes its page away.
+//! With i = 0 it is complete, without fragmentation of either kind; with row-major order it holds
+//! the same processors as [`Naive`](crate::StrategyKind::Naive). Larger pages have internal
+//! fragmentation, up to 2^(i D) - 1 processors of a job in D dimensions. A faulty processor takes
+//! its whole page out of use.
 //!
 //! ```text
 //!   y
-//!   1  . A # A     A request for 3 processors in snake-like order, # busy: the job A holds three blocks.
-//!   0  # # # A     The row y = 1 is taken from its right end; in row-major order <0, 1> would be taken
-//!      0 1 2 3  x  in place of <3, 1>.
+//!   1  . A # A     A request for 3 processors in snake-like order, # busy: the job A holds three
+//!   0  # # # A     blocks. The row y = 1 is taken from its right end; in row-major order <0, 1>
+//!      0 1 2 3  x  would be taken in place of <3, 1>.
 //! ```
 //!
 //! # Example
@@ -113,20 +117,22 @@ struct Position {
     down: bool,
     /// The steps to the upper end.
     last: u32,
-    /// How many bits a step is.
+    /// The length of a step, in bits.
     step: u32,
 }
 
-/// A walk through all pages in their order: along dimension 0 as many at once as begin in a word of bits, along every other dimension one by one.
+/// A walk through all pages in their order. Along dimension 0 it takes all pages at once that begin
+/// in a word of bits, along every other dimension one by one.
 struct Walk {
     positions: [Position; DIMENSIONS_MAX],
     dimensions: usize,
     order: PageOrder,
     /// Processors of a page along each dimension.
     side: u32,
-    /// The processors of a page, neighbours along dimension 0, whose bits are looked at together.
+    /// The processors of a page, neighbours along dimension 0, whose bits are looked at together: a
+    /// piece.
     piece: u32,
-    /// How many of these a page has.
+    /// The number of pieces of a page.
     pieces: u32,
     /// The first bit of the pages.
     bit: u32,
@@ -195,7 +201,7 @@ impl Walk {
     #[inline]
     fn piece(&self, number: u32) -> u32 {
         let mut bit = self.bit;
-        // Most pages have one.
+        // Most pages have one piece.
         if number > 0 {
             let along = self.side / self.piece;
             bit += number % along * self.piece;
@@ -208,7 +214,8 @@ impl Walk {
         bit
     }
 
-    /// Which of the pages are free, `len` processors along dimension 0 at most: the bit of the first processor of each.
+    /// Which of the pages are free, of at most `len` processors along dimension 0: the bit of the
+    /// first processor of each.
     fn free(&self, busy: &[Word], len: u32) -> Word {
         let mut free = ones(len);
         for number in 0..self.pieces {
@@ -226,7 +233,7 @@ impl Walk {
         free & (Word::MAX / ones(self.piece))
     }
 
-    /// Adds the processors of such pages.
+    /// Adds the processors of these pages.
     fn choose(&self, pages: Word, chosen: &mut [Word]) {
         for number in 0..self.pieces {
             set_bits_from(chosen, self.piece(number), pages * ones(self.piece));
@@ -234,7 +241,7 @@ impl Walk {
     }
 }
 
-/// The lowest set bits, so many of them.
+/// The `count` lowest set bits.
 fn lowest(mut bits: Word, count: u32) -> Word {
     let all = bits;
     for _ in 0..count {
@@ -244,7 +251,7 @@ fn lowest(mut bits: Word, count: u32) -> Word {
 }
 
 impl Strategy for Paging<'_> {
-    /// The shape does not matter, only the number of pages.
+    /// Only the number of pages matters, not the shape.
     #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         match self.pages(request.processors) {

@@ -1,29 +1,33 @@
-//! Parallel layout (PLAS): jobs upright along the side of the I/O processors, half above its middle and half below.
+//! Parallel layout (PLAS): jobs upright along the side of the I/O processors, half above its middle
+//! and half below.
 //!
 //! # Source
 //!
-//! J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout of Jobs on Parallel I/O Performance", 6th
-//! Workshop on I/O in Parallel and Distributed Systems, 1999, as described by P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor
-//! Allocation for Mesh Cluster Computers", section 1.
+//! J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout of Jobs on Parallel
+//! I/O Performance", 6th Workshop on I/O in Parallel and Distributed Systems, 1999, as described by
+//! P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers",
+//! section 1.
 //!
-//! The I/O processors lie at the left of the mesh, beside the column x = 0, and do not belong to it. A request for R
-//! processors takes ceil(R / 2) from the half of the rows that has more free ones, above or below the middle, and the
-//! others from the other half. In each half columns come from left to right, and in a column rows from the middle
-//! outwards.
+//! The I/O processors lie at the left of the mesh, next to the column x = 0, and do not belong to
+//! it. A request for R processors takes ceil(R / 2) from the half of the rows that has more free
+//! ones, above or below the middle. It takes the others from the other half. In each half columns
+//! come from left to right, and in a column rows from the middle outwards.
 //!
 //! # Differences from the paper
 //!
-//! The description leaves open the following. If as many processors are free above as below, more are taken below. With
-//! an odd number of rows the middle one is above. What a half has too few of comes from the other one.
+//! The description leaves the following open. If both halves have equally many free processors,
+//! more are taken below. With an odd number of rows the middle one is above. If a half has too few
+//! free processors, the other half supplies the rest.
 //!
 //! # Complexity and memory
 //!
-//! O(W + H * ceil(W / word) + blocks); a release takes nothing. Scratch: as many words as the occupancy.
+//! O(W + H * ceil(W / word) + blocks); a release takes nothing. Scratch: as many words as the
+//! occupancy.
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than R processors are free. Drawback: jobs are long and thin, and their own messages
-//! travel far.
+//! Complete: it fails only if fewer than R processors are free. Drawback: jobs are long and thin,
+//! and their own messages travel far.
 //!
 //! # Example
 //!
@@ -92,7 +96,7 @@ impl Strategy for ParallelLayout<'_> {
         let below = Submesh::new(0, 0, sides.w, middle);
         let above = Submesh::new(0, middle, sides.w, sides.h - middle);
         let mut selection = Selection::new(occupancy, self.workspace.words);
-        // A mesh of one row has nothing below.
+        // A mesh of one row has no half below.
         let free_below = if middle > 0 {
             selection.free_in(below)
         } else {
@@ -104,7 +108,7 @@ impl Strategy for ParallelLayout<'_> {
             true => (more, fewer),
             false => (fewer, more),
         };
-        // What one half has too few of comes from the other.
+        // If one half has too few, the other supplies the rest.
         let lacking_below = in_below.saturating_sub(free_below);
         let lacking_above = in_above.saturating_sub(free_above);
         let from_below = in_below - lacking_below + lacking_above;

@@ -2,33 +2,35 @@
 //!
 //! # Source
 //!
-//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms for
-//! Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
+//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms
+//! for Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
 //!
-//! The choice is selection sampling: D. E. Knuth, "The Art of Computer Programming", vol. 2, 3.4.2, algorithm S. A number
-//! below a bound is drawn without bias by D. Lemire, "Fast Random Integer Generation in an Interval", ACM Trans.
-//! on Modeling and Computer Simulation 29(1), 2019.
+//! The choice is selection sampling: D. E. Knuth, "The Art of Computer Programming", vol. 2, 3.4.2,
+//! algorithm S. A number below a bound is drawn without bias by D. Lemire, "Fast Random Integer
+//! Generation in an Interval", ACM Trans. on Modeling and Computer Simulation 29(1), 2019.
 //!
 //! # Differences from the paper
 //!
-//! The paper says nothing of how the processors are drawn. They are listed as blocks in the order of their numbers
-//! ([`Gather`]).
+//! The paper does not say how the processors are drawn. They are listed as blocks in the order of
+//! their numbers ([`Gather`]).
 //!
 //! # Random numbers
 //!
-//! PCG-XSH-RR with 64 bits of state (`rand_pcg::Pcg32`), seeded with [`StrategyKind::Random`](crate::StrategyKind::Random)'s
-//! `seed` by [`SeedableRng::seed_from_u64`], and anew with every configure and reset. All draws are of 32 bits: the same
-//! seed gives the same decisions on every target. An attempt that fails leaves the generator as it was.
+//! The generator is PCG-XSH-RR with 64 bits of state (`rand_pcg::Pcg32`). It is seeded with
+//! [`StrategyKind::Random`](crate::StrategyKind::Random)'s `seed` by
+//! [`SeedableRng::seed_from_u64`], and anew with every configure and reset. All draws are of 32
+//! bits: the same seed gives the same decisions on every target. An attempt that fails leaves the
+//! generator as it was.
 //!
 //! # Complexity and memory
 //!
-//! O(words + f) for an allocation while f processors are free, with a draw for each free processor up to the last that is
-//! chosen; nothing for a release. 24 bytes.
+//! O(words + f) for an allocation while f processors are free, with a draw for each free processor
+//! up to the last that is chosen; nothing for a release. 24 bytes.
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind; what
-//! is lost is the contiguity.
+//! Complete: it fails only if fewer than n processors are free. There is no fragmentation of either
+//! kind, but contiguity is lost.
 //!
 //! # Example
 //!
@@ -89,7 +91,8 @@ impl<'m> Random<'m> {
 struct Draws {
     seed: u64,
     generator: Pcg32,
-    /// How many were drawn: with the seed they say all about the generator, which does not show its state. (Its feature `serde` needs `std`.)
+    /// How many numbers were drawn. With the seed this gives the state of the generator, which does
+    /// not show it. (Its feature `serde` needs `std`.)
     count: u64,
 }
 
@@ -102,9 +105,10 @@ impl Draws {
         }
     }
 
-    /// Draws for one of these processors after the other whether it is among the `missing` ones that are chosen, of which there must be `left` to choose from,
-    /// until none is missing. Returns those that are.
-    // Apart, and with a copy: the board has registers for all that changes.
+    /// Draws for one processor after the other, until none is missing, whether it is among the
+    /// `missing` ones that are chosen. `left` processors must be left to choose from. Returns the
+    /// chosen ones.
+    // A function of its own, on a copy: so the board has registers for all that changes.
     #[inline(never)]
     fn sample(&mut self, mut free: Word, mut missing: u32, mut left: u32) -> Word {
         let mut draws = self.clone();
@@ -123,13 +127,14 @@ impl Draws {
     }
 
     /// A number below `bound`, each equally likely. `bound` is at least 1.
-    // A call for each number takes as long as the number.
+    // A call for each number would take as long as the number itself.
     #[inline(always)]
     fn below(&mut self, bound: u32) -> u32 {
         loop {
             self.count = self.count.wrapping_add(1);
             let product = u64::from(self.generator.next_u32()) * u64::from(bound);
-            // As many of the 2^32 numbers are rejected as are left over by a whole multiple of the bound.
+            // The 2^32 numbers are a whole multiple of the bound and a rest. As many are rejected
+            // as the rest.
             let low = product as u32;
             if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 32) as u32;
@@ -154,13 +159,14 @@ impl Strategy for Random<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let (mut missing, mut left) = (request.processors, occupancy.free());
-        // Nothing is drawn for an attempt that fails; any other succeeds, as the pool has a block for each processor.
+        // An attempt that fails draws nothing. Any other succeeds, as the pool has a block for each
+        // processor.
         if missing > left {
             return false;
         }
         let mut gather = Gather::new(self.grid, draft);
         for (row, busy) in (0..).zip(occupancy.busy_rows().chunks_exact(occupancy.stride())) {
-            // Neighbours that were drawn.
+            // A run of neighbours that were drawn.
             let mut run = 0..0;
             for (first, busy) in (0..).step_by(WORD_BITS as usize).zip(busy) {
                 // Padding is busy.
@@ -181,7 +187,7 @@ impl Strategy for Random<'_> {
                         run = start..0;
                     }
                     run.end = start + (chosen >> zeros).trailing_ones();
-                    // Carries through the lowest run.
+                    // The addition carries through the lowest run.
                     chosen &= chosen.wrapping_add(1 << zeros);
                 }
             }
@@ -193,7 +199,8 @@ impl Strategy for Random<'_> {
         missing == 0
     }
 
-    /// Draws nothing: what a supposition says does not depend on it, and what is drawn later must not.
+    /// Draws nothing: the answer of a supposition does not depend on the choice, and later draws
+    /// must not change.
     fn suppose(
         &mut self,
         supposed: &Occupancy<'_>,

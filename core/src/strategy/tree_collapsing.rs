@@ -177,7 +177,7 @@ impl<'m, R: Rule> Subcubes<'m, R> {
     }
 }
 
-/// What is searched for.
+/// The subcubes that a search looks for.
 pub(super) trait Rule: fmt::Debug {
     /// Whether a free submesh with the requested sides is surely found.
     const RECOGNIZES: bool = false;

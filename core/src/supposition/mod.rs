@@ -45,7 +45,7 @@ pub struct Supposition<'a, 'm, S = AnyStrategy<'m>> {
 }
 
 impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
-    /// Begins with what is; the bitmap `supposed` is overwritten.
+    /// Begins with the present state; the bitmap `supposed` is overwritten.
     pub(crate) fn new(
         supposed: &'a mut Occupancy<'m>,
         occupancy: &'a Occupancy<'m>,
@@ -78,7 +78,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     pub fn give_back(&mut self, allocation: &Allocation) -> Result<(), AllocationError> {
         let cell = self.tickets.check(allocation)?;
         for block in self.pool.iter_from(cell) {
-            // What is free already must not be counted twice.
+            // Processors that are free already must not be counted twice.
             self.supposed.withhold(block);
             self.supposed.suppose_free(self.occupancy, block);
         }

@@ -349,8 +349,8 @@ impl Front {
         }))
     }
 
-    /// Refuses an order while the work that follows from an earlier change is not done. This is
-    /// remembered, too: a late copy of the frame is not carried out after the client was told so.
+    /// Refuses an order while the work that follows from an earlier change is not done. The server
+    /// remembers the refusal, too: it does not carry out a late copy of the refused frame.
     pub(super) fn refuse<W: Write>(
         &mut self,
         order: &Order<'_>,

@@ -35,7 +35,7 @@ use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::word::{Span, WORD_BITS, Word, low_half, next_bit};
 
-/// Rows of so many words are looked at as one number.
+/// Rows of at most this many words are handled as one number.
 const NARROW_WORDS: usize = (u64::BITS / WORD_BITS) as usize;
 
 /// The bands of a two-dimensional mesh, with blocks that can become free for a while.
@@ -135,7 +135,7 @@ impl<'a> Bands<'a> {
         &self.busy[band * self.stride..][..self.stride]
     }
 
-    /// The busy bits of a band of at most 64 columns; what is outside the mesh is busy.
+    /// The busy bits of a band of at most 64 columns; columns outside of the mesh are busy.
     #[inline]
     #[allow(clippy::useless_conversion, reason = "a word may have fewer")]
     fn narrow(&self, band: usize) -> u64 {
@@ -173,9 +173,9 @@ impl<'a> Bands<'a> {
     /// once, if it is free. It calls `spend` with the instructions in between.
     ///
     /// For each bottom and top band, the runs of the AND of the bands between are as wide as can
-    /// be; such a run is maximal if something busy stops it both below and above. The further away
-    /// the bottom and the top are from the blocks, the fewer of their columns are free, and the
-    /// search ends where none is.
+    /// be. A run is maximal if something busy stops it both below and above. The further the bottom
+    /// and the top are away from the blocks, the fewer of their columns are free. The search ends
+    /// where none is.
     ///
     /// # Time complexity
     ///

@@ -91,9 +91,9 @@ impl<'a> Candidates<'a> {
         keys.map(|&key| self.shapes.place(key))
     }
 
-    /// Adds a place unless it is there, or `most` are there that are better: of larger contact, or
-    /// of the same and first in order. `contact` may be `None` if it is less than a number that it
-    /// is told.
+    /// Adds a place unless it is a candidate already, or there are `most` candidates that are
+    /// better: of larger contact, or of the same contact and first in order. `contact` gets the
+    /// least contact that matters, and may return `None` for a smaller one.
     pub(super) fn consider(
         &mut self,
         place: Submesh,

@@ -117,7 +117,7 @@ impl Expected {
         }
     }
 
-    /// Puts what is wanted into a place.
+    /// Stores an expected request in a place.
     fn set(&mut self, at: usize, wanted: Wanted, table: &mut [Within]) {
         let Wanted {
             sides: before,

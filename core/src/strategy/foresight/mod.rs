@@ -43,8 +43,8 @@ use fits::Fits;
 /// Words of a time.
 const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
 
-/// The words that foresight needs on a two-dimensional mesh, with room for the ends of so many
-/// running jobs. More than there can be if there is no such budget: whoever configures it is
+/// The words that foresight needs on a two-dimensional mesh, with room for the ends of `ends`
+/// running jobs. For an invalid budget it is more than there can be, so that the configuration is
 /// refused.
 pub(crate) const fn words(machine: &Grid, budget: u64, ends: usize) -> usize {
     if budget < *BUDGETS.start() || budget > *BUDGETS.end() {
@@ -324,7 +324,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
             if R::BY_ENDS
                 && let Some(end) = parts.ends.get_mut(self.running)
             {
-                // What is not known to end ends last.
+                // Jobs without a known end end last.
                 let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
                 *end = ticks_to_words(left);
             }
@@ -457,7 +457,7 @@ impl Decision<'_> {
             });
     }
 
-    /// About so many instructions a free submesh takes.
+    /// About how many instructions each free submesh takes.
     const fn instructions_each(&self) -> u32 {
         1_000 + 150 * self.candidates.len() as u32
     }

@@ -419,7 +419,7 @@ impl Cut {
         ((submesh.0 | GUARDS) - self.taken) & guard(side) == 0
     }
 
-    /// What is left of such a submesh outside of this side, without area.
+    /// The part of this submesh outside of one of its sides, without area.
     #[inline]
     pub(super) const fn outside(self, submesh: Entry, side: u32) -> Entry {
         let end = lane_mask(opposite(side));

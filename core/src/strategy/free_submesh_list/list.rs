@@ -141,7 +141,7 @@ struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// Scratch for so many entries and one more, none yet.
+    /// Empty scratch with room for `room` entries and one more.
     fn entries(&mut self, room: usize) -> Result<Entries<'a>, NoRoom> {
         let start = self.memory.len().checked_sub(room + 1);
         let start = start.filter(|&start| start >= self.len).ok_or(NoRoom)?;
@@ -208,7 +208,7 @@ fn remove(list: &mut [u64], gone: &[u64]) -> usize {
     kept
 }
 
-/// Inserts in the order of definition 1 into a list of so many entries.
+/// Inserts in the order of definition 1 into a list of `len` entries.
 fn insert(cells: &mut [u64], len: usize, entry: Entry) {
     let mut at = len;
     if LONG_WORDS && !is_long(len) {
@@ -245,10 +245,10 @@ fn place_for(entry: Entry, list: &[u64]) -> usize {
     }
 }
 
-/// Whether whole stretches of a list of so many entries are moved, instead of one entry after the
-/// other. On a host this is a third faster for lists of hundreds, and a tenth slower for lists of a
-/// dozen, since the length of a stretch cannot be predicted. On a board the code that moves them
-/// would take 2 KB of flash.
+/// Whether a list of this length moves whole stretches instead of one entry after the other. On a
+/// host this is a third faster for lists of hundreds, and a tenth slower for lists of a dozen,
+/// since the length of a stretch cannot be predicted. On a board the code that moves them would
+/// take 2 KB of flash.
 const fn is_long(len: usize) -> bool {
     LONG_WORDS && len > 64
 }

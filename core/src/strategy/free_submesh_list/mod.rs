@@ -79,7 +79,11 @@
 //!     strategy: StrategyKind::FreeSubmeshList,
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
-//! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
+//! for busy in [
+//!     Submesh::between(7, 0, 9, 4),
+//!     Submesh::between(7, 8, 9, 9),
+//!     Submesh::between(0, 5, 3, 9),
+//! ] {
 //!     controller.handle(&Change::MarkFaulty { block: busy.into() }, 0)?;
 //! }
 //! let list = controller.strategy().dominant_free_submeshes().expect("it keeps a list");

@@ -7,7 +7,7 @@
 //! ```text
 //!   8 MHz / 4 ──┐                                              ┌──▶ core, AHB, SysTick
 //!               ├─▶ 2 MHz ──× core MHz──▶ oscillator ──/ 2──▶ ─┼──▶ APB1: USART
-//!  16 MHz / 8 ──┘                                              └──▶ APB2: ADC, which is off by then
+//!  16 MHz / 8 ──┘                                              └──▶ APB2: ADC, off by then
 //! ```
 //!
 //! | | STM32F446, STM32F429 | STM32F411 |
