@@ -29,7 +29,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     protocol::write()?;
     // Golden frames of the protocol, and outputs that the documents show.
     for test in [
-        "cargo test --package meshalloc-firmware --all-features --test it -- golden",
+        "cargo test --package meshalloc-firmware --features client,durable,memory-flash --test it -- golden",
         "cargo test --package meshalloc-host-sim --test it -- every_command_of_the_documents",
     ] {
         // A test that has refreshed a file fails once.

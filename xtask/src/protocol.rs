@@ -37,11 +37,24 @@ fn strategies() -> String {
     let rows = StrategyKind::ALL.iter().enumerate().map(|(number, kind)| {
         let info = kind.info();
         let parameters = parameters(info.parameters, unit(info));
-        let serves = kind.serves();
+        let serves = serves(*kind);
         format!("| {number} | `{}` | {parameters}| {serves} |\n", info.name)
     });
     "| number | strategy | parameters | serves |\n|---|---|---|---|\n".to_owned()
         + &rows.collect::<String>()
+}
+
+/// The machines that a strategy serves. The exponent of a page decides for paging, so the row names
+/// it in place of a number.
+fn serves(kind: StrategyKind) -> String {
+    match kind {
+        StrategyKind::Paging { order, .. } => {
+            let exponent = 7;
+            let pages = StrategyKind::Paging { order, exponent };
+            pages.serves().to_string().replace('7', "exponent")
+        }
+        kind => kind.serves().to_string(),
+    }
 }
 
 fn schedulers() -> String {

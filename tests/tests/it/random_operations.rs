@@ -491,7 +491,7 @@ fn squares_of_powers_of_two() {
 #[test]
 fn everything_happens() {
     let config = Config {
-        cases: 128,
+        cases: 256,
         rng_seed: RngSeed::Fixed(SEED),
         failure_persistence: None,
         ..Config::default()
