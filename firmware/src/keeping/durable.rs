@@ -3,7 +3,7 @@
 //!
 //! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows it: 0
 //! and a part of the controller's state, or in postcard 1 and one of the sessions, or 2 and
-//! [`Serving`].
+//! `Serving`.
 //!
 //! # The state always has room in a checkpoint
 //!
