@@ -28,14 +28,17 @@ REGION_ALIAS(\"REGION_STACK\", RAM);
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     if env::var("CARGO_CFG_TARGET_OS")? == "none" {
-        let memory = match env::var("CARGO_CFG_TARGET_ARCH")?.as_str() {
-            "arm" => CORTEX_M,
-            _ => RISC_V,
+        // The script of riscv-rt does not name memory.x.
+        let (memory, scripts) = match env::var("CARGO_CFG_TARGET_ARCH")?.as_str() {
+            "arm" => (CORTEX_M, &["link.x"][..]),
+            _ => (RISC_V, &["memory.x", "link.x"][..]),
         };
         let out = PathBuf::from(env::var("OUT_DIR")?);
         fs::write(out.join("memory.x"), memory)?;
         println!("cargo::rustc-link-search={}", out.display());
-        println!("cargo::rustc-link-arg-bins=-Tlink.x");
+        for script in scripts {
+            println!("cargo::rustc-link-arg-bins=-T{script}");
+        }
     }
     Ok(())
 }
