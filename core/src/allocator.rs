@@ -5,7 +5,7 @@
 
 #[cfg(feature = "restore")]
 use crate::blocks::Link;
-use crate::blocks::{BlockPool, Chain, Draft, Held};
+use crate::blocks::{BlockPool, Chain, Draft, Held, NONE};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, consistent};
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, Refusal};
@@ -97,7 +97,8 @@ impl<'m> Allocator<'m> {
         strategy: StrategyKind,
         jobs: u32,
     ) -> Result<Self, ConfigureError> {
-        let (words, blocks) = (memory.words(), memory.blocks.len());
+        // A pool uses no more cells than links can name.
+        let (words, blocks) = (memory.words(), memory.blocks.len().min(NONE as usize));
         check(words, blocks, &memory.workspace, &grid, strategy, jobs)?;
         let workspace = core::mem::take(&mut memory.workspace);
         let strategy = AnyStrategy::new(strategy, grid, workspace)?;

@@ -119,7 +119,7 @@ impl core::error::Error for ReleaseError {}
 /// An epoch that no allocator of this program has had; see [`Allocation`]. Never 0.
 #[allow(clippy::cast_possible_truncation, reason = "it repeats after 2^32")]
 pub(crate) fn next_epoch() -> u32 {
-    static EPOCHS: AtomicUsize = AtomicUsize::new(1);
+    static EPOCHS: AtomicUsize = AtomicUsize::new(0);
     #[cfg(target_has_atomic = "ptr")]
     let epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
     #[cfg(not(target_has_atomic = "ptr"))]
@@ -128,7 +128,7 @@ pub(crate) fn next_epoch() -> u32 {
         EPOCHS.store(epoch.wrapping_add(1), Ordering::Relaxed);
         epoch
     };
-    (epoch as u32).max(1)
+    (epoch % u32::MAX as usize) as u32 + 1
 }
 
 /// For each cell of a pool of blocks, how often an allocation began there or was released.

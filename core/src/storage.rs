@@ -276,7 +276,7 @@ macro_rules! storage {
         $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, $count, 1)))
     };
     (machine ($machine:expr), strategies $strategies:tt, blocks $count:expr) => {
-        $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, 0, $count)))
+        $crate::storage!(needs ($crate::storage!(@ $machine, $strategies, 1, $count)))
     };
     (needs ($needs:expr), jobs $jobs:expr) => {
         $crate::Storage<
@@ -515,6 +515,18 @@ mod tests {
         assert!(scratch("first-fit", 4) < 10);
         assert_eq!(scratch("curve", 512), scratch("first-fit", 512));
         assert!(scratch("curve", 512) > 2 * 724);
+    }
+
+    #[test]
+    fn a_storage_for_blocks_serves_the_strategies_it_names() {
+        let machine = Mesh::new(8, 8).expect("a mesh").grid();
+        let mut ends: storage!(mesh 8 x 8, strategies [LebEstimates { budget: 64 }], blocks 10) =
+            AllocatorStorage::new();
+        let kind = StrategyKind::LebEstimates { budget: 64 };
+        assert!(crate::Allocator::new(ends.memory(), machine, kind).is_ok());
+        let mut shapes: storage!(mesh 8 x 8, strategies [LShape], blocks 1) =
+            AllocatorStorage::new();
+        assert!(crate::Allocator::new(shapes.memory(), machine, StrategyKind::LShape).is_ok());
     }
 
     #[test]

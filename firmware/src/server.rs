@@ -272,8 +272,9 @@ impl<'m, K> Server<'m, K> {
         self.front.now.wrapping_add(self.ahead)
     }
 
-    /// The caller's clock shows `now`.
+    /// The caller's clock shows `now`. It does not go back: an earlier time counts as the latest.
     fn tick(&mut self, now: Ticks) {
+        let now = now.max(self.front.now);
         self.front.now = now;
         let latest = self.controller.clock();
         if self.front.sessions.virtual_clock != NO_SESSION || self.time() < latest {

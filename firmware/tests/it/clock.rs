@@ -60,6 +60,28 @@ fn a_simulator_that_was_there_changes_no_lease_of_later_clients() {
     }
 }
 
+/// The clock of the board goes back after a simulation that ended at an earlier time: the lease
+/// lasts half a second nevertheless.
+#[test]
+fn a_clock_that_goes_back_counts_as_one_that_stands_still() {
+    let mut life = begin();
+    life.let_time_pass(1_000);
+    assert_eq!(life.clock(SIMULATOR, true), DONE);
+    assert!(is_submitted(&life.call(
+        SIMULATOR,
+        submit(9, 2, 2),
+        Some(0)
+    )));
+    life.call(SIMULATOR, release(9), Some(0));
+    assert_eq!(life.clock(SIMULATOR, false), DONE);
+    life.let_time_pass(999);
+    assert!(is_submitted(&life.call(OTHER, lease(1, 500), None)));
+    life.let_time_pass(1_499);
+    assert_eq!(life.jobs(), [1]);
+    life.let_time_pass(1_500);
+    assert_eq!(life.jobs(), []);
+}
+
 #[test]
 fn a_time_is_for_the_session_that_has_the_virtual_clock() {
     let mut life = begin();
