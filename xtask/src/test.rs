@@ -125,9 +125,6 @@ fn board() -> Lane<'static> {
             "core, each strategy and scheduler alone",
             each_feature_alone,
         )
-        .step("firmware image, board", |step| {
-            step.run(&image::build_command(MAIN, ""))
-        })
         .step("firmware image, QEMU", |step| {
             step.run(&image::build_command(MAIN, "qemu"))
         })
@@ -201,7 +198,7 @@ fn programs_for_chips(step: &mut Step) -> Result<()> {
     ];
     for (program, target) in PROGRAMS {
         setup::target(target)?;
-        let command = Cmd::new("cargo build --package meshalloc-chips --profile firmware")
+        let command = Cmd::new("cargo build --package meshalloc-chips")
             .args(&format!("--bin {program} --target {target} --target-dir"))
             .arg(target_dir().join("chips").display().to_string());
         step.run(&command.env("RUSTFLAGS", "-D warnings"))?;
