@@ -6,8 +6,9 @@
 //!
 //! # Bounded work
 //!
-//! A change is answered after at most one attempt to place a job. [`Server::work`] makes the other
-//! attempts that follow from it, one each call, between frames. Clients read the grants as events.
+//! A change is answered after at most one attempt to place a job; a job that never waits may bring
+//! one more. [`Server::work`] makes the other attempts, one each call, between frames.
+//! Clients read the grants as events.
 //!
 //! A long attempt pauses ([`Pauses`](meshalloc::Pauses)), and the server serves the frames that
 //! came meanwhile ([`Port`]): greetings, queries and events as usual. It answers a further change

@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Golden frames of the protocol, and outputs that the documents show.
     for test in [
         "cargo test --package meshalloc-firmware --features client,durable,memory-flash --test it -- golden",
-        "cargo test --package meshalloc-host-sim --test it -- every_command_of_the_documents",
+        "cargo test --package meshalloc-host-sim --test it -- documents::",
     ] {
         // A test that has refreshed a file fails once.
         let refreshed = Cmd::new(test).env("MESHALLOC_REFRESH_GOLDEN", "1").run();

@@ -37,7 +37,7 @@ pub(crate) struct Options {
 /// and of that with the journal as well.
 const SIXTEEN: &str = "sixteen";
 const ALL: &str = "all";
-const JOURNAL: &str = "all+journal";
+pub(crate) const JOURNAL: &str = "all+journal";
 /// The strategies that are to fit into 64 KB of flash together.
 const FIRST: usize = 16;
 /// The scheduler of the images without others.
@@ -211,15 +211,7 @@ fn names() -> impl Iterator<Item = String> {
     images().map(|image| image.name())
 }
 
-/// The names of the smallest image in the table and of the largest.
-pub(crate) fn smallest_and_largest() -> Result<[String; 2]> {
-    let rows = committed()?;
-    let smallest = rows.into_iter().min_by_key(|row| row.flash);
-    let smallest = smallest.context("the table of sizes is empty: cargo xtask size --update")?;
-    Ok([smallest.name, JOURNAL.to_owned()])
-}
-
-/// What an image has beside the firmware itself.
+/// What an image has in addition to the firmware itself.
 #[derive(Clone, Copy, Debug)]
 enum Contents {
     /// This strategy, and [`SCHEDULER`].

@@ -18,9 +18,9 @@
 //! occupancy.
 //!
 //! # Recognition
+//!
 //! Not complete: a free `b x a` is not found for a request `(a, b)`. On the 3 x 3 mesh below,
 //! (3, 1) is refused although <1, 0>..<1, 2> is free.
-//! refused although <1, 0>..<1, 2> is free.
 //!
 //! ```text
 //!   y

@@ -9,8 +9,9 @@
 //! # Adding a strategy
 //!
 //! Write a file in this folder with a type that implements [`Strategy`], an entry in `table.rs` and
-//! a cargo feature with the strategy's name. Modules, names, error messages, command line, protocol
-//! and the memory of the firmware are made from the table.
+//! a cargo feature with the strategy's name. Most begin with `simple_strategy!` (`common.rs`).
+//! Modules, names, error messages, command line, protocol and the memory of the firmware are made
+//! from the table. `CONTRIBUTING.md` lists all places.
 
 #![cfg_attr(
     not(feature = "strategies"),

@@ -3,7 +3,7 @@
 //! ```text
 //!   order ──▶ busy? room? ──▶ record ──▶ begin ──▶ first attempt ──▶ reply
 //!                               │          │
-//!      of a job that never waits└──────────▶ record behind its attempt
+//!      for a job that never waits└─────────▶ record after its attempt
 //! ```
 
 use meshalloc::{Change, Error, JobId, Outcome, Refusal, Ticks};
@@ -102,6 +102,7 @@ impl<K: Keep> Server<'_, K> {
             (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
             is_kept = true;
         }
+        // Whether the client was answered UnderWay before the outcome was known.
         let is_under_way = meanwhile.unanswered.is_none();
         if let Some((_, known)) = &mut meanwhile.unanswered {
             *known = Some(outcome);
