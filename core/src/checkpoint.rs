@@ -52,7 +52,7 @@ pub(crate) type Numbers = heapless::Vec<u32, NUMBERS_MAX>;
 
 /// The kinds of items, in the order of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum ItemKind {
     Head,
     Running,
     Blocks,
@@ -70,7 +70,7 @@ pub(crate) enum Kind {
 pub struct Writer<'a> {
     part: [u8; PART_MAX],
     len: usize,
-    kind: Kind,
+    kind: ItemKind,
     items: u32,
     emit: &'a mut dyn FnMut(&[u8]),
 }
@@ -80,14 +80,14 @@ impl<'a> Writer<'a> {
         Writer {
             part: [0; PART_MAX],
             len: 0,
-            kind: Kind::Head,
+            kind: ItemKind::Head,
             items: 0,
             emit,
         }
     }
 
     /// Sets the kind of the items that follow.
-    pub(crate) const fn begin(&mut self, kind: Kind) {
+    pub(crate) const fn begin(&mut self, kind: ItemKind) {
         self.kind = kind;
     }
 
@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
 
     /// Writes the last item and the last part.
     pub(crate) fn finish(mut self) {
-        self.begin(Kind::End);
+        self.begin(ItemKind::End);
         let items = self.items;
         self.put(&items);
         self.flush();
@@ -148,14 +148,14 @@ impl fmt::Debug for Writer<'_> {
 }
 
 /// Writes kind and value. Returns the number of bytes, or `None` if there is no room.
-fn encode<T: Serialize>(kind: Kind, item: &T, room: &mut [u8]) -> Option<usize> {
+fn encode<T: Serialize>(kind: ItemKind, item: &T, room: &mut [u8]) -> Option<usize> {
     let written = postcard::to_slice(&(kind, item), room);
     written.ok().map(|written| written.len())
 }
 
 /// The length of this item in a checkpoint, in bytes.
 pub(crate) fn item_len<T: Serialize>(item: &T) -> usize {
-    encode(Kind::End, item, &mut [0; PART_MAX]).unwrap_or(PART_MAX)
+    encode(ItemKind::End, item, &mut [0; PART_MAX]).unwrap_or(PART_MAX)
 }
 
 /// Reads the items of a part.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Controller;
 #[cfg(all(feature = "leases", feature = "restore"))]
-use crate::checkpoint::{Kind, RestoreError, Writer, consistent};
+use crate::checkpoint::{ItemKind, RestoreError, Writer, consistent};
 use crate::error::Error;
 #[cfg(feature = "leases")]
 use crate::jobs::LeaseEnded;
@@ -165,7 +165,7 @@ pub(super) enum SavedLease {
 #[cfg(all(feature = "leases", feature = "restore"))]
 impl Controller<'_> {
     pub(super) fn save_leases(&self, to: &mut Writer<'_>) {
-        to.begin(Kind::Leases);
+        to.begin(ItemKind::Leases);
         for (job, ends) in self.jobs.save_leases() {
             to.put(&SavedLease::Runs { job, ends });
         }

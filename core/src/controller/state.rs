@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Controller;
 use crate::blocks::{Chain, Link, NONE};
 use crate::checkpoint::{
-    COUNT_MAX, FORMAT, Kind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
+    COUNT_MAX, FORMAT, ItemKind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
 };
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, Reserved, SavedJob, Slot};
@@ -191,36 +191,36 @@ impl Controller<'_> {
         };
         to.put(&(FORMAT, head));
         for (saved, job) in self.jobs.save_running(self.clock) {
-            to.begin(Kind::Running);
+            to.begin(ItemKind::Running);
             to.put(&SavedRunning {
                 job: saved,
                 age: self.clock.saturating_sub(job.granted_at()),
                 later: self.events.saturating_sub(job.grant_number()),
             });
-            to.begin(Kind::Blocks);
+            to.begin(ItemKind::Blocks);
             to.put_numbers(self.blocks(job).map(|block| block_to_numbers(grid, block)));
         }
         for (saved, job) in self.jobs.save_waiting(self.clock) {
-            to.begin(Kind::Waiting);
+            to.begin(ItemKind::Waiting);
             to.put(&SavedWaiting {
                 job: saved,
                 reserved: self.save_reserved(job),
             });
             #[cfg(feature = "reservations")]
             if job.reserved_block().is_none() {
-                to.begin(Kind::Reserved);
+                to.begin(ItemKind::Reserved);
                 let blocks = self.reserved_blocks(job);
                 to.put_numbers(blocks.map(|block| block_to_numbers(grid, block)));
             }
         }
-        to.begin(Kind::FreeSlots);
+        to.begin(ItemKind::FreeSlots);
         to.put_numbers(self.jobs.save_free().map(|slot| (slot, None)));
-        to.begin(Kind::Faults);
+        to.begin(ItemKind::Faults);
         let faulty = self.occupancy().faulty_nodes();
         to.put_numbers(faulty.map(|node| (node.0, None)));
-        to.begin(Kind::Strategy);
+        to.begin(ItemKind::Strategy);
         self.strategy().save(&mut to);
-        to.begin(Kind::Scheduler);
+        to.begin(ItemKind::Scheduler);
         self.scheduler.save(&mut to);
         #[cfg(feature = "leases")]
         self.save_leases(&mut to);
@@ -302,7 +302,7 @@ struct Reserving {
 pub struct Restoring<'a, 'm> {
     controller: &'a mut Controller<'m>,
     /// What the latest item was about; `None` before the first.
-    stage: Option<Kind>,
+    stage: Option<ItemKind>,
     items: u32,
     /// These become the controller's at the end.
     clock: Ticks,
@@ -348,7 +348,7 @@ impl Restoring<'_, '_> {
     /// That of an earlier part; `Incomplete` if something is missing.
     pub fn finish(mut self) -> Result<(), RestoreError> {
         self.outcome?;
-        if self.stage != Some(Kind::End) {
+        if self.stage != Some(ItemKind::End) {
             return Err(RestoreError::Incomplete);
         }
         self.controller.clock = self.clock;
@@ -364,58 +364,58 @@ impl Restoring<'_, '_> {
         };
         let kind = from.take()?;
         let is_in_order = match kind {
-            Kind::Head => false,
-            Kind::Running => matches!(stage, Kind::Head | Kind::Blocks),
-            Kind::Blocks => self.open.is_some(),
-            Kind::Waiting => stage <= Kind::Reserved,
+            ItemKind::Head => false,
+            ItemKind::Running => matches!(stage, ItemKind::Head | ItemKind::Blocks),
+            ItemKind::Blocks => self.open.is_some(),
+            ItemKind::Waiting => stage <= ItemKind::Reserved,
             #[cfg(feature = "reservations")]
-            Kind::Reserved => self.reserving.is_some(),
-            kind => kind >= stage && stage != Kind::End,
+            ItemKind::Reserved => self.reserving.is_some(),
+            kind => kind >= stage && stage != ItemKind::End,
         };
         if !is_in_order {
             return Err(RestoreError::Incomplete);
         }
-        if kind != Kind::Blocks {
+        if kind != ItemKind::Blocks {
             self.close()?;
         }
         #[cfg(feature = "reservations")]
-        if kind != Kind::Reserved {
+        if kind != ItemKind::Reserved {
             self.close_reserved()?;
         }
-        if kind >= Kind::Strategy && stage < Kind::Strategy {
+        if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
             consistent(self.controller.jobs.is_restored(self.free))?;
             self.controller.allocator.end_restoring();
         }
         match kind {
-            Kind::Running => self.running(from.take()?)?,
-            Kind::Blocks => self.blocks(&from.take::<Numbers>()?)?,
-            Kind::Waiting => self.waiting(from.take()?)?,
+            ItemKind::Running => self.running(from.take()?)?,
+            ItemKind::Blocks => self.blocks(&from.take::<Numbers>()?)?,
+            ItemKind::Waiting => self.waiting(from.take()?)?,
             #[cfg(feature = "reservations")]
-            Kind::Reserved => self.reserved(&from.take::<Numbers>()?)?,
+            ItemKind::Reserved => self.reserved(&from.take::<Numbers>()?)?,
             #[cfg(not(feature = "reservations"))]
-            Kind::Reserved => return Err(RestoreError::Format),
-            Kind::FreeSlots => {
+            ItemKind::Reserved => return Err(RestoreError::Format),
+            ItemKind::FreeSlots => {
                 for slot in from.take::<Numbers>()? {
                     let jobs = &mut self.controller.jobs;
                     self.last_free = Some(jobs.restore_free(slot, self.last_free)?);
                     self.free += 1;
                 }
             }
-            Kind::Faults => {
+            ItemKind::Faults => {
                 for node in from.take::<Numbers>()? {
                     consistent(self.controller.allocator.restore_fault(NodeId(node)))?;
                 }
             }
-            Kind::Strategy => self.controller.allocator.restore_strategy(from)?,
-            Kind::Scheduler => self.controller.scheduler.restore(from)?,
+            ItemKind::Strategy => self.controller.allocator.restore_strategy(from)?,
+            ItemKind::Scheduler => self.controller.scheduler.restore(from)?,
             #[cfg(feature = "leases")]
-            Kind::Leases => {
+            ItemKind::Leases => {
                 let latest = (self.latest_end, self.events);
                 self.latest_end = self.controller.restore_lease(from.take()?, latest)?;
             }
             #[cfg(not(feature = "leases"))]
-            Kind::Leases => return Err(RestoreError::Format),
-            Kind::Head | Kind::End => {
+            ItemKind::Leases => return Err(RestoreError::Format),
+            ItemKind::Head | ItemKind::End => {
                 if from.take::<u32>()? != self.items {
                     return Err(RestoreError::Incomplete);
                 }
@@ -427,7 +427,7 @@ impl Restoring<'_, '_> {
     }
 
     fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        if from.take() != Ok((Kind::Head, FORMAT)) {
+        if from.take() != Ok((ItemKind::Head, FORMAT)) {
             return Err(RestoreError::Format);
         }
         let Head {
@@ -441,7 +441,7 @@ impl Restoring<'_, '_> {
             .configure(configuration, 0)
             .map_err(RestoreError::Configure)?;
         (self.clock, self.events, self.counts) = (clock, events, counts);
-        (self.items, self.stage) = (1, Some(Kind::Head));
+        (self.items, self.stage) = (1, Some(ItemKind::Head));
         Ok(())
     }
 
