@@ -58,7 +58,11 @@ impl Controller<'_> {
         self.jobs.lease(slot)
     }
 
-    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "see below")]
+    #[allow(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the method of a build with leases"
+    )]
     pub(super) const fn check_lease(&self, _: Option<NonZeroU64>) -> Result<(), Error> {
         Ok(())
     }
