@@ -5,7 +5,7 @@ use std::path::Path;
 use meshalloc::{Grid, Mesh, NodeId};
 use meshalloc_host_sim::replay::Operation;
 use meshalloc_host_sim::scenario;
-use meshalloc_host_sim::workload::{Log, LogOptions};
+use meshalloc_sim::workload::{Log, LogOptions};
 
 use crate::board;
 use crate::bytes::Bytes;

@@ -13,17 +13,14 @@ use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use meshalloc::{Configuration, Grid};
 
-use crate::backend::line::LineBackends;
-use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
-use crate::experiment::Progress;
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::identity::PROGRAM;
+use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
-use crate::names;
 use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};
 use crate::replay::{self, Interruptible, ReplayError, Waiting};
@@ -36,7 +33,10 @@ use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
 use crate::view::{self, ViewArgs};
-use crate::workload::TimeUnit;
+use meshalloc_sim::backend::{Backends, InProcessBackends};
+use meshalloc_sim::experiment::Progress;
+use meshalloc_sim::names;
+use meshalloc_sim::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
 /// compares strategies, in this process or on a board that runs the meshalloc firmware.

@@ -47,9 +47,9 @@ use meshalloc::{
     Answer, Block, Change, Error, Event, Flags, Grid, Happened, JobId, JobState, Outcome, Query,
 };
 
-use crate::backend::line::RoundTrips;
-use crate::backend::{Backend, BackendError};
-use crate::metrics::Refusals;
+use crate::line::RoundTrips;
+use meshalloc_sim::backend::{Backend, BackendError};
+use meshalloc_sim::metrics::Refusals;
 
 mod interruptible;
 mod lines;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use meshalloc::{Block, Grid, JobId, Request, Shape, Ticks, Tuple};
 
-use crate::names;
-use crate::wording::{quoted, shortened};
+use meshalloc_sim::names;
+use meshalloc_sim::wording::{quoted, shortened};
 
 /// One line of a file of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
