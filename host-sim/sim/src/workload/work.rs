@@ -42,7 +42,7 @@ pub struct Program {
 }
 
 /// What the jobs of a workload do.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum WorkDistribution {
     /// They run for a time that is drawn, whatever else runs.
     Service(ServiceDistribution),
