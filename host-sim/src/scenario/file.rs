@@ -14,6 +14,7 @@ use toml::de::{DeTable, DeValue};
 use meshalloc_sim::input;
 use meshalloc_sim::names::nearest;
 use meshalloc_sim::wording::Number;
+use meshalloc_sim::workload::empirical::names_file;
 
 /// The name of the table of a sweep.
 pub(super) const GRID: &str = "grid";
@@ -277,7 +278,9 @@ impl<'r> Reader<'r> {
                 "`{key}` is standard input (expected a file; --{key} - on the command line takes it)"
             )));
         }
-        let value_text = if is_path {
+        // Other values may be names or files.
+        let may_be_path = arg.get_value_hint() == clap::ValueHint::AnyPath;
+        let value_text = if is_path || (may_be_path && names_file(&text)) {
             (self.locate)(&text).into_os_string()
         } else {
             OsString::from(text)

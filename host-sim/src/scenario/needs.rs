@@ -15,7 +15,7 @@ pub(super) struct Need {
     pub(super) of: &'static [&'static str],
 }
 
-const ALL: [Need; 6] = [
+const ALL: [Need; 9] = [
     Need {
         keys: &["dims", "radices"],
         value: None,
@@ -35,22 +35,37 @@ const ALL: [Need; 6] = [
         of: &["pattern"],
     },
     Need {
+        keys: &["partition"],
+        value: None,
+        of: &["swf"],
+    },
+    Need {
+        keys: &["columns"],
+        value: None,
+        of: &["jobs-file"],
+    },
+    Need {
+        keys: &["mix-drop"],
+        value: None,
+        of: &["mix"],
+    },
+    Need {
         keys: &[
-            "partition",
             "from",
             "to",
             "log-load",
             "resample",
             "iteration-seconds",
             "cycles-per-second",
+            "processors-per-node",
         ],
         value: None,
-        of: &["swf"],
+        of: &["swf", "jobs-file"],
     },
     Need {
         keys: &["shape"],
         value: None,
-        of: &["swf", "task-processors"],
+        of: &["swf", "jobs-file", "task-processors", "model"],
     },
     Need {
         keys: &["max-replications"],
@@ -60,7 +75,7 @@ const ALL: [Need; 6] = [
     Need {
         keys: &["estimates"],
         value: Some("log"),
-        of: &["swf"],
+        of: &["swf", "jobs-file"],
     },
 ];
 
@@ -115,7 +130,8 @@ mod tests {
                     "dims" | "radices" => "normal",
                     "resample" => "weeks",
                     "shape" => "near-square",
-                    "blocking" => "true",
+                    "blocking" | "mix-drop" => "true",
+                    "columns" => "submit=arrival",
                     _ => need.value.unwrap_or("1"),
                 };
                 let entry = Entry::from((*key, value.into()));

@@ -4,6 +4,7 @@
 //! follow from the fields of this type. A setting is its field here and the code that uses it.
 
 use std::fmt::Display;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
@@ -16,8 +17,9 @@ use meshalloc_sim::io::{IoSide, IoTasks};
 use meshalloc_sim::names;
 use meshalloc_sim::network::CYCLES_MAX;
 use meshalloc_sim::workload::{
-    CountDistribution, EstimateModel, JOBS_MAX, Patterns, Resample, ServiceDistribution, ShapeRule,
-    SideLengths, SizeDistribution, TaskDistribution, TimeUnit, WorkloadError,
+    Columns, CountDistribution, Empirical, EstimateModel, JOBS_MAX, Lublin, MixSource, Patterns,
+    Resample, ServiceDistribution, ShapeRule, SideLengths, SizeDistribution, TaskDistribution,
+    TimeUnit, WorkloadError,
 };
 
 const MACHINE: &str = "Machine";
@@ -96,14 +98,33 @@ pub struct Scenario {
 
     /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most the whole machine
     #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC,
-        conflicts_with_all = ["cube", "sizes", "side_lengths", "swf"])]
+        conflicts_with_all = ["cube", "sizes", "side_lengths", "swf", "jobs_file"])]
     #[serde(serialize_with = "text")]
     pub task_processors: Option<CountDistribution>,
+
+    /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, or a CSV file with the columns `shape`
+    /// (such as 4x4x8) and `weight`, whose name has a dot or a slash
+    #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::AnyPath, help_heading = SYNTHETIC,
+        conflicts_with_all = ["cube", "sizes", "side_lengths", "task_processors", "swf", "jobs_file"])]
+    #[serde(serialize_with = "text")]
+    pub mix: Option<MixSource>,
+
+    /// Leave out shapes of the mix that the machine never gives, and count them [default: they are an error]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = SYNTHETIC)]
+    pub mix_drop: Option<bool>,
+
+    /// A model of numbers of processors, run times that depend on them, and arrivals with a daily cycle: lublin,
+    /// lublin:batch, lublin:interactive or lublin:both. With --load times between arrivals are stretched [default: no model]
+    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC,
+        conflicts_with_all = ["cube", "sizes", "side_lengths", "task_processors", "mix", "traffic", "arrival_rate", "tasks",
+            "mean_service", "service", "interarrival", "pattern", "io", "io_nodes", "swf", "jobs_file"])]
+    #[serde(serialize_with = "text")]
+    pub model: Option<Lublin>,
 
     /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
     /// cube without --load and --traffic: 100; with tasks on a cube --service is uniform:5,10 by default]
     #[arg(long, value_name = "COUNT", value_parser = tasks, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["load", "traffic", "jobs", "warmup", "measure", "swf"])]
+        conflicts_with_all = ["load", "traffic", "jobs", "warmup", "measure", "swf", "jobs_file"])]
     pub tasks: Option<u32>,
 
     /// Offered load: processor seconds requested per processor second of the machine [default on a mesh:
@@ -112,26 +133,34 @@ pub struct Scenario {
     pub load: Option<f64>,
 
     /// Traffic ratio in place of a load: jobs that arrive in a mean service time
-    #[arg(long, value_name = "RATIO", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "swf")]
+    #[arg(long, value_name = "RATIO", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with_all = ["swf", "jobs_file"])]
     pub traffic: Option<f64>,
 
     /// Arrival rate in place of a load: jobs a second; jobs a cycle with --pattern
     #[arg(long, value_name = "RATE", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["load", "traffic", "tasks", "swf"])]
+        conflicts_with_all = ["load", "traffic", "tasks", "swf", "jobs_file"])]
     pub arrival_rate: Option<f64>,
+
+    /// Times between arrivals in place of a Poisson process: a column of a CSV file, in seconds, drawn with replacement. The column
+    /// submit, also of a log (.swf, .swf.gz), stands for the differences of successive submit times. With --load they are stretched
+    #[arg(long, value_name = "FILE:COLUMN", value_parser = column, value_hint = ValueHint::AnyPath, help_heading = SYNTHETIC,
+        conflicts_with_all = ["traffic", "arrival_rate", "tasks", "pattern", "io", "io_nodes", "swf", "jobs_file"])]
+    #[serde(serialize_with = "text")]
+    pub interarrival: Option<Empirical>,
 
     /// Mean of the exponential service time, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "service")]
     pub mean_service: Option<f64>,
 
-    /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC)]
+    /// Another service time, in seconds: exponential:MEAN, uniform:SHORTEST,LONGEST, hyper-exponential:P,MEAN1,MEAN2,
+    /// lognormal:MU,SIGMA, weibull:SHAPE,SCALE or FILE:COLUMN; `host-sim list service` explains them
+    #[arg(long, value_name = "DISTRIBUTION", value_hint = ValueHint::AnyPath, help_heading = SYNTHETIC)]
     #[serde(serialize_with = "text")]
     pub service: Option<ServiceDistribution>,
 
     /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the first to leave, from the
     /// start on [default: arrivals; with --pattern: departures]
-    #[arg(long, value_name = "WHICH", value_parser = choice::<Measured>, help_heading = SYNTHETIC, conflicts_with = "swf")]
+    #[arg(long, value_name = "WHICH", value_parser = choice::<Measured>, help_heading = SYNTHETIC, conflicts_with_all = ["swf", "jobs_file"])]
     pub measure: Option<Measured>,
 
     /// Run times count as at least this in the bounded slowdown, in seconds or cycles [default: 10]
@@ -139,7 +168,7 @@ pub struct Scenario {
     pub slowdown_threshold: Option<f64>,
 
     /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
-    #[arg(long, value_name = "FRACTION", value_parser = warmup, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "swf")]
+    #[arg(long, value_name = "FRACTION", value_parser = warmup, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with_all = ["swf", "jobs_file"])]
     pub warmup: Option<f64>,
 
     /// Jobs send messages over a wormhole network and leave when all are delivered; times are in cycles. The pattern says who
@@ -180,7 +209,7 @@ pub struct Scenario {
 
     /// The side of the mesh on which I/O nodes are, a disk each: left, right, top or bottom [default with --io: left]
     #[arg(long, value_name = "SIDE", help_heading = IO,
-        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "swf"])]
+        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "swf", "jobs_file"])]
     #[serde(serialize_with = "text")]
     pub io_nodes: Option<IoSide>,
 
@@ -188,7 +217,7 @@ pub struct Scenario {
     /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS
     /// [default with --io-nodes: communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
     #[arg(long, value_name = "KEY=VALUE,...", help_heading = IO,
-        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "swf"])]
+        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "swf", "jobs_file"])]
     #[serde(serialize_with = "text")]
     pub io: Option<IoTasks>,
 
@@ -223,6 +252,25 @@ pub struct Scenario {
     #[serde(serialize_with = "path")]
     pub swf: Option<PathBuf>,
 
+    /// A trace in CSV in place of a log: a header with the columns submit, run, and shape or processors, and if need be
+    /// estimate, id, user, group, priority; times in seconds; plain or .gz, - reads standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = LOG,
+        conflicts_with_all = ["swf", "sizes", "side_lengths", "dims", "radices", "load", "mean_service",
+            "service"])]
+    #[serde(serialize_with = "path")]
+    pub jobs_file: Option<PathBuf>,
+
+    /// What the trace calls its columns, such as submit=arrival,run=duration; nothing behind the = leaves a column out
+    /// [default: their own names]
+    #[arg(long, value_name = "NAME=COLUMN,...", help_heading = LOG)]
+    #[serde(serialize_with = "text")]
+    pub columns: Option<Columns>,
+
+    /// The log counts processors, and the machine allocates nodes of so many: a job gets the nodes that hold its
+    /// processors [default: the machine allocates processors]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<NonZeroU32>, allow_negative_numbers = true, help_heading = LOG)]
+    pub processors_per_node: Option<NonZeroU32>,
+
     /// Only the log's jobs of this partition [default: all]
     #[arg(long, value_name = "NUMBER", value_parser = partition, allow_negative_numbers = true, help_heading = LOG)]
     pub partition: Option<i64>,
@@ -244,7 +292,7 @@ pub struct Scenario {
     #[serde(serialize_with = "text")]
     pub resample: Option<Resample>,
 
-    /// The rule that gives a number of processors a shape, of a log's jobs or with --task-processors: near-square, near-cubic,
+    /// The rule that gives a number of processors a shape, of a log's jobs, with --task-processors or --model: near-square, near-cubic,
     /// power-of-two, flat or drawn:DISTRIBUTION; `host-sim list` shows them [default: near-square on a two-dimensional mesh, else
     /// near-cubic]
     #[arg(long, value_name = "RULE", help_heading = LOG)]
@@ -439,6 +487,12 @@ fn sizes(text: &str) -> Result<SizeDistribution, String> {
             _ => error.to_string(),
         }
     })
+}
+
+/// Reads the column of a file.
+fn column(text: &str) -> Result<Empirical, String> {
+    let expected = "expected FILE:COLUMN, where the name of the file has a dot or a slash";
+    Empirical::unread(text).ok_or_else(|| expected.to_owned())
 }
 
 /// Reads patterns.

@@ -127,6 +127,17 @@ pub(super) fn is_file_name(name: &str) -> bool {
     name.contains(['.', '/', '\\'])
 }
 
+/// Whether a value that names a mix, a distribution or a file and its column is of a file.
+///
+/// ```
+/// use meshalloc_sim::workload::empirical::names_file;
+/// assert!(names_file("mix.csv") && names_file("a.b/trace.csv:run"));
+/// assert!(!names_file("tpu-v4") && !names_file("exponential:0.5"));
+/// ```
+pub fn names_file(value: &str) -> bool {
+    is_file_name(value.rsplit_once(':').map_or(value, |(file, _)| file))
+}
+
 /// Where a column was read from does not change what follows from it.
 impl fmt::Debug for Empirical {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

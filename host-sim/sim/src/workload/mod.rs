@@ -173,6 +173,17 @@ impl Workload {
         }
     }
 
+    /// The mix of shapes, if jobs come from one.
+    pub const fn mix(&self) -> Option<&Mix> {
+        match self {
+            Workload::Synthetic(Synthetic {
+                requests: Requests::Mix(mix),
+                ..
+            }) => Some(mix),
+            _ => None,
+        }
+    }
+
     /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at once.
     pub const fn is_endless(&self) -> bool {
         matches!(self, Workload::Synthetic(workload) if workload.arrivals.tasks().is_none())
