@@ -34,3 +34,4 @@ mod sweep;
 mod terminal;
 mod traffic;
 mod view;
+mod workloads;

@@ -1,6 +1,7 @@
 use meshalloc::Mesh;
 
 use super::*;
+use crate::workload::{Empirical, Mix, MixSource, fits_turned};
 
 fn workload(w: u16, h: u16, rate: Rate) -> Synthetic {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
@@ -157,4 +158,129 @@ fn what_makes_no_sense_is_refused() {
     }
     let error = workload(8, 4, Rate::Load(0.5)).with_sides(1, 5);
     assert!(error.unwrap_err().to_string().contains("at most 4"));
+}
+
+#[test]
+fn a_model_offers_the_load_that_is_asked_for() {
+    const JOBS: usize = 300_000;
+    let machine = Grid::mesh(&[16, 16]).unwrap();
+    for model in [Lublin::Combined, Lublin::Both] {
+        let of = |rate| Synthetic::lublin(model, machine, ShapeRule::NearSquare, rate);
+        let workload = of(Some(Rate::Load(0.6)));
+        let jobs = take(&workload, 1, 0, JOBS);
+        assert!(jobs.is_sorted_by_key(|job| job.arrival));
+        let span = TimeUnit::Second.of(jobs[JOBS - 1].arrival);
+        let rate = workload.arrival_rate().unwrap().unwrap();
+        assert!((JOBS as f64 / span / rate - 1.0).abs() < 0.03, "{model}");
+        let work = jobs.iter().map(|job| {
+            f64::from(job.request.processors) * TimeUnit::Second.of(job.work.service().unwrap())
+        });
+        let load = work.sum::<f64>() / (span * 256.0);
+        assert!((load / 0.6 - 1.0).abs() < 0.05, "{model}: {load}");
+        // The jobs are the same at any rate.
+        let own = take(&of(None), 1, 0, 50);
+        let requests = |jobs: &[Job]| jobs.iter().map(|job| job.request).collect::<Vec<_>>();
+        if model == Lublin::Combined {
+            assert_eq!(requests(&own), requests(&jobs[..50]));
+        }
+        let own = of(None).arrival_rate().unwrap().unwrap();
+        assert!((own / model.rate() - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn both_classes_are_those_of_their_own_streams() {
+    let machine = Grid::mesh(&[16, 16]).unwrap();
+    let of = |model| Synthetic::lublin(model, machine, ShapeRule::NearSquare, None);
+    let both = take(&of(Lublin::Both), 3, 1, 2_000);
+    let batch = take(&of(Lublin::Batch), 3, 1, 2_000);
+    // Batch jobs have the streams that they have alone; the others are interactive.
+    let last = both[1_999].arrival;
+    let mut others = both.clone();
+    for job in batch.iter().filter(|job| job.arrival < last) {
+        let place = others.iter().position(|other| other == job);
+        others.remove(place.expect("a batch job is one of both"));
+    }
+    let interactive = others.iter().filter(|job| job.request.processors > 90);
+    assert_eq!((others.len() > 500, interactive.count()), (true, 0));
+}
+
+#[test]
+fn measured_times_are_drawn_with_replacement() {
+    let second = 1_000_000;
+    let mut workload = workload(8, 8, Rate::Load(0.5));
+    let times = Empirical::of(vec![second, 4 * second]);
+    workload.work = WorkDistribution::Service(ServiceDistribution::Empirical(times));
+    let gaps = || Process::Empirical(Empirical::of(vec![0, 3 * second, 9 * second]));
+    let arrivals = |rate| Arrivals::Process {
+        process: gaps(),
+        rate,
+    };
+    workload.arrivals = arrivals(None);
+    assert_eq!(workload.arrival_rate(), Ok(Some(0.25)));
+    let jobs = take(&workload, 1, 0, 3_000);
+    let mut clock = 0;
+    for job in &jobs {
+        assert!([0, 3, 9].contains(&((job.arrival - clock) / second)));
+        clock = job.arrival;
+        assert!([second, 4 * second].contains(&job.work.service().unwrap()));
+    }
+    assert!((3_000.0 / TimeUnit::Second.of(clock) / 0.25 - 1.0).abs() < 0.05);
+    // Stretched to a load: 0.5 * 64 / (4.5^2 * 2.5) jobs a second.
+    workload.arrivals = arrivals(Some(Rate::Load(0.5)));
+    let rate = 0.5 * 64.0 / (4.5 * 4.5 * 2.5);
+    let stretched = take(&workload, 1, 0, 3_000);
+    for (job, own) in stretched.iter().zip(&jobs) {
+        let expected = own.arrival as f64 * 0.25 / rate;
+        assert!((job.arrival as f64 - expected).abs() < 3_000.0);
+        assert_eq!(job.work, own.work);
+    }
+    workload.arrivals = Arrivals::Process {
+        process: Process::Empirical(Empirical::of(vec![0])),
+        rate: None,
+    };
+    let error = workload.jobs(1, 0).unwrap_err().to_string();
+    assert!(
+        error.contains("the number of jobs a second (--interarrival) is 0"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_mix_offers_the_load_of_its_shapes() {
+    let machine = Grid::torus(&[16, 16, 16]).unwrap();
+    let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+    let sizes = SizeDistribution::Uniform;
+    let mut workload = Synthetic::new(machine, sizes, service, Rate::Load(0.3));
+    let mix = Mix::unread(machine, MixSource::TpuV4, true);
+    workload.requests = Requests::Mix(mix);
+    assert!(workload.jobs(1, 0).is_err());
+    let workload = workload
+        .read(|request| fits_turned(machine, request.shape))
+        .unwrap();
+    // The mean of the table without sides over 16, by hand.
+    let mean: f64 = 2.1
+        + 0.4 * 2.0
+        + 6.7 * 4.0
+        + 4.7 * 8.0
+        + 6.4 * 16.0
+        + 8.9 * 32.0
+        + 13.9 * 64.0
+        + 17.5 * 128.0
+        + 0.7 * 192.0
+        + 10.7 * 256.0
+        + 1.0 * 256.0
+        + 0.1 * 384.0
+        + 9.6 * 512.0
+        + 1.7 * 512.0
+        + 0.7 * 768.0
+        + 3.2 * 1024.0
+        + 0.3 * 1024.0
+        + 0.1 * 1536.0
+        + 1.7 * 2048.0
+        + 5.7 * 3072.0;
+    let mean = mean / 96.1;
+    assert!((workload.mean_processors().unwrap() / mean - 1.0).abs() < 1e-12);
+    let rate = workload.arrival_rate().unwrap().unwrap();
+    assert!((rate / (0.3 * 4096.0 / (mean * 10.0)) - 1.0).abs() < 1e-12);
 }
