@@ -69,6 +69,9 @@ pub enum ServiceDistribution {
     },
 }
 
+const FEITELSON: &str =
+    "Feitelson 2015, Workload Modeling for Computer Systems Performance Evaluation";
+
 /// The forms on the command line.
 const FORMS: &str = "exponential:MEAN, uniform:SHORTEST,LONGEST, hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, \
                      weibull:SHAPE,SCALE or FILE:COLUMN, in seconds";
@@ -89,22 +92,22 @@ impl ServiceDistribution {
         DistributionInfo {
             name: "hyper-exponential:0.9,5,55",
             meaning: "with the probability before the first comma exponential with the first mean in seconds, else with the second",
-            source: "",
+            source: FEITELSON,
         },
         DistributionInfo {
             name: "lognormal:2,1.5",
             meaning: "the natural logarithm of the seconds is normal with this mean and standard deviation",
-            source: "",
+            source: FEITELSON,
         },
         DistributionInfo {
             name: "weibull:0.7,8",
             meaning: "a job exceeds t seconds with the probability exp(-(t / SCALE)^SHAPE); the shape comes first",
-            source: "",
+            source: FEITELSON,
         },
         DistributionInfo {
             name: "FILE:COLUMN",
             meaning: "a column of a CSV file, in seconds, or submit, wait, run or estimate of a log (.swf, .swf.gz), drawn with replacement",
-            source: "",
+            source: FEITELSON,
         },
     ];
 
