@@ -25,9 +25,10 @@ use super::Point;
 use super::digest::digest;
 use super::record::{sealed, unsealed};
 use crate::file;
-use crate::identity::{PROGRAM, VERSION, hash, label_text};
+use crate::identity::{PROGRAM, VERSION, hash};
 use meshalloc_sim::experiment::{Stop, StrategyResult};
 use meshalloc_sim::input::{FILE_BYTES_MAX, Lines};
+use meshalloc_sim::scenario::label_text;
 use meshalloc_sim::simulation::RunResult;
 use meshalloc_sim::wording::{are, counted};
 

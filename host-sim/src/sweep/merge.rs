@@ -8,8 +8,8 @@ use super::journal::{Damage, Format, JournalError, Known, agree};
 use super::shard::{Shard, divide};
 use super::{Finished, Point, SweepError, of_journal};
 use crate::file;
-use crate::identity::label_text;
 use meshalloc_sim::experiment::StrategyResult;
+use meshalloc_sim::scenario::label_text;
 use meshalloc_sim::wording::{are, counted};
 
 /// Why shards do not make a whole.
