@@ -5,7 +5,7 @@
 
 #[cfg(feature = "restore")]
 use crate::blocks::Link;
-use crate::blocks::{BlockPool, Chain, Draft, Held, NONE};
+use crate::blocks::{BlockPool, Chain, Draft, Held, NONE, cells_in_use};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, consistent};
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, Refusal};
@@ -97,8 +97,8 @@ impl<'m> Allocator<'m> {
         strategy: StrategyKind,
         jobs: u32,
     ) -> Result<Self, ConfigureError> {
-        // A pool uses no more cells than links can name.
-        let (words, blocks) = (memory.words(), memory.blocks.len().min(NONE as usize));
+        let words = memory.words();
+        let blocks = cells_in_use(memory.blocks.len(), NONE as usize);
         check(words, blocks, &memory.workspace, &grid, strategy, jobs)?;
         let workspace = core::mem::take(&mut memory.workspace);
         let strategy = AnyStrategy::new(strategy, grid, workspace)?;
@@ -677,5 +677,42 @@ fn check(
     match needs.blocks <= blocks && needs.scratch <= workspace.words.len() {
         true => Ok(()),
         false => Err(ConfigureError::StrategyMemory),
+    }
+}
+
+#[cfg(all(test, feature = "naive"))]
+mod tests {
+    use super::*;
+    use crate::mesh::Mesh;
+
+    /// On a board, and on a host with addresses of 32 bits, links have 16.
+    #[test]
+    fn memory_whose_blocks_no_link_can_name_does_not_suffice() {
+        let machine = Mesh::new(256, 257).expect("a mesh").grid();
+        let needs = Needs::of(StrategyKind::Naive, &machine, 4);
+        assert_eq!(needs.blocks, 65_792);
+        let suffices = |none| {
+            let blocks = cells_in_use(needs.blocks, none);
+            let workspace = Workspace::default();
+            let kind = StrategyKind::Naive;
+            check(needs.words, blocks, &workspace, &machine, kind, 4)
+        };
+        let too_few = Err(ConfigureError::StrategyMemory);
+        assert_eq!(suffices(usize::from(u16::MAX)), too_few);
+        assert_eq!(suffices(u32::MAX as usize), Ok(()));
+    }
+
+    #[test]
+    #[cfg(feature = "alloc")]
+    fn a_heap_storage_serves_what_links_of_this_target_can_name() {
+        for (w, h) in [(255, 257), (256, 257)] {
+            let machine = Mesh::new(w, h).expect("a mesh").grid();
+            let needs = Needs::of(StrategyKind::Naive, &machine, 1);
+            let mut storage = crate::storage::HeapStorage::new(needs, 0);
+            let memory = storage.allocator_memory();
+            let allocator = Allocator::new(memory, machine, StrategyKind::Naive);
+            let can_be_named = needs.blocks <= NONE as usize;
+            assert_eq!(allocator.is_ok(), can_be_named, "{w} x {h}");
+        }
     }
 }

@@ -17,6 +17,12 @@ pub(crate) type Link = u16;
 /// No index.
 pub(crate) const NONE: Link = Link::MAX;
 
+/// How many of this many cells a pool uses, where `none` is the link that names no cell: links name
+/// no more.
+pub(crate) fn cells_in_use(cells: usize, none: usize) -> usize {
+    cells.min(none)
+}
+
 /// One cell of the pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockCell {
@@ -102,7 +108,7 @@ pub(crate) struct BlockPool<'m> {
 
 impl<'m> BlockPool<'m> {
     pub(crate) fn new(cells: &'m mut [BlockCell]) -> Self {
-        let len = cells.len().min(NONE as usize);
+        let len = cells_in_use(cells.len(), NONE as usize);
         BlockPool {
             cells: &mut cells[..len],
             free: NONE,
