@@ -17,7 +17,7 @@
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::blocks::Link;
+use crate::pool::Link;
 
 /// Processors that an [`Allocator`](crate::Allocator) has given away.
 ///
@@ -31,10 +31,10 @@ use crate::blocks::Link;
 /// released, and then changes nothing. It compares two numbers:
 ///
 /// - The *epoch* differs between allocators, also between two that use the same memory one after
-///   the other. A counter of the program gives it. It repeats after 2^32 - 1 allocators. On a target
-///   without atomic read-modify-write operations (`thumbv6m`, `riscv32imc`) two allocators that
-///   are made at the same moment, by a program and its interrupt or by two cores, may get the same
-///   epoch. Make them one after the other there.
+///   the other. A counter of the program gives it. It repeats after 2^32 - 1 allocators. On a
+///   target without atomic read-modify-write operations (`thumbv6m`, `riscv32imc`) two allocators
+///   that are made at the same moment, by a program and its interrupt or by two cores, may get the
+///   same epoch. Make them one after the other there.
 /// - The *generation* differs between allocations whose first block is in the same cell of an
 ///   allocator's pool. It repeats after 2^31 of these.
 ///

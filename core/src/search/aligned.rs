@@ -250,7 +250,7 @@ fn multiples(of: u32) -> Word {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::blocks::BlockPool;
+    use crate::pool::BlockPool;
     use proptest::prelude::*;
     use std::vec;
     use std::vec::Vec;

@@ -114,7 +114,7 @@ fn sides_of(exponent: u32, root: Sides) -> Sides {
 
 /// Where the search for the next part of a request begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parts {
+pub(crate) enum NextPart {
     /// At the root.
     Independent,
     /// At the parent of the latest rectangle, and if there is none below it at its parent, and so
@@ -176,7 +176,7 @@ impl<'a, 'm> Halves<'a, 'm> {
         self,
         processors: u32,
         order: Order,
-        parts: Parts,
+        parts: NextPart,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let Halves {
@@ -204,7 +204,8 @@ impl<'a, 'm> Halves<'a, 'm> {
                 // From left to right the next one is behind the latest of its size, as there is
                 // none before that.
                 let is_near = |latest: &Submesh| {
-                    parts == Parts::Dependent || order == Order::LeftFirst && latest.sides == sides
+                    parts == NextPart::Dependent
+                        || order == Order::LeftFirst && latest.sides == sides
                 };
                 let around = match latest.filter(is_near) {
                     Some(latest) => free.beside(latest),

@@ -267,8 +267,8 @@ pub(crate) fn first_of_all_shapes(
 mod tests {
     extern crate std;
     use super::*;
-    use crate::blocks::BlockPool;
     use crate::mesh::{Mesh, Submesh};
+    use crate::pool::BlockPool;
     use proptest::prelude::*;
     use std::vec::Vec;
 
