@@ -27,7 +27,7 @@ thread_local! {
 /// Makes room for a command of this many bytes, at most [`INPUT_MAX`], and returns its address.
 // SAFETY: the module has no other symbol of this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn input(len: usize) -> *mut u8 {
+pub(crate) extern "C" fn input(len: usize) -> *mut u8 {
     MODULE.with_borrow_mut(|module| {
         module.input.clear();
         module.input.resize(len.min(INPUT_MAX), 0);
@@ -38,7 +38,7 @@ pub extern "C" fn input(len: usize) -> *mut u8 {
 /// Carries out the command that the page has written to [`input`]. Returns the bytes of the reply.
 // SAFETY: the module has no other symbol of this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn carry_out() -> usize {
+pub(crate) extern "C" fn carry_out() -> usize {
     MODULE.with_borrow_mut(|module| {
         module.output = answer(&mut module.lab, &module.input);
         module.output.len()
@@ -48,6 +48,6 @@ pub extern "C" fn carry_out() -> usize {
 /// The address of the latest reply.
 // SAFETY: the module has no other symbol of this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn output() -> *const u8 {
+pub(crate) extern "C" fn output() -> *const u8 {
     MODULE.with_borrow(|module| module.output.as_ptr())
 }

@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use meshalloc::{Grid, JobId, NODES_MAX, NodeId, Request, Shape, StrategyKind, Ticks};
+use meshalloc::{Flags, Grid, JobId, NODES_MAX, NodeId, Request, Shape, StrategyKind, Ticks};
 
 use crate::boxes::DIMENSIONS_MAX;
 use crate::picture::{Picture, node_at, node_text};
 use crate::report::{PanelReport, Report};
 use crate::run::Run;
-use crate::workload::Workload;
+use crate::workload::{Arrival, Workload};
 
 /// The most processors of a machine on the page.
 pub const PROCESSORS_MAX: u32 = 1024;
@@ -18,6 +18,8 @@ pub const STRATEGIES_MAX: usize = 4;
 pub const LOAD_MAX: u32 = 200;
 /// How much time passes after a request, a release or a fault of the user, in ticks.
 pub const STEP: Ticks = 1_000;
+/// The run time of the user's jobs, in ticks.
+pub const SERVICE: Ticks = 60_000;
 /// The most time that one command lets pass, in ticks.
 pub const ADVANCE_MAX: Ticks = 1_000_000;
 
@@ -39,13 +41,14 @@ pub enum Command {
     },
     /// Another load from now on.
     Load(u32),
-    /// Asks every strategy for processors of a shape, such as `4x3`.
+    /// Asks every strategy for processors of a shape, such as `4x3`, now or never. The job ends after
+    /// [`SERVICE`].
     Request(String),
     /// Releases a job everywhere.
     Release(u32),
     /// Changes the processor in this column and row of the picture from working to faulty or back.
     Fault(usize, usize),
-    /// Goes to the next arrival or end of a random job.
+    /// Goes to the next arrival of a random job or end of any job.
     Step,
     /// Lets some time pass, in ticks.
     Advance(Ticks),
@@ -176,9 +179,13 @@ impl Lab {
                     .parse()
                     .map_err(|error| format!("request \"{text}\": {error}"))?;
                 let job = self.name_job();
-                let now = self.now;
+                let arrival = Arrival {
+                    at: self.now,
+                    request: Request::new(shape).with_flags(Flags::NO_WAIT),
+                    service: SERVICE,
+                };
                 for run in self.runs() {
-                    run.request(job, Request::new(shape), now);
+                    run.arrive(job, &arrival);
                 }
                 self.advance(STEP)?;
                 Ok(format!("job {job} asks for {shape}"))
@@ -216,7 +223,7 @@ impl Lab {
                     self.advance_to(at)?;
                     Ok(format!("at {}.{:03} s", at / 1000, at % 1000))
                 }
-                None => Err("nothing is due: no random job arrives or runs".to_owned()),
+                None => Err("nothing is due: no job runs and the load is 0".to_owned()),
             },
             &Command::Advance(ticks) if ticks <= ADVANCE_MAX => {
                 self.advance(ticks)?;
@@ -254,7 +261,7 @@ impl Lab {
             .is_some_and(|run| run.controller().occupancy().is_faulty(node))
     }
 
-    /// When the next random job arrives or ends.
+    /// When the next random job arrives or any job ends.
     fn next_event(&mut self) -> Option<Ticks> {
         let arrival = self.workload.next_at();
         self.runs()

@@ -11,7 +11,7 @@ mod run;
 mod workload;
 
 pub use boxes::{Cuboid, maximal_boxes};
-pub use lab::{ADVANCE_MAX, Command, LOAD_MAX, Lab, PROCESSORS_MAX, STEP, STRATEGIES_MAX};
+pub use lab::{ADVANCE_MAX, Command, LOAD_MAX, Lab, PROCESSORS_MAX, SERVICE, STEP, STRATEGIES_MAX};
 pub use run::{JOBS_MAX, Run};
 pub use workload::{Arrival, SERVICE_MEAN, Workload};
 

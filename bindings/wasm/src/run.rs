@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Change, Configuration, ConfigureError, Controller, Error, Flags, Grid, Happened, JobId,
-    Outcome, Refusal, Request, SchedulerKind, Strategy, StrategyKind, Ticks,
+    Change, Configuration, ConfigureError, Controller, Error, Grid, Happened, JobId, Outcome,
+    Refusal, SchedulerKind, Strategy, StrategyKind, Ticks,
 };
 use self_cell::{MutBorrow, self_cell};
 
@@ -34,9 +34,9 @@ self_cell!(
 /// A strategy on the machine, with first-come, first-served scheduling.
 pub struct Run {
     served: Served,
-    /// The run times of random jobs that wait.
+    /// The run times of jobs that wait.
     services: BTreeMap<JobId, Ticks>,
-    /// When random jobs that run will end.
+    /// When jobs that run will end.
     ends: BinaryHeap<Reverse<(Ticks, JobId)>>,
     /// The number of the last event that was read.
     events: u64,
@@ -86,7 +86,7 @@ impl Run {
         &self.history
     }
 
-    /// When the next random job ends.
+    /// When the next job ends.
     pub fn next_end(&self) -> Option<Ticks> {
         self.ends.peek().map(|&Reverse((at, _))| at)
     }
@@ -123,15 +123,7 @@ impl Run {
         outcome
     }
 
-    /// A request that is granted now or refused.
-    pub fn request(&mut self, job: JobId, request: Request, now: Ticks) {
-        let request = request.with_flags(Flags::NO_WAIT);
-        if let Err(error) = self.change(&Change::submit(job, request), now) {
-            self.messages.push(format!("refused: {error}"));
-        }
-    }
-
-    /// A random job arrives. It waits if it cannot run.
+    /// A job arrives. It waits if it cannot run and may wait.
     pub fn arrive(&mut self, job: JobId, arrival: &Arrival) {
         self.services.insert(job, arrival.service);
         let change = Change::submit(job, arrival.request);
@@ -150,7 +142,7 @@ impl Run {
         }
     }
 
-    /// Ends the random jobs that end up to this time.
+    /// Ends the jobs that end up to this time.
     pub fn end_jobs(&mut self, now: Ticks) {
         while let Some(&Reverse((at, job))) = self.ends.peek()
             && at <= now
@@ -192,7 +184,7 @@ impl Run {
                 match (report.first, faulty) {
                     (Some(job), true) => format!("job {job} keeps running with a faulty processor"),
                     (Some(job), false) => format!("job {job} holds the processor"),
-                    (None, true) => "no job may get the processor".to_owned(),
+                    (None, true) => "no job gets the processor now".to_owned(),
                     (None, false) => "the processor is free again".to_owned(),
                 },
             );

@@ -20,7 +20,7 @@ pub struct Arrival {
 
 /// Random jobs at a load.
 ///
-/// The sides of a request are uniform from 1 to the side of the machine. Run times are exponential
+/// The sides of a request are uniform from 1 to half of the machine's, rounded up. Run times are exponential
 /// with the mean [`SERVICE_MEAN`], and so are the times between arrivals. The load is the part of
 /// the machine that the jobs would use if none waited, in percent.
 #[derive(Clone, Debug)]
@@ -82,7 +82,8 @@ impl Workload {
         if self.load == 0 {
             return Ok(());
         }
-        let sides: Vec<u16> = self.grid.sides().to_vec();
+        let sides = self.grid.sides().iter();
+        let sides: Vec<u16> = sides.map(|side| side.div_ceil(2)).collect();
         let means = sides.iter().map(|&side| f64::from(side + 1) / 2.0);
         let area = means.product::<f64>();
         let used = f64::from(self.grid.nodes()) * f64::from(self.load) / 100.0;
@@ -150,7 +151,7 @@ mod tests {
         // The same on every machine: this is also what the page draws.
         let first = jobs(1)[0].unwrap();
         let sides = first.request.shape.to_string();
-        assert_eq!((first.at, &*sides, first.service), (4_499, "7x1", 18_286));
+        assert_eq!((first.at, &*sides, first.service), (1_388, "4x1", 18_286));
     }
 
     #[test]

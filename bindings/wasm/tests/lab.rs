@@ -183,7 +183,7 @@ fn the_page_learns_where_jobs_are_and_why_a_request_is_refused() {
         first_fit["jobs"],
         json!({ "first": [0, 1], "rects": [[0, 0, 3, 2]] })
     );
-    let refused = "refused: enough free processors, but fragmented";
+    let refused = "job 2 refused: enough free processors, but fragmented";
     assert_eq!(first_fit["messages"], json!([refused]));
     // Six of twelve are used; the six that are free count as fragmented.
     assert_eq!(first_fit["levels"], json!([500, 500, 0]));
@@ -270,7 +270,7 @@ fn wrong_commands_name_what_was_expected_and_change_nothing() {
     assert!(answer(&mut lab, &[0xff]).starts_with(b"{\"failed\":\"command: "));
     run(&mut lab, "start 0 1 first-fit mesh 8x8");
     let error = failed(&mut lab, "step");
-    assert_eq!(error, "nothing is due: no random job arrives or runs");
+    assert_eq!(error, "nothing is due: no job runs and the load is 0");
 }
 
 #[test]
