@@ -73,7 +73,7 @@ enum Chore {
     Qemu(board::QemuOptions),
     /// Write the firmware to a board and show its log.
     Flash(board::FlashOptions),
-    /// Drive the pages of the simulator in Chromium by clicks and keys.
+    /// Drive the pages of the project in Chromium by clicks and keys.
     Browser,
     /// Build the page on which the core decides in a browser: one file, without network.
     Web,
@@ -110,7 +110,7 @@ fn main() -> ExitCode {
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
         Chore::Browser => browser::run(),
-        Chore::Web => web::build().map(drop),
+        Chore::Web => web::build(),
         Chore::Slurm => slurm::run(),
         Chore::Panics(options) => panics::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),

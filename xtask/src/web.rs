@@ -1,5 +1,6 @@
 //! `cargo xtask web`: the page on which the core itself decides, in one file that needs no network.
 
+use std::env;
 use std::fs;
 use std::path::PathBuf;
 
@@ -9,8 +10,10 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::command::{Cmd, root, target_dir};
 use crate::setup;
+use crate::steps::Step;
 
-const TARGET: &str = "wasm32-unknown-unknown";
+/// The target of the module.
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The package of the module.
 const PACKAGE: &str = "meshalloc-wasm";
@@ -28,22 +31,34 @@ const SCRIPTS: [&str; 5] = [
     "bindings/wasm/page/page.js",
 ];
 
-/// The file of the page, in the folder of what is built.
+/// The file of the page.
 pub(crate) const PAGE: &str = "meshalloc.html";
 
-/// Builds the module and the page. Returns where the page is.
+/// Where the module and the page are built.
+fn folder() -> PathBuf {
+    target_dir().join("web")
+}
+
+/// Where the page is.
+pub(crate) fn page() -> PathBuf {
+    folder().join(PAGE)
+}
+
+/// Builds the module and the page.
 ///
 /// # Errors
 ///
 /// When the target is missing and cannot be installed, the module does not build, or it is too
 /// large.
-pub(crate) fn build() -> Result<PathBuf> {
+pub(crate) fn build() -> Result<()> {
     setup::target(TARGET)?;
-    let folder = target_dir().join("web");
     command("rustc").args("--crate-type cdylib").run()?;
-    let module = folder.join(TARGET).join("web").join("meshalloc_wasm.wasm");
-    let module = fs::read(&module).with_context(|| module.display().to_string())?;
-    println!("the module has {} of at most {MODULE_MAX} bytes", module.len());
+    let path = folder().join(TARGET).join("web/meshalloc_wasm.wasm");
+    let module = fs::read(&path).with_context(|| path.display().to_string())?;
+    println!(
+        "the module has {} of at most {MODULE_MAX} bytes",
+        module.len()
+    );
     if module.len() > MODULE_MAX {
         bail!("the module of the page is too large");
     }
@@ -51,19 +66,46 @@ pub(crate) fn build() -> Result<PathBuf> {
         .replace("{{style}}", &joined(&STYLES)?)
         .replace("{{scripts}}", &joined(&SCRIPTS)?)
         .replace("{{module}}", &BASE64_STANDARD.encode(module));
-    let path = folder.join(PAGE);
-    fs::write(&path, page)?;
-    println!("page: {}", path.display());
-    Ok(path)
+    fs::write(self::page(), page)?;
+    println!("page: {}", self::page().display());
+    Ok(())
+}
+
+/// Lints the module, builds the page, and sees whether it starts in Chromium, if that is installed.
+/// `cargo xtask browser` drives it.
+///
+/// # Errors
+///
+/// Those of [`build`]; when the page does not show a placement.
+pub(crate) fn check(step: &mut Step) -> Result<()> {
+    step.run(&command("clippy").args("-- -D warnings"))?;
+    step.run(&Cmd::at(&env::current_exe()?).arg("web"))?;
+    if !Cmd::new("chromium --version").succeeds() {
+        step.skip("the page in a browser: chromium is not installed");
+        return Ok(());
+    }
+    // The browser waits for the module without passing real time.
+    let shown = Cmd::new("chromium --headless --no-sandbox --disable-gpu --dump-dom")
+        .arg("--virtual-time-budget=20000")
+        .arg(format!("file://{}", page().display()))
+        .output()?;
+    for part in ["data-ready=\"true\"", "job 10 gets 6x6 at 0,10"] {
+        if !shown.contains(part) {
+            bail!("the page in chromium lacks {part}: {shown}");
+        }
+    }
+    Ok(())
 }
 
 /// A command of cargo for the module.
 fn command(verb: &str) -> Cmd {
     Cmd::new("cargo")
         .arg(verb)
-        .args(&format!("--package {PACKAGE} --lib --target {TARGET} --profile web"))
+        .args(&format!(
+            "--package {PACKAGE} --lib --target {TARGET} --profile web"
+        ))
         .args("--target-dir")
-        .arg(target_dir().join("web").display().to_string())
+        .arg(folder().display().to_string())
 }
 
 /// Files one after another.

@@ -463,7 +463,7 @@ async function start() {
   restart();
   for (const command of COMMANDS_FIRST) act(command);
   // For scripts that drive the page.
-  window.lab = { state: () => state, places: () => view.places, act };
+  window.lab = { state: () => state, places: () => view.places, act, send };
   document.documentElement.dataset.ready = "true";
 }
 
