@@ -31,12 +31,17 @@ async function load() {
   const text = atob(document.getElementById("module").textContent);
   const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
   const { exports } = (await WebAssembly.instantiate(bytes)).instance;
+  let hasFailed = false;
   return (command) => {
+    if (hasFailed) throw new Error("the module has failed: load the page again");
     const input = new TextEncoder().encode(command);
     if (input.length > INPUT_MAX) throw new Error(`longer than ${INPUT_MAX} bytes`);
     const at = exports.input(input.length);
     new Uint8Array(exports.memory.buffer, at, input.length).set(input);
+    // Stays so if the module panics.
+    hasFailed = true;
     const length = exports.carry_out();
+    hasFailed = false;
     const output = new Uint8Array(exports.memory.buffer, exports.output(), length);
     const reply = JSON.parse(new TextDecoder().decode(output));
     if (reply.failed !== undefined) throw new Error(reply.failed);
