@@ -248,7 +248,7 @@ impl Lab {
     }
 
     fn name_job(&mut self) -> JobId {
-        self.jobs += 1;
+        self.jobs = self.jobs.wrapping_add(1);
         JobId(self.jobs)
     }
 

@@ -148,7 +148,6 @@ impl Run {
             && at <= now
         {
             self.ends.pop();
-            // A job that was released before is not there any more.
             if self.change(&Change::Release { job }, at).is_ok() {
                 self.messages.push(format!("job {job} ends"));
             }
@@ -158,6 +157,7 @@ impl Run {
     /// Releases a job, or takes it out of the queue. Returns whether it was there.
     pub fn release(&mut self, job: JobId, now: Ticks) -> bool {
         self.services.remove(&job);
+        self.ends.retain(|&Reverse((_, other))| other != job);
         let released = self.change(&Change::Release { job }, now);
         match released {
             Ok(Outcome::Released { processors }) => {
