@@ -41,8 +41,8 @@ pub enum Command {
     },
     /// Another load from now on.
     Load(u32),
-    /// Asks every strategy for processors of a shape, such as `4x3`, now or never. The job ends after
-    /// [`SERVICE`].
+    /// Asks every strategy for processors of a shape, such as `4x3`, now or never. The job ends
+    /// after [`SERVICE`].
     Request(String),
     /// Releases a job everywhere.
     Release(u32),

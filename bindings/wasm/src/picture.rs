@@ -1,12 +1,12 @@
-//! Where processors are in a picture: dimension 0 to the right, dimension 1 upwards, and a plane for
-//! each coordinate in dimension 2, side by side.
+//! Where processors are in a picture: dimension 0 to the right, dimension 1 upwards, and a plane
+//! for each coordinate in dimension 2, side by side.
 
 use meshalloc::{Block, Grid, NodeId};
 use serde::Serialize;
 
 use crate::boxes::{Cuboid, DIMENSIONS_MAX};
 
-/// Columns and rows of a rectangle of one plane: the first column, the first row, and their numbers.
+/// A rectangle of one plane: its first column, its first row, and the numbers of both.
 pub(crate) type Rect = [usize; 4];
 
 /// A dimension of a machine.

@@ -20,9 +20,9 @@ pub struct Arrival {
 
 /// Random jobs at a load.
 ///
-/// The sides of a request are uniform from 1 to half of the machine's, rounded up. Run times are exponential
-/// with the mean [`SERVICE_MEAN`], and so are the times between arrivals. The load is the part of
-/// the machine that the jobs would use if none waited, in percent.
+/// The sides of a request are uniform from 1 to half of the machine's, rounded up. Run times are
+/// exponential with the mean [`SERVICE_MEAN`], and so are the times between arrivals. The load is
+/// the part of the machine that the jobs would use if none waited, in percent.
 #[derive(Clone, Debug)]
 pub struct Workload {
     random: Pcg32,

@@ -1,5 +1,5 @@
-//! The page's logic against the core: the same requests, served by controllers that this file drives
-//! in a way of its own, lead to the same decisions.
+//! The page's logic against the core: the same requests, served by controllers that this file
+//! drives in a way of its own, lead to the same decisions.
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
