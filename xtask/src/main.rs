@@ -76,7 +76,7 @@ enum Chore {
     /// Drive the pages of the project in Chromium by clicks and keys.
     Browser,
     /// Build the page on which the core decides in a browser: one file, without network.
-    Web,
+    Web(web::Options),
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine.
     Slurm,
@@ -110,7 +110,7 @@ fn main() -> ExitCode {
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
         Chore::Browser => browser::run(),
-        Chore::Web => web::build(),
+        Chore::Web(options) => web::run(&options),
         Chore::Slurm => slurm::run(),
         Chore::Panics(options) => panics::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),

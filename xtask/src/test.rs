@@ -11,7 +11,7 @@ use meshalloc_firmware::boards::BOARDS;
 use crate::command::{Cmd, root, target_dir};
 use crate::image::{self, MAIN};
 use crate::steps::{Lane, Step, Steps};
-use crate::{setup, size, web};
+use crate::{setup, size};
 
 /// The folder with real workload logs; tests that read them are reported as skipped when it is
 /// unset.
@@ -119,7 +119,9 @@ fn board() -> Lane<'static> {
         .step("the program of a guide", |step| {
             step.run(&chore()?.args("guide"))
         })
-        .step("the page of the core", web::check)
+        .step("the page of the core", |step| {
+            step.run(&chore()?.args("web --check"))
+        })
         .step("programs for chips", programs_for_chips)
         .step("firmware, features left out", features_left_out)
         .step(
