@@ -58,7 +58,7 @@ fn the_module_decides_and_reports_what_the_core_does_outside_of_a_browser() {
     };
     for machine in ["mesh 16x16", "torus 8x8", "mesh 6x5x4", "torus 4x4x4"] {
         let names: Vec<&str> = meshalloc::StrategyKind::built()
-            .map(|kind| kind.name())
+            .map(meshalloc::StrategyKind::name)
             .collect();
         for chosen in names.chunks(4) {
             let start = format!("start 95 3 {} {machine}", chosen.join(","));
