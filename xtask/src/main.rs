@@ -31,6 +31,7 @@ mod stack;
 mod steps;
 mod tables;
 mod test;
+mod web;
 
 /// The chores of meshalloc.
 #[derive(Parser)]
@@ -72,8 +73,10 @@ enum Chore {
     Qemu(board::QemuOptions),
     /// Write the firmware to a board and show its log.
     Flash(board::FlashOptions),
-    /// Drive the pages of the simulator in Chromium by clicks and keys.
+    /// Drive the pages of the project in Chromium by clicks and keys.
     Browser,
+    /// Build the page on which the core decides in a browser: one file, without network.
+    Web(web::Options),
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine.
     Slurm,
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
         Chore::Browser => browser::run(),
+        Chore::Web(options) => web::run(&options),
         Chore::Slurm => slurm::run(),
         Chore::Panics(options) => panics::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use meshalloc_firmware::boards::{BOARDS, Emulator, Info};
 
 use crate::command::Cmd;
+use crate::web;
 
 /// Whether `--install` stands on the command line.
 static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
@@ -18,10 +19,12 @@ pub(crate) fn allow_installing() {
     MAY_INSTALL.store(true, Ordering::Relaxed);
 }
 
-/// Makes sure that rustfmt, clippy, the targets and emulators of all boards are there.
+/// Makes sure that rustfmt, clippy, the target of the page, and the targets and emulators of all
+/// boards are there.
 pub(crate) fn install() -> Result<()> {
     component("rustfmt", "cargo fmt --version")?;
     component("clippy", "cargo clippy --version")?;
+    target(web::TARGET)?;
     for board in &BOARDS {
         target(board.target)?;
         if let Some(emulator) = &board.emulator {
