@@ -11,6 +11,7 @@ mod benchmarks;
 mod board;
 mod book;
 mod browser;
+mod c;
 mod command;
 mod decisions;
 mod docs;
@@ -74,6 +75,8 @@ enum Chore {
     Flash(board::FlashOptions),
     /// Drive the pages of the simulator in Chromium by clicks and keys.
     Browser,
+    /// Make the library for C as an archive, and build and run its tests and examples.
+    C(c::Options),
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine.
     Slurm,
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
         Chore::Browser => browser::run(),
+        Chore::C(options) => c::run(&options),
         Chore::Slurm => slurm::run(),
         Chore::Panics(options) => panics::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),

@@ -143,13 +143,12 @@ impl<T: Object> Handle<T> {
         // SAFETY: `room` bytes follow the handle within the memory.
         let mut rest = unsafe { Rest::new(memory.add(size_of::<Self>()), room) };
         let object = make(&mut rest)?;
+        // Field by field: a handle on the stack would be a copy of the object.
         // SAFETY: the memory is aligned and long enough, and `rest` has given none of it away.
         unsafe {
-            handle.write(Handle {
-                mark: Self::mark(handle),
-                is_in_use: false,
-                object,
-            });
+            (&raw mut (*handle).object).write(object);
+            (&raw mut (*handle).is_in_use).write(false);
+            (&raw mut (*handle).mark).write(Self::mark(handle));
         }
         Ok(handle)
     }
