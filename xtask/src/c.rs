@@ -26,7 +26,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
     /// The strategies and schedulers in it, separated by commas; without this option all
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "target")]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        requires = "target"
+    )]
     only: Vec<String>,
     /// Write the sizes of the example firmware into the table of the README
     #[arg(long, conflicts_with = "target")]
@@ -82,7 +87,10 @@ fn archive(target: &str, only: &[&str]) -> Result<PathBuf> {
         .args("--target-dir")
         .arg(folder.display().to_string());
     if !only.is_empty() {
-        let features: Vec<_> = only.iter().map(|name| format!("meshalloc/{name}")).collect();
+        let features: Vec<_> = only
+            .iter()
+            .map(|name| format!("meshalloc/{name}"))
+            .collect();
         build = build
             .args("--no-default-features --features")
             .arg(format!("save,{}", features.join(",")));
@@ -104,7 +112,13 @@ fn archive(target: &str, only: &[&str]) -> Result<PathBuf> {
     };
     copy(library, "lib/libmeshalloc.a")?;
     let package = root().join(PACKAGE);
-    for file in ["include/meshalloc.h", "zephyr/module.yml", "zephyr/CMakeLists.txt", "zephyr/Kconfig", "README.md"] {
+    for file in [
+        "include/meshalloc.h",
+        "zephyr/module.yml",
+        "zephyr/CMakeLists.txt",
+        "zephyr/Kconfig",
+        "README.md",
+    ] {
         copy(package.join(file), file)?;
     }
     for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
@@ -162,10 +176,17 @@ fn host_examples(archive: &Path) -> Result<()> {
     );
     Cmd::new("sh -eu -c")
         .arg(script)
-        .env("PKG_CONFIG_PATH", archive.join("lib/pkgconfig").display().to_string())
+        .env(
+            "PKG_CONFIG_PATH",
+            archive.join("lib/pkgconfig").display().to_string(),
+        )
         .run()?;
     for program in [build.join("host"), by_pkg_config] {
-        compare(&program.display().to_string(), &expected, &Cmd::at(&program).output()?)?;
+        compare(
+            &program.display().to_string(),
+            &expected,
+            &Cmd::at(&program).output()?,
+        )?;
     }
     Ok(())
 }
@@ -199,20 +220,30 @@ fn firmware(options: &Options) -> Result<()> {
     for program in PROGRAMS {
         let image = build.join(format!("{program}.elf")).display().to_string();
         let arguments = emulator.arguments(&image);
-        let run = arguments.into_iter().fold(Cmd::new(emulator.program), Cmd::arg);
+        let run = arguments
+            .into_iter()
+            .fold(Cmd::new(emulator.program), Cmd::arg);
         println!("$ {run}");
-        let printed = run.output()?;
-        let lines = printed.lines();
-        let (stack, others): (Vec<_>, Vec<_>) =
-            lines.partition(|line| line.starts_with("stack: "));
-        let expected = root().join(PACKAGE).join(format!("examples/firmware/{program}.txt"));
-        compare(program, &fs::read_to_string(expected)?, &(others.join("\n") + "\n"))?;
-        let stack = stack.first().and_then(|line| line.split(' ').nth(1)?.parse().ok());
+        let (mut printed, mut stack) = (String::new(), None);
+        // What a program prints by semihosting comes on standard error.
+        run.run_watched(|line| match line.strip_prefix("stack: ") {
+            Some(bytes) => stack = bytes.trim_end_matches(" bytes").parse().ok(),
+            None => printed += &format!("{line}\n"),
+        })?;
+        let expected = format!("{PACKAGE}/examples/firmware/{program}.txt");
+        compare(
+            program,
+            &fs::read_to_string(root().join(expected))?,
+            &printed,
+        )?;
         let size = Size {
             stack: stack.with_context(|| format!("{program} prints no stack"))?,
             ..size(&image)?
         };
-        let row = format!("| `{program}` | {} | {} | {} |", size.flash, size.ram, size.stack);
+        let row = format!(
+            "| `{program}` | {} | {} | {} |",
+            size.flash, size.ram, size.stack
+        );
         write!(table, "\n{row}")?;
         let old = before.lines().find_map(|line| parse(line, program));
         if old.is_none_or(|old| has_grown(size, old)) {
@@ -236,8 +267,14 @@ fn firmware(options: &Options) -> Result<()> {
 /// Flash and RAM, as the compiler's own tool says.
 fn size(image: &str) -> Result<Size> {
     let printed = Cmd::new("arm-none-eabi-size").arg(image).output()?;
-    let line = printed.lines().nth(1).context("arm-none-eabi-size prints no sizes")?;
-    let numbers: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let line = printed
+        .lines()
+        .nth(1)
+        .context("arm-none-eabi-size prints no sizes")?;
+    let numbers: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|word| word.parse().ok())
+        .collect();
     let [text, data, bss, ..] = numbers[..] else {
         bail!("arm-none-eabi-size prints {line:?}");
     };

@@ -26,7 +26,7 @@ pub(crate) fn output(command: &mut Command) -> String {
 
 /// The library for this machine. Its target folder is another than that of the tests, since cargo
 /// locks theirs. `cargo xtask c` builds there as well.
-fn library() -> &'static Path {
+pub(crate) fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let root = package().join("../..");

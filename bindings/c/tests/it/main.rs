@@ -4,4 +4,5 @@ mod differential;
 mod header;
 mod library;
 mod misuse;
+mod readme;
 mod sizes;
