@@ -104,7 +104,8 @@ pub(crate) fn state(occupancy: &Occupancy<'_>, processor: u32) -> Outcome {
         return Err(Error::NoSuchProcessor);
     }
     let busy = i32::from(occupancy.is_busy(node)) * PROCESSOR_BUSY;
-    Ok(busy | i32::from(occupancy.is_faulty(node)) * PROCESSOR_FAULTY)
+    let faulty = i32::from(occupancy.is_faulty(node)) * PROCESSOR_FAULTY;
+    Ok(busy | faulty)
 }
 
 /// Writes to `size` how many bytes of memory an allocator takes that holds up to `allocations`

@@ -143,7 +143,7 @@ impl<T: Object> Handle<T> {
         // SAFETY: `room` bytes follow the handle within the memory.
         let mut rest = unsafe { Rest::new(memory.add(size_of::<Self>()), room) };
         let object = make(&mut rest)?;
-        // Field by field: a handle on the stack would be a copy of the object.
+        // Field by field, so that no whole handle is copied.
         // SAFETY: the memory is aligned and long enough, and `rest` has given none of it away.
         unsafe {
             (&raw mut (*handle).object).write(object);

@@ -132,7 +132,7 @@ struct World<'m> {
 
 impl World<'_> {
     fn below(&mut self, bound: u32) -> u32 {
-        (u64::from(self.random.next_u32()) * u64::from(bound) >> 32) as u32
+        ((u64::from(self.random.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
     /// Extents, most of which fit into the machine.

@@ -297,9 +297,12 @@ fn multiples(kind: StrategyKind, machines: &[Grid]) -> Option<(usize, usize)> {
     found
 }
 
+/// Blocks by processors and jobs.
+type BlockRule = fn(usize, usize) -> usize;
+
 /// The blocks that a strategy holds, as a macro.
 fn blocks(kind: StrategyKind) -> Option<&'static str> {
-    const RULES: [(&str, fn(usize, usize) -> usize); 3] = [
+    const RULES: [(&str, BlockRule); 3] = [
         ("MESHALLOC_LESS_(processors, jobs)", |processors, jobs| {
             processors.min(jobs)
         }),
@@ -310,7 +313,7 @@ fn blocks(kind: StrategyKind) -> Option<&'static str> {
         ("(size_t)(processors)", |processors, _| processors),
     ];
     let machine = Mesh::new(16, 16).unwrap().grid();
-    let fits = |rule: &fn(usize, usize) -> usize| {
+    let fits = |rule: &BlockRule| {
         (1..600).all(|jobs| Needs::of(kind, &machine, jobs).blocks == rule(256, jobs))
     };
     RULES
