@@ -82,7 +82,7 @@ enum Chore {
     Slurm,
     /// Feed arbitrary bytes to what reads bytes.
     Fuzz(fuzz::Options),
-    /// Run the unit tests of core under Miri.
+    /// Run the unit tests of core and of the library for C under Miri.
     Miri,
     /// Change core and the protocol in many places, one at a time, and see whether the tests
     /// notice.

@@ -31,6 +31,8 @@ mod controller;
 mod error;
 mod handle;
 mod sizes;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use allocator::*;

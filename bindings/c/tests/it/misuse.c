@@ -52,7 +52,7 @@ static void memory_of_objects(void) {
   EXPECT(MESHALLOC_ERROR_MEMORY_TOO_SMALL,
          meshalloc_allocator_init(memory, 16, &machine, &first_fit, 4, &allocator));
   EXPECT(MESHALLOC_ERROR_MEMORY_TOO_SMALL,
-         meshalloc_allocator_init(memory, size - 8, &machine, &first_fit, 4, &allocator));
+         meshalloc_allocator_init(memory, size - 16, &machine, &first_fit, 4, &allocator));
   EXPECT(0, meshalloc_allocator_init(memory, size, &machine, &first_fit, 4, &allocator));
   EXPECT(MESHALLOC_ERROR_ALREADY_INITIALIZED,
          meshalloc_allocator_init(memory, size, &machine, &first_fit, 4, &allocator));
