@@ -4,8 +4,8 @@
 //!
 //! Const generics own the arrays. Everything else takes slices, so one copy of the code serves
 //! every capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time.
-//! A host that knows its machine only at run time takes `HeapStorage` (feature `alloc`). Programs in
-//! other languages provide memory as bytes, which a [`Provider`] divides.
+//! A host that knows its machine only at run time takes `HeapStorage` (feature `alloc`). Programs
+//! in other languages provide memory as bytes, which a [`Provider`] divides.
 
 #[cfg(feature = "alloc")]
 mod heap;

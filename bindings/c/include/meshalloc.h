@@ -758,8 +758,8 @@ int32_t meshalloc_controller_lease(struct meshalloc_controller *controller,
 
 /**
  * Ends the lease that has ended first by now, if there is one: its job is released, and an event
- * reports that. Returns 1 if there was one, 0 if not, or an error. Call it until it returns 0, with
- * meshalloc_controller_advance between the calls.
+ * reports that. Returns 1 if there was one, 0 if not, or an error. Call it until it returns 0,
+ * with meshalloc_controller_advance between the calls.
  */
 int32_t meshalloc_controller_end_lease(struct meshalloc_controller *controller, uint64_t now);
 

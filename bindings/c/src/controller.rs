@@ -215,8 +215,8 @@ pub unsafe extern "C" fn meshalloc_controller_lease(
 }
 
 /// Ends the lease that has ended first by now, if there is one: its job is released, and an event
-/// reports that. Returns 1 if there was one, 0 if not, or an error. Call it until it returns 0, with
-/// meshalloc_controller_advance between the calls.
+/// reports that. Returns 1 if there was one, 0 if not, or an error. Call it until it returns 0,
+/// with meshalloc_controller_advance between the calls.
 ///
 /// # Safety
 ///
