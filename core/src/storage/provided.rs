@@ -1,7 +1,7 @@
 //! Memory that comes from outside Rust: [`Provider`].
 
 use super::{AllocatorMemory, Memory, Needs, Processors};
-use crate::blocks::{BlockCell, Link};
+use crate::pool::{BlockCell, Link};
 use crate::jobs::JobSlot;
 use crate::strategy::Workspace;
 use crate::word::Word;
