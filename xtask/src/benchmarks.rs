@@ -1,49 +1,53 @@
 //! `cargo xtask benchmarks`: the benchmark against `guillotiere`, as the table of `benchmarks.md`.
 
-use std::fmt::Write as _;
-
 use anyhow::{Result, ensure};
+use xshell::{Shell, cmd};
 
-use crate::command::Cmd;
-use crate::tables::Table;
+use crate::tables::{Row, Table, markdown};
 
-/// The options of `cargo xtask benchmarks`.
+/// The options of the chores that write a table into its page.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Write the table into its page
     #[arg(long)]
-    update: bool,
+    pub(crate) update: bool,
 }
 
-const TABLE: Table = Table {
+pub(crate) const TABLE: Table = Table {
     page: "docs/measurements/benchmarks.md",
     name: "guillotiere",
 };
+const COLUMNS: [&str; 3] = [
+    "mesh, side lengths, offered",
+    "allocator",
+    "operations a second, guillotiere = 1",
+];
 
 /// Runs the benchmark and prints the table.
-pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut printed = String::new();
-    let met =
-        Cmd::new("cargo bench -p meshalloc-tests --bench beside_guillotiere").run_watched(|line| {
-            println!("{line}");
-            printed.push_str(line);
-            printed.push('\n');
-        });
-    let table = table(&printed)?;
+pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
+    let bench = cmd!(
+        sh,
+        "cargo bench -p meshalloc-tests --bench beside_guillotiere"
+    );
+    let output = bench.ignore_status().output()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let rows = rows(&printed);
+    ensure!(
+        !rows.is_empty(),
+        "the benchmark printed no rows:\n{printed}"
+    );
+    println!("{}", markdown(&COLUMNS, &rows));
     if options.update {
-        TABLE.write(&table)?;
+        TABLE.write(&COLUMNS, &rows)?;
     }
     // A ratio below its least one is an error, and stands in the table.
-    met
+    ensure!(output.status.success(), "the benchmark failed:\n{printed}");
+    Ok(())
 }
 
 /// The ratios in what the benchmark prints.
-fn table(printed: &str) -> Result<String> {
-    let mut text = String::from(
-        "| mesh, side lengths, offered | allocator | operations a second, guillotiere = 1 |\n\
-         |---|---|--:|\n",
-    );
-    let (mut setting, mut rows) = (String::new(), 0);
+fn rows(printed: &str) -> Vec<Row> {
+    let (mut setting, mut rows) = (String::new(), Vec::new());
     for line in printed.lines() {
         if line.starts_with(|first: char| first.is_ascii_digit()) {
             setting = line.split(", ").take(3).collect::<Vec<_>>().join(", ");
@@ -51,37 +55,30 @@ fn table(printed: &str) -> Result<String> {
         }
         // The name; then operations a second, nanoseconds each, and the ratio.
         let words: Vec<&str> = line.split_whitespace().collect();
-        let is_number = |word: &&str| word.parse::<f64>().is_ok();
-        let Some(at) = words.iter().position(is_number).filter(|&at| at > 0) else {
-            continue;
-        };
-        let ratio = words.get(at + 2).and_then(|word| word.parse::<f64>().ok());
-        if let Some(ratio) = ratio {
-            writeln!(
-                text,
-                "| {setting} | {} | {ratio:.3} |",
-                words[..at].join(" ")
-            )?;
-            rows += 1;
+        let number = words.iter().position(|word| word.parse::<f64>().is_ok());
+        let ratio = |at: usize| words.get(at + 2)?.parse::<f64>().ok();
+        if let Some((at, ratio)) = number
+            .filter(|&at| at > 0)
+            .and_then(|at| Some((at, ratio(at)?)))
+        {
+            rows.push(vec![
+                setting.clone(),
+                words[..at].join(" "),
+                format!("{ratio:.3}"),
+            ]);
         }
     }
-    ensure!(rows > 0, "the benchmark printed no rows:\n{printed}");
-    Ok(text)
+    rows
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn rows_are_read_from_what_the_benchmark_prints() {
         let printed = "\n64 x 64, sides 1..=16, 50 % of the nodes on offer, 20000 operations\n\
             allocator              operations/s  ns each  x guillotiere        refused\n\
             first fit                  30000000     33.3          1.664      0   0.00%\n";
-        let table = table(printed).unwrap();
-        let row = "| 64 x 64, sides 1..=16, 50 % of the nodes on offer | first fit | 1.664 |\n";
-        assert!(table.ends_with(row), "{table}");
-        assert!(super::table("nothing").is_err());
-        assert!(TABLE.read().is_ok());
+        let setting = "64 x 64, sides 1..=16, 50 % of the nodes on offer";
+        assert_eq!(super::rows(printed), [[setting, "first fit", "1.664"]]);
     }
 }

@@ -6,18 +6,17 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use xshell::{Shell, cmd};
 
-use crate::command::{Cmd, target_dir};
 use crate::setup;
+use crate::shell::{root, succeeds, target_dir, wait};
 
 const TASKS: u32 = 16;
-/// The processors that the node is said to have: that many tasks run at once.
-const CPUS: u32 = 4;
 /// The longest that anything may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -33,68 +32,120 @@ sizes = ["uniform", "exponential"]
 seed = [1, 2, 3, 4, 5, 6]
 "#;
 
+/// One node on loopback with four processors, whatever the machine has, without accounting and
+/// without control groups.
+const CONFIGURATION: &str = "\
+ClusterName=meshalloc
+SlurmctldHost=HOST(127.0.0.1)
+SlurmUser=USER
+SlurmdUser=USER
+SlurmctldPort=PORT_ONE
+SlurmdPort=PORT_TWO
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+AuthType=auth/munge
+AuthInfo=socket=FOLDER/munge/socket,cred_expire=5
+CryptoType=crypto/munge
+StateSaveLocation=FOLDER/state
+SlurmdSpoolDir=FOLDER/spool
+SlurmctldPidFile=FOLDER/slurmctld.pid
+SlurmdPidFile=FOLDER/slurmd.pid
+SlurmctldLogFile=FOLDER/slurmctld.log
+SlurmdLogFile=FOLDER/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+SlurmdParameters=config_overrides
+ReturnToService=2
+BatchStartTimeout=3
+MailProg=/bin/true
+NodeName=HOST NodeAddr=127.0.0.1 CPUs=4 RealMemory=1000 State=UNKNOWN
+PartitionName=main Nodes=HOST Default=YES MaxTime=INFINITE State=UP
+";
+
 /// Runs the array and compares its results with those of one machine.
 ///
 /// # Errors
 ///
 /// When Slurm does not start, the array does not end, or a file differs.
-pub(crate) fn run() -> Result<()> {
-    if let Err(reason) = setup::slurm() {
+pub(crate) fn run(sh: &Shell) -> Result<()> {
+    // Some of them answer no question without a configuration.
+    let programs = "type munged mungekey slurmctld slurmd sbatch scontrol sinfo scancel";
+    let are_there = || succeeds(cmd!(sh, "sh -c {programs}"));
+    if let Err(reason) = setup::packages(sh, "slurm-wlm munge", are_there) {
         println!("SKIPPED: {reason:#}");
         return Ok(());
     }
-    Cmd::new("cargo build --package meshalloc-host-sim").run()?;
-    let program = target_dir().join("debug/host-sim").display().to_string();
+    cmd!(sh, "cargo build --package meshalloc-host-sim").run()?;
+    let program = root().join(target_dir()).join("debug/host-sim");
     let folder = tempfile::Builder::new()
         .prefix("meshalloc-slurm-")
         .tempdir()?;
     let (alone, array) = (folder.path().join("alone"), folder.path().join("array"));
     let file = folder.path().join("grid.toml");
     fs::write(&file, SWEEP)?;
-    let host_sim = |command: &str, output: &Path| {
-        let command = Cmd::new(&program).args(command);
-        let command = command.arg(file.display().to_string()).arg("--output");
-        command.arg(output.display().to_string())
-    };
-    host_sim("sweep --threads 1", &alone).run()?;
+    cmd!(sh, "{program} sweep --threads 1 {file} --output {alone}").run()?;
 
-    let mut cluster = Cluster::start(folder.path())?;
-    let submitted = host_sim(&format!("slurm --submit --tasks {TASKS}"), &array);
-    let submitted = cluster.output(submitted)?;
-    print!("{submitted}");
-    let job = |kind: &str| -> Result<String> {
+    let mut cluster = Cluster::start(sh, folder.path())?;
+    let tasks = TASKS.to_string();
+    let submit = cmd!(
+        sh,
+        "{program} slurm --submit --tasks {tasks} {file} --output {array}"
+    );
+    let submitted = submit.read()?;
+    println!("{submitted}");
+    let job = |kind: &str| -> Result<&str> {
         let begin = format!("{kind}: job ");
         let line = submitted.lines().find_map(|line| line.strip_prefix(&begin));
-        let digits = line.and_then(|line| line.split(',').next());
-        Ok(digits.context("no job was submitted")?.to_owned())
+        line.and_then(|line| line.split(',').next())
+            .context("no job was submitted")
     };
     let (tasks, merge) = (job("array")?, job("merge")?);
     let ended = kill_two(&mut cluster, &array).and_then(|()| {
-        wait("the merge has ended", || cluster.has_ended(&merge))?;
-        let restarts = cluster.restarts(&tasks)?;
+        wait("the merge has ended", PATIENCE, || has_ended(sh, merge))?;
+        let shown = cmd!(sh, "scontrol --oneliner show job {tasks}").read()?;
+        let restarts = shown
+            .split_whitespace()
+            .filter_map(|word| word.strip_prefix("Restarts="));
+        let restarts = restarts.filter(|&count| count != "0").count();
         ensure!(restarts == 2, "{restarts} tasks were requeued (expected 2)");
-        compare(&alone, &array)
+        for name in ["results.csv", "results.json", "points.jsonl"] {
+            let [alone, array] = [&alone, &array].map(|folder| fs::read(folder.join(name)));
+            let is_same = alone.context(name)? == array.context(name)?;
+            ensure!(is_same, "{name} differs from that of one machine");
+        }
+        Ok(())
     });
     if ended.is_err() {
-        show_logs(&array)?;
-        cluster.cancel(&[&tasks, &merge]);
+        for path in sh.read_dir(&array)? {
+            if path.extension().is_some_and(|extension| extension == "log") {
+                println!("--- {}\n{}", path.display(), fs::read_to_string(&path)?);
+            }
+        }
+        // The array may have ended; then there is nothing to be removed.
+        succeeds(cmd!(sh, "scancel {tasks} {merge}"));
+        thread::sleep(Duration::from_secs(3));
     }
     ended?;
-    println!(
-        "{TASKS} tasks, 2 of them killed and requeued: the results are those of one machine, byte for byte"
-    );
+    println!("{TASKS} tasks, 2 of them killed and requeued: the results are those of one machine");
     Ok(())
 }
 
 /// Kills the process of one task, and a second task whole, as if its node had failed, each after it
 /// has completed a point.
-fn kill_two(cluster: &mut Cluster, array: &Path) -> Result<()> {
+fn kill_two(cluster: &mut Cluster<'_>, array: &Path) -> Result<()> {
+    let sh = cluster.sh;
+    let kill = |processes: &[String]| cmd!(sh, "kill -9 {processes...}").run();
     let (first, process) = running(array, None)?;
     println!("killing the process of task {first}");
     kill(&[process])?;
     let (second, process) = running(array, Some(first))?;
-    let script = parent(process)?;
-    let supervisor = parent(script)?;
+    let script = parent(&process)?;
+    let supervisor = parent(&script)?;
     println!("killing task {second}, its script and its supervisor, and restarting slurmd");
     kill(&[supervisor, script, process])?;
     // The controller takes a job for lost whose node does not report it, but only so long after its
@@ -104,111 +155,77 @@ fn kill_two(cluster: &mut Cluster, array: &Path) -> Result<()> {
 }
 
 /// A task that has completed a point and has not ended: its number, and the number of its process.
-fn running(array: &Path, other: Option<u32>) -> Result<(u32, u32)> {
-    let mut found = None;
-    wait("a task has completed its first point", || {
-        found = (1..=TASKS)
-            .filter(|&task| Some(task) != other)
-            .find_map(|task| {
-                let journal = array.join(format!("points.{task}-of-{TASKS}.jsonl"));
-                let lines = fs::read(journal)
-                    .ok()?
-                    .iter()
-                    .filter(|&&byte| byte == b'\n')
-                    .count();
-                let process = process_of(array, task)?;
-                (lines == 2).then_some((task, process))
-            });
-        Ok(found.is_some())
-    })?;
-    found.context("no task runs")
-}
-
-/// The process that computes a shard.
-fn process_of(array: &Path, task: u32) -> Option<u32> {
-    let words = [
-        "--output",
-        array.to_str()?,
-        "--shards",
-        &TASKS.to_string(),
-        "--shard",
-        &task.to_string(),
-        "--threads",
-    ]
-    .map(str::to_owned);
-    let wanted = words.join("\0");
-    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
-    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    numbers.find(|number| {
-        let line = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(&wanted)
+fn running(array: &Path, other: Option<u32>) -> Result<(u32, String)> {
+    wait("a task has completed its first point", PATIENCE, || {
+        let mut tasks = (1..=TASKS).filter(|&task| Some(task) != other);
+        Ok(tasks.find_map(|task| {
+            let journal = array.join(format!("points.{task}-of-{TASKS}.jsonl"));
+            let lines = fs::read_to_string(journal).ok()?.matches('\n').count();
+            let process = process_of(array, task)?;
+            (lines == 2).then_some((task, process))
+        }))
     })
 }
 
+/// The process that computes a shard.
+fn process_of(array: &Path, task: u32) -> Option<String> {
+    let (array, shards, shard) = (array.to_str()?, TASKS.to_string(), task.to_string());
+    let words = [
+        "--output",
+        array,
+        "--shards",
+        &shards,
+        "--shard",
+        &shard,
+        "--threads",
+    ];
+    let wanted = words.join("\0");
+    let processes = fs::read_dir("/proc")
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    let mut own = processes.filter(|process| {
+        let line = fs::read(process.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(&wanted)
+    });
+    Some(own.next()?.file_name()?.to_str()?.to_owned())
+}
+
 /// The process that started another.
-fn parent(process: u32) -> Result<u32> {
+fn parent(process: &str) -> Result<String> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    Ok(line.context("a process without a parent")?.trim().parse()?)
+    Ok(line
+        .context("a process without a parent")?
+        .trim()
+        .to_owned())
 }
 
-fn kill(processes: &[u32]) -> Result<()> {
-    let kill = processes.iter().fold(Cmd::new("kill -9"), |kill, process| {
-        kill.arg(process.to_string())
-    });
-    kill.run()
-}
-
-/// Waits until something holds.
-fn wait(what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
-    let begin = Instant::now();
-    while !holds()? {
-        ensure!(
-            begin.elapsed() < PATIENCE,
-            "after {} s still not: {what}",
-            PATIENCE.as_secs()
-        );
-        thread::sleep(Duration::from_millis(20));
+/// Whether a job has ended well.
+fn has_ended(sh: &Shell, job: &str) -> Result<Option<()>> {
+    let shown = cmd!(sh, "scontrol --oneliner show job {job}").read()?;
+    let state = shown
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix("JobState="));
+    match state.context("a job without a state")? {
+        "COMPLETED" => Ok(Some(())),
+        "PENDING" | "RUNNING" | "COMPLETING" | "CONFIGURING" => Ok(None),
+        other => bail!("the merge is {other}"),
     }
-    Ok(())
-}
-
-fn compare(alone: &Path, array: &Path) -> Result<()> {
-    for name in ["results.csv", "results.json", "points.jsonl"] {
-        let read = |folder: &Path| {
-            fs::read(folder.join(name)).with_context(|| format!("{name} is missing"))
-        };
-        ensure!(
-            read(alone)? == read(array)?,
-            "{name} differs from that of one machine"
-        );
-    }
-    Ok(())
-}
-
-/// What tasks and merge have printed.
-fn show_logs(array: &Path) -> Result<()> {
-    for entry in fs::read_dir(array)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "log") {
-            println!("--- {}\n{}", path.display(), fs::read_to_string(&path)?);
-        }
-    }
-    Ok(())
 }
 
 /// A process that ends with its owner.
 struct Daemon(Child);
 
 impl Daemon {
-    fn start(command: &Cmd) -> Result<Self> {
-        println!("$ {command}");
-        let mut process = command.process();
-        process.stdout(Stdio::null()).stderr(Stdio::null());
-        let child = process.spawn();
-        Ok(Daemon(
-            child.with_context(|| format!("cannot start: {command}"))?,
-        ))
+    fn start(program: &str, arguments: &[&str]) -> Result<Self> {
+        println!("$ {program} {}", arguments.join(" "));
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Ok(Daemon(command.spawn().context(program.to_owned())?))
     }
 }
 
@@ -221,46 +238,72 @@ impl Drop for Daemon {
 }
 
 /// A Slurm of one node.
-struct Cluster {
+struct Cluster<'s> {
+    sh: &'s Shell,
     configuration: PathBuf,
     node: Option<Daemon>,
-    _controller: Daemon,
-    _munge: Daemon,
+    _others: [Daemon; 2],
 }
 
-impl Cluster {
-    fn start(folder: &Path) -> Result<Self> {
+impl<'s> Cluster<'s> {
+    /// Starts it. The commands of Slurm that this shell runs are for this cluster then.
+    fn start(sh: &'s Shell, folder: &Path) -> Result<Self> {
         for name in ["munge", "state", "spool"] {
             fs::create_dir(folder.join(name))?;
         }
-        let user = Cmd::new("id -un").output()?.trim().to_owned();
-        let host = Cmd::new("hostname -s").output()?.trim().to_owned();
-        let configuration = folder.join("slurm.conf");
-        fs::write(&configuration, slurm_conf(folder, &user, &host)?)?;
+        // Authentication for this cluster only, with a key of its own.
+        let munge = folder.join("munge").display().to_string();
+        cmd!(sh, "mungekey --create --keyfile {munge}/key").run()?;
+        let files = [
+            "key-file=KEY/key",
+            "socket=KEY/socket",
+            "pid-file=KEY/pid",
+            "seed-file=KEY/seed",
+        ];
+        let files = files.map(|file| format!("--{}", file.replace("KEY", &munge)));
+        let mut arguments = vec!["--foreground", "--force"];
+        arguments.extend(files.iter().map(String::as_str));
+        let munged = Daemon::start("munged", &arguments)?;
+        let socket = folder.join("munge/socket");
+        wait("munged has its socket", PATIENCE, || {
+            Ok(socket.exists().then_some(()))
+        })?;
 
-        let munge = start_munge(&folder.join("munge"))?;
-        let daemon = |name: &str| {
-            Cmd::new(name)
-                .args("-D -f")
-                .arg(configuration.display().to_string())
-        };
-        let controller = Daemon::start(&daemon("slurmctld"))?;
+        // Both at once, so that they differ.
+        let free = [
+            TcpListener::bind("127.0.0.1:0")?,
+            TcpListener::bind("127.0.0.1:0")?,
+        ];
+        let configuration = folder.join("slurm.conf");
+        let text = CONFIGURATION
+            .replace("HOST", &cmd!(sh, "hostname -s").read()?)
+            .replace("USER", &cmd!(sh, "id -un").read()?)
+            .replace("FOLDER", &folder.display().to_string())
+            .replace("PORT_ONE", &free[0].local_addr()?.port().to_string())
+            .replace("PORT_TWO", &free[1].local_addr()?.port().to_string());
+        fs::write(&configuration, text)?;
+        drop(free);
+        sh.set_var("SLURM_CONF", &configuration);
+        let file = configuration.display().to_string();
+        let controller = Daemon::start("slurmctld", &["-D", "-f", &file])?;
+        let _others = [controller, munged];
         let mut cluster = Cluster {
-            configuration: configuration.clone(),
+            sh,
+            configuration,
             node: None,
-            _controller: controller,
-            _munge: munge,
+            _others,
         };
-        wait("slurmctld answers", || {
-            Ok(cluster
-                .slurm("scontrol ping")
-                .is_ok_and(|said| said.contains("is UP")))
+        let shows = |line: &str, state: &str| {
+            let words = line.split(' ');
+            let shown = cmd!(sh, "env {words...}").quiet().ignore_stderr().read();
+            Ok(shown.is_ok_and(|shown| shown.contains(state)).then_some(()))
+        };
+        wait("slurmctld answers", PATIENCE, || {
+            shows("scontrol ping", "is UP")
         })?;
         cluster.restart_node()?;
-        wait("the node is ready", || {
-            Ok(cluster
-                .slurm("sinfo -h -o %T")
-                .is_ok_and(|said| said.contains("idle")))
+        wait("the node is ready", PATIENCE, || {
+            shows("sinfo -h -o %T", "idle")
         })?;
         Ok(cluster)
     }
@@ -268,114 +311,8 @@ impl Cluster {
     /// Starts slurmd, after it was ended if it runs.
     fn restart_node(&mut self) -> Result<()> {
         self.node = None;
-        let slurmd = Cmd::new("slurmd -D -f").arg(self.configuration.display().to_string());
-        self.node = Some(Daemon::start(&slurmd)?);
+        let file = self.configuration.display().to_string();
+        self.node = Some(Daemon::start("slurmd", &["-D", "-f", &file])?);
         Ok(())
     }
-
-    /// What a command prints that is meant for this cluster.
-    fn output(&self, command: Cmd) -> Result<String> {
-        println!("$ {command}");
-        command
-            .env("SLURM_CONF", self.configuration.display().to_string())
-            .output()
-    }
-
-    fn slurm(&self, line: &str) -> Result<String> {
-        Cmd::new(line)
-            .env("SLURM_CONF", self.configuration.display().to_string())
-            .output()
-    }
-
-    fn has_ended(&self, job: &str) -> Result<bool> {
-        let shown = self.slurm(&format!("scontrol --oneliner show job {job}"))?;
-        let state = shown
-            .split_whitespace()
-            .find_map(|word| word.strip_prefix("JobState="));
-        match state.context("a job without a state")? {
-            "COMPLETED" => Ok(true),
-            "PENDING" | "RUNNING" | "COMPLETING" | "CONFIGURING" => Ok(false),
-            other => bail!("the merge is {other}"),
-        }
-    }
-
-    /// How many tasks of an array were requeued.
-    fn restarts(&self, array: &str) -> Result<usize> {
-        let shown = self.slurm(&format!("scontrol --oneliner show job {array}"))?;
-        let words = shown.split_whitespace();
-        Ok(words
-            .filter(|word| {
-                word.strip_prefix("Restarts=")
-                    .is_some_and(|count| count != "0")
-            })
-            .count())
-    }
-
-    fn cancel(&self, jobs: &[&str]) {
-        // The array may have ended; then there is nothing to be removed.
-        let _ = self.slurm(&format!("scancel {}", jobs.join(" ")));
-        thread::sleep(Duration::from_secs(3));
-    }
-}
-
-/// Authentication for this cluster only, with a key of its own.
-fn start_munge(folder: &Path) -> Result<Daemon> {
-    let key = folder.join("key");
-    Cmd::new("mungekey --create --keyfile")
-        .arg(key.display().to_string())
-        .run()?;
-    let path = |option: &str, name: &str| format!("--{option}={}", folder.join(name).display());
-    let munged = Cmd::new("munged --foreground --force")
-        .arg(path("key-file", "key"))
-        .arg(path("socket", "socket"))
-        .arg(path("pid-file", "pid"))
-        .arg(path("seed-file", "seed"));
-    let munge = Daemon::start(&munged)?;
-    let socket = folder.join("socket");
-    wait("munged has its socket", || Ok(socket.exists()))?;
-    Ok(munge)
-}
-
-/// One node on loopback, which has as many processors as we say, without accounting and without
-/// control groups.
-fn slurm_conf(folder: &Path, user: &str, host: &str) -> Result<String> {
-    let folder = folder.display();
-    // Both at once, so that they differ.
-    let free = [
-        TcpListener::bind("127.0.0.1:0")?,
-        TcpListener::bind("127.0.0.1:0")?,
-    ];
-    let [controller, node] = [free[0].local_addr()?.port(), free[1].local_addr()?.port()];
-    Ok(format!(
-        "ClusterName=meshalloc\n\
-         SlurmctldHost={host}(127.0.0.1)\n\
-         SlurmUser={user}\n\
-         SlurmdUser={user}\n\
-         SlurmctldPort={controller}\n\
-         SlurmdPort={node}\n\
-         CommunicationParameters=NoInAddrAny,NoCtldInAddrAny\n\
-         AuthType=auth/munge\n\
-         AuthInfo=socket={folder}/munge/socket,cred_expire=5\n\
-         CryptoType=crypto/munge\n\
-         StateSaveLocation={folder}/state\n\
-         SlurmdSpoolDir={folder}/spool\n\
-         SlurmctldPidFile={folder}/slurmctld.pid\n\
-         SlurmdPidFile={folder}/slurmd.pid\n\
-         SlurmctldLogFile={folder}/slurmctld.log\n\
-         SlurmdLogFile={folder}/slurmd.log\n\
-         ProctrackType=proctrack/linuxproc\n\
-         TaskPlugin=task/none\n\
-         SwitchType=switch/none\n\
-         MpiDefault=none\n\
-         SelectType=select/cons_tres\n\
-         SelectTypeParameters=CR_CPU\n\
-         AccountingStorageType=accounting_storage/none\n\
-         JobAcctGatherType=jobacct_gather/none\n\
-         SlurmdParameters=config_overrides\n\
-         ReturnToService=2\n\
-         BatchStartTimeout=3\n\
-         MailProg=/bin/true\n\
-         NodeName={host} NodeAddr=127.0.0.1 CPUs={CPUS} RealMemory=1000 State=UNKNOWN\n\
-         PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP\n"
-    ))
 }

@@ -3,26 +3,25 @@
 //! Before the image starts, QEMU fills the room for its stack with a pattern; after some work the
 //! lowest byte that differs tells how far the stack has grown. The image itself needs no change for
 //! it. Interrupts use the same stack and are in the figure. A path that the work does not take is
-//! not. An image with a journal is reset after the work, and restores what it has done.
+//! not. An image with a journal is reset after the work, and restores its state.
 
 use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use meshalloc::{
     Change, Configuration, Cube, Error, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind,
     Shape, StrategyKind,
 };
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{Client, ClientError, Line};
+use rayon::prelude::*;
 
-use crate::ask::Ask;
-use crate::command::in_parallel;
-use crate::emulator::Emulator;
+use crate::emulator::{Ask, Emulator};
 use crate::image::Image;
 
 /// The machines the work is done on, as far as a strategy serves them: of the largest that the
 /// board has room for, the mesh, a cube of long rings and the one of the most dimensions.
-pub(crate) const MACHINES: [Grid; 3] = [
+const MACHINES: [Grid; 3] = [
     match Grid::mesh(&[64, 64]) {
         Ok(mesh) => mesh,
         Err(_) => panic!("64 x 64 is a mesh"),
@@ -38,12 +37,12 @@ pub(crate) const MACHINES: [Grid; 3] = [
 ];
 /// Jobs that the work asks to place on each of them. With three times as many the stack of the
 /// image with all strategies is no deeper.
-pub(crate) const JOBS: u32 = 100;
+const JOBS: u32 = 100;
 
 const PAINT: u8 = 0xa5;
 
-/// The deepest stack in bytes while the image that was built last does the work with each of these
-/// strategies under each of these schedulers, in a QEMU for each processor of this machine.
+/// The deepest stack in bytes while the image does the work with each of these strategies, in a
+/// QEMU for each processor of this machine.
 ///
 /// # Errors
 ///
@@ -51,70 +50,63 @@ const PAINT: u8 = 0xa5;
 pub(crate) fn deepest(
     image: &Image,
     strategies: &[StrategyKind],
-    schedulers: &[SchedulerKind],
+    scheduler: SchedulerKind,
 ) -> Result<u64> {
-    let deepest = in_parallel(strategies, |_, &strategy| {
-        let bytes = high_water(image, strategy, schedulers)
-            .with_context(|| format!("measuring the stack with {strategy}"))?;
+    let deepest = strategies.par_iter().map(|&strategy| {
+        let bytes = high_water(image, strategy, scheduler);
+        let bytes = bytes.with_context(|| format!("measuring the stack with {strategy}"))?;
         println!("deepest stack with {strategy}: {bytes}");
         Ok(bytes)
-    })?;
-    Ok(deepest.into_iter().max().unwrap_or(0))
+    });
+    Ok(deepest
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .max()
+        .unwrap_or(0))
 }
 
-/// The deepest stack in bytes while the image that was built last does the work with this strategy
-/// under each of these schedulers.
-///
-/// # Errors
-///
-/// When QEMU or the image fails, or the stack has used all its room.
-fn high_water(image: &Image, strategy: StrategyKind, schedulers: &[SchedulerKind]) -> Result<u64> {
+/// The deepest stack in bytes with this strategy.
+fn high_water(image: &Image, strategy: StrategyKind, scheduler: SchedulerKind) -> Result<u64> {
+    let (address, room) = image.stack()?;
     let paint = tempfile::NamedTempFile::new()?;
-    fs::write(&paint, vec![PAINT; usize::try_from(image.stack_room())?])?;
-    let loader = format!(
-        "loader,file={},addr={:#x},force-raw=on",
-        paint.path().display(),
-        image.stack_end
-    );
-    let (mut emulator, mut client) = Emulator::start(&["-device", &loader])?;
+    fs::write(&paint, vec![PAINT; usize::try_from(room)?])?;
+    let file = paint.path().display();
+    let loader = format!("loader,file={file},addr={address:#x},force-raw=on");
+    let (mut emulator, mut client) = Emulator::start(image, &["-device", &loader])?;
+    let used = |emulator: &mut Emulator| {
+        let stack = emulator.peek((address, room))?;
+        let untouched = stack.iter().take_while(|&&byte| byte == PAINT).count();
+        ensure!(untouched > 0, "the stack has used all of its {room} bytes");
+        Ok(room - untouched as u64)
+    };
     let mut deepest = 0;
-    for machine in MACHINES {
-        if !strategy.serves().includes(&machine) {
+    for machine in MACHINES
+        .into_iter()
+        .filter(|machine| strategy.serves().includes(machine))
+    {
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler,
+        };
+        do_work(&mut client, configuration)
+            .with_context(|| format!("the work on a {machine} under {scheduler:?}"))?;
+        deepest = deepest.max(used(&mut emulator)?);
+        if client.greeting().origin == Origin::Forgetful {
             continue;
         }
-        for &scheduler in schedulers {
-            let configuration = Configuration {
-                machine,
-                strategy,
-                scheduler,
-            };
-            do_work(&mut client, configuration)
-                .with_context(|| format!("the work on a {machine} under {scheduler:?}"))?;
-            deepest = deepest.max(used(&mut emulator, image)?);
-            if client.greeting().origin == Origin::Forgetful {
-                continue;
+        // Commands are carried out again below all that the start has on the stack.
+        emulator.reset()?;
+        match client.hello() {
+            Err(ClientError::ControllerReset {
+                origin: Origin::Restored { .. },
+            }) => {
+                deepest = deepest.max(used(&mut emulator)?);
             }
-            // Commands are carried out again below all that the start has on the stack.
-            emulator.reset()?;
-            match client.hello() {
-                Err(ClientError::ControllerReset {
-                    origin: Origin::Restored { .. },
-                }) => deepest = deepest.max(used(&mut emulator, image)?),
-                other => bail!("not restored after a reset: {other:?}"),
-            }
+            other => bail!("not restored after a reset: {other:?}"),
         }
     }
     Ok(deepest)
-}
-
-/// The bytes of the stack that were used since QEMU has painted them.
-fn used(emulator: &mut Emulator, image: &Image) -> Result<u64> {
-    let stack = emulator.peek(image.stack_end, image.stack_room())?;
-    let untouched = stack.iter().take_while(|&&byte| byte == PAINT).count();
-    if untouched == 0 {
-        bail!("the stack has used all of its {} bytes", image.stack_room());
-    }
-    Ok(image.stack_room() - untouched as u64)
 }
 
 /// Has the image do the work.
