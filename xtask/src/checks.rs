@@ -1,4 +1,4 @@
-//! Chores that start another tool: fuzzing, Miri, mutants, and the pages in a browser.
+//! Chores that start another tool: fuzzing, a browser and Slurm.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::setup;
-use crate::shell::succeeds;
+use crate::shell::{succeeds, target_dir};
 
 /// The options of `cargo xtask fuzz`.
 #[derive(clap::Args)]
@@ -68,66 +68,6 @@ pub(crate) fn fuzz(sh: &Shell, options: &FuzzOptions) -> Result<()> {
     .context("it needs: rustup toolchain install nightly, cargo install cargo-fuzz")
 }
 
-/// Runs the unit tests of core under Miri, those with random cases on a few of them.
-pub(crate) fn miri(sh: &Shell) -> Result<()> {
-    let settings = ["MIRIFLAGS=-Zmiri-disable-isolation", "PROPTEST_CASES=4"];
-    let miri = cmd!(
-        sh,
-        "env {settings...} rustup run nightly cargo miri test --package meshalloc"
-    );
-    miri.args(["--lib", "--target-dir", "target/miri"])
-        .run()
-        .context("it needs: rustup toolchain install nightly --component miri,rust-src")
-}
-
-/// The options of `cargo xtask mutants`.
-#[derive(clap::Args)]
-pub(crate) struct MutantsOptions {
-    /// Every N-th mutant, from the K-th on, 0 is the first; all would take days
-    #[arg(long, value_name = "K/N", default_value = "0/100")]
-    shard: String,
-    /// Only mutants in these files
-    #[arg(long, value_name = "GLOB")]
-    file: Vec<String>,
-    /// Only mutants whose names match
-    #[arg(long, value_name = "REGEX")]
-    re: Option<String>,
-    /// Expect that the tests pass without a mutant, and stop each test run after this many seconds
-    #[arg(long, value_name = "SECONDS")]
-    trusted: Option<u32>,
-    /// The folder for `mutants.out`
-    #[arg(long, value_name = "DIR", default_value = "target")]
-    output: PathBuf,
-}
-
-/// Changes one place after another and runs the tests up to the first failure, which nextest does
-/// and the usual harness does not.
-pub(crate) fn mutants(sh: &Shell, options: &MutantsOptions) -> Result<()> {
-    let MutantsOptions {
-        shard,
-        file,
-        re,
-        trusted,
-        output,
-    } = options;
-    let baseline = trusted.map(|_| "--baseline=skip".to_owned());
-    let timeout = trusted.map(|seconds| format!("--timeout={seconds}"));
-    cmd!(
-        sh,
-        "cargo mutants --test-tool nextest --package meshalloc --package meshalloc-firmware"
-    )
-    .args(["--output".into(), output.clone()])
-    .args([
-        format!("--shard={shard}"),
-        "--sharding=round-robin".to_owned(),
-    ])
-    .args(file.iter().map(|glob| format!("--file={glob}")))
-    .args(re.iter().map(|re| format!("--re={re}")))
-    .args(timeout.into_iter().chain(baseline))
-    .run()
-    .context("it needs: cargo install cargo-mutants cargo-nextest")
-}
-
 /// Drives the pages of the simulator in Chromium.
 pub(crate) fn browser(sh: &Shell) -> Result<()> {
     setup::packages(sh, "chromium", || succeeds(cmd!(sh, "chromium --version")))?;
@@ -142,4 +82,18 @@ pub(crate) fn browser(sh: &Shell) -> Result<()> {
         "cargo test --package meshalloc-browser -- --show-output"
     )
     .run()?)
+}
+
+/// Runs a sweep on Slurm.
+pub(crate) fn slurm(sh: &Shell) -> Result<()> {
+    // Some of them answer no question without a configuration.
+    let programs = "type munged mungekey slurmctld slurmd sbatch scontrol sinfo scancel";
+    let are_there = || succeeds(cmd!(sh, "sh -c {programs}"));
+    if let Err(reason) = setup::packages(sh, "slurm-wlm munge", are_there) {
+        println!("SKIPPED: {reason:#}");
+        return Ok(());
+    }
+    cmd!(sh, "cargo build --package meshalloc-host-sim").run()?;
+    let program = target_dir().join("debug/host-sim");
+    Ok(cmd!(sh, "host-sim/tests/slurm.sh {program}").run()?)
 }

@@ -8,20 +8,16 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-mod benchmarks;
 mod board;
 mod checks;
-mod decisions;
 mod docs;
 mod emulator;
 mod image;
 mod instructions;
 mod panics;
-mod round_trips;
 mod setup;
 mod shell;
 mod size;
-mod slurm;
 mod stack;
 mod steps;
 mod tables;
@@ -47,18 +43,12 @@ enum Chore {
     /// Count the instructions of every command of the firmware, of decisions with foresight and of
     /// scheduling passes
     Instructions(instructions::Options),
-    /// Measure how long a client waits for the firmware in QEMU
-    RoundTrips(benchmarks::Options),
-    /// Compare the speed of decisions with a widely used allocator of rectangles
-    Benchmarks(benchmarks::Options),
     /// Find where the firmware can panic, and compare with the list of places where it does not
     Panics(panics::Options),
     /// Write the generated documents and build the book
     Docs,
     /// Build the program in the guide "Link the core"
     Guide,
-    /// Compare the simulator's decisions with those of another commit
-    Decisions(decisions::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine
     Qemu(board::QemuOptions),
     /// Write the firmware to a board and show its log
@@ -70,10 +60,6 @@ enum Chore {
     Slurm,
     /// Feed arbitrary bytes to everything that reads bytes
     Fuzz(checks::FuzzOptions),
-    /// Run the unit tests of core under Miri
-    Miri,
-    /// Change core and the protocol in many places, one at a time, and see whether the tests notice
-    Mutants(checks::MutantsOptions),
 }
 
 fn main() -> ExitCode {
@@ -94,19 +80,14 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Test(options) => return Ok(test::run(&options)),
         Chore::Size(options) => size::run(sh, &options)?,
         Chore::Instructions(options) => instructions::run(sh, &options)?,
-        Chore::Benchmarks(options) => benchmarks::run(sh, &options)?,
-        Chore::RoundTrips(options) => round_trips::run(sh, &options)?,
         Chore::Docs => docs::run(sh)?,
         Chore::Guide => docs::guide(sh)?,
-        Chore::Decisions(options) => decisions::run(sh, &options)?,
         Chore::Qemu(options) => board::qemu(sh, &options)?,
         Chore::Flash(options) => board::flash(sh, &options)?,
         Chore::Browser => checks::browser(sh)?,
-        Chore::Slurm => slurm::run(sh)?,
+        Chore::Slurm => checks::slurm(sh)?,
         Chore::Panics(options) => panics::run(sh, &options)?,
         Chore::Fuzz(options) => checks::fuzz(sh, &options)?,
-        Chore::Miri => checks::miri(sh)?,
-        Chore::Mutants(options) => checks::mutants(sh, &options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -114,11 +114,11 @@ pub(crate) fn markdown(columns: &[&str], rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{benchmarks, docs, instructions, round_trips, size};
+    use crate::{docs, instructions, size};
 
     #[test]
     fn each_table_is_written_as_it_is_read() {
-        let mut tables = vec![benchmarks::TABLE, round_trips::TABLE, size::TABLE];
+        let mut tables = vec![size::TABLE];
         tables.extend(instructions::Table::ALL.map(instructions::Table::in_page));
         tables.extend(docs::tables().map(|(table, ..)| table));
         for table in tables {

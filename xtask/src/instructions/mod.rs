@@ -4,7 +4,7 @@
 //! its last byte to the last one of the replies. So the figures have the protocol in them, which is
 //! the same for all strategies but for the length of the replies.
 
-mod commands;
+pub(crate) mod commands;
 mod count;
 mod queues;
 mod slices;
