@@ -52,12 +52,13 @@ fn book(sh: &Shell) -> Result<()> {
         let copy = folder
             .join("src")
             .join(file.replace("README.md", "index.md"));
-        if !file.ends_with(".md") {
+        if file.ends_with(".md") {
+            let text = sh.read_file(file)?.replace("README.md)", "index.md)");
+            sh.write_file(copy, text.replace("README.md#", "index.md#"))?;
+        } else {
+            sh.create_dir(copy.parent().unwrap_or(&folder))?;
             sh.copy_file(file, copy)?;
-            continue;
         }
-        let text = sh.read_file(file)?.replace("README.md)", "index.md)");
-        sh.write_file(copy, text.replace("README.md#", "index.md#"))?;
     }
     // The chapters by their places in the repository.
     let summary = sh.read_file(folder.join("src/docs/SUMMARY.md"))?;
