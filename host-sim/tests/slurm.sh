@@ -4,7 +4,7 @@
 #
 #   host-sim/tests/slurm.sh target/debug/host-sim
 #
-# munged, slurmctld and slurmd run on loopback, in a temporary folder, on ports that are free. Of the
+# munged, slurmctld and slurmd run on loopback, in a temporary folder, on ports that are drawn. Of the
 # machine they use nothing but the installed programs.
 set -euo pipefail
 
@@ -60,8 +60,7 @@ wait_for "munged has its socket" test -S munge/socket
 
 # One node on loopback with four processors, whatever the machine has, without accounting and without
 # control groups.
-free_ports='import socket as s; a, b = s.socket(), s.socket(); a.bind(("127.0.0.1", 0)); b.bind(("127.0.0.1", 0)); print(a.getsockname()[1], b.getsockname()[1])'
-read -r controller_port node_port < <(python3 -c "$free_ports")
+read -r controller_port node_port < <(shuf --input-range 20000-60000 --head-count 2 | xargs)
 cat > slurm.conf <<END
 ClusterName=meshalloc
 SlurmctldHost=$(hostname -s)(127.0.0.1)

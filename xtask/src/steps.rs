@@ -161,9 +161,9 @@ impl Steps {
         rows.iter().any(wanted)
     }
 
-    /// Whether every step ran and passed.
+    /// Whether every step ran and passed, and there was one.
     pub(crate) fn all_passed(&self) -> bool {
-        !self.has(|row| !matches!(row.result, Some(Ok(()))))
+        self.has(|_| true) && !self.has(|row| !matches!(row.result, Some(Ok(()))))
     }
 }
 
@@ -280,6 +280,7 @@ mod tests {
             Ok(())
         });
         let steps = Steps::new(false);
+        assert!(!steps.all_passed());
         steps.run(&[&[meets], &[meets]]);
         assert!(steps.all_passed());
     }

@@ -1,6 +1,7 @@
-//! The instructions of decisions with foresight and of scheduling passes. Which command comes next
-//! depends on the outcome of earlier ones, so a controller in process carries out the commands while
-//! they are chosen.
+//! The instructions of decisions with foresight and of scheduling passes.
+//!
+//! The next command depends on the outcome of earlier ones, so a controller in process carries out
+//! the commands while they are chosen.
 
 use std::collections::BTreeSet;
 
