@@ -13,19 +13,20 @@ tasks=16
 patience=600
 
 folder=$(mktemp -d -t meshalloc-slurm-XXXXXX)
-slurmd=
-# Daemons end with this script.
-trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
+export SLURM_CONF=$folder/slurm.conf
+# Jobs and daemons end with this script.
+trap 'timeout 10 scancel --user "$(id -un)" 2>/dev/null && sleep 3
+    kill -9 $(jobs -p) 2>/dev/null
+    rm -rf "$folder"' EXIT
 cd "$folder"
 mkdir munge state spool
 alone=$folder/alone array=$folder/array
 
+# Descriptor 3 is standard error, also where that of a command is left out.
+exec 3>&2
 fail() {
-    echo "error: $*" >&2
-    tail -n 50 "$array"/*.log >&2 || true
-    # The array may have ended; then there is nothing to be removed.
-    scancel --user "$(id -un)" || true
-    sleep 3
+    echo "error: $*" >&3
+    tail -n 50 "$array"/*.log >&3 || true
     exit 1
 }
 
@@ -93,7 +94,6 @@ MailProg=/bin/true
 NodeName=$(hostname -s) NodeAddr=127.0.0.1 CPUs=4 RealMemory=1000 State=UNKNOWN
 PartitionName=main Nodes=$(hostname -s) Default=YES MaxTime=INFINITE State=UP
 END
-export SLURM_CONF=$folder/slurm.conf
 
 start_node() {
     slurmd -D -f slurm.conf >/dev/null 2>&1 &
@@ -110,26 +110,30 @@ wait_for "the node is ready" node_is_idle
 array_job=$(sed -n 's/^array: job \([0-9]*\).*/\1/p' submitted)
 merge_job=$(sed -n 's/^merge: job \([0-9]*\).*/\1/p' submitted)
 
-# A task other than $1 that has completed a point and has not ended: `task` is its number, and
-# `process` the process that computes its shard.
-find_running() {
+parent() { ps -o ppid= -p "$1" | tr -d ' '; }
+# Finds a task other than the first one that has completed a point and has not ended: `task` is its
+# number. Then kills the process that computes its shard, and with `whole` also its script and its
+# supervisor, as if its node had failed.
+first=
+kill_one() {
+    local points process processes script
     for task in $(seq $tasks); do
-        local points=$array/points.$task-of-$tasks.jsonl
-        [[ $task != "$1" && $(wc -l < "$points" || true) == 2 ]] || continue
-        process=$(pgrep -f -- "--output $array --shards $tasks --shard $task --threads") && return
+        points=$array/points.$task-of-$tasks.jsonl
+        [[ $task != "$first" && $(wc -l < "$points") == 2 ]] || continue
+        process=$(pgrep -f -- "--output $array --shards $tasks --shard $task --threads") || continue
+        processes=$process
+        if [[ $1 == whole ]]; then
+            script=$(parent "$process") && processes="$(parent "$script") $script $process" || continue
+        fi
+        kill -9 $processes && return
     done
     return 1
 }
-parent() { ps -o ppid= -p "$1" | tr -d ' '; }
-
-wait_for "a task has completed its first point" find_running none
-echo "killing the process of task $task"
-kill -9 "$process"
+wait_for "a task has completed its first point" kill_one process
+echo "the process of task $task is killed"
 first=$task
-wait_for "another task has completed its first point" find_running "$first"
-echo "killing task $task, its script and its supervisor, and restarting slurmd"
-script=$(parent "$process")
-kill -9 "$(parent "$script")" "$script" "$process"
+wait_for "another task has completed its first point" kill_one whole
+echo "task $task, its script and its supervisor are killed; slurmd starts again"
 # The controller takes a job for lost whose node does not report it, but only so long after its
 # start: `BatchStartTimeout` and `MessageTimeout`.
 sleep 16
