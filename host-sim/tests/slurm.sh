@@ -111,16 +111,17 @@ array_job=$(sed -n 's/^array: job \([0-9]*\).*/\1/p' submitted)
 merge_job=$(sed -n 's/^merge: job \([0-9]*\).*/\1/p' submitted)
 
 parent() { ps -o ppid= -p "$1" | tr -d ' '; }
-# Finds a task other than the first one that has completed a point and has not ended: `task` is its
-# number. Then kills the process that computes its shard, and with `whole` also its script and its
-# supervisor, as if its node had failed.
+points() { { find "$array/points" -type f 2>/dev/null || true; } | wc -l; }
+# Finds a task other than the first one that runs after another point has been completed: `task` is
+# its number. Then kills the process that computes its shard, and with `whole` also its script and
+# its supervisor, as if its node had failed.
 first=
 kill_one() {
-    local points process processes script
+    local process processes script
+    (($(points) > known)) || return 1
     for task in $(seq $tasks); do
-        points=$array/points.$task-of-$tasks.jsonl
-        [[ $task != "$first" && $(wc -l < "$points") == 2 ]] || continue
-        process=$(pgrep -f -- "--output $array --shards $tasks --shard $task --threads") || continue
+        [[ $task != "$first" ]] || continue
+        process=$(pgrep -f -- "--output $array --shard $task/$tasks --threads") || continue
         processes=$process
         if [[ $1 == whole ]]; then
             script=$(parent "$process") && processes="$(parent "$script") $script $process" || continue
@@ -129,10 +130,12 @@ kill_one() {
     done
     return 1
 }
-wait_for "a task has completed its first point" kill_one process
+known=$(points)
+wait_for "a task has completed a point" kill_one process
 echo "the process of task $task is killed"
 first=$task
-wait_for "another task has completed its first point" kill_one whole
+known=$(points)
+wait_for "another point is complete" kill_one whole
 echo "task $task, its script and its supervisor are killed; slurmd starts again"
 # The controller takes a job for lost whose node does not report it, but only so long after its
 # start: `BatchStartTimeout` and `MessageTimeout`.
@@ -151,7 +154,7 @@ has_ended() {
 wait_for "the merge has ended" has_ended
 restarts=$(scontrol --oneliner show job "$array_job" | grep -o 'Restarts=[1-9]' | wc -l)
 [[ $restarts == 2 ]] || fail "$restarts tasks were requeued (expected 2)"
-for file in results.csv results.json points.jsonl; do
-    cmp "$alone/$file" "$array/$file" || fail "$file differs from that of one machine"
+for name in results.csv results.json points; do
+    diff -r "$alone/$name" "$array/$name" >&3 || fail "$name differs from that of one machine"
 done
 echo "$tasks tasks, 2 of them killed and requeued: the results are those of one machine"
