@@ -12,10 +12,10 @@ mod heap;
 #[cfg(feature = "alloc")]
 pub use heap::HeapStorage;
 
-use crate::blocks::{BlockCell, Link};
 use crate::grid::{Grid, GridError};
 use crate::jobs::JobSlot;
 use crate::occupancy::Occupancy;
+use crate::pool::{BlockCell, Link};
 use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
 use crate::word::Word;
 

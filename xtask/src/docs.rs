@@ -8,7 +8,7 @@ use xshell::{Shell, cmd};
 
 use crate::shell::{root, succeeds, target_dir};
 use crate::tables::{Row, Table, code};
-use crate::{instructions, size};
+use crate::{instructions, size, web};
 
 /// Writes all generated files, measures what has no row in the tables of measurements, and builds
 /// the book.
@@ -16,20 +16,21 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     for (table, columns, rows) in tables() {
         table.write(columns, &rows)?;
     }
-    // Golden frames of the protocol, reference pages, and outputs that the documents show.
-    for (package, filters) in [
-        ("meshalloc-firmware", &["golden"][..]),
-        ("meshalloc-host-sim", &["documents::", "reference::"]),
+    // Golden frames of the protocol, reference pages, outputs that the documents show, and hashes of
+    // new strategies.
+    for (package, test, filters) in [
+        ("meshalloc-firmware", "it", &["golden"][..]),
+        ("meshalloc-host-sim", "it", &["documents::", "reference::"]),
+        ("meshalloc-tests", "across", &["word_lengths::"]),
     ] {
-        let test = || {
-            cmd!(
-                sh,
-                "cargo test --package {package} --test it -- {filters...}"
-            )
+        let command = || {
+            let test = cmd!(sh, "cargo test --package {package} --test {test}");
+            test.arg("--").args(filters)
         };
+        let refresh = command().env("MESHALLOC_REFRESH_GOLDEN", "1");
         // A test that has refreshed a file fails once.
-        if test().env("MESHALLOC_REFRESH_GOLDEN", "1").run().is_err() {
-            test().run()?;
+        if refresh.run().is_err() {
+            command().run()?;
         }
     }
     size::add_missing(sh)?;
@@ -68,7 +69,9 @@ fn book(sh: &Shell) -> Result<()> {
         sh.copy_file(format!("docs/{file}"), folder.join(file))?;
     }
     let book = root().join(target_dir()).join("book");
-    Ok(cmd!(sh, "mdbook build {folder} --dest-dir {book}").run()?)
+    cmd!(sh, "mdbook build {folder} --dest-dir {book}").run()?;
+    web::build(sh)?;
+    Ok(sh.copy_file(web::page(), book.join("docs/start").join(web::PAGE))?)
 }
 
 /// The tables of the protocol that follow from the tables of strategies and schedulers.

@@ -22,6 +22,7 @@ mod stack;
 mod steps;
 mod tables;
 mod test;
+mod web;
 
 /// The chores of meshalloc.
 #[derive(Parser)]
@@ -53,8 +54,10 @@ enum Chore {
     Qemu(board::QemuOptions),
     /// Write the firmware to a board and show its log
     Flash(board::FlashOptions),
-    /// Drive the pages of the simulator in Chromium by clicks and keys
+    /// Drive the pages of the project in Chromium by clicks and keys
     Browser,
+    /// Build the page on which the core decides in a browser: one file, without network
+    Web(web::Options),
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine
     Slurm,
@@ -85,6 +88,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Qemu(options) => board::qemu(sh, &options)?,
         Chore::Flash(options) => board::flash(sh, &options)?,
         Chore::Browser => checks::browser(sh)?,
+        Chore::Web(options) => web::run(sh, &options)?,
         Chore::Slurm => checks::slurm(sh)?,
         Chore::Panics(options) => panics::run(sh, &options)?,
         Chore::Fuzz(options) => checks::fuzz(sh, &options)?,

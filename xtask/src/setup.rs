@@ -10,17 +10,21 @@ use meshalloc_firmware::boards::{BOARDS, Emulator, Info};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::shell::succeeds;
+use crate::web;
 
 /// Whether `--install` stands on the command line.
 pub(crate) static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
 
-/// Makes sure that rustfmt, clippy, the targets and emulators of all boards are installed.
+/// Makes sure that rustfmt, clippy, the target of the page, and the targets and emulators of all
+/// boards are installed.
 pub(crate) fn install(sh: &Shell) -> Result<()> {
     for (name, program) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
         if !succeeds(cmd!(sh, "cargo {program} --version")) {
             rustup(&cmd!(sh, "rustup component add {name}"))?;
         }
     }
+    target(sh, web::TARGET)?;
+    target(sh, web::TARGET)?;
     BOARDS
         .iter()
         .try_for_each(|board| target_and_emulator(sh, board))

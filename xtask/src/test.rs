@@ -143,6 +143,14 @@ const BOARD: &[Step] = &[
         let xtask = this_program()?;
         log.run(cmd!(sh, "{xtask} guide"))
     }),
+    ("the page of the core", |sh, log| {
+        let xtask = this_program()?;
+        log.run(cmd!(sh, "{xtask} web --check"))
+    }),
+    ("the page of the core", |sh, log| {
+        let xtask = this_program()?;
+        log.run(cmd!(sh, "{xtask} web --check"))
+    }),
     ("programs for chips", programs_for_chips),
     (
         "core, each strategy and scheduler alone",
