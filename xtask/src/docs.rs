@@ -16,8 +16,8 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     for (table, columns, rows) in tables() {
         table.write(columns, &rows)?;
     }
-    // Golden frames of the protocol, reference pages, outputs that the documents show, and hashes of
-    // new strategies.
+    // Golden frames of the protocol, reference pages, outputs that the documents show, and hashes
+    // of new strategies.
     for (package, test, filters) in [
         ("meshalloc-firmware", "it", &["golden"][..]),
         ("meshalloc-host-sim", "it", &["documents::", "reference::"]),
