@@ -16,12 +16,13 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     for (table, columns, rows) in tables() {
         table.write(columns, &rows)?;
     }
-    // Golden frames of the protocol, reference pages, outputs that the documents show, and hashes
-    // of new strategies.
+    // Golden frames of the protocol, reference pages, outputs that the documents show, hashes of
+    // new strategies, and the header for C.
     for (package, test, filters) in [
         ("meshalloc-firmware", "it", &["golden"][..]),
         ("meshalloc-host-sim", "it", &["documents::", "reference::"]),
         ("meshalloc-tests", "across", &["word_lengths::"]),
+        ("meshalloc-c", "it", &["header"]),
     ] {
         let command = || {
             let test = cmd!(sh, "cargo test --package {package} --test {test}");

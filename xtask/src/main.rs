@@ -9,6 +9,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 mod board;
+mod c;
 mod checks;
 mod docs;
 mod emulator;
@@ -58,6 +59,8 @@ enum Chore {
     Browser,
     /// Build the page on which the core decides in a browser: one file, without network
     Web(web::Options),
+    /// Make the library for C as an archive, and build and run its tests and examples
+    C(c::Options),
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine
     Slurm,
@@ -89,6 +92,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Flash(options) => board::flash(sh, &options)?,
         Chore::Browser => checks::browser(sh)?,
         Chore::Web(options) => web::run(sh, &options)?,
+        Chore::C(options) => c::run(sh, &options)?,
         Chore::Slurm => checks::slurm(sh)?,
         Chore::Panics(options) => panics::run(sh, &options)?,
         Chore::Fuzz(options) => checks::fuzz(sh, &options)?,

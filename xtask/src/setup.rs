@@ -160,3 +160,9 @@ pub(crate) fn packages(sh: &Shell, packages: &str, are_there: impl Fn() -> bool)
     );
     Ok(())
 }
+
+/// Makes sure that programs are installed, which these Debian packages have.
+pub(crate) fn programs(sh: &Shell, names: &[&str], from: &str) -> Result<()> {
+    let starts = |name: &&str| succeeds(cmd!(sh, "{name} --version"));
+    packages(sh, from, || names.iter().all(starts))
+}

@@ -114,11 +114,11 @@ pub(crate) fn markdown(columns: &[&str], rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{docs, instructions, size};
+    use crate::{c, docs, instructions, size};
 
     #[test]
     fn each_table_is_written_as_it_is_read() {
-        let mut tables = vec![size::TABLE];
+        let mut tables = vec![size::TABLE, c::TABLE];
         tables.extend(instructions::Table::ALL.map(instructions::Table::in_page));
         tables.extend(docs::tables().map(|(table, ..)| table));
         for table in tables {

@@ -152,6 +152,10 @@ const BOARD: &[Step] = &[
         log.run(cmd!(sh, "{xtask} web --check"))
     }),
     ("programs for chips", programs_for_chips),
+    ("library for C", |sh, log| {
+        let xtask = this_program()?;
+        log.run(cmd!(sh, "{xtask} c"))
+    }),
     (
         "core, each strategy and scheduler alone",
         each_feature_alone,
