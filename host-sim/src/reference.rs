@@ -1,6 +1,6 @@
 //! `reference`: the pages of `docs/reference/`, made from the definitions that the program uses.
 //!
-//! Each page is Markdown. `cargo xtask docs` writes them, and `cargo xtask docs --check` compares
+//! Each page is Markdown. `cargo xtask docs` writes them, and `tests/it/reference.rs` compares
 //! them.
 
 use std::fs;
@@ -13,8 +13,8 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::failure::{self, Failure};
 use crate::list::{self, strategy_parameters};
-use crate::scenario;
 use crate::schema;
+use crate::settings;
 use meshalloc_sim::metrics::Metric;
 
 /// Where the pages go.
@@ -117,7 +117,7 @@ fn scenario_keys(output: &mut dyn Write) -> io::Result<()> {
          [`run`](command-line.md#host-sim-run) without the dashes. A list of values is an array.\n\
          `sweep` takes the same keys, and lists of them in a table `[grid]`.",
     )?;
-    options(&scenario::options(), "", output)
+    options(&settings::options(), "", output)
 }
 
 /// A table of options under each heading of the help, in its order.
@@ -312,7 +312,7 @@ fn outputs(output: &mut dyn Write) -> io::Result<()> {
          `host-sim` writes. `host-sim schema OUTPUT` prints the JSON Schema of a JSON document.\n\n\
          Numbers have as many digits as it takes to read back the same number. A number that does not\n\
          exist is `null` in JSON and an empty cell in CSV. A key marked with `?` may be absent. The\n\
-         journals of sweeps are not described: their form may change.",
+         files of single points are not described: their form may change.",
     )?;
     schema::page(output)
 }

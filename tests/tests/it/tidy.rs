@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The folders and files whose comments follow the rules; it grows until it is the whole project.
 const COVERED: &[&str] = &[
+    "bindings",
     "core",
     "firmware",
     "fuzz",
@@ -57,6 +58,35 @@ fn files(path: &Path, ending: &str, found: &mut Vec<(String, String)>) {
     } else if path.extension().is_some_and(|end| end == ending) {
         let name = path.strip_prefix(root()).unwrap().display().to_string();
         found.push((name, fs::read_to_string(path).unwrap()));
+    }
+}
+
+/// What belongs to the command line.
+const OF_COMMAND_LINE: &[&str] = &[
+    "clap",
+    "comfy-table",
+    "console",
+    "ctrlc",
+    "indicatif",
+    "maud",
+    "meshalloc-host-sim",
+    "plotters",
+    "serialport",
+];
+
+#[test]
+fn simulator_and_papers_know_no_command_line() {
+    for package in ["host-sim/sim", "host-sim/papers"] {
+        let path = root().join(package).join("Cargo.toml");
+        let text = fs::read_to_string(path).unwrap();
+        let names = text
+            .lines()
+            .filter_map(|line| line.split(['.', ' ']).next());
+        let names: Vec<_> = names.collect();
+        assert!(names.contains(&"meshalloc"), "{package}: {names:?}");
+        for name in OF_COMMAND_LINE {
+            assert!(!names.contains(name), "{package} depends on {name}");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use meshalloc::Ticks;
 use rand_distr::{Distribution, Exp};
+use serde::Serialize;
 
 use super::empirical::{Empirical, EmpiricalSampler};
 use super::lublin::{DailyCycle, Lublin};
@@ -9,7 +10,7 @@ use super::stream::{Source, Stream};
 use super::{TIME_MAX, TimeUnit};
 
 /// How often jobs arrive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Rate {
     /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m requested by a job
     /// and service time r on average.
@@ -22,7 +23,7 @@ pub enum Rate {
 }
 
 /// When the jobs of a synthetic workload arrive.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Arrivals {
     /// A Poisson process, without end.
     Poisson(Rate),
@@ -68,7 +69,7 @@ impl Arrivals {
 }
 
 /// A process of arrivals with times of its own.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Process {
     /// Times between arrivals that were measured.
     Empirical(Empirical),

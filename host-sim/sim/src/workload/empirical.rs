@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use meshalloc::Ticks;
 use rand_distr::{Distribution, Uniform};
+use serde::{Serialize, Serializer};
 
 use super::swf;
 use super::text_file::{Header, TextFile, time};
@@ -21,11 +22,22 @@ use super::{JOBS_MAX, LogError, TimeUnit};
 /// let times = Empirical::unread("trace.csv:run").unwrap();
 /// assert_eq!((times.to_string().as_str(), times.mean_seconds()), ("trace.csv:run", None));
 /// ```
-#[derive(Clone, PartialEq)]
+/// Where they were read from does not change what follows from them, and is no part of their record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Empirical {
+    #[serde(skip)]
     path: PathBuf,
     column: String,
+    #[serde(serialize_with = "slice")]
     values: Arc<[Ticks]>,
+}
+
+/// Serializes a shared list.
+pub(super) fn slice<T: Serialize, S: Serializer>(
+    list: &Arc<[T]>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    list[..].serialize(serializer)
 }
 
 /// The columns of a log in the Standard Workload Format, with the names that CSV files have for them.
@@ -136,17 +148,6 @@ pub(super) fn is_file_name(name: &str) -> bool {
 /// ```
 pub fn names_file(value: &str) -> bool {
     is_file_name(value.rsplit_once(':').map_or(value, |(file, _)| file))
-}
-
-/// Where a column was read from does not change what follows from it.
-impl fmt::Debug for Empirical {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Empirical { column, values, .. } = self;
-        f.debug_tuple("Empirical")
-            .field(column)
-            .field(values)
-            .finish()
-    }
 }
 
 impl fmt::Display for Empirical {

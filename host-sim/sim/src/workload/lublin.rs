@@ -48,6 +48,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use rand_distr::{Distribution, Gamma};
+use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
 
 use super::stream::fraction;
@@ -61,7 +62,7 @@ use super::{DistributionInfo, WorkloadError};
 /// assert_eq!(model.to_string(), "lublin:batch");
 /// assert!((model.mean_run_seconds(128) - 11_600.0).abs() < 100.0);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Lublin {
     /// One class, with the parameters of all jobs.
     Combined,

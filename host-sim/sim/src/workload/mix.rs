@@ -9,8 +9,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use meshalloc::{Grid, Request, Shape};
+use serde::Serialize;
 
-use super::empirical::is_file_name;
+use super::empirical::{is_file_name, slice};
 use super::stream::fraction;
 use super::text_file::{Header, TextFile, bad};
 use super::{DistributionInfo, LogError, WorkloadError};
@@ -78,7 +79,7 @@ impl fmt::Display for MixSource {
 }
 
 /// A shape of a mix.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MixEntry {
     /// What a job asks for.
     pub request: Request,
@@ -87,17 +88,22 @@ pub struct MixEntry {
 }
 
 /// Shapes of jobs with their weights.
-#[derive(Clone, PartialEq)]
+/// Where it was read from does not change what follows from it, and is no part of its record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mix {
     /// The machine.
     pub machine: Grid,
     /// Where it comes from.
+    #[serde(skip)]
     pub source: MixSource,
     /// The shapes; none before they are read.
+    #[serde(serialize_with = "slice")]
     pub entries: Arc<[MixEntry]>,
     /// Those that the machine never gives, which were left out.
+    #[serde(skip)]
     pub dropped: Arc<[MixEntry]>,
     /// Whether shapes that the machine never gives are left out, or an error.
+    #[serde(skip)]
     pub drop: bool,
 }
 
@@ -195,16 +201,6 @@ impl Mix {
         };
         let cumulative: Vec<_> = self.entries.iter().map(up_to).collect();
         (sum > 0.0).then_some(MixSampler { cumulative })
-    }
-}
-
-/// Where a mix was read from does not change what follows from it.
-impl fmt::Debug for Mix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Mix {
-            machine, entries, ..
-        } = self;
-        f.debug_tuple("Mix").field(machine).field(entries).finish()
     }
 }
 

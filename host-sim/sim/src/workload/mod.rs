@@ -5,15 +5,17 @@
 //! of the network ([`TimeUnit`]).
 
 use meshalloc::{Request, Ticks};
+use serde::Serialize;
 
+pub use crate::error::WorkloadError;
 use crate::io::IoTasks;
 use crate::statistics::Sampling;
+pub use crate::time::{JOBS_MAX, TIME_MAX, TimeUnit};
 
 pub mod arrivals;
 mod counts;
 pub mod distributions;
 pub mod empirical;
-pub mod error;
 pub mod estimates;
 pub mod log;
 pub mod lublin;
@@ -27,7 +29,6 @@ pub(crate) mod stream;
 pub mod swf;
 pub mod synthetic;
 mod text_file;
-mod time;
 pub mod trace;
 pub mod work;
 
@@ -35,7 +36,6 @@ pub use arrivals::{Arrivals, Process, Rate};
 pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
 pub use empirical::{Empirical, EmpiricalSampler};
-pub use error::WorkloadError;
 pub use estimates::EstimateModel;
 pub use log::{
     LineCounts, Log, LogForm, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Owner, Resample,
@@ -50,16 +50,8 @@ pub use shared::SharedLogs;
 pub(crate) use stream::strategy_seed;
 pub use swf::LogError;
 pub use synthetic::{Synthetic, SyntheticJobs};
-pub use time::TimeUnit;
 pub use trace::Columns;
 pub use work::{Messages, Program, Work, WorkDistribution};
-
-/// The latest point of virtual time that is simulated, in ticks, some 71 years where a tick is a microsecond: sums of squares of up to
-/// [`JOBS_MAX`] spans stay exact in 128 bits.
-pub const TIME_MAX: Ticks = 1 << 51;
-
-/// The most jobs in one run.
-pub const JOBS_MAX: u32 = 1 << 24;
 
 /// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes it by less than
 /// a part in a thousand.
@@ -79,8 +71,37 @@ pub struct Job {
     pub work: Work,
 }
 
+/// These are serialised as the text that options take.
+macro_rules! serialized_as_text {
+    ($($type:ty),*) => {
+        $(impl Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        })*
+    };
+}
+
+serialized_as_text!(
+    EstimateModel,
+    Patterns,
+    ShapeRule,
+    SizeDistribution,
+    TaskDistribution
+);
+
+/// As text, but for times that were read from a file: where they were read from does not matter.
+impl Serialize for ServiceDistribution {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ServiceDistribution::Empirical(times) => times.serialize(serializer),
+            named => serializer.collect_str(named),
+        }
+    }
+}
+
 /// Where the jobs of an experiment come from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Workload {
     /// Drawn from distributions.
     Synthetic(Synthetic),

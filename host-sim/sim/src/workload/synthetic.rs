@@ -13,6 +13,7 @@
 
 use meshalloc::{Grid, Request, Ticks};
 use rand_distr::{Distribution, StandardUniform};
+use serde::Serialize;
 
 use super::arrivals::ArrivalSource;
 use super::estimates::Estimator;
@@ -28,7 +29,7 @@ use super::{
 use crate::wording::{Number, counted};
 
 /// A synthetic workload.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Synthetic {
     /// What jobs ask for, of which machine.
     pub requests: Requests,

@@ -21,6 +21,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use meshalloc::{Shape, Ticks};
+use serde::Serialize;
 
 use super::mix::read_shape;
 use super::swf::Entry;
@@ -28,7 +29,7 @@ use super::text_file::{Header, bad, time};
 use super::{LogJob, LogOptions, Owner, WorkloadError};
 
 /// The columns of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 enum Column {
     Submit,
     Run,
@@ -68,7 +69,7 @@ impl Column {
 /// let error = "start=arrival".parse::<Columns>().unwrap_err().to_string();
 /// assert!(error.contains("expected NAME=COLUMN,... with the names submit, run"), "{error}");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Columns(BTreeMap<Column, String>);
 
 impl FromStr for Columns {

@@ -1,0 +1,117 @@
+//! `cargo xtask web`: the page on which the core itself decides, in one file that needs no network.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use xshell::{Cmd, Shell, cmd};
+
+use crate::setup;
+use crate::shell::{root, succeeds, target_dir};
+
+/// The options of `cargo xtask web`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Also lint the module and start the page in Chromium
+    #[arg(long)]
+    check: bool,
+}
+
+/// The target of the module.
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+
+/// The most bytes of the module.
+const MODULE_MAX: usize = 300_000;
+
+/// The parts of the page, and those that it shares with the pages of `host-sim view`.
+const STYLES: [&str; 2] = ["host-sim/src/view/view.css", "bindings/wasm/page/page.css"];
+const SCRIPTS: [&str; 5] = [
+    "host-sim/src/view/time.js",
+    "host-sim/src/view/places.js",
+    "host-sim/src/view/draw.js",
+    "host-sim/src/view/chart.js",
+    "bindings/wasm/page/page.js",
+];
+
+/// The file of the page.
+pub(crate) const PAGE: &str = "meshalloc.html";
+
+/// Where the module and the page are built.
+fn folder() -> PathBuf {
+    root().join(target_dir()).join("web")
+}
+
+/// Where the page is.
+pub(crate) fn page() -> PathBuf {
+    folder().join(PAGE)
+}
+
+/// Builds the module and the page.
+///
+/// # Errors
+///
+/// When the target is missing and cannot be installed, the module does not build, or it is too
+/// large.
+pub(crate) fn build(sh: &Shell) -> Result<()> {
+    setup::target(sh, TARGET)?;
+    command(sh, "rustc")
+        .args(["--crate-type", "cdylib"])
+        .run()?;
+    let module = sh.read_binary_file(folder().join(TARGET).join("web/meshalloc_wasm.wasm"))?;
+    let bytes = module.len();
+    println!("the module has {bytes} of at most {MODULE_MAX} bytes");
+    ensure!(bytes <= MODULE_MAX, "the module of the page is too large");
+    let joined = |paths: &[&str]| paths.iter().map(|path| sh.read_file(path)).collect();
+    let [style, scripts]: [xshell::Result<String>; 2] = [joined(&STYLES), joined(&SCRIPTS)];
+    let text = sh.read_file("bindings/wasm/page/page.html")?;
+    let text = text
+        .replace("{{style}}", &style?)
+        .replace("{{scripts}}", &scripts?)
+        .replace("{{module}}", &BASE64_STANDARD.encode(module));
+    sh.write_file(page(), text)?;
+    println!("page: {}", page().display());
+    Ok(())
+}
+
+/// Builds the page. With `--check` also lints the module, and sees whether the page starts in
+/// Chromium, if that is installed; `cargo xtask browser` drives it.
+///
+/// # Errors
+///
+/// Those of [`build`]; when the page does not show a placement.
+pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
+    build(sh)?;
+    if !options.check {
+        return Ok(());
+    }
+    command(sh, "clippy").args(["--", "-Dwarnings"]).run()?;
+    if !succeeds(cmd!(sh, "chromium --version")) {
+        println!("SKIPPED: the page in a browser: chromium is not installed");
+        return Ok(());
+    }
+    // The browser waits for the module without passing real time.
+    let address = format!("file://{}", page().display());
+    let chromium = cmd!(
+        sh,
+        "chromium --headless --no-sandbox --disable-gpu --dump-dom"
+    );
+    let chromium = chromium.args(["--virtual-time-budget=20000", &address]);
+    let shown = chromium.ignore_stderr().read()?;
+    for part in ["data-ready=\"true\"", "job 10 gets 6x6 at 0,10"] {
+        ensure!(shown.contains(part), "the page in chromium lacks {part}");
+    }
+    println!("the page starts in chromium");
+    Ok(())
+}
+
+/// A command of cargo for the module.
+fn command<'s>(sh: &'s Shell, verb: &str) -> Cmd<'s> {
+    let command = cmd!(
+        sh,
+        "cargo {verb} --package meshalloc-wasm --lib --target {TARGET}"
+    );
+    command
+        .args(["--profile", "web", "--target-dir"])
+        .arg(folder())
+}
