@@ -322,6 +322,10 @@ impl Synthetic {
     ///
     /// When a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
+        if let WorkDistribution::Service(service) = &self.work {
+            // The rate depends on it.
+            service.sampler()?;
+        }
         self.check_estimates()?;
         let rate = self.arrival_rate()?;
         let own = self.arrivals.process().and_then(Process::rate);
