@@ -4,7 +4,7 @@ use std::path::Path;
 
 use meshalloc::{Grid, Mesh, NodeId};
 use meshalloc_host_sim::replay::Operation;
-use meshalloc_host_sim::scenario;
+use meshalloc_sim::scenario::{self, Foreign};
 use meshalloc_sim::workload::{Log, LogOptions};
 
 use crate::board;
@@ -48,7 +48,7 @@ pub fn swf(bytes: &[u8]) {
 /// If it has none.
 pub fn scenario(bytes: &[u8]) {
     if let Ok(text) = str::from_utf8(bytes)
-        && let Ok(points) = scenario::grid_of(text, Path::new("any.toml"), 16)
+        && let Ok(points) = scenario::grid_of(text, Path::new("any.toml"), Foreign::default(), 16)
     {
         assert!((1..=16).contains(&points.len()));
     }

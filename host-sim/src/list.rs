@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::report;
-use crate::scenario::Format;
+use crate::settings::Format;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::wrapped;
 use meshalloc_sim::workload::distributions::DistributionInfo;

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::identity::{PROGRAM, VERSION};
 use crate::report::{self, LogJson, table, trimmed};
-use crate::scenario::{Format, Given, Takes, only};
+use crate::settings::{Format, FormatArgs, Given, Takes, only};
 use meshalloc_sim::statistics::Delays;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::log::WEEK;
@@ -28,20 +28,14 @@ pub(crate) struct LogStatisticsArgs {
 
     #[command(flatten)]
     settings: Given<Self>,
+
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 impl Takes for LogStatisticsArgs {
     fn take(arg: Arg) -> Option<Arg> {
-        let keys = [
-            "mesh",
-            "wrap",
-            "torus",
-            "cube",
-            "partition",
-            "from",
-            "to",
-            "format",
-        ];
+        let keys = ["mesh", "wrap", "torus", "cube", "partition", "from", "to"];
         only(&keys, arg)
     }
 }
@@ -57,7 +51,7 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     let options = settings.window(machine)?;
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
     let statistics = Statistics::of(&log, settings.is_machine_named().then_some(machine));
-    match settings.format.unwrap_or_default() {
+    match args.format.get() {
         Format::Table => statistics.write(output),
         Format::Json => Ok(report::write_json(&statistics.json(), output)?),
     }

@@ -13,8 +13,8 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::failure::{self, Failure};
 use crate::list::{self, strategy_parameters};
-use crate::scenario;
 use crate::schema;
+use crate::settings;
 use meshalloc_sim::metrics::Metric;
 
 /// Where the pages go.
@@ -117,7 +117,7 @@ fn scenario_keys(output: &mut dyn Write) -> io::Result<()> {
          [`run`](command-line.md#host-sim-run) without the dashes. A list of values is an array.\n\
          `sweep` takes the same keys, and lists of them in a table `[grid]`.",
     )?;
-    options(&scenario::options(), "", output)
+    options(&settings::options(), "", output)
 }
 
 /// A table of options under each heading of the help, in its order.

@@ -138,6 +138,37 @@ pub(crate) fn chromium() -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that compilers for C and C++, CMake and pkg-config are there.
+pub(crate) fn c_compilers() -> Result<()> {
+    programs(
+        "C",
+        &["cc", "c++", "make", "cmake", "pkg-config"],
+        "gcc g++ make cmake pkg-config",
+    )
+}
+
+/// Makes sure that the compiler for Cortex-M and its library are there.
+pub(crate) fn cortex_m_compiler() -> Result<()> {
+    programs(
+        "C for Cortex-M",
+        &["arm-none-eabi-gcc", "arm-none-eabi-size"],
+        "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    )
+}
+
+/// Makes sure that programs are there, which these Debian packages have.
+fn programs(what: &str, names: &[&str], packages: &str) -> Result<()> {
+    let is_missing = |name: &&&str| !Cmd::new(name).args("--version").succeeds();
+    if names.iter().find(is_missing).is_some() {
+        apt_install(packages)?;
+        if let Some(name) = names.iter().find(is_missing) {
+            bail!("{packages} are installed, but {name} is not found");
+        }
+    }
+    println!("{what}: {}", names.join(", "));
+    Ok(())
+}
+
 /// Makes sure that Slurm and its authentication are there.
 pub(crate) fn slurm() -> Result<()> {
     // Some of them answer no question without a configuration.

@@ -123,6 +123,7 @@ fn board() -> Lane<'static> {
             step.run(&chore()?.args("web --check"))
         })
         .step("programs for chips", programs_for_chips)
+        .step("library for C", |step| step.run(&chore()?.args("c")))
         .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",

@@ -134,6 +134,19 @@ pub enum Stop {
     Incomplete,
 }
 
+impl Stop {
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stop::Fixed => "fixed",
+            Stop::ErrorReached => "error-reached",
+            Stop::CapReached => "cap-reached",
+            Stop::Saturated => "saturated",
+            Stop::Incomplete => "incomplete",
+        }
+    }
+}
+
 /// A mean over a smaller part of the measured jobs is marked.
 pub const SERVED_SHARE_MIN: f64 = 0.99;
 

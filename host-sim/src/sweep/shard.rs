@@ -147,7 +147,7 @@ fn sent(messages: &Messages, processors: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario;
+    use meshalloc_sim::scenario;
     use meshalloc_sim::workload::SharedLogs;
 
     /// A point for each choice of these values of these keys, the last changing fastest, beside the keys of all.

@@ -7,12 +7,13 @@
 use meshalloc::{Request, Ticks};
 use serde::Serialize;
 
+pub use crate::error::WorkloadError;
 use crate::io::IoTasks;
 use crate::statistics::Sampling;
+pub use crate::time::{JOBS_MAX, TIME_MAX, TimeUnit};
 
 mod counts;
 pub mod distributions;
-pub mod error;
 pub mod estimates;
 pub mod log;
 pub mod pattern;
@@ -23,12 +24,10 @@ mod shared;
 pub(crate) mod stream;
 pub mod swf;
 pub mod synthetic;
-mod time;
 pub mod work;
 
 pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
-pub use error::WorkloadError;
 pub use estimates::EstimateModel;
 pub use log::{LineCounts, Log, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Resample};
 pub use pattern::{Pattern, Patterns};
@@ -39,15 +38,7 @@ pub use shared::SharedLogs;
 pub(crate) use stream::strategy_seed;
 pub use swf::LogError;
 pub use synthetic::{Arrivals, Rate, Synthetic, SyntheticJobs};
-pub use time::TimeUnit;
 pub use work::{Messages, Program, Work, WorkDistribution};
-
-/// The latest point of virtual time that is simulated, in ticks, some 71 years where a tick is a microsecond: sums of squares of up to
-/// [`JOBS_MAX`] spans stay exact in 128 bits.
-pub const TIME_MAX: Ticks = 1 << 51;
-
-/// The most jobs in one run.
-pub const JOBS_MAX: u32 = 1 << 24;
 
 /// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes it by less than
 /// a part in a thousand.

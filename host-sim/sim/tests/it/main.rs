@@ -3,8 +3,10 @@
 mod backlog;
 mod coverage;
 mod distributions;
+mod examples;
 mod experiment;
 mod log;
+mod own;
 mod parallel;
 mod shape;
 mod statistics;
