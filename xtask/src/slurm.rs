@@ -103,7 +103,8 @@ fn kill_two(cluster: &mut Cluster, array: &Path) -> Result<()> {
     cluster.restart_node()
 }
 
-/// A task that runs after another point has been completed: its number, and the number of its process.
+/// A task that runs after another point has been completed: its number, and the number of its
+/// process.
 fn running(array: &Path, other: Option<u32>) -> Result<(u32, u32)> {
     let points = || fs::read_dir(array.join("points")).map_or(0, Iterator::count);
     let known = points();
