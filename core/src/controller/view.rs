@@ -10,10 +10,14 @@ use super::faults::{check_block, is_on};
 use crate::blocks::{BlockPool, Held};
 use crate::error::Error;
 use crate::grid::Block;
+#[cfg(feature = "machine")]
+use crate::grid::Shape;
 use crate::jobs::{JobSlot, JobTable, Slot};
+#[cfg(feature = "machine")]
+use crate::machine::{Machine, Slice};
 use crate::message::{
     Answer, BlockList, Capacity, Configuration, Counts, Event, Happened, JobList, JobReport,
-    JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk, Query, Statistics,
+    JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk, Query, SliceReport, Statistics,
 };
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
@@ -34,6 +38,9 @@ pub struct Status<'a> {
     pub(super) counts: &'a Counts,
     /// The entries that a strategy's list has room for.
     pub(super) list: u32,
+    /// The description of the machine.
+    #[cfg(feature = "machine")]
+    pub(super) machine: Option<&'a Machine>,
 }
 
 /// A controller between two changes, or in the middle of one ([`Pauses`](crate::Pauses)).
@@ -102,13 +109,14 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// The blocks of a job, in the order in which the strategy named them. None while it waits, or
     /// if there is no such job.
-    pub fn blocks(&self, job: JobId) -> impl Iterator<Item = Block> + use<'a, 'm> {
+    pub fn blocks(&self, job: JobId) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
         let (jobs, held) = (self.jobs, self.held);
         let slot = jobs.find(job).into_iter();
         slot.flat_map(move |slot| held.of(jobs.get(slot).blocks()))
     }
 
-    /// Answers a query.
+    /// Answers a query. [`Query::Largest`] takes a search, which [`Controller::answer`] makes; here
+    /// it is refused as busy.
     ///
     /// # Errors
     ///
@@ -120,6 +128,13 @@ impl<'a, 'm> View<'a, 'm> {
             Query::Jobs { on, from } => Answer::Jobs(self.job_list(on, from)?),
             Query::Occupancy { from } => Answer::Occupancy(self.occupancy_chunk(from)?),
             Query::Statistics => Answer::Statistics(self.statistics()),
+            Query::Slice { job } => Answer::Slice(self.slice_report(job)?),
+            Query::Largest if cfg!(feature = "machine") => {
+                return Err(Error::Busy {
+                    left: self.status.left.max(1),
+                });
+            }
+            Query::Largest => return Err(Error::MachinesNotBuilt),
         })
     }
 
@@ -172,6 +187,52 @@ impl<'a, 'm> View<'a, 'm> {
             first: from,
             blocks,
         })
+    }
+
+    /// The slice that a job holds. O(blocks of the job) for each form in which its request may be
+    /// placed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownJob`]; [`Error::NoSlice`] if it waits, if the strategy gives its jobs no
+    /// shape, or if the machine has more than four dimensions; [`Error::MachinesNotBuilt`] in a
+    /// build without the feature `machine`.
+    pub fn slice_report(&self, job: JobId) -> Result<SliceReport, Error> {
+        #[cfg(feature = "machine")]
+        {
+            let slice = self.slice(job)?;
+            let (folded, rings) = (slice.folded().map(|at| at as u8), slice.rings());
+            let sides = Shape::new(&slice.sides()).map_err(|_| Error::NoSlice)?;
+            Ok(SliceReport {
+                job,
+                shape: slice.shape(),
+                sides,
+                folded,
+                rings,
+            })
+        }
+        #[cfg(not(feature = "machine"))]
+        self.find(job).and(Err(Error::MachinesNotBuilt))
+    }
+
+    /// The slice that a job holds, with the place of each of its processors.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`View::slice_report`].
+    #[cfg(feature = "machine")]
+    pub fn slice(&self, job: JobId) -> Result<Slice, Error> {
+        let (_, entry) = self.find(job)?;
+        let blocks = self.blocks(job);
+        let (machine, grid) = (self.status.machine, self.occupancy.grid());
+        let slice = Slice::of(
+            machine,
+            grid,
+            *self.status.strategy,
+            entry.request(),
+            blocks,
+        );
+        slice.ok_or(Error::NoSlice)
     }
 
     /// Some of the jobs: all, or those that hold processors of the block. `from` is 0 at first,
@@ -228,6 +289,20 @@ impl<'a, 'm> View<'a, 'm> {
             busy: pack(false),
             faulty: pack(true),
         })
+    }
+
+    /// The description of the machine, if the controller was lent one.
+    #[cfg(feature = "machine")]
+    pub const fn description(&self) -> Option<&'a Machine> {
+        self.status.machine
+    }
+
+    /// A digest (`Machine::digest`) of the description of the machine; `None` without a description.
+    pub fn digest(&self) -> Option<u32> {
+        #[cfg(feature = "machine")]
+        return self.description().map(Machine::digest);
+        #[cfg(not(feature = "machine"))]
+        None
     }
 
     /// The machine, the strategy and the scheduler.
@@ -291,6 +366,8 @@ impl<'m> Controller<'m> {
             left: self.left(),
             counts: &self.counts,
             list: self.allocator.list_capacity(),
+            #[cfg(feature = "machine")]
+            machine: self.allocator.description(),
         };
         View::new(&self.jobs, occupancy, pool, status)
     }

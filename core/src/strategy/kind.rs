@@ -179,6 +179,8 @@ pub enum Holds {
     OneBlock,
     /// At most two blocks of as many processors as the requested shape has.
     TwoBlocks,
+    /// As many processors as the requested shape has, in any number of blocks: a slice in cubes.
+    Parts,
     /// The requested number of processors, in any number of blocks; pages of several processors
     /// may add some.
     Processors,
@@ -196,7 +198,7 @@ impl Holds {
         let most = match self {
             Holds::OneBlock => jobs,
             Holds::TwoBlocks => jobs.saturating_mul(2),
-            Holds::Processors => processors,
+            Holds::Parts | Holds::Processors => processors,
         };
         if most < processors { most } else { processors }
     }

@@ -5,6 +5,8 @@ use super::StrategyKind;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 use super::foresight;
 use crate::grid::Grid;
+#[cfg(feature = "machine")]
+use crate::machine::{Machine, volume};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
 use crate::word::Word;
@@ -17,6 +19,9 @@ pub(crate) struct Workspace<'m> {
     /// Cells for a list of submeshes, which a strategy packs as it likes:
     /// [`Needs::list`](crate::storage::Needs::list).
     pub(crate) list: &'m mut [u64],
+    /// The description of the machine.
+    #[cfg(feature = "machine")]
+    pub(crate) machine: Option<&'m Machine>,
 }
 
 /// How much memory a strategy needs in addition to the occupancy.
@@ -47,6 +52,9 @@ pub(crate) enum StrategyMemory {
         /// The number of states.
         budget: u64,
     },
+    /// A list: for each cube of the description a bit for each of its processors, and two numbers;
+    /// and the bits of one more cube.
+    Cubes,
 }
 
 /// The lengths of the parts of a [`Workspace`].
@@ -77,13 +85,60 @@ impl WorkspaceSize {
             StrategyMemory::ForesightWithEnds { budget } => {
                 (foresight::words(machine, budget, ends), nodes)
             }
+            // A grid has no cubes.
+            StrategyMemory::Cubes => (0, 0),
         };
         WorkspaceSize { scratch, list }
+    }
+
+    /// The same on the machine of this description.
+    #[cfg(feature = "machine")]
+    pub(crate) const fn described(strategy: StrategyKind, machine: &Machine, jobs: usize) -> Self {
+        let mut size = Self::of(strategy, machine.grid(), jobs);
+        if let (StrategyMemory::Cubes, Some(cubes)) = (strategy.memory(), Cubes::of(machine)) {
+            size.list = cubes.list_len();
+        }
+        size
     }
 
     /// Whether a workspace is as large.
     pub(super) const fn fits(self, workspace: &Workspace<'_>) -> bool {
         workspace.words.len() >= self.scratch && workspace.list.len() >= self.list
+    }
+}
+
+/// The cubes of a machine.
+#[cfg(feature = "machine")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cubes {
+    /// The number of cubes.
+    pub(crate) count: usize,
+    /// The processors of a cube.
+    pub(crate) volume: u32,
+}
+
+#[cfg(feature = "machine")]
+impl Cubes {
+    /// `None` if the description has no cubes.
+    pub(crate) const fn of(machine: &Machine) -> Option<Cubes> {
+        let Some(cube) = machine.cube_extents() else {
+            return None;
+        };
+        let volume = volume(cube);
+        Some(Cubes {
+            count: (machine.grid().nodes() / volume) as usize,
+            volume,
+        })
+    }
+
+    /// The cells that a bit for each processor of a cube takes.
+    pub(crate) const fn cells(self) -> usize {
+        self.volume.div_ceil(u64::BITS) as usize
+    }
+
+    /// The cells of the list.
+    const fn list_len(self) -> usize {
+        self.count * (self.cells() + 2) + self.cells()
     }
 }
 
