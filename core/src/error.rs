@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::grid::{Block, Shape};
+use crate::message::NEAREST_MAX;
 use crate::node::NodeId;
 
 /// Why a job was refused.
@@ -291,7 +292,7 @@ pub enum Error {
     /// the request names ([`Refusal::NotLegal`]).
     NotLegal {
         /// The nearest legal shapes that hold as many processors: the smallest first.
-        nearest: [Option<Shape>; 2],
+        nearest: [Option<Shape>; NEAREST_MAX],
     },
     /// This build has no descriptions of machines.
     MachinesNotBuilt,

@@ -18,6 +18,8 @@ use crate::strategy::StrategyKind;
 pub const BLOCKS_MAX: usize = 18;
 /// The most jobs in one [`JobList`].
 pub const LIST_JOBS_MAX: usize = 16;
+/// The most nearest shapes that a refusal names.
+pub const NEAREST_MAX: usize = 2;
 /// The most bytes in one [`OccupancyChunk`].
 pub const OCCUPANCY_BYTES_MAX: usize = 128;
 

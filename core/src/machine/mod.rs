@@ -29,6 +29,7 @@ use core::fmt;
 
 use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
+use crate::message::NEAREST_MAX;
 use crate::request::{Flags, Request};
 use crate::search::orders::next_order;
 use crate::strategy::StrategyKind;
@@ -39,8 +40,6 @@ pub const DESCRIBED_MAX: usize = 4;
 pub const SHAPES_MAX: usize = 16;
 /// The most entries in [`Machine::placements`].
 pub const PLACEMENTS_MAX: usize = 16;
-/// The most nearest shapes that a refusal names.
-pub const NEAREST_MAX: usize = 2;
 
 /// A number for each dimension, 1 from the last dimension on.
 pub(crate) type Extents = [u16; DESCRIBED_MAX];

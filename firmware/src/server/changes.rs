@@ -6,13 +6,13 @@
 //!      for a job that never waits└─────────▶ record after its attempt
 //! ```
 
-use meshalloc::{Change, Error, JobId, Outcome, Refusal, Ticks};
+use meshalloc::{Change, Error, JobId, Outcome, Query, Refusal, Ticks};
 
 use super::front::{Asked, Meanwhile, Order, increment};
 use super::{Port, Server, view};
 use crate::frame::Header;
 use crate::keeping::{Keep, NO_SESSION, NotKept, Record, Room, When};
-use crate::protocol::{Origin, ProtocolError};
+use crate::protocol::{Origin, ProtocolError, ServerMessageRef};
 
 impl<K: Keep> Server<'_, K> {
     /// Carries out what a client asks for, and replies.
@@ -26,6 +26,7 @@ impl<K: Keep> Server<'_, K> {
         let (at, change) = match order.asked {
             Asked::Change { at, change } => (at, change),
             Asked::Clock { is_virtual } => return self.set_clock(order, is_virtual, port),
+            Asked::Largest => return self.search_largest(order, port),
         };
         let error = self.front.sessions.time_error(order.session, at, change);
         if let Some(error) = error {
@@ -121,6 +122,25 @@ impl<K: Keep> Server<'_, K> {
         }
         let view = view(&self.controller, self.has_work());
         result.and(self.front.settle(order, Some(outcome), &view, port))
+    }
+
+    /// Searches for the largest slice, and replies.
+    #[inline(never)]
+    fn search_largest<P: Port>(
+        &mut self,
+        order: &Order<'_>,
+        port: &mut P,
+    ) -> Result<(), P::Error> {
+        if self.has_work() {
+            let view = view(&self.controller, true);
+            return self.front.refuse(order, &view, port);
+        }
+        let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
+        let answer =
+            meanwhile.during(|pauses| self.controller.answer(&Query::Largest, Some(pauses)));
+        let result = meanwhile.result;
+        let message = ServerMessageRef::Answer(&answer);
+        result.and(self.front.send(order.header, &message, port))
     }
 
     /// Gives the session a virtual clock, or the server its own.

@@ -5,7 +5,7 @@ use core::cell::RefCell;
 
 use embedded_io::Write;
 use heapless::String;
-use meshalloc::{Change, Error, Pauses, SchedulerKind, StrategyKind, Ticks, View};
+use meshalloc::{Change, Error, Pauses, Query, SchedulerKind, StrategyKind, Ticks, View};
 
 use super::Port;
 use crate::body;
@@ -50,7 +50,7 @@ pub(super) struct Front {
     pub(super) now: Ticks,
 }
 
-/// A frame that asks for a change.
+/// A frame that asks for a change, or for a search.
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
     pub(super) header: Header,
@@ -70,6 +70,8 @@ pub(super) enum Asked<'a> {
     },
     /// A virtual clock, or the server's own.
     Clock { is_virtual: bool },
+    /// The largest slice, which takes a search. It changes nothing, and is not remembered.
+    Largest,
 }
 
 /// How often the line is looked at in a slice. Work estimates its own instructions. With several
@@ -312,6 +314,18 @@ impl Front {
                 ref change,
                 ..
             } => (since, Asked::Change { at, change }),
+            ClientMessage::Query {
+                query: Query::Largest,
+                ..
+            } => {
+                return Ok(Some(Order {
+                    header,
+                    place,
+                    session,
+                    since: 0,
+                    asked: Asked::Largest,
+                }));
+            }
             ClientMessage::Query { ref query, .. } => {
                 let answer = view.answer(query);
                 self.send(header, &ServerMessageRef::Answer(&answer), line)?;
@@ -358,6 +372,10 @@ impl Front {
         line: &mut W,
     ) -> Result<(), W::Error> {
         let left = view.status.left;
+        if let Asked::Largest = order.asked {
+            let busy = Err(Error::Busy { left });
+            return self.send(order.header, &ServerMessageRef::Answer(&busy), line);
+        }
         self.settle(order, Some(Err(Error::Busy { left })), view, line)
     }
 
@@ -438,6 +456,7 @@ impl Front {
                 .filter(|scheduler| scheduler.is_built())
                 .collect(),
             configuration: view.configuration(),
+            description: view.digest(),
             frame_bytes_max: CLIENT_FRAME_MAX as u16,
         }
     }
