@@ -13,17 +13,14 @@ use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use meshalloc::{Configuration, Grid};
 
-use crate::backend::line::LineBackends;
-use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
-use crate::experiment::Progress;
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::identity::PROGRAM;
+use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
-use crate::names;
 use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};
 use crate::replay::{self, Interruptible, ReplayError, Waiting};
@@ -36,7 +33,10 @@ use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
 use crate::view::{self, ViewArgs};
-use crate::workload::TimeUnit;
+use meshalloc_sim::backend::{Backends, InProcessBackends};
+use meshalloc_sim::experiment::Progress;
+use meshalloc_sim::names;
+use meshalloc_sim::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
 /// compares strategies, in this process or on a board that runs the meshalloc firmware.
@@ -159,17 +159,23 @@ On several machines that share DIR, each computes one shard, into points.I-of-N.
   host-sim sweep FILE.toml --merge                    when all have ended";
 
 const REPLAY_FORMAT: &str = "\
-One operation a line; `#` begins a comment:
+One operation a line, a JSON object or words; `#` begins a comment after words:
   alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
                         unless --scheduler is given; A B is short for AxB
-    ... est=TIME        behind it: expected to be freed TIME operations later
-    ... lease=TIME      behind it: with a lease for TIME operations
+    ... est=TIME        with it: expected to be freed TIME operations later
+    ... lease=TIME      with it: with a lease for TIME operations
   lease ID TIME         job ID has a lease for TIME operations from now on; when
                         that ends it is released; 0: no lease
   free ID               job ID gives its processors back
   fault X Y ...         the processor with these coordinates becomes faulty;
                         A..B in place of a coordinate: all from A to B; *: all
   repair X Y ...        these processors work again
+
+The same as objects; `host-sim schema operation` describes them:
+  {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
+  {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
+  {\"op\":\"free\",\"id\":ID}
+  {\"op\":\"fault\",\"at\":[X,\"A..B\",\"*\"]}
 
 Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits
 of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists

@@ -13,9 +13,9 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::failure::{self, Failure};
 use crate::list::{self, strategy_parameters};
-use crate::metrics::Metric;
 use crate::scenario;
 use crate::schema;
+use meshalloc_sim::metrics::Metric;
 
 /// Where the pages go.
 #[derive(Args, Debug)]

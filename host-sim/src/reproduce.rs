@@ -13,17 +13,17 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueHint};
 use clap::{Arg, Args};
 
-use crate::backend::StopwatchBackends;
-use crate::experiment::{self, ExperimentError};
 use crate::failure::{self, Failure};
 use crate::file;
-use crate::input;
-use crate::names;
 use crate::progress::Bar;
 use crate::scenario::{Given, SEED_DEFAULT, Takes, ThreadsArgs, only};
 use crate::sweep;
 use crate::sweep::digest::digest;
 use crate::sweep::part::{Part, PartArgs};
+use meshalloc_sim::backend::StopwatchBackends;
+use meshalloc_sim::experiment::{self, ExperimentError};
+use meshalloc_sim::input;
+use meshalloc_sim::names;
 
 mod axis;
 pub mod case;

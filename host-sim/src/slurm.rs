@@ -18,11 +18,11 @@ use clap::{ArgGroup, Args};
 
 use crate::failure::Failure;
 use crate::file;
-use crate::input;
-use crate::names;
 use crate::reproduce;
 use crate::sweep::command as sweep;
-use crate::wording::counted;
+use meshalloc_sim::input;
+use meshalloc_sim::names;
+use meshalloc_sim::wording::counted;
 
 /// What is divided among the tasks of an array, and how these are submitted.
 #[derive(Args, Clone, Debug)]

@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::backend::InProcessBackends;
-use crate::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use crate::identity::label_text;
+use meshalloc_sim::backend::InProcessBackends;
+use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 
 pub(crate) mod command;
 pub(crate) mod digest;

@@ -14,7 +14,7 @@ use crate::failure::{self, Failure};
 use crate::file;
 use crate::progress::Bar;
 use crate::scenario::{self, GridPoint, ThreadsArgs};
-use crate::workload::SharedLogs;
+use meshalloc_sim::workload::SharedLogs;
 
 /// What to sweep, and where the results go.
 #[derive(Args, Clone, Debug)]
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::sweep::digest::digest;
-    use crate::workload::{Log, LogJob, Workload};
+    use meshalloc_sim::workload::{Log, LogJob, Workload};
 
     /// A log, and a grid over it with these keys and these axes.
     fn write(folder: &Path, text: &str, axes: &str) {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Point;
-use crate::experiment::Experiment;
-use crate::simulation::Fnv1a;
-use crate::workload::{Log, LogJob, Workload};
+use meshalloc_sim::experiment::Experiment;
+use meshalloc_sim::simulation::Fnv1a;
+use meshalloc_sim::workload::{Log, LogJob, Workload};
 
 /// A number that changes with anything that the results of these points depend on: every field of their experiments, which
 /// `Debug` shows without exception, and the jobs of logs; and with the keys of the grid, which are in the journal. Where a log was

@@ -24,12 +24,12 @@ use serde::{Deserialize, Serialize};
 use super::Point;
 use super::digest::digest;
 use super::record::{sealed, unsealed};
-use crate::experiment::{Stop, StrategyResult};
 use crate::file;
 use crate::identity::{PROGRAM, VERSION, hash, label_text};
-use crate::input::{FILE_BYTES_MAX, Lines};
-use crate::simulation::RunResult;
-use crate::wording::{are, counted};
+use meshalloc_sim::experiment::{Stop, StrategyResult};
+use meshalloc_sim::input::{FILE_BYTES_MAX, Lines};
+use meshalloc_sim::simulation::RunResult;
+use meshalloc_sim::wording::{are, counted};
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::journal::{Damage, Format, JournalError, Known, agree};
 use super::shard::{Shard, divide};
 use super::{Finished, Point, SweepError, of_journal};
-use crate::experiment::StrategyResult;
 use crate::file;
 use crate::identity::label_text;
-use crate::wording::{are, counted};
+use meshalloc_sim::experiment::StrategyResult;
+use meshalloc_sim::wording::{are, counted};
 
 /// Why shards do not make a whole.
 #[derive(Debug, thiserror::Error)]

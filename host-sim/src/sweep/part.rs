@@ -9,9 +9,9 @@ use super::journal::Damage;
 use super::merge::chosen;
 use super::{Finished, Point, Shard, SweepError, SweepOptions, merge, run_points};
 use crate::failure;
-use crate::names;
 use crate::progress::Bar;
-use crate::wording::counted;
+use meshalloc_sim::names;
+use meshalloc_sim::wording::counted;
 
 /// The part of the points.
 #[derive(Args, Clone, Debug)]

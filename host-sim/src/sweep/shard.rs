@@ -28,9 +28,9 @@ use std::path::{Path, PathBuf};
 use meshalloc::StrategyKind;
 
 use super::Point;
-use crate::experiment::{Experiment, REPLICATIONS_MIN, Replications};
 use crate::file::folder_of;
-use crate::workload::{Arrivals, Messages, Pattern, Workload};
+use meshalloc_sim::experiment::{Experiment, REPLICATIONS_MIN, Replications};
+use meshalloc_sim::workload::{Arrivals, Messages, Pattern, Workload};
 
 /// One of several parts of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,7 +183,7 @@ fn sent(messages: &Messages, processors: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::scenario;
-    use crate::workload::SharedLogs;
+    use meshalloc_sim::workload::SharedLogs;
 
     /// A point for each choice of these values of these keys, the last changing fastest, beside the keys of all.
     fn points(fixed: &[(&str, &str)], axes: &[(&str, &[&str])]) -> Vec<Point> {

@@ -3,9 +3,9 @@ use std::fs;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 
 use super::*;
-use crate::experiment::{Measure, Replications};
-use crate::metrics::SLOWDOWN_THRESHOLD;
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::experiment::{Measure, Replications};
+use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
     let mesh = Mesh::new(8, 8).unwrap();
@@ -373,12 +373,12 @@ fn a_line_longer_than_any_of_the_sweep_is_damaged() {
 
 #[test]
 fn the_longest_run_has_room_in_a_line() {
-    let mut refused = crate::metrics::Refusals::default();
+    let mut refused = meshalloc_sim::metrics::Refusals::default();
     for reason in meshalloc::Refusal::ALL {
         (0..1000).for_each(|_| refused.add(reason));
     }
-    let run = crate::simulation::RunResult {
-        values: crate::metrics::RunValues::from_fn(|_| Some(-2.225_073_858_507_201_4e-308)),
+    let run = meshalloc_sim::simulation::RunResult {
+        values: meshalloc_sim::metrics::RunValues::from_fn(|_| Some(-2.225_073_858_507_201_4e-308)),
         refused,
         saturated: false,
         left_behind: u32::MAX,
