@@ -297,7 +297,10 @@ pub(super) fn answer(query: &Query, answer: &Result<Answer, Error>, capacity: &C
             let extents = slice.shape.len();
             let holds = slice.job == job
                 && usize::from(slice.folded.unwrap_or(0)) < extents.max(1)
-                && u32::from(slice.rings).checked_shr(extents as u32).unwrap_or(0) == 0
+                && u32::from(slice.rings)
+                    .checked_shr(extents as u32)
+                    .unwrap_or(0)
+                    == 0
                 && (1..=NODES_MAX).contains(&slice.sides.area());
             expect(holds, || {
                 format!("the slice of job {job}, with rings along extents of its shape")

@@ -126,11 +126,7 @@ impl<K: Keep> Server<'_, K> {
 
     /// Searches for the largest slice, and replies.
     #[inline(never)]
-    fn search_largest<P: Port>(
-        &mut self,
-        order: &Order<'_>,
-        port: &mut P,
-    ) -> Result<(), P::Error> {
+    fn search_largest<P: Port>(&mut self, order: &Order<'_>, port: &mut P) -> Result<(), P::Error> {
         if self.has_work() {
             let view = view(&self.controller, true);
             return self.front.refuse(order, &view, port);

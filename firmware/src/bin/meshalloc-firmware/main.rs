@@ -36,9 +36,9 @@ mod image {
     #[cfg(feature = "qemu")]
     use defmt_semihosting as _;
 
-    use meshalloc::storage::Needs;
     #[cfg(described)]
     use meshalloc::Machine;
+    use meshalloc::storage::Needs;
     use meshalloc::{Configuration, Controller, SchedulerKind, Storage, StrategyKind};
     #[cfg(not(described))]
     use meshalloc::{Cube, Grid, Mesh};
