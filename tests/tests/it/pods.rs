@@ -8,13 +8,15 @@ use std::collections::BTreeSet;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocator, Block, Flags, Grid as Machine, Machine as Described, NodeId, Placement, Refusal,
-    Request, Shape, Slice, StrategyKind,
+    Allocator, Answer, Block, Change, Configuration, Controller, CurveFit, Flags, Grid as Machine,
+    JobId, Machine as Described, NodeId, Placement, Query, Refusal, Request, SchedulerKind, Shape,
+    Slice, StrategyKind,
 };
 use meshalloc_tests::convert;
-use meshalloc_tests::grid::{Grid, Place};
+use meshalloc_tests::grid::{Grid, Place, lists};
 use meshalloc_tests::pods::{self, Cubes, Form};
 use meshalloc_tests::random::Random;
+use meshalloc_tests::strategy::Strategy;
 
 const CUBES: StrategyKind = StrategyKind::Cubes { fold: false };
 const FOLD: StrategyKind = StrategyKind::Cubes { fold: true };
@@ -549,7 +551,7 @@ fn legal_shapes_are_those_that_are_published() {
         let n = machine.grid().dimensions();
         let longest = if n == 2 { 33 } else { 17 };
         let mut legal = BTreeSet::new();
-        for sides in meshalloc_tests::grid::lists(&vec![longest; n]) {
+        for sides in lists(&vec![longest; n]) {
             let request = shape(&sides);
             let kind = if machine.cube().is_some() {
                 CUBES
@@ -648,6 +650,169 @@ fn aligned_slices_begin_at_multiples() {
                     }
                 });
             }
+        }
+    }
+}
+
+/// Folding and curves on grids of one to five dimensions that wrap or not, at random occupancies.
+#[test]
+fn folding_and_curves_on_any_grid_are_those_of_the_naive_form() {
+    let mut random = Random::new(3);
+    let fits = [
+        CurveFit::FirstFit,
+        CurveFit::BestFit,
+        CurveFit::SumOfSquares,
+        CurveFit::SmallestRange,
+    ];
+    for (sides, wraps) in [
+        (&[4_u16, 4][..], 0_u16),
+        (&[5, 3], 0),
+        (&[6, 5], 0b11),
+        (&[4, 4, 4], 0b111),
+        (&[3, 4, 5], 0b101),
+        (&[2, 3, 2, 4], 0b1111),
+        (&[7], 1),
+        (&[2, 2, 2, 2, 2], 0b1_1111),
+    ] {
+        let grid = Machine::new(sides, wraps).expect("a grid");
+        let model = convert::grid(grid);
+        let kinds = fits.map(|fit| StrategyKind::Curve { fit }).into_iter();
+        for kind in kinds.chain([StrategyKind::Folding]) {
+            if !convert::is_served(kind, &model) {
+                continue;
+            }
+            let needs = Needs::of(kind, &grid, grid.nodes() as usize);
+            let mut storage = HeapStorage::new(needs, 0);
+            let memory = storage.allocator_memory();
+            let mut allocator = Allocator::new(memory, grid, kind).expect("it is served");
+            let empty = Strategy::new(kind, &model);
+            let mut granted = 0;
+            for _ in 0..setting("MESHALLOC_STATES", 2000) / 10 {
+                let mut busy = vec![false; grid.nodes() as usize];
+                for _ in 0..random.below(grid.nodes()) {
+                    let node = random.below(grid.nodes());
+                    busy[node as usize] = true;
+                    allocator.mark_faulty(grid.unit(NodeId(node)).expect("a node"));
+                }
+                let naive = empty.where_busy(&busy);
+                for _ in 0..4 {
+                    let request = random_request(&mut random, sides.len(), 8);
+                    let flags = request.flags & Flags::FIXED_ORIENTATION;
+                    let request = request.with_flags(flags);
+                    match (naive.place(&request), allocator.allocate(&request)) {
+                        (Ok(held), Ok(job)) => {
+                            let blocks = allocator.blocks(&job).expect("it is held");
+                            let blocks: Vec<Block> = blocks.collect();
+                            let text = format!("{kind} {grid} {request:?}: {held:?}");
+                            assert!(held.is(&model, &blocks), "{text}");
+                            allocator.release(job).expect("it is held");
+                            granted += 1;
+                        }
+                        (Err(expected), Err(refusal)) => assert_eq!(expected, refusal, "{kind}"),
+                        (expected, answer) => panic!("{kind} {grid}: {expected:?} {answer:?}"),
+                    }
+                }
+                let all = grid.block(&vec![0; sides.len()], sides).expect("all");
+                allocator.clear_faulty(all);
+            }
+            assert!(granted > 0, "{kind} {grid}");
+        }
+    }
+}
+
+/// The largest legal slice and the largest free box, against a look at every box and every shape.
+#[test]
+fn the_largest_slice_is_that_of_a_look_at_every_shape() {
+    let mut random = Random::new(4);
+    let listed = [[1_u16, 1], [1, 2], [2, 3]].map(|sides| Shape::new(&sides).expect("a shape"));
+    let plane = Described::new(Machine::mesh(&[6, 5]).expect("a mesh"));
+    let torus = Described::new(Machine::torus(&[4, 3, 3]).expect("a torus"));
+    let cubes = Described::new(Machine::torus(&[4, 4, 2]).expect("a torus"));
+    for (machine, strategy) in [
+        (plane, StrategyKind::AdaptiveScan),
+        (
+            plane.and_then(|it| it.with_shapes(&listed)),
+            StrategyKind::AdaptiveScan,
+        ),
+        (torus, StrategyKind::AdaptiveScan),
+        (
+            torus.and_then(|it| it.with_multiple(&[2, 1, 1])),
+            StrategyKind::AdaptiveScan,
+        ),
+        (cubes.and_then(|it| it.with_cube(&[2, 2, 1])), CUBES),
+        (torus, StrategyKind::Naive),
+    ] {
+        let machine = machine.expect("a machine");
+        let grid = *machine.grid();
+        let model = convert::grid(grid);
+        let needs = Needs::described(strategy, &machine, 4);
+        let mut storage = HeapStorage::new(needs, 4);
+        let configuration = Configuration {
+            machine: grid,
+            strategy,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let memory = storage.memory().describing(&machine);
+        let mut controller = Controller::new(memory, configuration).expect("it is served");
+        // All boxes, the largest first, then by their first node.
+        let sides = model.sides().to_vec();
+        let all = lists(&sides).into_iter().flat_map(|extent| {
+            let starts = (0..model.nodes()).map(|node| model.position(node));
+            let place = move |start| Place {
+                start,
+                extent: extent.clone(),
+            };
+            starts.map(place).collect::<Vec<_>>()
+        });
+        let mut boxes: Vec<Place> = all.filter(|place| model.has(place)).collect();
+        boxes.sort_by_key(|place| std::cmp::Reverse(place.size()));
+        for _ in 0..setting("MESHALLOC_STATES", 2000) / 40 {
+            controller.handle(&Change::Reset, 0).expect("it is reset");
+            for _ in 0..random.below(grid.nodes()) {
+                let block = grid
+                    .unit(NodeId(random.below(grid.nodes())))
+                    .expect("a node");
+                let marked = controller.handle(&Change::MarkFaulty { block }, 0);
+                marked.expect("a block of the machine");
+            }
+            let is_free = |place: &Place| {
+                let mut nodes = model.nodes_of(place).into_iter();
+                nodes.all(|node| !controller.occupancy().is_busy(NodeId(node)))
+            };
+            let largest = boxes.iter().find(|place| is_free(place)).map(Place::size);
+            let answer = controller.answer(&Query::Largest, None).expect("an answer");
+            let Answer::Largest(report) = answer else {
+                panic!("{answer:?}");
+            };
+            assert_eq!(report.block.map(|block| grid.area(block)), largest);
+            if let Some(block) = report.block {
+                assert!(is_free(&convert::place(grid, block)));
+            }
+            // The most processors with which a job that never waits is granted.
+            let free = controller.occupancy().free();
+            let n = grid.dimensions();
+            let most = (1..=free).rev().find(|&chips| {
+                let shapes = match strategy {
+                    StrategyKind::Naive => vec![Request::chips(chips)],
+                    _ => pods::boxes(chips, n)
+                        .iter()
+                        .map(|sides| shape(sides))
+                        .collect(),
+                };
+                shapes.into_iter().any(|request| {
+                    let request = request.with_flags(request.flags | Flags::NO_WAIT);
+                    let job = JobId(1);
+                    let granted = controller.handle(&Change::submit(job, request), 0).is_ok();
+                    if granted {
+                        let released = controller.handle(&Change::Release { job }, 0);
+                        released.expect("it runs");
+                    }
+                    granted
+                })
+            });
+            assert_eq!(report.processors, most.unwrap_or(0), "{strategy} {grid}");
+            let volume = report.shape.map_or(report.processors, Shape::area);
+            assert_eq!(volume, report.processors);
         }
     }
 }
