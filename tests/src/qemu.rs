@@ -329,16 +329,15 @@ fn image(
     variant: Variant,
 ) -> Result<&'static Path, &'static str> {
     let at = BOARDS.iter().position(|other| other.name == board.name);
-    let built =
-        IMAGES[at.expect("a board of the table")][variant as usize].get_or_init(|| {
-            if !succeeds(Command::new(emulator.program).arg("--version")) {
-                return Err(format!("{} is not installed", emulator.program));
-            }
-            if !target_is_installed(board.target) {
-                return Err(format!("the Rust target {} is not installed", board.target));
-            }
-            Ok(build(board, emulator, variant))
-        });
+    let built = IMAGES[at.expect("a board of the table")][variant as usize].get_or_init(|| {
+        if !succeeds(Command::new(emulator.program).arg("--version")) {
+            return Err(format!("{} is not installed", emulator.program));
+        }
+        if !target_is_installed(board.target) {
+            return Err(format!("the Rust target {} is not installed", board.target));
+        }
+        Ok(build(board, emulator, variant))
+    });
     built.as_deref().map_err(String::as_str)
 }
 
@@ -357,7 +356,9 @@ fn build(board: &Info, emulator: &Emulator, variant: Variant) -> PathBuf {
     let mut command = Command::new(cargo);
     command.arg("build");
     if let (Variant::Described, Some(machine)) = (variant, DESCRIBED.get()) {
-        command.arg("--no-default-features").env("MESHALLOC_MACHINE", machine);
+        command
+            .arg("--no-default-features")
+            .env("MESHALLOC_MACHINE", machine);
     }
     let status = command
         .current_dir(&root)

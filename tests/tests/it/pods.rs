@@ -775,9 +775,13 @@ fn the_largest_slice_is_that_of_a_look_at_every_shape() {
                 let marked = controller.handle(&Change::MarkFaulty { block }, 0);
                 marked.expect("a block of the machine");
             }
+            let nodes = (0..model.nodes()).map(NodeId);
+            let busy: Vec<bool> = nodes
+                .map(|node| controller.occupancy().is_busy(node))
+                .collect();
             let is_free = |place: &Place| {
                 let mut nodes = model.nodes_of(place).into_iter();
-                nodes.all(|node| !controller.occupancy().is_busy(NodeId(node)))
+                nodes.all(|node| !busy[node as usize])
             };
             let largest = boxes.iter().find(|place| is_free(place)).map(Place::size);
             let answer = controller.answer(&Query::Largest, None).expect("an answer");

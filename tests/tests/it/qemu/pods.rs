@@ -32,10 +32,13 @@ fn qemu_decides_as_in_process_on_a_described_machine() {
         call(&mut client, Change::Configure(other)).outcome,
         Err(Error::Configure(ConfigureError::OtherMachine))
     );
-    client.set_clock(true).unwrap();
+    client.use_virtual_clock(true).unwrap();
     for (strategy, scheduler) in [
         (StrategyKind::Cubes { fold: true }, SchedulerKind::Fcfs),
-        (StrategyKind::Cubes { fold: false }, SchedulerKind::Easy { reservations: 1 }),
+        (
+            StrategyKind::Cubes { fold: false },
+            SchedulerKind::Easy { reservations: 1 },
+        ),
         (StrategyKind::Folding, SchedulerKind::Fcfs),
     ] {
         let configuration = Configuration {
