@@ -230,7 +230,7 @@ impl<'a, 'm> View<'a, 'm> {
             grid,
             *self.status.strategy,
             entry.request(),
-            blocks,
+            &blocks,
         );
         slice.ok_or(Error::NoSlice)
     }

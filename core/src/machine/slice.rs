@@ -23,7 +23,7 @@ use crate::strategy::{Holds, StrategyKind};
 /// // A ring of 12 has no place along a line of 8, but in a box of 2 x 2 x 3.
 /// let request = Request::new(Shape::new(&[12])?).with_rings();
 /// let job = allocator.allocate(&request)?;
-/// let slice = Slice::of(None, &torus, folding, &request, allocator.blocks(&job)?).unwrap();
+/// let slice = Slice::of(None, &torus, folding, &request, &allocator.blocks(&job)?).unwrap();
 /// assert_eq!(*slice.sides(), [2, 2, 3]);
 /// assert!(slice.has_ring_along(0));
 /// let ranks: Vec<_> = slice.ranks().unwrap().collect();
@@ -56,7 +56,7 @@ impl Slice {
         grid: &Grid,
         strategy: StrategyKind,
         request: &Request,
-        blocks: impl Iterator<Item = Block> + Clone,
+        blocks: &(impl Iterator<Item = Block> + Clone),
     ) -> Option<Slice> {
         if grid.dimensions() > DESCRIBED_MAX {
             return None;

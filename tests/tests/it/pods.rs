@@ -375,7 +375,7 @@ fn slices_in_cubes_are_those_of_the_naive_form_and_their_links_meet() {
                         assert_eq!(blocks, places, "{request:?} {sides:?}");
                         let kind = StrategyKind::Cubes { fold };
                         let list = blocks.iter().copied();
-                        let slice = Slice::of(Some(&machine), &grid, kind, &request, list);
+                        let slice = Slice::of(Some(&machine), &grid, kind, &request, &list);
                         let slice = slice.expect("a slice");
                         check_slice(&slice, &model, Some(&cube), &request, &blocks);
                         granted += 1;
@@ -425,7 +425,7 @@ fn mixed_slices_are_greedy() {
                 .all(|&part| allocator.occupancy().is_free(part))
         );
         let request = shape(&[3, 3]);
-        let slice = Slice::of(Some(&machine), &grid, CUBES, &request, parts.into_iter());
+        let slice = Slice::of(Some(&machine), &grid, CUBES, &request, &parts.into_iter());
         let slice = slice.expect("a slice");
         check_slice(
             &slice,
@@ -497,7 +497,7 @@ fn no_grant_is_illegal_on_any_preset() {
                             let blocks: Vec<Block> =
                                 allocator.blocks(&job).expect("held").collect();
                             let list = blocks.iter().copied();
-                            let slice = Slice::of(Some(&machine), &grid, kind, &request, list);
+                            let slice = Slice::of(Some(&machine), &grid, kind, &request, &list);
                             let slice = slice.expect("a slice");
                             let given = padded(&slice.shape().extents());
                             assert!(pods::is_legal(name, &given), "{name} {kind} {request:?}");
