@@ -4,20 +4,23 @@
 //!
 //! Const generics own the arrays. Everything else takes slices, so one copy of the code serves
 //! every capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time.
-//! A host that knows its machine only at run time takes `HeapStorage` (feature `alloc`).
+//! A host that knows its machine only at run time takes `HeapStorage` (feature `alloc`). Programs
+//! in other languages provide memory as bytes, which a [`Provider`] divides.
 
 #[cfg(feature = "alloc")]
 mod heap;
+mod provided;
 
 #[cfg(feature = "alloc")]
 pub use heap::HeapStorage;
+pub use provided::{Element, Provider};
 
-use crate::blocks::{BlockCell, Link};
 use crate::grid::{Grid, GridError};
 use crate::jobs::JobSlot;
 #[cfg(feature = "machine")]
 use crate::machine::Machine;
 use crate::occupancy::Occupancy;
+use crate::pool::{BlockCell, Link};
 use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
 use crate::word::Word;
 

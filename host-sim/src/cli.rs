@@ -16,7 +16,7 @@ use meshalloc::{Configuration, Grid};
 use crate::compare::{self, CompareArgs};
 use crate::failure::{self, Failure};
 use crate::file;
-use crate::identity::PROGRAM;
+use crate::identity::{PROGRAM, REVISION};
 use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
@@ -41,7 +41,7 @@ use meshalloc_sim::workload::TimeUnit;
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
 /// compares strategies, in this process or on a board that runs the meshalloc firmware.
 #[derive(Parser, Debug)]
-#[command(name = PROGRAM, version = env!("HOST_SIM_VERSION"), max_term_width = 100, after_help = failure::EXIT_CODES)]
+#[command(name = PROGRAM, version = REVISION, max_term_width = 100, after_help = failure::EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -150,12 +150,12 @@ point get the same jobs.
   mesh = [\"32x32\", \"64x64\"]
   load = [0.3, 0.4, 0.5]
 
-DIR gets results.csv (one row for each point and strategy), results.json, and points.jsonl, to
-which each point is added as soon as it has ended. The same command again, after whatever
-interruption, runs only the points that are missing there and gives the same files.
+DIR gets results.csv (one row for each point and strategy), results.json, and points/, a file for
+each point, written as soon as it has ended. The same command again, after any interruption, runs
+only the points that have no file yet and writes the same results. So does a larger grid.
 
-On several machines that share DIR, each computes one shard, into points.I-of-N.jsonl:
-  host-sim sweep FILE.toml --shards 4 --shard 1       (2, 3, 4 on the others)
+On several machines that share DIR, each runs one shard:
+  host-sim sweep FILE.toml --shard 1/4                (2/4, 3/4, 4/4 on the others)
   host-sim sweep FILE.toml --merge                    when all have ended";
 
 const REPLAY_FORMAT: &str = "\

@@ -3,8 +3,8 @@
 
 use core::ops::RangeInclusive;
 
-use super::memory::StrategyMemory;
-use super::{CurveFit, Serves};
+use super::serves::Serves;
+use super::workspace::StrategyMemory;
 
 macro_rules! kinds {
     (@range $range:expr) => { Some($range) };
@@ -227,6 +227,23 @@ pub enum PageOrder {
     /// The same lines, every other one from its end, and so on in the higher dimensions: each page
     /// is a neighbour of the one before.
     Snake,
+}
+
+/// Which of the free intervals on the curve that are long enough is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum CurveFit {
+    /// The first one.
+    FirstFit,
+    /// The shortest one, the first of those.
+    BestFit,
+    /// The one after which the sum of squares of N(1), N(2), .. is least, N(l) being the number of
+    /// free intervals of length l; the first of those.
+    SumOfSquares,
+    /// None: always the n free processors that span the least part of the line, the first of those.
+    SmallestRange,
 }
 
 /// The budgets of strategies that look ahead.

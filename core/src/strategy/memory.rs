@@ -1,61 +1,14 @@
-//! The memory in which a strategy works: [`Workspace`], and how much of it a strategy needs:
-//! [`StrategyMemory`].
+//! How much memory a strategy needs: [`WorkspaceSize`].
 
-use super::StrategyKind;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 use super::foresight;
+use super::kind::StrategyKind;
+use super::workspace::{StrategyMemory, Workspace};
 use crate::grid::Grid;
 #[cfg(feature = "machine")]
 use crate::machine::{Machine, volume};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
-use crate::word::Word;
-
-/// The memory that a strategy may use as it likes.
-#[derive(Debug, Default)]
-pub(crate) struct Workspace<'m> {
-    /// Scratch: [`Needs::scratch`](crate::storage::Needs::scratch).
-    pub(crate) words: &'m mut [Word],
-    /// Cells for a list of submeshes, which a strategy packs as it likes:
-    /// [`Needs::list`](crate::storage::Needs::list).
-    pub(crate) list: &'m mut [u64],
-    /// The description of the machine.
-    #[cfg(feature = "machine")]
-    pub(crate) machine: Option<&'m Machine>,
-}
-
-/// How much memory a strategy needs in addition to the occupancy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StrategyMemory {
-    /// None.
-    Nothing,
-    /// Scratch: on a two-dimensional mesh as many words as the occupancy has, on any other grid
-    /// twice as many.
-    Scratch,
-    /// Scratch: on any grid twice as many words as the occupancy has.
-    TwiceScratch,
-    /// Scratch: as many words as the occupancy has, or if that is more, two for each length that
-    /// free intervals on a line through all N processors can have, which are 2 sqrt(2 N).
-    Lengths,
-    /// A list of submeshes, one for each processor.
-    List,
-    /// As long a list, and scratch for strategies that look ahead: twice the words of the
-    /// occupancy, two words for each row, tables for two lengths up to the longest side, each with
-    /// a bit for each of 72 requests, and room for this number of states of 72 bits and three
-    /// words. No memory suffices for a number outside 4 to 4096.
-    Foresight {
-        /// The number of states.
-        budget: u64,
-    },
-    /// The same, and 64 bits for each job, at most one for each processor.
-    ForesightWithEnds {
-        /// The number of states.
-        budget: u64,
-    },
-    /// A list: for each cube of the description a bit for each of its processors, and two numbers;
-    /// and the bits of one more cube.
-    Cubes,
-}
 
 /// The lengths of the parts of a [`Workspace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! run depends on the seed and the number of its replication and on nothing else: runs may be carried out
 //! in any order.
 
+use serde::Serialize;
 use std::num::NonZero;
 
 use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
@@ -31,7 +32,7 @@ pub use parallel::{Failed, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log that is not resampled has the same ones every time and is run once. An error is reached by
 /// replications that are [independent](Sampling::Independent); with resampled ones it is refused.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Replications {
     /// This number of times.
     Fixed(u32),
@@ -62,7 +63,7 @@ pub const REPLICATIONS_STEP: u32 = 4;
 pub const WARMUP_FRACTION: f64 = 0.05;
 
 /// Which jobs are measured where jobs go on arriving.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Measure {
     /// The first to arrive, but for those before the system has settled. Delays have no value where the backlog grows.
     Arrivals {
@@ -92,7 +93,7 @@ const WHOLE: Measure = Measure::Arrivals {
 };
 
 /// What is to be run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Experiment {
     /// The machine.
     pub machine: Grid,

@@ -27,6 +27,7 @@
 //! traffic. A small task alone is not: all that one processor reads comes over a link or two.
 
 use meshalloc::{Grid, MESH_SIDE_MAX, NodeId};
+use serde::Serialize;
 
 use crate::sharing::Load;
 use crate::workload::error::WorkloadError;
@@ -40,7 +41,7 @@ pub use loads::Cells;
 pub use tasks::{Communication, IoNetwork, IoTasks};
 
 /// On which side of the mesh the I/O nodes are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum IoSide {
     /// Beside column 0.
     #[default]
@@ -54,7 +55,7 @@ pub enum IoSide {
 }
 
 /// Which way data goes in an I/O phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Direction {
     /// From the processors to the disks.
     #[default]
@@ -64,7 +65,7 @@ pub enum Direction {
 }
 
 /// Megabytes a second.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bandwidths {
     /// Of a link, in each direction.
     pub link: f64,

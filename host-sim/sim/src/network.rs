@@ -84,6 +84,7 @@
 //! t + L - 1. A request and a release for each channel of a route are all the events there are. The tests compare with a model that
 //! moves every flit in every cycle (`tests/src/wormhole.rs`).
 
+use serde::Serialize;
 use std::ops::ControlFlow;
 
 use meshalloc::{NodeId, Ticks};
@@ -103,7 +104,7 @@ pub use routes::{Link, Usage};
 pub const CYCLES_MAX: u32 = 1 << 16;
 
 /// What the times of messages depend on, beside the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Parameters {
     /// L, the flits of every message: 1 to [`CYCLES_MAX`].
     pub flits: u32,

@@ -6,7 +6,8 @@ use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Grid, Shape};
 use crate::machine::{Forms, Machine, Trials, demanded_rings};
 use crate::request::{Flags, Request};
-use crate::strategy::memory::{Workspace, WorkspaceSize};
+use crate::strategy::memory::WorkspaceSize;
+use crate::strategy::workspace::Workspace;
 use crate::strategy::{Holds, Strategy, StrategyKind};
 
 /// The flags that the rules are about.

@@ -1,5 +1,6 @@
 //! What the tasks of an I/O workload do, and how it is written.
 
+use serde::Serialize;
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
@@ -7,7 +8,7 @@ use super::{Bandwidths, Direction, IoSide};
 use crate::names;
 
 /// To whom the processors of a task send in a communication phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Communication {
     /// Each to each other one.
     #[default]
@@ -17,7 +18,7 @@ pub enum Communication {
 }
 
 /// How messages cross the links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum IoNetwork {
     /// The messages of a phase progress at one rate, and phases [share](crate::sharing) links and disks.
     #[default]
@@ -76,7 +77,7 @@ impl Display for IoNetwork {
 /// assert_eq!(tasks.to_string(), whole);
 /// # Ok::<(), String>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct IoTasks {
     /// Where the I/O nodes are.
     pub nodes: IoSide,

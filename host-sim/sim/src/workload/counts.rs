@@ -1,5 +1,6 @@
 //! Requests by a number of processors alone.
 
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,7 +12,7 @@ use super::{DistributionInfo, ShapeRule, WorkloadError};
 use crate::wording::Number;
 
 /// Requests for a number of processors, which a rule gives a shape: strategies that need none hold exactly so many processors.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Counts {
     /// The machine.
     pub machine: Grid,
@@ -30,7 +31,7 @@ pub struct Counts {
 /// // Rounded up, so the mean is half a processor higher.
 /// assert!((counts.mean(256) - 16.5).abs() < 0.01);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum CountDistribution {
     /// Exponential, rounded up; what is beyond the machine becomes the whole machine.
     Exponential {

@@ -3,6 +3,7 @@
 //! Side lengths are whole numbers: a continuous distribution is rounded half up and drawn again outside
 //! the range, and the mean is exact for what that leaves.
 
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -13,7 +14,7 @@ use super::WorkloadError;
 use crate::wording::Number;
 
 /// The side lengths that may be drawn, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SideRange {
     min: u16,
     max: u16,

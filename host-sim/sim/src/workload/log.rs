@@ -34,6 +34,7 @@
 //!
 //! Those of the weeks have source 23, those of drawn shapes 24.
 
+use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -66,7 +67,7 @@ pub const WEEK: Ticks = 7 * 24 * 60 * 60 * TimeUnit::Second.ticks_each();
 pub const WEEKS_MIN: usize = 2;
 
 /// Which jobs to take from a log, and in which shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LogOptions {
     /// Only those of this partition (field 16).
     pub partition: Option<i64>,
@@ -81,7 +82,7 @@ pub struct LogOptions {
 }
 
 /// Lines of a log that describe jobs, and why not all of them are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LineCounts {
     /// All that the log has.
     pub records: u32,
@@ -118,7 +119,7 @@ impl LineCounts {
 }
 
 /// The fields of a log's header that are used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LogHeader {
     /// `Computer`.
     pub computer: Option<String>,
@@ -150,7 +151,7 @@ impl LogHeader {
 }
 
 /// A job of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LogJob {
     /// Its number in the log (field 1).
     pub number: i64,
@@ -165,19 +166,23 @@ pub struct LogJob {
 }
 
 /// A log, ready to be simulated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Log {
-    /// Where it was read from.
+    /// Where it was read from. Like the header and the jobs, it is not serialised: what results depend on
+    /// is the jobs' content.
+    #[serde(skip)]
     pub path: PathBuf,
     /// What was taken from it.
     pub options: LogOptions,
     /// The machine that its jobs are for.
     pub machine: Grid,
     /// Its header.
+    #[serde(skip)]
     pub header: Arc<LogHeader>,
     /// Its lines.
     pub lines: LineCounts,
     /// The jobs in order of arrival; at least one once it [was read](Log::unread).
+    #[serde(skip)]
     pub jobs: Arc<[LogJob]>,
     /// Up to when it is known who arrived, as arrivals are counted.
     pub end: Ticks,
@@ -192,7 +197,7 @@ pub struct Log {
 }
 
 /// How replications of a log are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Resample {
     /// Of whole weeks.
     Weeks,
@@ -209,7 +214,7 @@ impl Resample {
 }
 
 /// What the jobs of a log send.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LogMessages {
     /// The messages; the pattern of a job follows from its place in the order of arrival.
     pub messages: Messages,

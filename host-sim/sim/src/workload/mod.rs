@@ -5,6 +5,7 @@
 //! of the network ([`TimeUnit`]).
 
 use meshalloc::{Request, Ticks};
+use serde::Serialize;
 
 use crate::io::IoTasks;
 use crate::statistics::Sampling;
@@ -66,8 +67,28 @@ pub struct Job {
     pub work: Work,
 }
 
+/// These are serialised as the text that options take.
+macro_rules! serialized_as_text {
+    ($($type:ty),*) => {
+        $(impl Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        })*
+    };
+}
+
+serialized_as_text!(
+    EstimateModel,
+    Patterns,
+    ServiceDistribution,
+    ShapeRule,
+    SizeDistribution,
+    TaskDistribution
+);
+
 /// Where the jobs of an experiment come from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Workload {
     /// Drawn from distributions.
     Synthetic(Synthetic),

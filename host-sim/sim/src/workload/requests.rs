@@ -3,6 +3,7 @@
 //!
 //! Numbers of dimensions and radices are drawn as side lengths are: whole numbers out of a range.
 
+use serde::{Serialize, Serializer};
 use std::array;
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +16,7 @@ use super::stream::{Source, Stream};
 use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
 
 /// The machine and the requests to it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Requests {
     /// A side for each dimension of a grid.
     Submeshes(Submeshes),
@@ -26,7 +27,7 @@ pub enum Requests {
 }
 
 /// Requests with a side for each dimension of a grid, all of them independent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Submeshes {
     /// The machine.
     pub machine: Grid,
@@ -117,12 +118,17 @@ impl fmt::Display for SideLengths {
     }
 }
 
+fn as_grid<S: Serializer>(cube: &Cube, serializer: S) -> Result<S::Ok, S::Error> {
+    Grid::from(*cube).serialize(serializer)
+}
+
 /// Requests for subcubes as Chuang and Wu draw them: first the number m of dimensions, out of `1..=n`, then m
 /// radices out of `2..=k`, independent of each other and of m. A request names them in the order in which they were
 /// drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Subcubes {
     /// The cube.
+    #[serde(serialize_with = "as_grid")]
     pub cube: Cube,
     /// How the number of dimensions is distributed.
     pub dims: TaskDistribution,

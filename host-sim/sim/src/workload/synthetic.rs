@@ -13,6 +13,7 @@
 
 use meshalloc::{Grid, Ticks};
 use rand_distr::{Distribution, Exp, StandardUniform};
+use serde::Serialize;
 
 use super::estimates::Estimator;
 use super::requests::RequestSource;
@@ -26,7 +27,7 @@ use super::{
 use crate::wording::{Number, counted};
 
 /// How often jobs arrive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Rate {
     /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m requested by a job
     /// and service time r on average.
@@ -39,7 +40,7 @@ pub enum Rate {
 }
 
 /// When the jobs of a synthetic workload arrive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Arrivals {
     /// A Poisson process, without end.
     Poisson(Rate),
@@ -51,7 +52,7 @@ pub enum Arrivals {
 }
 
 /// A synthetic workload.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Synthetic {
     /// What jobs ask for, of which machine.
     pub requests: Requests,

@@ -1,6 +1,7 @@
 //! What jobs do with their processors: run for a time, send messages over a network, or communicate and do I/O.
 
 use meshalloc::Ticks;
+use serde::Serialize;
 
 use super::{Pattern, Patterns, ServiceDistribution, TimeUnit};
 use crate::io::IoTasks;
@@ -42,7 +43,7 @@ pub struct Program {
 }
 
 /// What the jobs of a workload do.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum WorkDistribution {
     /// They run for a time that is drawn, whatever else runs.
     Service(ServiceDistribution),
@@ -71,7 +72,7 @@ impl WorkDistribution {
 }
 
 /// The messages of a workload's jobs, and what the network needs for one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Messages {
     /// The pattern of each job.
     pub patterns: Patterns,

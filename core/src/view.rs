@@ -5,11 +5,8 @@ use core::iter;
 
 use heapless::Vec;
 
-use super::Controller;
-use super::faults::{check_block, is_on};
-use crate::blocks::{BlockPool, Held};
 use crate::error::Error;
-use crate::grid::Block;
+use crate::grid::{Block, Grid};
 #[cfg(feature = "machine")]
 use crate::grid::Shape;
 use crate::jobs::{JobSlot, JobTable, Slot};
@@ -21,26 +18,28 @@ use crate::message::{
 };
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
+use crate::outlook::Held;
+use crate::pool::BlockPool;
 use crate::request::JobId;
-use crate::scheduler::SchedulerKind;
-use crate::strategy::StrategyKind;
+use crate::scheduler::kind::SchedulerKind;
+use crate::strategy::kind::StrategyKind;
 use crate::word::WORD_BITS;
 
 /// What does not change during an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Status<'a> {
-    pub(super) strategy: &'a StrategyKind,
-    pub(super) scheduler: &'a SchedulerKind,
+    pub(crate) strategy: &'a StrategyKind,
+    pub(crate) scheduler: &'a SchedulerKind,
     /// The number of the latest event.
     pub events: u64,
     /// The most attempts that may still follow.
     pub left: u32,
-    pub(super) counts: &'a Counts,
+    pub(crate) counts: &'a Counts,
     /// The entries that a strategy's list has room for.
-    pub(super) list: u32,
+    pub(crate) list: u32,
     /// The description of the machine.
     #[cfg(feature = "machine")]
-    pub(super) machine: Option<&'a Machine>,
+    pub(crate) machine: Option<&'a Machine>,
 }
 
 /// A controller between two changes, or in the middle of one ([`Pauses`](crate::Pauses)).
@@ -354,21 +353,20 @@ fn granted(number: u64, job: &JobSlot, block: Block) -> Event {
     }
 }
 
-impl<'m> Controller<'m> {
-    /// The state as queries and events show it. O(waiting jobs).
-    #[inline(never)]
-    pub fn view(&self) -> View<'_, 'm> {
-        let (occupancy, pool) = self.allocator.parts();
-        let status = Status {
-            strategy: &self.strategy,
-            scheduler: &self.scheduler_kind,
-            events: self.events,
-            left: self.left(),
-            counts: &self.counts,
-            list: self.allocator.list_capacity(),
-            #[cfg(feature = "machine")]
-            machine: self.allocator.description(),
-        };
-        View::new(&self.jobs, occupancy, pool, status)
+/// # Errors
+///
+/// [`Error::NoSuchBlock`] if the block is not within the machine.
+pub(crate) fn check_block(machine: &Grid, block: Block) -> Result<(), Error> {
+    match machine.outside(block) {
+        None => Ok(()),
+        Some(dimension) => Err(Error::NoSuchBlock {
+            dimension: dimension as u8,
+        }),
     }
+}
+
+/// Whether the job holds a processor of the block.
+fn is_on(grid: &Grid, held: Held<'_, '_>, job: &JobSlot, block: Block) -> bool {
+    let mut blocks = held.of(job.blocks());
+    blocks.any(|held| grid.overlap(held, block))
 }
