@@ -6,9 +6,9 @@ use core::iter;
 use heapless::Vec;
 
 use crate::error::Error;
-use crate::grid::{Block, Grid};
 #[cfg(feature = "machine")]
 use crate::grid::Shape;
+use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
 #[cfg(feature = "machine")]
 use crate::machine::{Machine, Slice};

@@ -65,13 +65,7 @@ pub fn forms(named: &[u32]) -> Vec<Form> {
                     sides: sorted([sides, whole].concat()),
                     folded: Some(at),
                 };
-                // Two alike.
-                if !forms
-                    .iter()
-                    .any(|known| known.sides == form.sides && known.folded.is_some())
-                {
-                    forms.push(form);
-                }
+                forms.push(form);
             }
         }
     }
@@ -101,22 +95,6 @@ pub fn laid(form: &Form, named: &[u32], may_rotate: bool, begins_as_named: bool)
 /// The extents by dimension that `folding` tries.
 pub fn folded(named: &[u32], may_rotate: bool) -> Vec<Vec<u32>> {
     let mut forms = forms(named);
-    // Two equal sides that may not be turned fold along different dimensions.
-    if !may_rotate && named.len() == 3 {
-        let long: Vec<usize> = (0..3).filter(|&at| named[at] > 1).collect();
-        if let [a, b] = long[..]
-            && named[a] == named[b]
-        {
-            let others = forms
-                .clone()
-                .into_iter()
-                .filter(|form| form.folded == Some(a));
-            forms.extend(others.map(|form| Form {
-                folded: Some(b),
-                ..form
-            }));
-        }
-    }
     forms.sort_by_key(|form| (compactness(&form.sides), form.folded));
     let laid = |form: &Form| laid(form, named, may_rotate, true);
     forms.iter().flat_map(laid).collect()
@@ -266,7 +244,10 @@ impl Cubes {
         if !folds {
             forms.truncate(1);
         }
-        forms.sort_by_key(|form| (self.touched(&form.sides), compactness(&form.sides)));
+        forms.sort_by_key(|form| {
+            let touched = self.touched(&form.sides);
+            (touched, compactness(&form.sides), form.folded)
+        });
         let laid = |form: Form| {
             let laid = laid(&form, named, may_rotate, false).into_iter();
             laid.map(move |sides| (form.clone(), sides))

@@ -46,6 +46,8 @@ fn qemu_decides_as_in_process_on_a_described_machine() {
             strategy,
             scheduler,
         };
+        let reset = call_at(&mut client, &Change::Reset, Some(0));
+        assert_eq!(reset.unwrap().outcome, Ok(Outcome::Done));
         let configured = call_at(&mut client, &Change::Configure(configuration), Some(0));
         assert_eq!(configured.unwrap().outcome, Ok(Outcome::Done), "{strategy}");
         let jobs = client.greeting().capacity.jobs as usize;
