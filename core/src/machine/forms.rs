@@ -353,6 +353,9 @@ impl<'a> Trials<'a> {
         let demanded = |at: &usize| self.demanded >> at & 1 == 1 && Some(*at) != folded;
         (0..self.n).filter(demanded).all(|at| {
             let len = self.named[at];
+            if !self.turns {
+                return order[at] == len && self.closes(at, len);
+            }
             let wanted = (0..self.n).filter(|of| demanded(of) && self.named[*of] == len);
             let given = (0..self.n).filter(|&of| order[of] == len && self.closes(of, len));
             wanted.count() <= given.count()
