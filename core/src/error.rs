@@ -2,7 +2,10 @@
 
 use core::fmt;
 
-use crate::grid::{Block, Shape};
+use crate::grid::Block;
+#[cfg(feature = "machine")]
+use crate::grid::Shape;
+#[cfg(feature = "machine")]
 use crate::message::NEAREST_MAX;
 use crate::node::NodeId;
 
@@ -288,16 +291,17 @@ pub enum Error {
     LeaseRuns,
     /// This build has no leases.
     LeasesNotBuilt,
-    /// The machine's description has no slice of the shape, or of the number of processors, that
-    /// the request names ([`Refusal::NotLegal`]).
-    NotLegal {
-        /// The nearest legal shapes that hold as many processors: the smallest first.
-        nearest: [Option<Shape>; NEAREST_MAX],
-    },
     /// This build has no descriptions of machines.
     MachinesNotBuilt,
     /// The job waits, or the strategy gives no slices: its jobs have no shape.
     NoSlice,
+    /// The machine's description has no slice of the shape, or of the number of processors, that
+    /// the request names ([`Refusal::NotLegal`]).
+    #[cfg(feature = "machine")]
+    NotLegal {
+        /// The nearest legal shapes that hold as many processors: the smallest first.
+        nearest: [Option<Shape>; NEAREST_MAX],
+    },
 }
 
 impl Error {
@@ -305,6 +309,7 @@ impl Error {
     pub const fn refusal(self) -> Option<Refusal> {
         match self {
             Error::Refused(refusal) => Some(refusal),
+            #[cfg(feature = "machine")]
             Error::NotLegal { .. } => Some(Refusal::NotLegal),
             _ => None,
         }
@@ -327,6 +332,7 @@ impl fmt::Display for Error {
             Error::NoBlock { held } => write!(f, "the job holds {held} blocks"),
             Error::LeaseRuns => f.write_str("the job has no lease, or one that has not ended"),
             Error::LeasesNotBuilt => f.write_str("this build has no leases"),
+            #[cfg(feature = "machine")]
             Error::NotLegal { nearest } => {
                 Refusal::NotLegal.fmt(f)?;
                 let mut before = ": the nearest that hold as many processors are ";

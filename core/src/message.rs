@@ -172,8 +172,10 @@ pub enum Answer {
     /// The machine and its jobs in numbers.
     Statistics(Statistics),
     /// The slice of a job.
+    #[cfg(feature = "machine")]
     Slice(SliceReport),
     /// The largest slice that could be placed.
+    #[cfg(feature = "machine")]
     Largest(LargestReport),
 }
 

@@ -12,9 +12,11 @@ use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
 #[cfg(feature = "machine")]
 use crate::machine::{Machine, Slice};
+#[cfg(feature = "machine")]
+use crate::message::SliceReport;
 use crate::message::{
     Answer, BlockList, Capacity, Configuration, Counts, Event, Happened, JobList, JobReport,
-    JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk, Query, SliceReport, Statistics,
+    JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk, Query, Statistics,
 };
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
@@ -127,7 +129,10 @@ impl<'a, 'm> View<'a, 'm> {
             Query::Jobs { on, from } => Answer::Jobs(self.job_list(on, from)?),
             Query::Occupancy { from } => Answer::Occupancy(self.occupancy_chunk(from)?),
             Query::Statistics => Answer::Statistics(self.statistics()),
+            #[cfg(feature = "machine")]
             Query::Slice { job } => Answer::Slice(self.slice_report(job)?),
+            #[cfg(not(feature = "machine"))]
+            Query::Slice { .. } => return Err(Error::MachinesNotBuilt),
             Query::Largest if cfg!(feature = "machine") => {
                 return Err(Error::Busy {
                     left: self.status.left.max(1),
@@ -194,24 +199,18 @@ impl<'a, 'm> View<'a, 'm> {
     /// # Errors
     ///
     /// [`Error::UnknownJob`]; [`Error::NoSlice`] if it waits, if the strategy gives its jobs no
-    /// shape, or if the machine has more than four dimensions; [`Error::MachinesNotBuilt`] in a
-    /// build without the feature `machine`.
+    /// shape, or if the machine has more than four dimensions.
+    #[cfg(feature = "machine")]
     pub fn slice_report(&self, job: JobId) -> Result<SliceReport, Error> {
-        #[cfg(feature = "machine")]
-        {
-            let slice = self.slice(job)?;
-            let (folded, rings) = (slice.folded().map(|at| at as u8), slice.rings());
-            let sides = Shape::new(&slice.sides()).map_err(|_| Error::NoSlice)?;
-            Ok(SliceReport {
-                job,
-                shape: slice.shape(),
-                sides,
-                folded,
-                rings,
-            })
-        }
-        #[cfg(not(feature = "machine"))]
-        self.find(job).and(Err(Error::MachinesNotBuilt))
+        let slice = self.slice(job)?;
+        let sides = Shape::new(&slice.sides()).map_err(|_| Error::NoSlice)?;
+        Ok(SliceReport {
+            job,
+            shape: slice.shape(),
+            sides,
+            folded: slice.folded().map(|at| at as u8),
+            rings: slice.rings(),
+        })
     }
 
     /// The slice that a job holds, with the place of each of its processors.

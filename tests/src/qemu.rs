@@ -315,7 +315,7 @@ impl Variant {
             Variant::Plain => "",
             Variant::Journal => "journal",
             Variant::Described => {
-                "leases,rates,meshalloc/adaptive-scan,meshalloc/cubes,meshalloc/folding,\
+                "leases,machine,rates,meshalloc/adaptive-scan,meshalloc/cubes,meshalloc/folding,\
                  meshalloc/first-fit,meshalloc/fcfs,meshalloc/easy"
             }
         }

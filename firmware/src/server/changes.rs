@@ -6,13 +6,17 @@
 //!      for a job that never waits└─────────▶ record after its attempt
 //! ```
 
-use meshalloc::{Change, Error, JobId, Outcome, Query, Refusal, Ticks};
+#[cfg(feature = "machine")]
+use meshalloc::Query;
+use meshalloc::{Change, Error, JobId, Outcome, Refusal, Ticks};
 
 use super::front::{Asked, Meanwhile, Order, increment};
 use super::{Port, Server, view};
 use crate::frame::Header;
 use crate::keeping::{Keep, NO_SESSION, NotKept, Record, Room, When};
-use crate::protocol::{Origin, ProtocolError, ServerMessageRef};
+#[cfg(feature = "machine")]
+use crate::protocol::ServerMessageRef;
+use crate::protocol::{Origin, ProtocolError};
 
 impl<K: Keep> Server<'_, K> {
     /// Carries out what a client asks for, and replies.
@@ -26,6 +30,7 @@ impl<K: Keep> Server<'_, K> {
         let (at, change) = match order.asked {
             Asked::Change { at, change } => (at, change),
             Asked::Clock { is_virtual } => return self.set_clock(order, is_virtual, port),
+            #[cfg(feature = "machine")]
             Asked::Largest => return self.search_largest(order, port),
         };
         let error = self.front.sessions.time_error(order.session, at, change);
@@ -125,6 +130,7 @@ impl<K: Keep> Server<'_, K> {
     }
 
     /// Searches for the largest slice, and replies.
+    #[cfg(feature = "machine")]
     #[inline(never)]
     fn search_largest<P: Port>(&mut self, order: &Order<'_>, port: &mut P) -> Result<(), P::Error> {
         if self.has_work() {

@@ -5,7 +5,9 @@ use core::cell::RefCell;
 
 use embedded_io::Write;
 use heapless::String;
-use meshalloc::{Change, Error, Pauses, Query, SchedulerKind, StrategyKind, Ticks, View};
+#[cfg(feature = "machine")]
+use meshalloc::Query;
+use meshalloc::{Change, Error, Pauses, SchedulerKind, StrategyKind, Ticks, View};
 
 use super::Port;
 use crate::body;
@@ -71,6 +73,7 @@ pub(super) enum Asked<'a> {
     /// A virtual clock, or the server's own.
     Clock { is_virtual: bool },
     /// The largest slice, which takes a search. It changes nothing, and is not remembered.
+    #[cfg(feature = "machine")]
     Largest,
 }
 
@@ -314,6 +317,7 @@ impl Front {
                 ref change,
                 ..
             } => (since, Asked::Change { at, change }),
+            #[cfg(feature = "machine")]
             ClientMessage::Query {
                 query: Query::Largest,
                 ..
@@ -372,6 +376,7 @@ impl Front {
         line: &mut W,
     ) -> Result<(), W::Error> {
         let left = view.status.left;
+        #[cfg(feature = "machine")]
         if let Asked::Largest = order.asked {
             let busy = Err(Error::Busy { left });
             return self.send(order.header, &ServerMessageRef::Answer(&busy), line);
