@@ -45,8 +45,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(out.join("memory.x"), memory(board))?;
         println!("cargo::rustc-link-search={}", out.display());
         // --nmagic: do not align sections to pages, there are none. --icf: equal functions are
-        // there once.
-        for argument in ["--nmagic", "--icf=all", "-Tlink.x", "-Tdefmt.x"] {
+        // there once. --emit-relocs: the file keeps a list of all calls, for `cargo xtask panics`.
+        for argument in [
+            "--nmagic",
+            "--icf=all",
+            "--emit-relocs",
+            "-Tlink.x",
+            "-Tdefmt.x",
+        ] {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }

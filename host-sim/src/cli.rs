@@ -76,7 +76,7 @@ enum Command {
     Slurm(SlurmArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
-    /// Needs no options, and less than a minute on two processors. Everything runs in this process,
+    /// Needs no options, and about ten seconds on two processors. Everything runs in this process,
     /// on all its processors.
     Compare(Box<CompareArgs>),
     /// Measure what part of the processors each strategy keeps in use when jobs always wait

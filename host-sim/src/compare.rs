@@ -50,6 +50,10 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with = "output")]
     no_picture: bool,
 
+    /// Compare at the loads 0.25, 0.30, ..., 0.55; takes more than twice as long
+    #[arg(long, conflicts_with_all = ["load", "swf"])]
+    full: bool,
+
     #[command(flatten)]
     threads: ThreadsArgs,
 
@@ -60,8 +64,9 @@ pub struct CompareArgs {
     map: MapArgs,
 }
 
-/// The loads and the schedulers that are compared by default.
-const LOADS: &str = "0.25,0.30,0.35,0.40,0.45,0.50,0.55";
+/// The loads and the schedulers that are compared by default, and the loads with `--full`.
+const LOADS: &str = "0.3,0.4,0.5";
+const FULL: &str = "0.25,0.30,0.35,0.40,0.45,0.50,0.55";
 const SCHEDULERS: &str = "fcfs,easy";
 
 /// Jobs have service times and arrive at loads, or are those of a log.
@@ -216,8 +221,9 @@ impl<'a> Comparison<'a> {
         let schedulers = given.take("scheduler", SCHEDULERS);
         let schedulers = schedulers.iter().map(|text| names::scheduler(text));
         let schedulers = names::each_once(schedulers.collect::<Result<Vec<_>, _>>()?);
+        let default = if args.full { FULL } else { LOADS };
         let (loads, log_loads) = (
-            numbers(given.take("load", LOADS))?,
+            numbers(given.take("load", default))?,
             numbers(given.take("log-load", ""))?,
         );
         let mut settings = given.scenario();

@@ -1,6 +1,6 @@
 //! `reference`: the pages of `docs/reference/`, made from the definitions that the program uses.
 //!
-//! Each page is Markdown. `cargo xtask docs` writes them, and `cargo xtask docs --check` compares
+//! Each page is Markdown. `cargo xtask docs` writes them, and `tests/it/reference.rs` compares
 //! them.
 
 use std::fs;

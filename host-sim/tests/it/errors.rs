@@ -484,12 +484,7 @@ fn help_names_every_option_with_its_default() {
         ),
         (
             "compare",
-            &[
-                "--output",
-                "out/compare.svg",
-                "--load",
-                "less than a minute",
-            ],
+            &["--output", "out/compare.svg", "--load", "about ten seconds"],
         ),
         ("list", &["--format", "[default: table]"]),
         ("replay", &["default: no waiting", "line by line"]),

@@ -22,6 +22,7 @@ mod over_time;
 mod page;
 mod placed;
 mod program;
+mod reference;
 mod replay;
 mod replay_in_process;
 mod reproduce;
