@@ -40,7 +40,7 @@ pub(crate) struct SweepArgs {
 
 /// Keys that the file of a sweep does not take.
 pub(crate) const FOREIGN: Foreign<'_> = Foreign {
-    command_line: &["merge", "output", "restart", "shard", "shards", "threads"],
+    command_line: &["merge", "output", "restart", "shard", "threads"],
     useless: &[
         ("backend", "a sweep runs in the process that is started"),
         ("format", "a sweep writes results.csv and results.json"),

@@ -369,7 +369,6 @@ mod tests {
         assert_eq!(parse(&text).unwrap().points().len(), 100_000);
         // Far less than if each value were looked for among all others.
         let took = begin.elapsed();
-        println!("{took:?}");
         assert!(took.as_secs() < 10, "{took:?}");
     }
 
