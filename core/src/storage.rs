@@ -92,7 +92,7 @@ impl Needs {
     /// # Ok::<(), meshalloc::MeshSidesError>(())
     /// ```
     pub const fn of(strategy: StrategyKind, machine: &Grid, jobs: usize) -> Needs {
-        let WorkspaceSize { scratch, list } = WorkspaceSize::of(strategy, machine, jobs);
+        let WorkspaceSize { scratch, list } = strategy.workspace(machine, jobs);
         Needs {
             words: Occupancy::words_needed(machine),
             scratch,

@@ -2,7 +2,6 @@
 
 use core::convert::Infallible;
 
-use super::memory::WorkspaceSize;
 use super::*;
 use crate::delegate::delegate;
 use crate::grid::Grid;
@@ -101,7 +100,7 @@ impl<'m> AnyStrategy<'m> {
         if !kind.serves().includes(machine) {
             return Err(ConfigureError::MachineUnsuitable);
         }
-        match WorkspaceSize::of(kind, machine, 0).fits(workspace) {
+        match kind.workspace(machine, 0).fits(workspace) {
             true => Ok(()),
             false => Err(ConfigureError::StrategyMemory),
         }
@@ -142,11 +141,12 @@ impl<'m> AnyStrategy<'m> {
         Ok(())
     }
 
-    /// The dominant free submeshes, if the strategy is `free-submesh-list`.
+    /// The dominant free submeshes, if the strategy is `free-submesh-list` on a two-dimensional
+    /// mesh.
     #[cfg(feature = "free-submesh-list")]
     pub fn dominant_free_submeshes(&self) -> Option<impl ExactSizeIterator<Item = Submesh>> {
         match &self.0 {
-            Chosen::FreeSubmeshList(list) => Some(list.dominant_free_submeshes()),
+            Chosen::FreeSubmeshList(list) => list.dominant_free_submeshes(),
             _ => None,
         }
     }
@@ -158,9 +158,9 @@ impl<'m> AnyStrategy<'m> {
     pub fn latest_candidates(&self, show: &mut dyn FnMut(Candidate)) {
         match &self.0 {
             #[cfg(feature = "least-expected-blocking")]
-            Chosen::LeastExpectedBlocking(strategy) => strategy.latest().for_each(show),
+            Chosen::LeastExpectedBlocking(strategy) => strategy.latest(show),
             #[cfg(feature = "leb-estimates")]
-            Chosen::LebEstimates(strategy) => strategy.latest().for_each(show),
+            Chosen::LebEstimates(strategy) => strategy.latest(show),
             _ => {}
         }
     }

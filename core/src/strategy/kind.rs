@@ -3,7 +3,8 @@
 
 use core::ops::RangeInclusive;
 
-use super::memory::StrategyMemory;
+use super::memory::{BUDGETS, StrategyMemory, WorkspaceSize};
+use crate::grid::Grid;
 use super::{CurveFit, Serves};
 
 macro_rules! kinds {
@@ -63,7 +64,7 @@ macro_rules! kinds {
             }
 
             /// The memory it needs in addition to the occupancy.
-            pub(super) const fn memory(self) -> StrategyMemory {
+            const fn memory(self) -> StrategyMemory {
                 match self {
                     $($(StrategyKind::$kind { $($($needed,)+)? .. } => {
                         StrategyMemory::$needs $({ $($needed),+ })?
@@ -132,6 +133,12 @@ impl StrategyKind {
     /// The name on the command line, without parameters.
     pub const fn name(self) -> &'static str {
         self.info().name
+    }
+
+    /// The workspace that the strategy, which must be in this build, needs on this machine for this
+    /// number of jobs, waiting and running together.
+    pub(crate) const fn workspace(self, machine: &Grid, jobs: usize) -> WorkspaceSize {
+        self.memory().workspace(machine, jobs)
     }
 
     /// The same strategy, with this seed if it draws random numbers and its own seed is 0.
@@ -226,9 +233,6 @@ pub enum PageOrder {
     /// is a neighbour of the one before.
     Snake,
 }
-
-/// The budgets of strategies that look ahead.
-pub(super) const BUDGETS: RangeInclusive<u64> = 4..=4096;
 
 #[cfg(test)]
 mod tests {
