@@ -150,7 +150,9 @@ impl Half<'_> {
     }
 
     fn slice(&mut self) -> Request {
-        let mut rest = self.random.below(SLICES.iter().map(|(_, weight)| weight).sum());
+        let mut rest = self
+            .random
+            .below(SLICES.iter().map(|(_, weight)| weight).sum());
         let drawn = SLICES.iter().find(|(_, weight)| {
             let is_drawn = rest < *weight;
             rest = rest.saturating_sub(*weight);
@@ -165,7 +167,10 @@ impl Half<'_> {
 
     /// Places jobs until as many processors are held.
     fn fill(&mut self) {
-        let [least, most] = self.load.held().map(|percent| self.machine.nodes() * percent / 100);
+        let [least, most] = self
+            .load
+            .held()
+            .map(|percent| self.machine.nodes() * percent / 100);
         for _ in 0..DRAWS_MAX {
             if self.held() >= least {
                 return;

@@ -30,7 +30,8 @@ impl Grid {
         });
         let is_one = |place: &Place| {
             let mut dimensions = 0..self.dimensions();
-            self.has(place) && dimensions.all(|d| extent[d] < self.sides()[d] || place.start[d] == 0)
+            self.has(place)
+                && dimensions.all(|d| extent[d] < self.sides()[d] || place.start[d] == 0)
         };
         places.filter(is_one).collect()
     }
@@ -84,7 +85,11 @@ impl Grid {
     /// The boxes of these extents in the corners of one: along each dimension they start where it
     /// starts or end where it ends. None if they do not fit.
     pub fn corners(&self, within: &Place, extent: &[u32]) -> Vec<Place> {
-        if extent.iter().zip(&within.extent).any(|(own, most)| own > most) {
+        if extent
+            .iter()
+            .zip(&within.extent)
+            .any(|(own, most)| own > most)
+        {
             return Vec::new();
         }
         let corner = |ends: Vec<u32>| {
@@ -111,7 +116,9 @@ impl Grid {
             let mut place = self.unit(node);
             self.grow(&mut place, 0, &is_free, &mut |place| {
                 let mut longer = (0..self.dimensions()).flat_map(|d| {
-                    [false, true].into_iter().filter_map(move |end| self.longer(place, d, end))
+                    [false, true]
+                        .into_iter()
+                        .filter_map(move |end| self.longer(place, d, end))
                 });
                 if !longer.any(|longer| is_free(&longer)) {
                     maximal.push(place.clone());
@@ -167,7 +174,11 @@ impl NaiveMachine {
                     busy += 1;
                     continue;
                 }
-                unit.start[d] = if neighbour == u32::MAX { side - 1 } else { neighbour % side };
+                unit.start[d] = if neighbour == u32::MAX {
+                    side - 1
+                } else {
+                    neighbour % side
+                };
                 let neighbour = grid.first_node(&unit);
                 busy += u32::from(counts(neighbour) && self.is_busy(neighbour));
             }
@@ -180,7 +191,10 @@ impl NaiveMachine {
     pub fn boundary(&self, place: &Place) -> u32 {
         let nodes = self.grid().nodes_of(place);
         let beyond = |node| !nodes.contains(&node);
-        nodes.iter().map(|&node| self.busy_neighbours(node, &beyond)).sum()
+        nodes
+            .iter()
+            .map(|&node| self.busy_neighbours(node, &beyond))
+            .sum()
     }
 
     /// Best fit: of the free boxes of these extents the first whose base node has the most busy
@@ -271,7 +285,10 @@ mod tests {
         ];
         let with_boxes = grids.map(|grid| {
             let extents = lists(grid.sides());
-            let boxes = extents.iter().flat_map(|extent| grid.places(extent)).collect();
+            let boxes = extents
+                .iter()
+                .flat_map(|extent| grid.places(extent))
+                .collect();
             (grid, boxes)
         });
         with_boxes.into()
@@ -281,7 +298,9 @@ mod tests {
     fn maximal_means_covered_by_no_other_free_box() {
         for (grid, boxes) in grids() {
             for occupancy in 0..1_u32 << grid.nodes() {
-                let free: Vec<bool> = (0..grid.nodes()).map(|at| occupancy >> at & 1 == 0).collect();
+                let free: Vec<bool> = (0..grid.nodes())
+                    .map(|at| occupancy >> at & 1 == 0)
+                    .collect();
                 let is_free = |place: &&Place| grid.every_node(place, &mut |at| free[at as usize]);
                 let all: Vec<&Place> = boxes.iter().filter(is_free).collect();
                 let covers = |outer: &Place, inner: &Place| {
@@ -311,7 +330,11 @@ mod tests {
                     };
                     let parts = boxes.iter().filter(inside);
                     let left = parts.map(Place::size).max().unwrap_or(0);
-                    assert_eq!(grid.left_without(whole, taken), left, "{whole:?} {taken:?} {grid}");
+                    assert_eq!(
+                        grid.left_without(whole, taken),
+                        left,
+                        "{whole:?} {taken:?} {grid}"
+                    );
                 }
             }
         }

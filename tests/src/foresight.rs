@@ -25,7 +25,12 @@ struct Expected {
 
 impl Expected {
     fn of(request: &Request, grid: &Grid) -> Expected {
-        let named: Vec<u32> = request.shape.extents().iter().map(|&it| it.into()).collect();
+        let named: Vec<u32> = request
+            .shape
+            .extents()
+            .iter()
+            .map(|&it| it.into())
+            .collect();
         Expected {
             extents: padded(&named, grid.dimensions()).expect("a request that fits"),
             may_rotate: request.may_rotate(),
@@ -171,7 +176,12 @@ impl Foresight {
         }
         let boxes = self.grid.maximal(free);
         let is_free = move |order: &Vec<u32>| {
-            let fits = |free: &Place| order.iter().zip(&free.extent).all(|(own, most)| own <= most);
+            let fits = |free: &Place| {
+                order
+                    .iter()
+                    .zip(&free.extent)
+                    .all(|(own, most)| own <= most)
+            };
             boxes.iter().any(fits)
         };
         Box::new(move |expected| expected.orders().iter().any(&is_free))
@@ -206,7 +216,11 @@ impl Foresight {
         .orders();
         let mut places = Vec::new();
         for free in self.maximal(machine) {
-            places.extend(orders.iter().flat_map(|order| self.grid.corners(&free, order)));
+            places.extend(
+                orders
+                    .iter()
+                    .flat_map(|order| self.grid.corners(&free, order)),
+            );
         }
         // In two dimensions (y1, x1, y2, x2).
         let order = |place: &Place| {

@@ -50,7 +50,8 @@ impl Tuple {
     /// The product of the numbers, at most `u32::MAX`.
     #[cfg(feature = "any-grid")]
     pub(crate) fn product(&self) -> u32 {
-        self.iter().fold(1, |product, &number| product.saturating_mul(number.into()))
+        self.iter()
+            .fold(1, |product, &number| product.saturating_mul(number.into()))
     }
 
     /// The numbers for which `keep` returns true, in the same order.

@@ -241,7 +241,10 @@ mod tests {
             let positions = |arc: Arc| (0..arc.len).map(move |at| (arc.start + at) % len);
             let has = |arc: Arc, at: u16| positions(arc).any(|position| position == at);
             for &one in &arcs {
-                assert_eq!(side.is_whole(one), arcs.iter().all(|arc| arc.len <= one.len));
+                assert_eq!(
+                    side.is_whole(one),
+                    arcs.iter().all(|arc| arc.len <= one.len)
+                );
                 let outside = |at: Option<u16>| match side.is_whole(one) {
                     true => None,
                     false => at,
@@ -253,18 +256,27 @@ mod tests {
                         len: one.len + 1,
                     };
                     let expected = !side.is_whole(one)
-                        && (wraps || if forward { one.start + one.len < len } else { one.start > 0 });
+                        && (wraps
+                            || if forward {
+                                one.start + one.len < len
+                            } else {
+                                one.start > 0
+                            });
                     assert_eq!(at.is_some(), expected);
                     assert!(at.is_none_or(|at| !has(one, at) && has(longer, at)));
                 }
                 for &other in &arcs {
                     let meets = positions(one).any(|at| has(other, at));
                     let covers = positions(other).all(|at| has(one, at));
-                    assert_eq!(side.covers(one, other), covers, "{side:?} {one:?} {other:?}");
+                    assert_eq!(
+                        side.covers(one, other),
+                        covers,
+                        "{side:?} {one:?} {other:?}"
+                    );
                     assert_eq!(side.meet(one, other), meets, "{side:?} {one:?} {other:?}");
-                    let parts = arcs.iter().filter(|&&part| {
-                        positions(part).all(|at| has(one, at) && !has(other, at))
-                    });
+                    let parts = arcs
+                        .iter()
+                        .filter(|&&part| positions(part).all(|at| has(one, at) && !has(other, at)));
                     let left = parts.map(|part| part.len).max().unwrap_or(0);
                     if meets {
                         assert_eq!(side.left(one, other), left, "{side:?} {one:?} {other:?}");

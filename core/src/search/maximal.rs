@@ -39,9 +39,9 @@
 //! from the first block outwards: where nothing is free within its lower dimensions, no longer arc
 //! has anything.
 
+use super::arcs::{Arc, Arcs, Side, arcs_of};
 use crate::grid::{Block, DIMENSIONS_MAX, Grid};
 use crate::occupancy::Occupancy;
-use super::arcs::{Arc, Arcs, Side, arcs_of};
 use crate::word::{Span, WORD_BITS, Word, bits_from, ones, runs, words_for};
 
 /// The most blocks that a box must meet.
@@ -568,11 +568,7 @@ fn read_rows(grid: &Grid, bits: &[Word], rows: &mut [Word]) {
 /// The bits of an arc of a row: behind the end of a ring it goes on at 0.
 #[inline]
 fn spans(side: u16, arc: Arc) -> [Option<Span>; 2] {
-    let (start, len, side) = (
-        u32::from(arc.start),
-        u32::from(arc.len),
-        u32::from(side),
-    );
+    let (start, len, side) = (u32::from(arc.start), u32::from(arc.len), u32::from(side));
     match start + len <= side {
         true => [Some(Span::new(start, len)), None],
         false => [
@@ -638,7 +634,8 @@ mod tests {
         let mut boxes = std::vec![Arcs::default()];
         for dimension in 0..grid.dimensions() {
             let side = Side::of(grid, dimension);
-            let arcs = (0..side.len).flat_map(|start| (1..=side.len).map(move |len| Arc { start, len }));
+            let arcs =
+                (0..side.len).flat_map(|start| (1..=side.len).map(move |len| Arc { start, len }));
             let exists = |arc: &Arc| match side.is_whole(*arc) {
                 true => arc.start == 0,
                 false => side.wraps || arc.start + arc.len <= side.len,

@@ -211,9 +211,11 @@ fn free_beside(
     };
     let busy = occupancy.busy_rows();
     let mut free = 0;
-    occupancy.layout().words(block_of(grid, arcs), |word, bits| {
-        free += (!busy[word] & bits).count_ones();
-        true
-    });
+    occupancy
+        .layout()
+        .words(block_of(grid, arcs), |word, bits| {
+            free += (!busy[word] & bits).count_ones();
+            true
+        });
     free
 }

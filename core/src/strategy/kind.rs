@@ -4,8 +4,8 @@
 use core::ops::RangeInclusive;
 
 use super::memory::{BUDGETS, StrategyMemory, WorkspaceSize};
-use crate::grid::Grid;
 use super::{CurveFit, Serves};
+use crate::grid::Grid;
 
 macro_rules! kinds {
     (@range $range:expr) => { Some($range) };

@@ -87,6 +87,8 @@
 //!   dimensions.
 //! - What a candidate leaves of a box is as long as the box in all dimensions but one, where it is
 //!   the longest arc that the candidate does not meet. Of a whole ring one arc is left.
+//! - An outlook is good for one decision. So the place of a reservation, which is a supposition, is
+//!   chosen as if no job ran and none waited.
 //!
 //! A rotated request fits into a box exactly if its longest extent is not longer than the box's
 //! longest, and so on. So a table for each rank of extents takes the place of two for widths and

@@ -34,7 +34,10 @@ pub enum Serves {
 
 impl Serves {
     /// Any grid in a build with the feature `any-grid`, else two-dimensional meshes.
-    #[allow(non_upper_case_globals, reason = "named as a variant in the table of strategies")]
+    #[allow(
+        non_upper_case_globals,
+        reason = "named as a variant in the table of strategies"
+    )]
     pub(super) const MeshOrAnyGrid: Serves = match cfg!(feature = "any-grid") {
         true => Serves::AnyGrid,
         false => Serves::Mesh,
@@ -43,7 +46,10 @@ impl Serves {
     /// Grids of at most six dimensions in a build with the feature `any-grid`, else two-dimensional
     /// meshes. A search for maximal free boxes looks at every arc of every dimension but the first,
     /// and the pairs of ends of k sides of 2 already are 3^k.
-    #[allow(non_upper_case_globals, reason = "named as a variant in the table of strategies")]
+    #[allow(
+        non_upper_case_globals,
+        reason = "named as a variant in the table of strategies"
+    )]
     pub(super) const MeshOrFewDimensions: Serves = match cfg!(feature = "any-grid") {
         true => Serves::FewDimensions,
         false => Serves::Mesh,

@@ -122,7 +122,12 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
     };
     let compared = |machine: Machine, grid: &Grid| match grid.nodes() {
         nodes if nodes <= nodes_max => over(kind, machine, occupancies(grid), Compare::WithModel),
-        _ => over(kind, machine, random_occupancies(grid, rounds), Compare::WithModel),
+        _ => over(
+            kind,
+            machine,
+            random_occupancies(grid, rounds),
+            Compare::WithModel,
+        ),
     };
     // On some cubes all are complete.
     let mut on_cubes = Survey::default();

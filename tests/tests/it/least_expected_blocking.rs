@@ -2,9 +2,9 @@
 //! candidate has the score of the naive model, which removes every set of jobs and reads one flag
 //! for each node.
 
+use meshalloc::Grid as Machine;
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
-use meshalloc::Grid as Machine;
 use meshalloc::{
     Allocation, Allocator, Change, Configuration, ConfigureError, Controller, Flags, JobId, NodeId,
     Outcome, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
@@ -73,7 +73,9 @@ impl Rig<'_> {
                 outlook.running.push(Other { nodes, left });
             }
         }
-        for node in (0..grid.nodes()).filter(|&node| self.controller.occupancy().is_faulty(NodeId(node))) {
+        for node in
+            (0..grid.nodes()).filter(|&node| self.controller.occupancy().is_faulty(NodeId(node)))
+        {
             outlook.never_free.push(node);
         }
         outlook
@@ -229,7 +231,13 @@ fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
     let machine = mesh(SIDE, SIDE).grid();
     for (seed, scheduler) in (1..).zip(SCHEDULERS) {
         for (budget, states) in [(4, 500), (16, 700), (64, 1300), (200, 600), (1000, 300)] {
-            let seen = compare(machine, kind(budget), scheduler, states, seed * 10_000 + budget);
+            let seen = compare(
+                machine,
+                kind(budget),
+                scheduler,
+                states,
+                seed * 10_000 + budget,
+            );
             let part = states / 20;
             assert!(seen.with_faults > part, "{scheduler:?}, {budget}: {seen:?}");
             let is_backfilling = scheduler != SchedulerKind::Fcfs;
@@ -272,7 +280,11 @@ fn on_any_grid_scores_and_choices_are_those_of_the_definition() {
     let mut seen_running = [0; 12];
     for (seed, (sides, wraps)) in (1..).zip(grids) {
         let machine = Machine::new(sides, wraps).expect("a grid");
-        for (budget, scheduler) in [(16, SCHEDULERS[0]), (64, SCHEDULERS[1]), (200, SCHEDULERS[2])] {
+        for (budget, scheduler) in [
+            (16, SCHEDULERS[0]),
+            (64, SCHEDULERS[1]),
+            (200, SCHEDULERS[2]),
+        ] {
             for kind in [
                 StrategyKind::LeastExpectedBlocking { budget },
                 StrategyKind::LebEstimates { budget },
@@ -286,7 +298,12 @@ fn on_any_grid_scores_and_choices_are_those_of_the_definition() {
         }
     }
     let (few, many) = (&seen_running[1..4], &seen_running[5..]);
-    assert!([few, many].iter().all(|states| states.iter().sum::<u32>() > 100), "{seen_running:?}");
+    assert!(
+        [few, many]
+            .iter()
+            .all(|states| states.iter().sum::<u32>() > 100),
+        "{seen_running:?}"
+    );
 }
 
 #[test]

@@ -5,11 +5,11 @@
 //! of lengths for each rank of extents, and one for each dimension, for requests that keep their
 //! orientation.
 
+#[cfg(feature = "restore")]
+use super::Writer;
 use super::candidates::{Candidate, best};
 use super::expected::{MASK_WORDS, Mask, RECENT, WAITING};
 use super::fits::{Fits, is_within, or};
-#[cfg(feature = "restore")]
-use super::Writer;
 use super::{Decision, Known, Rule, Space, TICKS_WORDS};
 use crate::blocks::Draft;
 use crate::error::Refusal;
@@ -152,11 +152,13 @@ impl Expected {
     /// than 64 requests: quarters in three dimensions, halves from four on. Nothing waits.
     fn begin(&mut self, table: &mut [Mask]) {
         *self = Expected::new(self.grid);
-        table.fill([0; MASK_WORDS]);
-        // Requests that keep their orientation are in no table of ranks, others in no table of
-        // dimensions: there is no bit that says that they do not fit.
+        // No request: it never fits by rank, and the tables of dimensions are not about it.
+        let (ranks, dimensions) = table.split_at_mut(table.len() / 2);
+        ranks.fill([0; MASK_WORDS]);
+        dimensions.fill([Word::MAX; MASK_WORDS]);
         let dimensions = self.grid.dimensions() as u32;
-        let is_within = |parts: &usize| parts.checked_pow(dimensions).is_some_and(|it| it <= RECENT);
+        let is_within =
+            |parts: &usize| parts.checked_pow(dimensions).is_some_and(|it| it <= RECENT);
         let parts = (2..=RECENT).rev().find(is_within).unwrap_or(2);
         for at in 0..RECENT {
             let mut rest = at;
@@ -215,11 +217,17 @@ impl Expected {
     /// Stores an expected request in a place.
     fn set(&mut self, at: usize, wanted: Option<Wanted>, table: &mut [Mask]) {
         let before = core::mem::replace(&mut self.wanted[at], wanted);
+        if before == wanted {
+            return;
+        }
         let is_kept = |wanted: Option<Wanted>| wanted.is_some_and(|wanted| !wanted.may_rotate);
         self.kept = self.kept + usize::from(is_kept(wanted)) - usize::from(is_kept(before));
         let (word, bit) = (at / WORD_BITS as usize, 1 << (at % WORD_BITS as usize));
         let (old, new) = (self.lengths(before), self.lengths(wanted));
-        let both = old.iter().zip(&new).flat_map(|(old, new)| old.iter().zip(&**new));
+        let both = old
+            .iter()
+            .zip(&new)
+            .flat_map(|(old, new)| old.iter().zip(&**new));
         let len = lengths(&self.grid);
         for (lengths, (&old, &new)) in table.chunks_exact_mut(len).zip(both) {
             // Only what lies between is different.
@@ -242,7 +250,10 @@ impl Expected {
         };
         let mut mask = [Word::MAX; MASK_WORDS];
         if self.kept > 0 {
-            mask = dimensions.chunks_exact(len).zip(&*extents).fold(mask, within);
+            mask = dimensions
+                .chunks_exact(len)
+                .zip(&*extents)
+                .fold(mask, within);
         }
         sort_descending(&mut extents);
         ranks.chunks_exact(len).zip(&*extents).fold(mask, within)
@@ -391,13 +402,18 @@ impl Boxes {
             R::score(&mut decision, known.budget, request);
             candidates = decision.space.candidates;
         }
-        let best = best(&candidates.scores[..candidates.len], candidates.contacts)?;
-        Some(block_of(&grid, &candidates.place(best)[..grid.dimensions()]))
+        let best = best(&candidates.scores[..candidates.len], candidates.contacts);
+        let place = best.map(|best| candidates.place(best));
+        self.expected.wait(core::iter::empty(), parts.table);
+        Some(block_of(&grid, &place?[..grid.dimensions()]))
     }
 
     /// The candidates of the latest decision with their scores, which are 0 if there was only one.
     /// For tests.
-    pub(super) fn latest<'w>(&self, words: &'w [Word]) -> impl Iterator<Item = Candidate> + use<'w> {
+    pub(super) fn latest<'w>(
+        &self,
+        words: &'w [Word],
+    ) -> impl Iterator<Item = Candidate> + use<'w> {
         let (grid, division) = (self.expected.grid, self.division);
         let arcs = division.arcs();
         let contacts = arcs + division.dimensions * division.candidates;
@@ -457,18 +473,15 @@ impl Candidates<'_> {
         let starts = one.iter().rev().map(start);
         let order = starts.cmp(other.iter().rev().map(start));
         // Of the same starts the words are in the order of the lengths.
-        order.then_with(|| one.iter().rev().cmp(other.iter().rev())).is_lt()
+        order
+            .then_with(|| one.iter().rev().cmp(other.iter().rev()))
+            .is_lt()
     }
 
     /// Adds a place unless it is a candidate already, or there are `most` candidates that are
     /// better: of larger contact, or of the same contact and first in order. `contact` gets the
     /// least contact that matters, and may return `None` for a smaller one.
-    fn consider(
-        &mut self,
-        place: &[Arc],
-        most: usize,
-        contact: impl FnOnce(u32) -> Option<u32>,
-    ) {
+    fn consider(&mut self, place: &[Arc], most: usize, contact: impl FnOnce(u32) -> Option<u32>) {
         let dimensions = place.len();
         let mut words = [0; crate::grid::DIMENSIONS_MAX];
         for (word, &arc) in words.iter_mut().zip(place) {

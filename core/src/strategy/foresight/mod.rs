@@ -111,7 +111,10 @@ struct Known {
 
 /// The machine that is served.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "there is one, and no heap to put it on")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one, and no heap to put it on"
+)]
 enum Form {
     Plane(Plane),
     #[cfg(feature = "any-grid")]

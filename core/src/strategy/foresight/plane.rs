@@ -4,10 +4,10 @@
 //! that meet given blocks are found by going through the pairs of bands around them, at most as
 //! many as there are edges of blocks; only those that are free now are kept in a list.
 
-use super::bands::{Bands, Room};
-use super::candidates::{Candidate, Candidates, Shapes};
 #[cfg(feature = "restore")]
 use super::Writer;
+use super::bands::{Bands, Room};
+use super::candidates::{Candidate, Candidates, Shapes};
 use super::expected::{Expected, MASK_WORDS, Mask, Wanted, Within};
 use super::fits::Fits;
 use super::{Decision, Known, Rule, Space, TICKS_WORDS};
@@ -236,7 +236,10 @@ impl Plane {
 
     /// The candidates of the latest decision with their scores, which are 0 if there was only one.
     /// For tests.
-    pub(super) fn latest<'w>(&self, words: &'w [Word]) -> impl Iterator<Item = Candidate> + use<'w> {
+    pub(super) fn latest<'w>(
+        &self,
+        words: &'w [Word],
+    ) -> impl Iterator<Item = Candidate> + use<'w> {
         let keys = self.division.keys();
         let contacts = keys + self.division.candidates;
         let scores = contacts + self.division.candidates;

@@ -39,9 +39,11 @@ impl BoxList {
         workspace: &mut Workspace<'_>,
         draft: &mut Draft<'_, '_>,
     ) -> Option<Block> {
+        // There may be memory for a larger machine.
+        let cells = &mut workspace.list[..self.grid.nodes() as usize];
         let mut list = List {
             grid: &self.grid,
-            cells: workspace.list,
+            cells,
             per: (1 + self.grid.dimensions()).div_ceil(2),
             len: 0,
         };
@@ -49,8 +51,7 @@ impl BoxList {
             Some(len) => list.len = len,
             None => {
                 let spend = |instructions| draft.spend(instructions);
-                let mut planes =
-                    Planes::new(occupancy, core::iter::empty(), &[], workspace.words);
+                let mut planes = Planes::new(occupancy, core::iter::empty(), &[], workspace.words);
                 draft.spend_passes(2, &self.grid);
                 planes.for_each_maximal_meeting(&[], &spend, &mut |arcs| {
                     spend(500 + 10 * list.len as u32);
@@ -133,9 +134,8 @@ impl List<'_> {
         while at < end {
             let middle = (at + end) / 2;
             let order = self.size(middle).cmp(&size).reverse();
-            let order = order.then_with(|| {
-                precedence(&self.arcs(middle)[..arcs.len()]).cmp(&precedence(arcs))
-            });
+            let order = order
+                .then_with(|| precedence(&self.arcs(middle)[..arcs.len()]).cmp(&precedence(arcs)));
             match order {
                 Ordering::Less => at = middle + 1,
                 _ => end = middle,
@@ -170,7 +170,11 @@ fn precedence(arcs: &[Arc]) -> impl Ord {
         let len = arcs.len();
         Tuple::new(len, |at| of(&arcs[len - 1 - at])).numbers()
     };
-    (longest, highest_first(|arc| arc.start), highest_first(|arc| arc.len))
+    (
+        longest,
+        highest_first(|arc| arc.start),
+        highest_first(|arc| arc.len),
+    )
 }
 
 /// The search for the best candidate, as on a two-dimensional mesh.

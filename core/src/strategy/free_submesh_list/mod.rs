@@ -207,12 +207,7 @@ impl PlaneList {
         best.place()
     }
 
-    fn build_from(
-        &mut self,
-        memory: &mut [u64],
-        occupancy: &Occupancy<'_>,
-        spend: &dyn Fn(u32),
-    ) {
+    fn build_from(&mut self, memory: &mut [u64], occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
         // There is room for any list.
         self.len = list::build(memory, occupancy, spend).unwrap_or(0);
         self.is_overwritten = false;
@@ -247,7 +242,8 @@ impl PlaneList {
             Err(NoRoom) => {
                 self.is_overwritten = true;
                 // There is room for any list.
-                self.place_in(memory, supposed, request, draft).unwrap_or(None)
+                self.place_in(memory, supposed, request, draft)
+                    .unwrap_or(None)
             }
         }
     }
