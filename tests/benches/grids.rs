@@ -25,8 +25,8 @@
 //!
 //! The exit code is 1 if a target is missed: a median of tree collapsing below 1 microsecond on the
 //! 4-ary and on the 16-ary 3-cube; of tree collapsing and first fit below 3 microseconds on the
-//! torus and the mesh of 16 x 16 x 16; on the pod of adaptive scan below 3, of the free submesh list
-//! below 20 and of least expected blocking below 200 microseconds.
+//! torus and the mesh of 16 x 16 x 16; on the pod of adaptive scan below 3, of the free submesh
+//! list below 20 and of least expected blocking below 200 microseconds.
 
 use std::hint::black_box;
 use std::process::ExitCode;

@@ -218,8 +218,8 @@ impl NaiveMachine {
     }
 
     /// The free submesh list: the maximal free boxes by size, the largest first; then by the
-    /// longest extent, the shortest first; then by the number of the start; then by the extents from
-    /// the highest dimension down. No more than there is room for.
+    /// longest extent, the shortest first; then by the number of the start; then by the extents
+    /// from the highest dimension down. No more than there is room for.
     pub fn free_boxes(&self) -> Vec<Place> {
         let grid = self.grid();
         let mut list = grid.maximal(&self.free_flags());

@@ -13,7 +13,7 @@
 //!   row 4   . . . . .
 //!   row 3   A A . B B        band 1   A A . B B     A band also begins where a block begins or
 //!   row 2   A A . B B                               ends that may become free for a while, so
-//!   row 1   A A . B B                               such a block consists of whole bands.
+//!   row 1   A A . B B                               it consists of whole bands.
 //!   row 0   A A . . .        band 0   A A . . .
 //! ```
 //!
@@ -207,8 +207,8 @@ impl<'a> Planes<'a> {
         let mut starts = &mut **starts;
         // The words of a position, and of all rows.
         let (mut apart, mut len) = (self.stride, free.len());
-        for dimension in 1..grid.dimensions() {
-            let side = usize::from(grid.side(dimension));
+        for (side, bands) in grid.sides().iter().zip(counts).skip(1) {
+            let side = usize::from(*side);
             let (own, others) = starts.split_at_mut(side + 1);
             starts = others;
             let is_new = |at: usize, rows: &[Word]| {
@@ -230,7 +230,7 @@ impl<'a> Planes<'a> {
                 }
             }
             own[count] = side as Word;
-            counts[dimension] = count as u16;
+            *bands = count as u16;
             if count < side {
                 let rings = len / (apart * side);
                 for rows in [&mut **free, &mut *fixed] {
@@ -274,18 +274,19 @@ impl<'a> Planes<'a> {
     /// The bands of a block of the machine. Along dimension 0, positions.
     fn bands(&self, block: Block) -> Arcs {
         let mut arcs = arcs_of(&self.grid, block);
-        for dimension in 1..self.grid.dimensions() {
-            let (side, arc) = (Side::of(&self.grid, dimension), arcs[dimension]);
+        let dimensions = self.grid.dimensions();
+        for (dimension, own) in arcs.iter_mut().enumerate().take(dimensions).skip(1) {
+            let (side, arc) = (Side::of(&self.grid, dimension), *own);
             let count = self.counts[dimension];
             if side.is_whole(arc) {
-                arcs[dimension].len = count;
+                own.len = count;
                 continue;
             }
             let starts = self.starts(dimension);
             let band = |at: u16| starts.partition_point(|&start| start < Word::from(at)) as u16;
             let start = band(arc.start);
             let end = side.after(arc).map_or(count, band);
-            arcs[dimension] = Arc {
+            *own = Arc {
                 start,
                 len: match end > start {
                     true => end - start,

@@ -16,12 +16,12 @@
 //!   that touches nothing can slide until it does without losing contact.
 //! - Ties go to the first base node in row-major order. `b x a` is considered only if no `a x b` is
 //!   free. Comparing both orientations is better, but does not give the published curves.
-//! - Their meshes are two-dimensional. On any other grid (feature `any-grid`) a node has a neighbour
-//!   in both directions of each dimension, around the ring where it wraps: two processors that are
-//!   neighbours in both directions count twice. A place that spans a ring starts at 0 and touches
-//!   nothing there. The extents are laid as they are named; if no such place is free, in every other
-//!   distinct order, ones included, in ascending lexicographic order. Ties go to the base node with
-//!   the smallest number.
+//! - Their meshes are two-dimensional. On any other grid (feature `any-grid`) a node has a
+//!   neighbour in both directions of each dimension, around the ring where it wraps: two processors
+//!   that are neighbours in both directions count twice. A place that spans a ring starts at 0 and
+//!   touches nothing there. The extents are laid as they are named; if no such place is free, in
+//!   every other distinct order, ones included, in ascending lexicographic order. Ties go to the
+//!   base node with the smallest number.
 //!
 //! # Complexity and memory
 //!

@@ -72,8 +72,8 @@
 //!
 //! # On any grid
 //!
-//! With the feature `any-grid` both strategies serve grids of up to six dimensions. The rules are the
-//! same, with boxes in place of submeshes:
+//! With the feature `any-grid` both strategies serve grids of up to six dimensions. The rules are
+//! the same, with boxes in place of submeshes:
 //!
 //! - A box that spans a ring starts at 0 there.
 //! - The candidates are the corners of every maximal free box: along each dimension a place starts
@@ -83,8 +83,8 @@
 //! - The boundary value is that of `busy-list` on any grid.
 //! - At first the recent requests are parts of the sides, each with each: with b parts of each of D
 //!   sides, b being the largest number with b^D <= 64, at least 2, request i has the extent
-//!   `(i / b^d mod b + 1) S / b` along dimension d of side S, at least 1. These are quarters in three
-//!   dimensions.
+//!   `(i / b^d mod b + 1) S / b` along dimension d of side S, at least 1. These are quarters in
+//!   three dimensions.
 //! - What a candidate leaves of a box is as long as the box in all dimensions but one, where it is
 //!   the longest arc that the candidate does not meet. Of a whole ring one arc is left.
 //! - An outlook is good for one decision. So the place of a reservation, which is a supposition, is
@@ -92,9 +92,9 @@
 //!
 //! A rotated request fits into a box exactly if its longest extent is not longer than the box's
 //! longest, and so on. So a table for each rank of extents takes the place of two for widths and
-//! heights, and one for each dimension serves requests that keep their orientation. The maximal free
-//! boxes are found by `search/maximal.rs`, and none is kept: those that are free now are searched
-//! once for the candidates and once for the requests that fit.
+//! heights, and one for each dimension serves requests that keep their orientation. The maximal
+//! free boxes are found by `search/maximal.rs`, and none is kept: those that are free now are
+//! searched once for the candidates and once for the requests that fit.
 //!
 //! # Complexity and memory
 //!

@@ -44,9 +44,9 @@ pub(crate) enum StrategyMemory {
     /// As long a list, and scratch for strategies that look ahead: twice the words of the
     /// occupancy, two words for each row, tables for two lengths up to the longest side, each with
     /// a bit for each of 72 requests, and room for this number of states of 72 bits and three
-    /// words. On any grid but a two-dimensional mesh scratch for the search of maximal free boxes in
-    /// place of the first two, tables for two lengths for each dimension, and two words more than
-    /// dimensions for each state. No memory suffices for a number outside 4 to 4096.
+    /// words. On any grid but a two-dimensional mesh a bitmap and scratch for the search of maximal
+    /// free boxes in place of the first two, tables for two lengths for each dimension, and two
+    /// words more than dimensions for each state. No memory suffices for a number outside 4 to 4096.
     Foresight {
         /// The number of states.
         budget: u64,

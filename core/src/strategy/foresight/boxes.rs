@@ -168,7 +168,7 @@ impl Expected {
                 let side = usize::from(self.grid.side(dimension));
                 ((digit + 1) * side / parts).max(1) as u16
             });
-            // No longer than the sides, so there is such a shape.
+            // No longer than the sides, so it is a shape.
             let wanted = Shape::new(&extents).ok().map(|shape| Wanted {
                 shape,
                 may_rotate: true,

@@ -1,9 +1,9 @@
 //! What strategies that look ahead share: which requests are expected, and which of them still fit
 //! after a job has been placed and others have left.
 //!
-//! A set of requests is a [`Mask`], a bit for each. The requests that fit into a box are the AND of
-//! entries of a table, one for each dimension, and those that fit into a machine are the OR over its
-//! maximal free boxes. So nothing is computed for a single request.
+//! A set of requests is a bit for each (`expected::Mask`). The requests that fit into a box are the
+//! AND of entries of a table, one for each dimension, and those that fit into a machine are the OR
+//! over its maximal free boxes. So nothing is computed for a single request.
 //!
 //! The rules that choose ([`Rule`]) know only jobs that leave and states of the machine. A
 //! [`Space`] knows the machine: [`plane`] a two-dimensional mesh, [`boxes`] any other grid.
