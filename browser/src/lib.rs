@@ -1,4 +1,4 @@
-//! A page that `host-sim` writes, in a real browser: Debian's `chromium`, driven over its debugging protocol.
+//! The pages of the project in a real browser: Debian's `chromium`, driven over its debugging protocol.
 //!
 //! A package of its own, since the crate that drives the browser takes longer to compile than all of the simulator;
 //! `cargo xtask browser` runs its tests.
@@ -9,12 +9,16 @@
 )]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::Emulation;
+use headless_chrome::protocol::cdp::Input::{
+    DispatchMouseEvent, DispatchMouseEventTypeOption, MouseButton,
+};
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde_json::Value;
@@ -32,6 +36,23 @@ pub fn host_sim(folder: &Path, line: &str) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{line}: {stderr}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Builds the page on which the core decides, once; returns its path.
+pub fn web_page() -> PathBuf {
+    static PAGE: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["xtask", "web"]).current_dir(workspace);
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cargo xtask web: {stderr}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let mut lines = stdout.lines();
+        PathBuf::from(lines.find_map(|line| line.strip_prefix("page: ")).unwrap())
+    };
+    PAGE.get_or_init(build).clone()
 }
 
 /// A page in a window, and what its console complained about.
@@ -150,6 +171,38 @@ impl Window {
     /// Clicks on the first element that a CSS selector names.
     pub fn click(&self, selector: &str) {
         self.tab.find_element(selector).unwrap().click().unwrap();
+    }
+
+    /// Clicks at a point of the window.
+    pub fn click_at(&self, point: Point) {
+        self.tab.click_point(point).unwrap();
+    }
+
+    /// Drags the mouse from one point of the window to another.
+    pub fn drag(&self, from: Point, to: Point) {
+        use DispatchMouseEventTypeOption::{MouseMoved, MousePressed, MouseReleased};
+        for (kind, Point { x, y }) in [(MousePressed, from), (MouseMoved, to), (MouseReleased, to)]
+        {
+            let event = DispatchMouseEvent {
+                Type: kind,
+                x,
+                y,
+                button: Some(MouseButton::Left),
+                buttons: Some(1),
+                click_count: Some(1),
+                modifiers: None,
+                timestamp: None,
+                force: None,
+                tangential_pressure: None,
+                tilt_x: None,
+                tilt_y: None,
+                twist: None,
+                delta_x: None,
+                delta_y: None,
+                pointer_Type: None,
+            };
+            self.tab.call_method(event).unwrap();
+        }
     }
 
     /// What the console has complained about so far: errors, exceptions and whatever the page has printed.

@@ -3,9 +3,7 @@
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has
 //! those already, or needs none, uses the allocator alone.
 
-#[cfg(feature = "restore")]
-use crate::blocks::Link;
-use crate::blocks::{BlockPool, Chain, Draft, Held, NONE};
+use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, consistent};
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, Refusal};
@@ -14,8 +12,12 @@ use crate::handle::{Allocation, AllocationError, ReleaseError, Tickets};
 use crate::jobs::JobTable;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
+use crate::outlook::Held;
 use crate::outlook::{Outlook, Placing};
 use crate::pause::{LOOK_INSTRUCTIONS, Pause};
+#[cfg(feature = "restore")]
+use crate::pool::Link;
+use crate::pool::{BlockPool, Chain, NONE, cells_in_use};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Needs, Processors};
 use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace, demand_on};
@@ -97,8 +99,8 @@ impl<'m> Allocator<'m> {
         strategy: StrategyKind,
         jobs: u32,
     ) -> Result<Self, ConfigureError> {
-        // A pool uses no more cells than links can name.
-        let (words, blocks) = (memory.words(), memory.blocks.len().min(NONE as usize));
+        let words = memory.words();
+        let blocks = cells_in_use(memory.blocks.len(), NONE as usize);
         check(words, blocks, &memory.workspace, &grid, strategy, jobs)?;
         let workspace = core::mem::take(&mut memory.workspace);
         let strategy = AnyStrategy::new(strategy, grid, workspace)?;
@@ -303,7 +305,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// Takes what the strategy has found: at least one block.
     #[inline]
     fn hand_out(&mut self, blocks: Chain) -> Allocation {
-        self.take_pausing(blocks, None);
+        self.take(blocks, None);
         self.tickets.issue(blocks.head())
     }
 
@@ -343,15 +345,11 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// That of the strategy.
     pub fn fits(&mut self, request: &Request) -> bool {
-        self.fits_pausing(request, None)
+        self.would_fit(request, None)
     }
 
-    /// [`Allocator::fits`], with pauses.
-    pub(crate) fn fits_pausing(
-        &mut self,
-        request: &Request,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> bool {
+    /// [`Allocator::fits`] in a search that may pause.
+    pub(crate) fn would_fit(&mut self, request: &Request, pause: Option<&Pause<'_, 'm>>) -> bool {
         if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
             return false;
         }
@@ -365,7 +363,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 
     /// Takes what the strategy has found.
     #[inline(always)]
-    pub(crate) fn take_pausing(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) {
+    pub(crate) fn take(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
             let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
@@ -380,14 +378,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// O(words).
     pub fn suppose(&mut self) -> Supposition<'_, 'm, S> {
-        self.suppose_pausing(None)
-    }
-
-    /// [`Allocator::suppose`], with pauses.
-    pub(crate) fn suppose_pausing<'a>(
-        &'a mut self,
-        pause: Option<Pause<'a, 'm>>,
-    ) -> Supposition<'a, 'm, S> {
         self.occupancy.settle();
         Supposition::new(
             &mut self.supposed,
@@ -395,7 +385,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             &mut self.strategy,
             &mut self.pool,
             &self.tickets,
-            pause,
         )
     }
 
@@ -416,21 +405,17 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             Ok(cell) => {
                 self.tickets.revoke(cell);
                 let blocks = self.pool.chain_from(cell);
-                Ok(self.release_pausing(blocks, None))
+                Ok(self.give_back(blocks, None))
             }
             Err(reason) => Err(ReleaseError { allocation, reason }),
         }
     }
 
-    /// Takes these blocks back, with pauses.
+    /// Takes these blocks back. Returns how many processors they have.
     // The board has one copy.
     #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn release_pausing(
-        &mut self,
-        mut blocks: Chain,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> u32 {
+    pub(crate) fn give_back(&mut self, mut blocks: Chain, pause: Option<&Pause<'_, 'm>>) -> u32 {
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
@@ -509,26 +494,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
     pub fn mark_faulty(&mut self, block: Block) -> u32 {
-        match self.occupancy.grid().contains(block) {
-            true => self.mark_faulty_pausing(block, None),
-            false => 0,
-        }
-    }
-
-    /// [`Allocator::mark_faulty`] of a block of the machine, with pauses.
-    pub(crate) fn mark_faulty_pausing(
-        &mut self,
-        block: Block,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> u32 {
-        debug_assert!(self.occupancy.grid().contains(block));
-        let before = self.occupancy.free();
-        let changed = self.occupancy.mark_faulty(block);
-        if self.occupancy.free() != before {
-            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
-            self.strategy.taken(&self.occupancy, block, &spend);
-        }
-        changed
+        self.set_faulty(block, true, None, None)
     }
 
     /// Marks the processors of a block of the machine as working again. Those that are held stay
@@ -540,23 +506,46 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// O(words) of the machine and of the held blocks that overlap the block, and O(blocks held). A
     /// strategy that keeps a list rebuilds it unless the block is one processor.
     pub fn clear_faulty(&mut self, block: Block) -> u32 {
-        match self.occupancy.grid().contains(block) {
-            true => self.clear_faulty_pausing(block, None, None),
-            false => 0,
-        }
+        self.set_faulty(block, false, None, None)
     }
 
-    /// [`Allocator::clear_faulty`] of a block of the machine, with pauses. Blocks are those of
-    /// these jobs, if there are jobs.
-    pub(crate) fn clear_faulty_pausing(
+    /// [`Allocator::mark_faulty`] or [`Allocator::clear_faulty`]. Blocks are those of these jobs,
+    /// if there are jobs.
+    pub(crate) fn set_faulty(
+        &mut self,
+        block: Block,
+        faulty: bool,
+        jobs: Option<&JobTable<'m>>,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> u32 {
+        if !self.occupancy.grid().contains(block) {
+            return 0;
+        }
+        let before = self.occupancy.free();
+        let changed = match faulty {
+            true => self.occupancy.mark_faulty(block),
+            false => {
+                self.suppose_held_near(block, jobs, pause);
+                self.occupancy.clear_faulty(block, &self.supposed)
+            }
+        };
+        if self.occupancy.free() != before {
+            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            match faulty {
+                true => self.strategy.taken(&self.occupancy, block, &spend),
+                false => self.strategy.repaired(&self.occupancy, block, &spend),
+            }
+        }
+        changed
+    }
+
+    /// Supposes that all processors are free but those of held blocks that overlap this one.
+    fn suppose_held_near(
         &mut self,
         block: Block,
         jobs: Option<&JobTable<'m>>,
         pause: Option<&Pause<'_, 'm>>,
-    ) -> u32 {
-        debug_assert!(self.occupancy.grid().contains(block));
-        let before = self.occupancy.free();
-        // What the block holds that stays busy.
+    ) {
         self.supposed.suppose_all_free();
         for held in Held(&self.pool).by(jobs) {
             let mut instructions = LOOK_INSTRUCTIONS;
@@ -566,12 +555,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             }
             Pause::spend(pause, instructions, &self.occupancy, &self.pool);
         }
-        let changed = self.occupancy.clear_faulty(block, &self.supposed);
-        if self.occupancy.free() != before {
-            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
-            self.strategy.repaired(&self.occupancy, block, &spend);
-        }
-        changed
     }
 
     /// Restores a block of a chain, behind its other blocks. `chain` is the chain with its last
@@ -677,5 +660,42 @@ fn check(
     match needs.blocks <= blocks && needs.scratch <= workspace.words.len() {
         true => Ok(()),
         false => Err(ConfigureError::StrategyMemory),
+    }
+}
+
+#[cfg(all(test, feature = "naive"))]
+mod tests {
+    use super::*;
+    use crate::mesh::Mesh;
+
+    /// On a board, and on a host with addresses of 32 bits, links have 16.
+    #[test]
+    fn memory_whose_blocks_no_link_can_name_does_not_suffice() {
+        let machine = Mesh::new(256, 257).expect("a mesh").grid();
+        let needs = Needs::of(StrategyKind::Naive, &machine, 4);
+        assert_eq!(needs.blocks, 65_792);
+        let suffices = |none| {
+            let blocks = cells_in_use(needs.blocks, none);
+            let workspace = Workspace::default();
+            let kind = StrategyKind::Naive;
+            check(needs.words, blocks, &workspace, &machine, kind, 4)
+        };
+        let too_few = Err(ConfigureError::StrategyMemory);
+        assert_eq!(suffices(usize::from(u16::MAX)), too_few);
+        assert_eq!(suffices(u32::MAX as usize), Ok(()));
+    }
+
+    #[test]
+    #[cfg(feature = "alloc")]
+    fn a_heap_storage_serves_what_links_of_this_target_can_name() {
+        for (w, h) in [(255, 257), (256, 257)] {
+            let machine = Mesh::new(w, h).expect("a mesh").grid();
+            let needs = Needs::of(StrategyKind::Naive, &machine, 1);
+            let mut storage = crate::storage::HeapStorage::new(needs, 0);
+            let memory = storage.allocator_memory();
+            let allocator = Allocator::new(memory, machine, StrategyKind::Naive);
+            let can_be_named = needs.blocks <= NONE as usize;
+            assert_eq!(allocator.is_ok(), can_be_named, "{w} x {h}");
+        }
     }
 }

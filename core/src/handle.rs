@@ -17,7 +17,7 @@
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::blocks::Link;
+use crate::pool::Link;
 
 /// Processors that an [`Allocator`](crate::Allocator) has given away.
 ///
@@ -31,10 +31,10 @@ use crate::blocks::Link;
 /// released, and then changes nothing. It compares two numbers:
 ///
 /// - The *epoch* differs between allocators, also between two that use the same memory one after
-///   the other. A counter of the program gives it. It repeats after 2^32 allocators. On a target
-///   without atomic read-modify-write operations (`thumbv6m`, `riscv32imc`) two allocators that
-///   are made at the same moment, by a program and its interrupt or by two cores, may get the same
-///   epoch. Make them one after the other there.
+///   the other. A counter of the program gives it. It repeats after 2^32 - 1 allocators. On a
+///   target without atomic read-modify-write operations (`thumbv6m`, `riscv32imc`) two allocators
+///   that are made at the same moment, by a program and its interrupt or by two cores, may get the
+///   same epoch. Make them one after the other there.
 /// - The *generation* differs between allocations whose first block is in the same cell of an
 ///   allocator's pool. It repeats after 2^31 of these.
 ///
@@ -116,19 +116,28 @@ impl fmt::Display for ReleaseError {
 
 impl core::error::Error for ReleaseError {}
 
-/// An epoch that no allocator of this program has had; see [`Allocation`]. Never 0.
-#[allow(clippy::cast_possible_truncation, reason = "it repeats after 2^32")]
-pub(crate) fn next_epoch() -> u32 {
-    static EPOCHS: AtomicUsize = AtomicUsize::new(0);
-    #[cfg(target_has_atomic = "ptr")]
-    let epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
-    #[cfg(not(target_has_atomic = "ptr"))]
-    let epoch = {
-        let epoch = EPOCHS.load(Ordering::Relaxed);
-        EPOCHS.store(epoch.wrapping_add(1), Ordering::Relaxed);
-        epoch
-    };
-    (epoch % u32::MAX as usize) as u32 + 1
+/// An epoch that no allocator of this program has had; see [`Allocation`].
+fn next_epoch() -> u32 {
+    static EPOCHS: AtomicUsize = AtomicUsize::new(1);
+    epoch_from(&EPOCHS)
+}
+
+/// The next number of a counter, in 32 bits. Never 0, also when it begins anew.
+#[allow(clippy::cast_possible_truncation, reason = "it repeats")]
+fn epoch_from(counter: &AtomicUsize) -> u32 {
+    loop {
+        #[cfg(target_has_atomic = "ptr")]
+        let count = counter.fetch_add(1, Ordering::Relaxed);
+        #[cfg(not(target_has_atomic = "ptr"))]
+        let count = {
+            let count = counter.load(Ordering::Relaxed);
+            counter.store(count.wrapping_add(1), Ordering::Relaxed);
+            count
+        };
+        if count as u32 != 0 {
+            return count as u32;
+        }
+    }
 }
 
 /// For each cell of a pool of blocks, how often an allocation began there or was released.
@@ -191,5 +200,34 @@ impl<'m> Tickets<'m> {
     /// How many allocations are held.
     pub(crate) fn held(&self) -> usize {
         self.counts.iter().filter(|&&count| count % 2 == 1).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epochs_begin_anew_without_0_and_differ_from_the_one_before() {
+        // Where the number of 32 bits begins anew, and where that of the counter does.
+        for end in [u32::MAX as usize, usize::MAX] {
+            let counter = AtomicUsize::new(end - 1);
+            let epochs = [(); 4].map(|()| epoch_from(&counter));
+            assert_eq!(epochs, [u32::MAX - 1, u32::MAX, 1, 2], "{end}");
+        }
+    }
+
+    #[test]
+    fn a_handle_of_the_epoch_before_is_foreign_also_where_epochs_begin_anew() {
+        let counter = AtomicUsize::new(u32::MAX as usize);
+        let mut memory = [[0]; 2];
+        let [mut one, mut other] = memory.each_mut().map(|counts| Tickets {
+            epoch: epoch_from(&counter),
+            counts,
+        });
+        let (of_one, of_other) = (one.issue(0), other.issue(0));
+        assert_eq!((one.check(&of_one), other.check(&of_other)), (Ok(0), Ok(0)));
+        assert_eq!(one.check(&of_other), Err(AllocationError::Foreign));
+        assert_eq!(other.check(&of_one), Err(AllocationError::Foreign));
     }
 }

@@ -29,6 +29,7 @@ pub mod notation;
 mod occupancy;
 mod outlook;
 mod pause;
+mod pool;
 mod request;
 #[cfg_attr(
     not(feature = "schedulers"),
@@ -41,6 +42,7 @@ mod scheduler;
 pub mod storage;
 pub mod strategy;
 mod supposition;
+mod view;
 
 #[cfg_attr(
     not(feature = "strategies"),
@@ -64,7 +66,7 @@ pub use blocks::Draft;
 #[cfg(feature = "restore")]
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
 pub use compactness::Compactness;
-pub use controller::{Controller, Status, View};
+pub use controller::Controller;
 #[cfg(feature = "restore")]
 pub use controller::{Effect, Restoring};
 pub use cube::{Cube, CubeError};
@@ -90,3 +92,4 @@ pub use strategy::{
     StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;
+pub use view::{Status, View};

@@ -11,8 +11,8 @@ use heapless::Vec;
 use crate::grid::{Block, Grid};
 use crate::node::NodeId;
 use crate::request::{JobId, Request, Ticks};
-use crate::scheduler::SchedulerKind;
-use crate::strategy::StrategyKind;
+use crate::scheduler::kind::SchedulerKind;
+use crate::strategy::kind::StrategyKind;
 
 /// The most blocks in one [`BlockList`].
 pub const BLOCKS_MAX: usize = 18;

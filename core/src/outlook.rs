@@ -1,9 +1,9 @@
 //! A strategy's view of the other jobs while it places one: [`Outlook`].
 
-use crate::blocks::Held;
 use crate::grid::Block;
 use crate::jobs::{JobTable, Slot};
 use crate::occupancy::Occupancy;
+use crate::pool::{BlockPool, Chain};
 use crate::request::{Request, Ticks};
 use crate::word::Word;
 
@@ -15,6 +15,41 @@ pub struct Outlook<'a, 'm> {
     held: Held<'a, 'm>,
     occupancy: &'a Occupancy<'m>,
     placing: Option<Placing<'a, 'm>>,
+}
+
+/// The held blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
+
+impl<'a, 'm> Held<'a, 'm> {
+    /// Every block that is held, in no particular order. There are no jobs, and no reservations.
+    #[inline]
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> + use<'a, 'm> {
+        self.0.held()
+    }
+
+    /// Every block that a job holds, or that is held at all where there are no jobs.
+    #[cfg(feature = "reservations")]
+    pub(crate) fn by<'j>(
+        self,
+        jobs: Option<&'j JobTable<'m>>,
+    ) -> impl Iterator<Item = Block> + use<'a, 'j, 'm> {
+        let of_jobs = jobs.into_iter().flat_map(JobTable::running);
+        let of_jobs = of_jobs.flat_map(move |job| self.of(job.blocks()));
+        let without_jobs = jobs.is_none().then(|| self.blocks());
+        of_jobs.chain(without_jobs.into_iter().flatten())
+    }
+
+    /// Every block that a job holds: all that are in the pool, as nothing is reserved.
+    #[cfg(not(feature = "reservations"))]
+    pub(crate) fn by(self, _: Option<&JobTable<'m>>) -> impl Iterator<Item = Block> + use<'a, 'm> {
+        self.blocks()
+    }
+
+    /// The blocks of one allocation.
+    pub(crate) fn of(&self, blocks: Chain) -> impl Iterator<Item = Block> + use<'a, 'm> {
+        self.0.iter(blocks)
+    }
 }
 
 /// The job that is being placed, and the table with all others.

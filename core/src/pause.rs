@@ -17,10 +17,10 @@
 use core::cell::Cell;
 use core::fmt;
 
-use crate::blocks::BlockPool;
-use crate::controller::{Status, View};
 use crate::jobs::JobTable;
 use crate::occupancy::Occupancy;
+use crate::pool::BlockPool;
+use crate::view::{Status, View};
 
 /// From above, what it takes to look at one of many blocks or jobs.
 pub(crate) const LOOK_INSTRUCTIONS: u32 = 500;

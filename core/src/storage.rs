@@ -4,18 +4,21 @@
 //!
 //! Const generics own the arrays. Everything else takes slices, so one copy of the code serves
 //! every capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time.
-//! A host that knows its machine only at run time takes `HeapStorage` (feature `alloc`).
+//! A host that knows its machine only at run time takes `HeapStorage` (feature `alloc`). Programs
+//! in other languages provide memory as bytes, which a [`Provider`] divides.
 
 #[cfg(feature = "alloc")]
 mod heap;
+mod provided;
 
 #[cfg(feature = "alloc")]
 pub use heap::HeapStorage;
+pub use provided::{Element, Provider};
 
-use crate::blocks::{BlockCell, Link};
 use crate::grid::{Grid, GridError};
 use crate::jobs::JobSlot;
 use crate::occupancy::Occupancy;
+use crate::pool::{BlockCell, Link};
 use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
 use crate::word::Word;
 
@@ -92,7 +95,7 @@ impl Needs {
     /// # Ok::<(), meshalloc::MeshSidesError>(())
     /// ```
     pub const fn of(strategy: StrategyKind, machine: &Grid, jobs: usize) -> Needs {
-        let WorkspaceSize { scratch, list } = strategy.workspace(machine, jobs);
+        let WorkspaceSize { scratch, list } = WorkspaceSize::of(strategy, machine, jobs);
         Needs {
             words: Occupancy::words_needed(machine),
             scratch,

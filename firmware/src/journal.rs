@@ -128,8 +128,8 @@ struct Active {
     end: u32,
     /// Whether the next entry may be written there.
     appendable: bool,
-    /// Whether it can be closed.
-    closable: bool,
+    /// Its last unit, as it was read when the journal was opened.
+    closing: Closing,
     /// The room that its checkpoint left for records, in bytes; an upper bound if it was read.
     room: usize,
 }
@@ -281,7 +281,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                     generation,
                     end,
                     appendable: tail == Tail::Erased && closing == Closing::Open,
-                    closable: closing == Closing::Open,
+                    closing,
                     room: region.capacity(),
                 });
                 of_active = match tail {
@@ -483,7 +483,15 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         Ok(())
     }
 
-    /// Commits the checkpoint: it counts from now on, and its region becomes the active one.
+    /// Commits the checkpoint: it counts from now on, and its region becomes the active one. If the
+    /// region before it cannot be closed, nothing can be appended before another checkpoint, which
+    /// closes this one: records behind a checkpoint that is lost must be missed.
+    ///
+    /// ```text
+    ///   region 0   checkpoint 7 │ records │ a bit has changed     cannot be closed, looks whole
+    ///   region 1   checkpoint 8 │ no record │ closed
+    ///   region 2   checkpoint 9 │ records │ erased ..             lost? region 1 is closed: damage
+    /// ```
     ///
     /// # Errors
     ///
@@ -499,14 +507,15 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         let region = self.region(index)?;
         match self.write(&region, end, generation, EntryKind::Commit, &[]) {
             Ok(end) => {
-                let closable = self.active.filter(|active| active.closable);
-                self.superseded = closable.map(|active| active.region);
+                let older = |closing| self.active.filter(|active| active.closing == closing);
+                let appendable = older(Closing::Touched).is_none();
+                self.superseded = older(Closing::Open).map(|active| active.region);
                 self.active = Some(Active {
                     region: index,
                     generation,
                     end,
-                    appendable: true,
-                    closable: true,
+                    appendable,
+                    closing: Closing::Open,
                     room: region.room(end),
                 });
                 Ok(())

@@ -12,6 +12,7 @@ mod board;
 mod bytes;
 mod frames;
 mod journal;
+mod page;
 mod requests;
 #[cfg(feature = "host-sim")]
 mod texts;
@@ -19,6 +20,7 @@ mod texts;
 pub use allocations::allocations;
 pub use frames::frames;
 pub use journal::{journal_bytes, journal_damage};
+pub use page::page;
 pub use requests::requests;
 #[cfg(feature = "host-sim")]
 pub use texts::{operations, scenario, swf};
@@ -88,7 +90,7 @@ mod tests {
         };
     }
 
-    corpora! { allocations frames requests journal_bytes journal_damage }
+    corpora! { allocations frames page requests journal_bytes journal_damage }
     #[cfg(feature = "host-sim")]
     corpora! { swf scenario operations }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use meshalloc::{Grid, Mesh, NodeId};
 use meshalloc_host_sim::replay::Operation;
 use meshalloc_host_sim::scenario;
-use meshalloc_host_sim::workload::{Log, LogOptions};
+use meshalloc_sim::workload::{Log, LogOptions};
 
 use crate::board;
 use crate::bytes::Bytes;
@@ -64,14 +64,34 @@ pub fn operations(bytes: &[u8]) {
     let machine = board::some_machine(&mut bytes);
     for line in bytes.0.split(|&byte| byte == b'\n') {
         if let Ok(Some(operation)) = Operation::parse(line, machine) {
-            let text = written(&operation, machine);
-            assert_eq!(
-                Operation::parse(text.as_bytes(), machine),
-                Ok(Some(operation)),
-                "{text}"
-            );
+            let words = written(&operation, machine);
+            for text in [object(&words), words] {
+                assert_eq!(
+                    Operation::parse(text.as_bytes(), machine),
+                    Ok(Some(operation)),
+                    "{text}"
+                );
+            }
         }
     }
+}
+
+/// The JSON object of a line of words.
+fn object(words: &str) -> String {
+    let words: Vec<_> = words.split(' ').collect();
+    let list = |words: &[&str]| format!("{words:?}");
+    let mut object = match words[..] {
+        ["alloc", id, shape, ..] => format!(r#"{{"op":"alloc","id":{id},"shape":"{shape}""#),
+        ["lease", id, time] => format!(r#"{{"op":"lease","id":{id},"time":{time}"#),
+        ["free", id] => format!(r#"{{"op":"free","id":{id}"#),
+        [op, ref at @ ..] => format!(r#"{{"op":"{op}","at":{}"#, list(at)),
+        [] => String::new(),
+    };
+    for (name, value) in words.iter().filter_map(|word| word.split_once('=')) {
+        let key = if name == "est" { "estimate" } else { name };
+        object += &format!(r#","{key}":{value}"#);
+    }
+    object + "}"
 }
 
 fn written(operation: &Operation, machine: Grid) -> String {

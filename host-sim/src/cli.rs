@@ -13,17 +13,14 @@ use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use meshalloc::{Configuration, Grid};
 
-use crate::backend::line::LineBackends;
-use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
-use crate::experiment::Progress;
 use crate::failure::{self, Failure};
 use crate::file;
-use crate::identity::PROGRAM;
+use crate::identity::{PROGRAM, REVISION};
+use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
-use crate::names;
 use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};
 use crate::replay::{self, Interruptible, ReplayError, Waiting};
@@ -36,12 +33,15 @@ use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
 use crate::view::{self, ViewArgs};
-use crate::workload::TimeUnit;
+use meshalloc_sim::backend::{Backends, InProcessBackends};
+use meshalloc_sim::experiment::Progress;
+use meshalloc_sim::names;
+use meshalloc_sim::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
 /// compares strategies, in this process or on a board that runs the meshalloc firmware.
 #[derive(Parser, Debug)]
-#[command(name = PROGRAM, version = env!("HOST_SIM_VERSION"), max_term_width = 100, after_help = failure::EXIT_CODES)]
+#[command(name = PROGRAM, version = REVISION, max_term_width = 100, after_help = failure::EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -150,26 +150,32 @@ point get the same jobs.
   mesh = [\"32x32\", \"64x64\"]
   load = [0.3, 0.4, 0.5]
 
-DIR gets results.csv (one row for each point and strategy), results.json, and points.jsonl, to
-which each point is added as soon as it has ended. The same command again, after whatever
-interruption, runs only the points that are missing there and gives the same files.
+DIR gets results.csv (one row for each point and strategy), results.json, and points/, a file for
+each point, written as soon as it has ended. The same command again, after any interruption, runs
+only the points that have no file yet and writes the same results. So does a larger grid.
 
-On several machines that share DIR, each computes one shard, into points.I-of-N.jsonl:
-  host-sim sweep FILE.toml --shards 4 --shard 1       (2, 3, 4 on the others)
+On several machines that share DIR, each runs one shard:
+  host-sim sweep FILE.toml --shard 1/4                (2/4, 3/4, 4/4 on the others)
   host-sim sweep FILE.toml --merge                    when all have ended";
 
 const REPLAY_FORMAT: &str = "\
-One operation a line; `#` begins a comment:
+One operation a line, a JSON object or words; `#` begins a comment after words:
   alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
                         unless --scheduler is given; A B is short for AxB
-    ... est=TIME        behind it: expected to be freed TIME operations later
-    ... lease=TIME      behind it: with a lease for TIME operations
+    ... est=TIME        with it: expected to be freed TIME operations later
+    ... lease=TIME      with it: with a lease for TIME operations
   lease ID TIME         job ID has a lease for TIME operations from now on; when
                         that ends it is released; 0: no lease
   free ID               job ID gives its processors back
   fault X Y ...         the processor with these coordinates becomes faulty;
                         A..B in place of a coordinate: all from A to B; *: all
   repair X Y ...        these processors work again
+
+The same as objects; `host-sim schema operation` describes them:
+  {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
+  {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
+  {\"op\":\"free\",\"id\":ID}
+  {\"op\":\"fault\",\"at\":[X,\"A..B\",\"*\"]}
 
 Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits
 of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists

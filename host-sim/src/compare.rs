@@ -13,19 +13,19 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::backend::{self, InProcessBackends};
-use crate::experiment::{self, Experiment, StrategyResult};
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
 use crate::map::{self, MapArgs, PictureFile};
-use crate::metrics::Metric;
-use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, LogJson, ResultJson, shown};
 use crate::scenario::{Format, Given, Scenario, StrategyChoice, Takes, ThreadsArgs, several};
-use crate::wording::{Number, counted};
-use crate::workload::{EstimateModel, Log, SharedLogs, TimeUnit, Workload};
+use meshalloc_sim::backend::{self, InProcessBackends};
+use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
+use meshalloc_sim::wording::{Number, counted};
+use meshalloc_sim::workload::{EstimateModel, Log, SharedLogs, TimeUnit, Workload};
 
 mod tables;
 

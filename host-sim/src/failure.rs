@@ -4,10 +4,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::backend::BackendError;
-use crate::experiment::{ExperimentError, Failed, StrategyResult};
 use crate::progress::EXIT_INTERRUPTED;
-use crate::simulation::SimulationError;
+use meshalloc_sim::backend::BackendError;
+use meshalloc_sim::experiment::{ExperimentError, Failed, StrategyResult};
+use meshalloc_sim::simulation::SimulationError;
 
 /// Exit code of everything that could not be done.
 const EXIT_FAILURE: u8 = 2;

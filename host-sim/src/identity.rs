@@ -5,6 +5,9 @@ pub const PROGRAM: &str = "host-sim";
 /// The program's version in results.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The version and, in a release build from a clone, the revision that it was built from.
+pub const REVISION: &str = env!("HOST_SIM_VERSION");
+
 /// A hash as it is printed everywhere.
 pub fn hash(value: u64) -> String {
     format!("{value:016x}")

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use meshalloc::{SchedulerKind, StrategyKind};
 
-use crate::metrics::Metric;
 use crate::report;
 use crate::scenario::Format;
-use crate::wording::wrapped;
-use crate::workload::distributions::DistributionInfo;
-use crate::workload::{
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::wording::wrapped;
+use meshalloc_sim::workload::distributions::DistributionInfo;
+use meshalloc_sim::workload::{
     CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
     TaskDistribution,
 };

@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::identity::{PROGRAM, VERSION};
 use crate::report::{self, LogJson, table, trimmed};
 use crate::scenario::{Format, Given, Takes, only};
-use crate::statistics::Delays;
-use crate::wording::counted;
-use crate::workload::log::WEEK;
-use crate::workload::{Log, LogJob, TimeUnit};
+use meshalloc_sim::statistics::Delays;
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::log::WEEK;
+use meshalloc_sim::workload::{Log, LogJob, TimeUnit};
 
 /// Which log, and on which machine.
 #[derive(Args, Clone, Debug)]

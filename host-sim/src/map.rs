@@ -1,6 +1,6 @@
 //! Maps: pictures of which job holds which processors at one moment.
 //!
-//! A [`Snapshot`] is read from a controller through its [`Backend`](crate::backend::Backend), with the commands any client
+//! A [`Snapshot`] is read from a controller through its [`Backend`](meshalloc_sim::backend::Backend), with the commands any client
 //! has, so it does not matter where the controller is. It is drawn as [`svg`] or on the [`terminal`]; jobs that
 //! touch differ in [colour](colouring).
 
@@ -9,12 +9,12 @@ use std::str::FromStr;
 
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
-use crate::backend::Backends;
-use crate::experiment::{self, AnyExecution, Experiment, ExperimentError};
-use crate::simulation::{self, Interrupted, Moment, SimulationError};
-use crate::simulation::{JobRecord, Observer};
-use crate::wording::counted;
-use crate::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
+use meshalloc_sim::backend::Backends;
+use meshalloc_sim::experiment::{self, AnyExecution, Experiment, ExperimentError};
+use meshalloc_sim::simulation::{self, Interrupted, Moment, SimulationError};
+use meshalloc_sim::simulation::{JobRecord, Observer};
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
 pub mod colouring;
 pub mod largest;

@@ -22,8 +22,8 @@ use plotters::coord::ranged1d::{BoldPoints, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::statistics::Interval;
-use crate::workload::TimeUnit;
+use meshalloc_sim::statistics::Interval;
+use meshalloc_sim::workload::TimeUnit;
 
 mod axis;
 mod bars;

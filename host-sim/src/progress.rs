@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::experiment::Progress;
 use crate::failure;
+use meshalloc_sim::experiment::Progress;
 
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;

@@ -18,10 +18,10 @@ use std::sync::{Mutex, PoisonError};
 use meshalloc::{StrategyKind, Ticks};
 use tempfile::TempPath;
 
-use crate::experiment::{Experiment, Progress, Replications, StrategyResult};
 use crate::file;
-use crate::simulation::{JobRecord, Observer};
-use crate::workload::{TimeUnit, Workload};
+use meshalloc_sim::experiment::{Experiment, Progress, Replications, StrategyResult};
+use meshalloc_sim::simulation::{JobRecord, Observer};
+use meshalloc_sim::workload::{TimeUnit, Workload};
 
 mod log;
 pub mod table;

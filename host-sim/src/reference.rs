@@ -13,9 +13,9 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::failure::{self, Failure};
 use crate::list::{self, strategy_parameters};
-use crate::metrics::Metric;
 use crate::scenario;
 use crate::schema;
+use meshalloc_sim::metrics::Metric;
 
 /// Where the pages go.
 #[derive(Args, Debug)]
@@ -312,7 +312,7 @@ fn outputs(output: &mut dyn Write) -> io::Result<()> {
          `host-sim` writes. `host-sim schema OUTPUT` prints the JSON Schema of a JSON document.\n\n\
          Numbers have as many digits as it takes to read back the same number. A number that does not\n\
          exist is `null` in JSON and an empty cell in CSV. A key marked with `?` may be absent. The\n\
-         journals of sweeps are not described: their form may change.",
+         files of single points are not described: their form may change.",
     )?;
     schema::page(output)
 }

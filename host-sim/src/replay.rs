@@ -1,41 +1,26 @@
 //! `replay`: a file of operations, one by one, through a controller.
 //!
-//! ```text
-//! # job 17 asks for 4 x 3 processors
-//! alloc 17 4 3
-//! fault 0 5      # the processor <0, 5>, held or not
-//! free 17
-//! repair 0 5
-//! ```
-//!
-//! A job asks for extents, `4x3x2`; `4 3` is short for `4x3`. A processor is named by its coordinates, dimension 0 (x)
-//! first. On a machine made as a cube these are the digits of its address, which is written from the highest dimension to
-//! dimension 0:
+//! An operation is a JSON object on a line of its own, or the same in words:
 //!
 //! ```text
-//! # job 17 asks for 4 x 2 processors, job 18 for one
-//! alloc 17 4x2
-//! alloc 18 1
-//! fault 0 3 2    # the processor with A[2] = 0, A[1] = 3 and A[0] = 2
+//! {"op":"alloc","id":17,"shape":"4x3"}                 alloc 17 4x3
+//! {"op":"alloc","id":18,"shape":[2,2],"lease":50}      alloc 18 2 2 lease=50
+//! {"op":"fault","at":[0,"4..7"]}                       fault 0 4..7
+//! {"op":"lease","id":18,"time":80}                     lease 18 80
+//! {"op":"free","id":17}                                free 17   # a comment
 //! ```
 //!
-//! In place of a coordinate a range of them may stand, with both ends, or `*` for all, so that a row, a column or a box fails at once, and is repaired
-//! at once. A range may go around where the dimension wraps:
+//! [`Line`] has the keys. Coordinates are written in the machine's order: dimension 0 (x) first, but
+//! on a machine made as a cube as the digits of the address, the highest dimension first.
 //!
-//! ```text
-//! fault * 3      # the row y = 3
-//! fault 4..7 0..1
-//! ```
+//! Time is counted in operations: the controller's clock advances by one with each. A job with the
+//! estimate 300 is expected to be freed 300 operations later; strategies that look ahead decide by
+//! it. A job with the lease 50 is released after the 50th operation from then on, whether it runs or
+//! waits, unless its lease is renewed.
 //!
-//! An estimate of how long the job will hold its processors may stand behind what it asks for, `alloc 19 4x2 est=300`. Time is counted in
-//! operations: the clock of the controller advances by one with each, so this job is expected to be freed 300 operations later.
-//! An estimate frees nothing; strategies that look ahead decide by it.
-//!
-//! A job may have a lease, `alloc 20 4x2 lease=50`: behind the 50th operation from then on it is released, whether it runs or waits, unless `lease 20 80` has
-//! renewed it, here for 80 operations. `lease 20 0` takes the lease away.
-//!
-//! Each operation gives one JSON object on a line. A job that does not fit is refused; where a [queue](Waiting) is kept, it waits until
-//! the scheduler lets it in, which gives an object of its own behind that of the operation that made it possible. So does the end of a lease.
+//! Each operation gives one JSON object on a line. A job that does not fit is refused; with a
+//! [queue](Waiting) it waits until the scheduler lets it in. Its grant then is an object of its own,
+//! after the one of the operation that made it possible. So is the end of a lease.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -47,9 +32,9 @@ use meshalloc::{
     Answer, Block, Change, Error, Event, Flags, Grid, Happened, JobId, JobState, Outcome, Query,
 };
 
-use crate::backend::line::RoundTrips;
-use crate::backend::{Backend, BackendError};
-use crate::metrics::Refusals;
+use crate::line::RoundTrips;
+use meshalloc_sim::backend::{Backend, BackendError};
+use meshalloc_sim::metrics::Refusals;
 
 mod interruptible;
 mod lines;
@@ -61,6 +46,7 @@ use lines::Lines;
 pub use lines::check;
 use object::{Blocks, Outcome as Written, Served, Set, json};
 pub(crate) use object::{Served as ServedObject, Set as SetObject};
+pub(crate) use operation::Line;
 pub use operation::Operation;
 
 /// The name of an error that is not a refusal.

@@ -8,19 +8,21 @@ use std::io::{self, Write};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::backend::line::RoundTrips;
-use crate::experiment::{Experiment, Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION};
 use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
-use crate::metrics::{Metric, Unit};
-use crate::names;
+use crate::line::RoundTrips;
 use crate::scenario::Resolved;
-use crate::simulation::PASSING_MAX;
-use crate::statistics::Estimate;
-use crate::wording::counted;
-use crate::workload::{Log, TimeUnit, Workload};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use meshalloc_sim::experiment::{
+    Experiment, Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION,
+};
+use meshalloc_sim::metrics::{Metric, Unit};
+use meshalloc_sim::names;
+use meshalloc_sim::simulation::PASSING_MAX;
+use meshalloc_sim::statistics::Estimate;
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::{Log, TimeUnit, Workload};
 
 /// The width of tables in characters: that of the terminal, or 80 where standard output is none.
 pub(crate) fn width() -> usize {

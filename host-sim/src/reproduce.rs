@@ -13,17 +13,16 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueHint};
 use clap::{Arg, Args};
 
-use crate::backend::StopwatchBackends;
-use crate::experiment::{self, ExperimentError};
 use crate::failure::{self, Failure};
 use crate::file;
-use crate::input;
-use crate::names;
 use crate::progress::Bar;
 use crate::scenario::{Given, SEED_DEFAULT, Takes, ThreadsArgs, only};
 use crate::sweep;
-use crate::sweep::digest::digest;
-use crate::sweep::part::{Part, PartArgs};
+use crate::sweep::part::Part;
+use meshalloc_sim::backend::StopwatchBackends;
+use meshalloc_sim::experiment::{self, ExperimentError};
+use meshalloc_sim::input;
+use meshalloc_sim::names;
 
 mod axis;
 pub mod case;
@@ -107,7 +106,7 @@ pub struct ReproduceArgs {
     replace: bool,
 
     #[command(flatten)]
-    part: PartArgs,
+    part: Part,
 }
 
 impl Takes for ReproduceArgs {
@@ -247,7 +246,7 @@ impl ReproduceArgs {
 
 /// Measures, judges, and writes everything down; of one shard it only measures.
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let part = args.part.part()?;
+    let part = args.part;
     let mut numbers = args.figures()?;
     let paper_file = args.paper;
     if let Some(machines) = paper_file
@@ -287,20 +286,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     }
 
     let sweep = Sweep::new(&paper, &extent, &logs)?;
-    // Other options have another journal: what was interrupted goes on only as what it was.
-    let journal = folder.join(format!(
-        "{}-{:016x}.journal",
-        paper_file.name,
-        digest(&sweep.points)
-    ));
+    let kept = folder.join("points");
     let bar = Bar::interruptible()?;
-    let goes_on = || failure::goes_on(&part.journal(&journal), &[]);
-    let finished = part.carry_out(&sweep.points, &journal, args.threads.count, false, &bar);
+    let goes_on = || failure::goes_on(&kept, &[]);
+    let finished = part.carry_out(&sweep.points, &kept, args.threads.count, false, &bar);
     let finished = finished.map_err(|error| match error.is_interrupted() {
         true => goes_on(),
         false => error.to_string().into(),
     })?;
-    if !matches!(part, Part::Whole) {
+    if !part.is_plain() {
         writeln!(output, "{}", part.summary(&finished))?;
     }
     if !part.is_whole() {
@@ -315,7 +309,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         _ if args.replace => remove_recorded(&folder, &record)?,
         Ok(()) => {}
         Err(reason) => {
-            let kept = journal.display();
+            let kept = kept.display();
             return Err(format!("{reason}; that was written while this command measured, whose runs are kept: with --replace it goes on from {kept}").into());
         }
     }
@@ -354,11 +348,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     })?;
     write(&page_path, &page)?;
     // All is written, so there is nothing to go on with.
-    let journals = part.journals(&journal);
-    for journal in journals.map_err(|error| error.to_string())? {
-        let removed = fs::remove_file(&journal);
-        removed.map_err(|error| format!("{}: cannot remove it: {error}", journal.display()))?;
-    }
+    sweep::remove(&sweep.points, &kept).map_err(|error| error.to_string())?;
     write_summary(&paper.figures, &claims, output)?;
     for reason in &left_out {
         writeln!(output, "{reason}")?;

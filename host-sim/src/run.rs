@@ -8,18 +8,20 @@ use std::time::{Duration, Instant};
 
 use meshalloc::{Configuration, StrategyKind};
 
-use crate::backend::line::LineBackends;
-use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
-use crate::experiment::{self, Experiment, StrategyResult};
 use crate::failure::{self, Failure};
-use crate::history;
+use crate::line::LineBackends;
 use crate::map::{self, LinkMap, Plot, PlotArgs, Show};
 use crate::plot::over_time;
 use crate::progress::Bar;
 use crate::records::{JobsFile, Recorded};
 use crate::report::{self, Report, Timing};
 use crate::scenario::{BackendChoice, Format, Resolved};
-use crate::workload::SharedLogs;
+use meshalloc_sim::backend::{
+    Backend, BackendError, Backends, InProcessBackends, StopwatchBackends,
+};
+use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
+use meshalloc_sim::history;
+use meshalloc_sim::workload::SharedLogs;
 
 /// The error when the clock would be around a line.
 const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's own time (expected --backend in-process; over a line, the \

@@ -10,20 +10,20 @@ use clap::{Arg, Args};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::backend::InProcessBackends;
-use crate::experiment::{self, Experiment, Replications, Stop, StrategyResult};
 use crate::failure::{self, Failure, Incomplete};
 use crate::identity::hash;
-use crate::metrics::Metric;
-use crate::names;
 use crate::progress::Bar;
 use crate::report::{self, Document, EstimateJson, MetricsJson, ServedJson, cell, table, trimmed};
 use crate::scenario::{
     Format, Given, REPLICATIONS_MAX_DEFAULT, Resolved, StrategyChoice, Takes, ThreadsArgs, only,
 };
-use crate::statistics::Sampling;
-use crate::wording::counted;
-use crate::workload::{EstimateModel, Synthetic, TimeUnit, WorkDistribution, Workload};
+use meshalloc_sim::backend::InProcessBackends;
+use meshalloc_sim::experiment::{self, Experiment, Replications, Stop, StrategyResult};
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
+use meshalloc_sim::statistics::Sampling;
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::{EstimateModel, Synthetic, TimeUnit, WorkDistribution, Workload};
 
 /// Jobs that wait at all times by default. First come, first served needs 1 only; others
 /// look for jobs that fit among those that wait.

@@ -1,4 +1,5 @@
-//! The content of every file and document that `host-sim` writes, from the types that write them.
+//! The content of every file and document that `host-sim` writes, and of the operations that `replay`
+//! reads, from the types that write and read them.
 //!
 //! `schema` prints the JSON Schema of a JSON output, for validators. `page` writes the page
 //! `outputs.md` of the reference. Tests compare real output with both.
@@ -14,7 +15,7 @@ use crate::compare::CompareContent;
 use crate::list::ListDocument;
 use crate::log::LogDocument;
 use crate::records;
-use crate::replay::{ServedObject, SetObject};
+use crate::replay::{Line, ServedObject, SetObject};
 use crate::report::{Document, RunContent};
 use crate::reproduce::figure;
 use crate::saturation::SaturationContent;
@@ -46,6 +47,8 @@ enum Json {
     Sweep,
     /// A line of `replay`.
     Replay,
+    /// An operation that `replay` reads.
+    Operation,
     /// `list --format json`.
     List,
 }
@@ -71,6 +74,10 @@ impl Json {
             Json::Log => generator.into_root_schema_for::<LogDocument>(),
             Json::Sweep => generator.into_root_schema_for::<results::Document<'_>>(),
             Json::Replay => generator.into_root_schema_for::<ReplayLine<'_>>(),
+            Json::Operation => {
+                let generator = SchemaSettings::default().into_generator();
+                generator.into_root_schema_for::<Line>()
+            }
             Json::List => generator.into_root_schema_for::<ListDocument>(),
         }
     }
@@ -84,6 +91,7 @@ impl Json {
             Json::Log => "`log --format json`",
             Json::Sweep => "`results.json` of `sweep`",
             Json::Replay => "`replay`, an object on each line",
+            Json::Operation => "An operation that `replay` reads",
             Json::List => "`list --format json`",
         }
     }
@@ -152,8 +160,10 @@ pub(crate) fn cell(text: &str) -> String {
 struct Alternative<'s> {
     /// Whether its keys are missing in other forms.
     is_one_of_several: bool,
-    /// What it means, if it has one key only.
+    /// What it means, which is also the meaning of its only key, or of the key that names it.
     meaning: Option<&'s str>,
+    /// Whether it has one key only.
+    has_one_key: bool,
 }
 
 /// A row for each key of an object, and of the objects in it; `before` is the path to it.
@@ -181,7 +191,10 @@ fn rows(
         let description = [of_key, inner]
             .into_iter()
             .find_map(|of| of["description"].as_str())
-            .or(alternative.meaning);
+            .or_else(|| {
+                let is_its_own = alternative.has_one_key || of_key["const"].is_string();
+                alternative.meaning.filter(|_| is_its_own)
+            });
         let meaning = cell(description.unwrap_or_default());
         let kind = kind(of_key, root);
         writeln!(output, "| `{path}`{mark} | {kind} | {meaning} |")?;
@@ -206,7 +219,8 @@ fn rows(
             let alternative = Alternative {
                 // Where there is `anyOf`, each form is an object of its own.
                 is_one_of_several: part == "oneOf" && parts.len() > 1,
-                meaning: form["description"].as_str().filter(|_| keys == 1),
+                meaning: form["description"].as_str(),
+                has_one_key: keys == 1,
             };
             rows(form, root, before, &alternative, output)?;
         }

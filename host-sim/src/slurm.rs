@@ -1,9 +1,10 @@
-//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm and a job that merges what its tasks gave.
+//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm and a job that merges the
+//! results of its tasks.
 //!
-//! Task I of N computes shard I of N. Slurm requeues a task that is lost with its node or preempted; a task whose
-//! process is killed requeues itself, a limited number of times. A requeued task goes on with the journal of its shard, so it loses
-//! at most the points it was at, one for each of its threads. The merge begins when all tasks have ended, however they did, and
-//! says which shards are incomplete.
+//! Task I of N runs shard I of N. Slurm requeues a task that is lost with its node or preempted; a task
+//! whose process is killed requeues itself, a limited number of times. A requeued task runs the points
+//! of its shard that have no file yet, so it loses at most the points it was running, one for each of
+//! its threads. The merge begins when all tasks have ended, and names what is missing.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,11 +19,11 @@ use clap::{ArgGroup, Args};
 
 use crate::failure::Failure;
 use crate::file;
-use crate::input;
-use crate::names;
 use crate::reproduce;
 use crate::sweep::command as sweep;
-use crate::wording::counted;
+use meshalloc_sim::input;
+use meshalloc_sim::names;
+use meshalloc_sim::wording::counted;
 
 /// What is divided among the tasks of an array, and how these are submitted.
 #[derive(Args, Clone, Debug)]
@@ -192,8 +193,8 @@ impl<'a> Job<'a> {
         )?;
         Ok(format!(
             r#"{head}
-# Computes one shard, or goes on with it.
-{command} --shards {tasks} --shard "$SLURM_ARRAY_TASK_ID" --threads {threads}
+# Runs the points of one shard that are missing.
+{command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}" --threads {threads}
 code=$?
 # Slurm requeues a task that is lost with its node; one whose process was killed (128 + 9) requeues itself.
 if [ "$code" -eq 137 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {REQUEUES_MAX} ]; then
@@ -208,11 +209,10 @@ exit "$code"
 
     /// The script of the merge.
     fn merge(&self) -> Result<String, String> {
-        let Job { args, command, .. } = self;
+        let command = &self.command;
         let head = self.head(&format!("{}-merge", self.name), "slurm-merge-%j.log", &[])?;
         Ok(format!(
-            "{head}\n# Unites what the tasks of the array have computed.\nexec {command} --shards {} --merge\n",
-            args.tasks
+            "{head}\n# Writes the results of the points that the tasks have run.\nexec {command} --merge\n"
         ))
     }
 }

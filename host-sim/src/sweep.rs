@@ -1,37 +1,35 @@
-//! Sweeps: many experiments, each written down as soon as it has ended, so that what was interrupted goes on
-//! where it stopped.
+//! Sweeps: many points, each written into a file as soon as it has ended, so that an interrupted sweep
+//! goes on where it stopped.
 //!
-//! [`run_points`] takes the points of a grid and a [journal]: points that the journal already has are
-//! not run again, and the others are added to it as they end. What a point gives depends on its experiment
-//! alone, so the same points come out whatever the number of threads, interrupted or not. The points may be divided into
-//! [shards](Shard), each with a journal of its own, which [`merge`] unites.
+//! [`run_points`] runs the points whose files are not in the folder yet. The results of a point depend
+//! on its experiment alone, so they are the same with any number of threads, interrupted or not, and
+//! divided into [shards](Shard) or not. Machines that share a folder each run a shard; then [`gather`]
+//! finds all files there.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::{fs, io};
 
-use crate::backend::InProcessBackends;
-use crate::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use crate::identity::label_text;
+use meshalloc_sim::backend::InProcessBackends;
+use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
+use meshalloc_sim::wording::{are, counted};
 
 pub(crate) mod command;
-pub(crate) mod digest;
-pub mod journal;
-mod merge;
 pub(crate) mod part;
-mod record;
 pub(crate) mod results;
 mod shard;
+mod store;
 
-use journal::{Content, Damage, Format, JournalError};
-pub use merge::{MergeError, merge};
 pub use shard::Shard;
+use store::{Known, Store};
 
 /// One point of a grid. All strategies of its experiment share the jobs.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What sets it apart from the other points: keys and their values.
+    /// The keys and values that distinguish it from the other points.
     pub label: Vec<(String, String)>,
     /// What is run.
     pub experiment: Experiment,
@@ -44,7 +42,7 @@ pub struct Finished {
     pub label: Vec<(String, String)>,
     /// One result for each strategy, in the order of the experiment.
     pub results: Vec<StrategyResult>,
-    /// Whether it was in the journal already.
+    /// Whether its file was there already.
     pub resumed: bool,
 }
 
@@ -53,9 +51,9 @@ pub struct Finished {
 pub struct SweepOptions {
     /// The number of threads; `None` for as many as this process may have.
     pub threads: Option<NonZero<usize>>,
-    /// Whether to begin again, even if the journal has points.
+    /// Whether to run points again whose files are there.
     pub restart: bool,
-    /// The part of the points that is run, with a journal of its own; `None` for all of them.
+    /// The part of the points that is run; `None` for all of them.
     pub shard: Option<Shard>,
 }
 
@@ -63,13 +61,13 @@ pub struct SweepOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SweepError {
-    /// The journal cannot be used.
-    #[error("{path}: {reason}", path = .path.display())]
-    Journal {
+    /// The file of a point cannot be read or written.
+    #[error("{path}: cannot read or write the results of a point: {reason}", path = .path.display())]
+    File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
-        reason: JournalError,
+        /// Why not.
+        reason: io::Error,
     },
     /// A point cannot be run.
     #[error("{point}: {reason}")]
@@ -79,9 +77,20 @@ pub enum SweepError {
         /// What happened.
         reason: ExperimentError,
     },
-    /// The shards do not make a whole.
-    #[error(transparent)]
-    Merge(MergeError),
+    /// Points have no files.
+    #[error("{folder}: {count} of {} {} missing, the first is {first} (expected all; run the shards again \
+             that have not ended, or leave out --merge)",
+        counted(of, "point"), are(*.count), folder = .folder.display())]
+    Missing {
+        /// The folder.
+        folder: PathBuf,
+        /// The number of points that are missing.
+        count: usize,
+        /// The number of all points.
+        of: usize,
+        /// The first that is missing, as [`label_text`] writes it.
+        first: String,
+    },
 }
 
 impl SweepError {
@@ -94,87 +103,142 @@ impl SweepError {
     }
 }
 
-fn of_journal(path: &Path) -> impl Fn(JournalError) -> SweepError {
-    |reason| SweepError::Journal {
-        path: path.to_owned(),
-        reason,
-    }
-}
-
-/// Runs the points that the journal does not have yet, in this process and over several threads, and adds each
-/// to it as soon as it has ended. Gives all of them, in the order of `points`. The journal is `journal`, or that of
-/// the chosen shard beside it; `damaged` receives what had to be left out of it, before the first point is run.
+/// Runs the points whose files are not in `folder` yet, in this process and over several threads, and
+/// writes the file of each as soon as it has ended. Returns the chosen points, in the order of
+/// `points`. `damaged` receives the files that had to be left out, before the first point is run.
 ///
 /// # Errors
 ///
-/// When the journal belongs to other points or another version, is in use by another process or cannot be written,
-/// or when a point cannot be run. The points that have ended stay in it.
+/// When the folder cannot be read or written, or a point cannot be run. The files of the points that
+/// have ended stay.
 pub fn run_points(
     points: &[Point],
-    journal: &Path,
+    folder: &Path,
     options: SweepOptions,
     progress: &dyn Progress,
-    damaged: &mut dyn FnMut(&Damage),
+    damaged: &mut dyn FnMut(&Path),
 ) -> Result<Vec<Finished>, SweepError> {
-    let path = options
-        .shard
-        .map_or_else(|| journal.to_owned(), |shard| shard.journal(journal));
-    let format = Format::new(points);
-    let (
-        journal,
-        Content {
-            mut known, damage, ..
-        },
-    ) = format
-        .open(&path, options.restart)
-        .map_err(of_journal(&path))?;
-    damage.iter().for_each(damaged);
+    let store = Store::new(points, folder);
     let chosen: Vec<usize> = match options.shard {
         Some(shard) => shard.places(points),
         None => (0..points.len()).collect(),
     };
-    let is_open = |&&place: &&usize| known[place].is_none();
+    if options.restart {
+        for &point in &chosen {
+            store.remove(point).map_err(of_file(&store, point))?;
+        }
+    }
+    let mut known = read(&store, &chosen, damaged)?;
+    let is_open = |&&point: &&usize| known[point].is_none();
     let open: Vec<usize> = chosen.iter().filter(is_open).copied().collect();
     let experiments: Vec<&Experiment> = open.iter().map(|&i| &points[i].experiment).collect();
 
-    let written = Mutex::new((journal, Vec::new(), None));
+    let new = Mutex::new((Vec::new(), None));
     let outcome = experiment::run_all(
         &experiments,
         options.threads,
         &InProcessBackends::default,
         progress,
         &|place, results| {
-            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
-            let (journal, new, failed) = &mut *written;
-            if failed.is_some() {
-                // A line after a torn one could not be read.
-                return ControlFlow::Break(());
+            let point = open[place];
+            let written = store.write(point, &results);
+            let mut new = new.lock().unwrap_or_else(PoisonError::into_inner);
+            match written {
+                Ok(()) => new.0.push((point, results)),
+                Err(error) => new.1 = Some(of_file(&store, point)(error)),
             }
-            if let Err(error) = journal.add(open[place], &results) {
-                *failed = Some(error);
-                return ControlFlow::Break(());
+            match new.1 {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
             }
-            new.push((open[place], results));
-            ControlFlow::Continue(())
         },
     );
-    let (_, new, failed) = written.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(error) = failed {
-        return Err(of_journal(&path)(error.into()));
-    }
+    let (new, failed) = new.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.map_or(Ok(()), Err)?;
     outcome.map_err(|failed| SweepError::Point {
         point: label_text(&points[open[failed.place]].label),
         reason: failed.reason,
     })?;
-    for (i, results) in new {
-        known[i] = Some(results);
+    for (point, results) in new {
+        known[point] = Some(results);
     }
-    let finished = chosen.iter().map(|&i| Finished {
-        label: points[i].label.clone(),
-        results: known[i].take().expect("every point has been run"),
-        resumed: open.binary_search(&i).is_err(),
+    let finished = chosen.iter().map(|&point| Finished {
+        label: points[point].label.clone(),
+        results: known[point].take().expect("every point has been run"),
+        resumed: open.binary_search(&point).is_err(),
     });
     Ok(finished.collect())
+}
+
+/// The results of all points from their files in `folder`; runs none.
+///
+/// # Errors
+///
+/// When a file is missing, damaged or cannot be read.
+pub fn gather(
+    points: &[Point],
+    folder: &Path,
+    damaged: &mut dyn FnMut(&Path),
+) -> Result<Vec<Finished>, SweepError> {
+    let store = Store::new(points, folder);
+    let all: Vec<usize> = (0..points.len()).collect();
+    let known = read(&store, &all, damaged)?;
+    let mut missing = all.iter().filter(|&&point| known[point].is_none());
+    if let Some(&first) = missing.next() {
+        return Err(SweepError::Missing {
+            folder: folder.to_owned(),
+            count: 1 + missing.count(),
+            of: points.len(),
+            first: label_text(&points[first].label),
+        });
+    }
+    let finished = points.iter().zip(known.into_iter().flatten());
+    let finished = finished.map(|(point, results)| Finished {
+        label: point.label.clone(),
+        results,
+        resumed: true,
+    });
+    Ok(finished.collect())
+}
+
+/// Removes the files of all points, and the folder if no other file is in it.
+///
+/// # Errors
+///
+/// When a file cannot be removed.
+pub(crate) fn remove(points: &[Point], folder: &Path) -> Result<(), SweepError> {
+    let store = Store::new(points, folder);
+    for point in 0..points.len() {
+        store.remove(point).map_err(of_file(&store, point))?;
+    }
+    // It may have files of other points.
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
+/// For each point its results, if it is among the chosen ones and its file is there.
+fn read(
+    store: &Store<'_>,
+    chosen: &[usize],
+    damaged: &mut dyn FnMut(&Path),
+) -> Result<Vec<Option<Vec<StrategyResult>>>, SweepError> {
+    let mut known = vec![None; store.len()];
+    for &point in chosen {
+        match store.read(point).map_err(of_file(store, point))? {
+            Known::Results(results) => known[point] = Some(results),
+            Known::Damaged => damaged(store.path(point)),
+            Known::Nothing => {}
+        }
+    }
+    Ok(known)
+}
+
+fn of_file(store: &Store<'_>, point: usize) -> impl Fn(io::Error) -> SweepError {
+    let path = store.path(point).to_owned();
+    move |reason| SweepError::File {
+        path: path.clone(),
+        reason,
+    }
 }
 
 #[cfg(test)]

@@ -12,25 +12,20 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::experiment::Progress;
 use crate::failure::{self, Failure};
 use crate::map::svg::LinkMap;
 use crate::map::{self, PictureArgs, PictureFile};
-use crate::names;
-use crate::network::Parameters;
 use crate::progress::Bar;
 use crate::report::{self, Document, EstimateJson, table, trimmed};
 use crate::scenario::{
     Format, Given, REPLICATIONS_DEFAULT, SEED_DEFAULT, Scenario, Takes, ThreadsArgs, only,
 };
-use crate::statistics::{Estimate, Sampling};
-use crate::wording::{Number, counted};
-
-mod open_loop;
-mod pattern;
-
-pub use open_loop::{Measured, OpenLoop};
-pub use pattern::{Destinations, Pattern};
+use meshalloc_sim::experiment::Progress;
+use meshalloc_sim::names;
+use meshalloc_sim::network::Parameters;
+use meshalloc_sim::statistics::{Estimate, Sampling};
+use meshalloc_sim::traffic::{Measured, OpenLoop, Pattern};
+use meshalloc_sim::wording::{Number, counted};
 
 /// What to run.
 #[derive(Args, Clone, Debug)]

@@ -10,18 +10,18 @@ use clap::builder::ValueHint;
 use clap::{Arg, Args};
 use maud::{Markup, PreEscaped, html};
 
-use crate::backend::line::LineBackends;
-use crate::backend::{Backends, InProcessBackends};
 use crate::failure::Failure;
 use crate::file;
-use crate::history;
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
+use crate::line::LineBackends;
 use crate::progress::Bar;
 use crate::report;
 use crate::scenario::{BackendChoice, Given, Resolved, Takes, only};
-use crate::wording::counted;
-use crate::workload::SharedLogs;
+use meshalloc_sim::backend::{Backends, InProcessBackends};
+use meshalloc_sim::history;
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::SharedLogs;
 
 mod data;
 

@@ -20,12 +20,12 @@ use std::process::ExitCode;
 
 use cpu_time::ThreadTime;
 use meshalloc::{Grid, Mesh, NodeId, SchedulerKind, StrategyKind};
-use meshalloc_host_sim::backend::InProcessBackends;
-use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
-use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_host_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
-use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
-use meshalloc_host_sim::workload::{
+use meshalloc_sim::backend::InProcessBackends;
+use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
+use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
+use meshalloc_sim::workload::synthetic::{Rate, Synthetic};
+use meshalloc_sim::workload::{
     EstimateModel, Messages, Pattern, ServiceDistribution, SizeDistribution, WorkDistribution,
     Workload,
 };

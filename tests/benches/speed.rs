@@ -30,13 +30,13 @@ use meshalloc::{
     Answer, Change, Configuration, Controller, Error, Outcome, Query, SchedulerKind, StrategyKind,
     Ticks,
 };
-use meshalloc_host_sim::backend::{
+use meshalloc_sim::backend::{
     Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent, heap_storage,
 };
-use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
-use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
-use meshalloc_host_sim::workload::{ServiceDistribution, SizeDistribution, Workload};
+use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
+use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::workload::synthetic::{Rate, Synthetic};
+use meshalloc_sim::workload::{ServiceDistribution, SizeDistribution, Workload};
 use meshalloc_tests::bench;
 use meshalloc_tests::rig::mesh;
 

@@ -20,6 +20,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::command::{Cmd, root, target_dir};
+use crate::web;
 
 /// The options of `cargo xtask book`, as mdBook gives them.
 #[derive(clap::Args)]
@@ -177,6 +178,9 @@ fn with_links(text: &str, source: &Path, places: &BTreeMap<PathBuf, PathBuf>) ->
     kept + rest
 }
 
+/// The folder of the book in which the page is that [`web::build`] writes.
+const WEB_PAGE_FOLDER: &str = "start";
+
 /// Builds the book with mdBook, if that is installed, and checks the links of its pages.
 pub(crate) fn build() -> Result<()> {
     if !Cmd::new("mdbook --version").succeeds() {
@@ -187,6 +191,8 @@ pub(crate) fn build() -> Result<()> {
     Cmd::new("mdbook build docs --dest-dir")
         .arg(folder.display().to_string())
         .run()?;
+    web::build()?;
+    fs::copy(web::page(), folder.join(WEB_PAGE_FOLDER).join(web::PAGE))?;
     let broken = broken_links(&folder)?;
     if !broken.is_empty() {
         bail!("links of the book lead nowhere:\n{}", broken.join("\n"));

@@ -1,4 +1,4 @@
-//! `cargo xtask browser`: the pages of the simulator in a real browser.
+//! `cargo xtask browser`: the pages of the project in a real browser.
 
 use anyhow::Result;
 

@@ -27,10 +27,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     reference(&root().join(REFERENCE))?;
     protocol::write()?;
-    // Golden frames of the protocol, and outputs that the documents show.
+    // Golden frames of the protocol, outputs that the documents show, hashes of new strategies, the
+    // header for C.
     for test in [
         "cargo test --package meshalloc-firmware --features client,durable,memory-flash --test it -- golden",
         "cargo test --package meshalloc-host-sim --test it -- documents::",
+        "cargo test --package meshalloc-tests --test across -- word_lengths::",
+        "cargo test --package meshalloc-c --test it -- header",
     ] {
         // A test that has refreshed a file fails once.
         let refreshed = Cmd::new(test).env("MESHALLOC_REFRESH_GOLDEN", "1").run();

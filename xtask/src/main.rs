@@ -11,6 +11,7 @@ mod benchmarks;
 mod board;
 mod book;
 mod browser;
+mod c;
 mod command;
 mod decisions;
 mod docs;
@@ -31,6 +32,7 @@ mod stack;
 mod steps;
 mod tables;
 mod test;
+mod web;
 
 /// The chores of meshalloc.
 #[derive(Parser)]
@@ -72,14 +74,18 @@ enum Chore {
     Qemu(board::QemuOptions),
     /// Write the firmware to a board and show its log.
     Flash(board::FlashOptions),
-    /// Drive the pages of the simulator in Chromium by clicks and keys.
+    /// Drive the pages of the project in Chromium by clicks and keys.
     Browser,
+    /// Build the page on which the core decides in a browser: one file, without network.
+    Web(web::Options),
+    /// Make the library for C as an archive, and build and run its tests and examples.
+    C(c::Options),
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine.
     Slurm,
     /// Feed arbitrary bytes to what reads bytes.
     Fuzz(fuzz::Options),
-    /// Run the unit tests of core under Miri.
+    /// Run the unit tests of core and of the library for C under Miri.
     Miri,
     /// Change core and the protocol in many places, one at a time, and see whether the tests
     /// notice.
@@ -107,6 +113,8 @@ fn main() -> ExitCode {
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
         Chore::Browser => browser::run(),
+        Chore::Web(options) => web::run(&options),
+        Chore::C(options) => c::run(&options),
         Chore::Slurm => slurm::run(),
         Chore::Panics(options) => panics::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use meshalloc_firmware::boards::{BOARDS, Emulator, Info};
 
 use crate::command::Cmd;
+use crate::web;
 
 /// Whether `--install` stands on the command line.
 static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
@@ -18,10 +19,12 @@ pub(crate) fn allow_installing() {
     MAY_INSTALL.store(true, Ordering::Relaxed);
 }
 
-/// Makes sure that rustfmt, clippy, the targets and emulators of all boards are there.
+/// Makes sure that rustfmt, clippy, the target of the page, and the targets and emulators of all
+/// boards are there.
 pub(crate) fn install() -> Result<()> {
     component("rustfmt", "cargo fmt --version")?;
     component("clippy", "cargo clippy --version")?;
+    target(web::TARGET)?;
     for board in &BOARDS {
         target(board.target)?;
         if let Some(emulator) = &board.emulator {
@@ -132,6 +135,37 @@ pub(crate) fn chromium() -> Result<()> {
         apt_install("chromium")?;
     }
     println!("browser: {}", version.output()?.trim());
+    Ok(())
+}
+
+/// Makes sure that compilers for C and C++, CMake and pkg-config are there.
+pub(crate) fn c_compilers() -> Result<()> {
+    programs(
+        "C",
+        &["cc", "c++", "make", "cmake", "pkg-config"],
+        "gcc g++ make cmake pkg-config",
+    )
+}
+
+/// Makes sure that the compiler for Cortex-M and its library are there.
+pub(crate) fn cortex_m_compiler() -> Result<()> {
+    programs(
+        "C for Cortex-M",
+        &["arm-none-eabi-gcc", "arm-none-eabi-size"],
+        "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    )
+}
+
+/// Makes sure that programs are there, which these Debian packages have.
+fn programs(what: &str, names: &[&str], packages: &str) -> Result<()> {
+    let is_missing = |name: &&&str| !Cmd::new(name).args("--version").succeeds();
+    if names.iter().find(is_missing).is_some() {
+        apt_install(packages)?;
+        if let Some(name) = names.iter().find(is_missing) {
+            bail!("{packages} are installed, but {name} is not found");
+        }
+    }
+    println!("{what}: {}", names.join(", "));
     Ok(())
 }
 

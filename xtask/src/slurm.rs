@@ -103,21 +103,17 @@ fn kill_two(cluster: &mut Cluster, array: &Path) -> Result<()> {
     cluster.restart_node()
 }
 
-/// A task that has completed a point and has not ended: its number, and the number of its process.
+/// A task that runs after another point has been completed: its number, and the number of its process.
 fn running(array: &Path, other: Option<u32>) -> Result<(u32, u32)> {
+    let points = || fs::read_dir(array.join("points")).map_or(0, Iterator::count);
+    let known = points();
     let mut found = None;
-    wait("a task has completed its first point", || {
+    wait("a task has completed a point", || {
         found = (1..=TASKS)
             .filter(|&task| Some(task) != other)
             .find_map(|task| {
-                let journal = array.join(format!("points.{task}-of-{TASKS}.jsonl"));
-                let lines = fs::read(journal)
-                    .ok()?
-                    .iter()
-                    .filter(|&&byte| byte == b'\n')
-                    .count();
                 let process = process_of(array, task)?;
-                (lines == 2).then_some((task, process))
+                (points() > known).then_some((task, process))
             });
         Ok(found.is_some())
     })?;
@@ -129,10 +125,8 @@ fn process_of(array: &Path, task: u32) -> Option<u32> {
     let words = [
         "--output",
         array.to_str()?,
-        "--shards",
-        &TASKS.to_string(),
         "--shard",
-        &task.to_string(),
+        &format!("{task}/{TASKS}"),
         "--threads",
     ]
     .map(str::to_owned);

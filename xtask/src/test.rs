@@ -119,7 +119,11 @@ fn board() -> Lane<'static> {
         .step("the program of a guide", |step| {
             step.run(&chore()?.args("guide"))
         })
+        .step("the page of the core", |step| {
+            step.run(&chore()?.args("web --check"))
+        })
         .step("programs for chips", programs_for_chips)
+        .step("library for C", |step| step.run(&chore()?.args("c")))
         .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",

@@ -1,14 +1,14 @@
 //! Marks blocks of processors as faulty or working.
 
 use super::Controller;
-use crate::blocks::Held;
 use crate::error::Error;
-use crate::grid::{Block, Grid};
+use crate::grid::Block;
 use crate::jobs::JobSlot;
 use crate::message::FaultReport;
 use crate::pause::{LOOK_INSTRUCTIONS, Pause, Pauses};
 use crate::request::Ticks;
-use crate::scheduler::{Event, Scheduler};
+use crate::scheduler::{Scheduler, Trigger};
+use crate::view::check_block;
 
 impl Controller<'_> {
     /// Marks the processors of a block as faulty, or as working.
@@ -25,13 +25,8 @@ impl Controller<'_> {
         let (_, world) = self.world(pauses);
         let pause = Pause::with_jobs(world.pauses, world.jobs);
         let pause = pause.as_ref();
-        let changed = match faulty {
-            true => world.allocator.mark_faulty_pausing(block, pause),
-            false => {
-                let jobs = Some(&*world.jobs);
-                world.allocator.clear_faulty_pausing(block, jobs, pause)
-            }
-        };
+        let jobs = Some(&*world.jobs);
+        let changed = world.allocator.set_faulty(block, faulty, jobs, pause);
         let (occupancy, pool) = world.allocator.parts();
         let is_on = |job: &&JobSlot| {
             let mut blocks = pool.iter(job.blocks());
@@ -51,23 +46,8 @@ impl Controller<'_> {
             self.scheduler.faults_changed();
         }
         if self.occupancy().free() > before {
-            self.schedule(Event::Departure);
+            self.schedule(Trigger::Departure);
         }
         Ok(report)
     }
-}
-
-pub(super) fn check_block(machine: &Grid, block: Block) -> Result<(), Error> {
-    match machine.outside(block) {
-        None => Ok(()),
-        Some(dimension) => Err(Error::NoSuchBlock {
-            dimension: dimension as u8,
-        }),
-    }
-}
-
-/// Whether the job holds a processor of the block.
-pub(super) fn is_on(grid: &Grid, held: Held<'_, '_>, job: &JobSlot, block: Block) -> bool {
-    let mut blocks = held.of(job.blocks());
-    blocks.any(|held| grid.overlap(held, block))
 }

@@ -15,13 +15,11 @@ mod leases;
 mod pass;
 #[cfg(feature = "restore")]
 mod state;
-mod view;
 
 #[cfg(feature = "restore")]
 pub use effect::Effect;
 #[cfg(feature = "restore")]
 pub use state::Restoring;
-pub use view::{Status, View};
 
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
@@ -31,9 +29,10 @@ use crate::message::{Capacity, Change, Configuration, Counts, Outcome, Statistic
 use crate::occupancy::Occupancy;
 use crate::pause::{Pause, Pauses};
 use crate::request::{Flags, JobId, Request, Ticks};
-use crate::scheduler::{AnyScheduler, Event, SchedulerKind, Try};
+use crate::scheduler::{AnyScheduler, SchedulerKind, Trigger, Try};
 use crate::storage::Memory;
 use crate::strategy::{AnyStrategy, StrategyKind};
+use crate::view::{Status, View};
 
 /// Serves the processors of one machine.
 ///
@@ -286,6 +285,21 @@ impl<'m> Controller<'m> {
         self.view().statistics()
     }
 
+    /// The state as queries and events show it. O(waiting jobs).
+    #[inline(never)]
+    pub fn view(&self) -> View<'_, 'm> {
+        let (occupancy, pool) = self.allocator.parts();
+        let status = Status {
+            strategy: &self.strategy,
+            scheduler: &self.scheduler_kind,
+            events: self.events,
+            left: self.left(),
+            counts: &self.counts,
+            list: self.allocator.list_capacity(),
+        };
+        View::new(&self.jobs, occupancy, pool, status)
+    }
+
     fn configure(
         &mut self,
         Configuration {
@@ -339,7 +353,7 @@ impl<'m> Controller<'m> {
             self.try_only(slot, now, pauses)?;
         } else {
             self.clock = now;
-            self.schedule(Event::Arrival(slot));
+            self.schedule(Trigger::Arrival(slot));
         }
         self.counts.submitted += 1;
         Ok(())
@@ -366,18 +380,18 @@ impl<'m> Controller<'m> {
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
     ) -> Result<u32, Error> {
-        let held = self.jobs.take(job).ok_or(Error::UnknownJob)?;
+        let held = self.jobs.remove(job).ok_or(Error::UnknownJob)?;
         self.clock = self.clock.max(now);
         let processors = match held {
             Some(allocation) => {
                 let (_, world) = self.world(pauses);
                 let pause = Pause::with_jobs(world.pauses, world.jobs);
-                world.allocator.release_pausing(allocation, pause.as_ref())
+                world.allocator.give_back(allocation, pause.as_ref())
             }
             None => 0,
         };
         self.counts.released += 1;
-        self.schedule(Event::Departure);
+        self.schedule(Trigger::Departure);
         Ok(processors)
     }
 }

@@ -5,7 +5,7 @@ use crate::error::Refusal;
 use crate::jobs::Slot;
 use crate::pause::Pauses;
 use crate::request::{Request, Ticks};
-use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
+use crate::scheduler::{AnyScheduler, Attempt, Scheduler, Trigger, Try, World};
 use crate::strategy::Holds;
 
 /// The number of processors that a request names, for a strategy that holds this.
@@ -47,9 +47,9 @@ impl<'m> Controller<'m> {
     /// Begins a scheduling pass.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(super) fn schedule(&mut self, event: Event) {
+    pub(super) fn schedule(&mut self, trigger: Trigger) {
         let (scheduler, mut world) = self.world(None);
-        self.candidate = scheduler.first(&mut world, event);
+        self.candidate = scheduler.first(&mut world, trigger);
     }
 
     /// Begins a scheduling pass with a job that has just arrived and never waits, if the scheduler
@@ -72,14 +72,14 @@ impl<'m> Controller<'m> {
     ) -> Result<(), Refusal> {
         let before = (self.scheduler.clone(), self.clock);
         self.clock = now;
-        self.schedule(Event::Arrival(slot));
+        self.schedule(Trigger::Arrival(slot));
         let outcome = match self.candidate {
             Some(next) if next.job() == slot => self.step(next, false, pauses),
             _ => Err(Refusal::QueueNotEmpty),
         };
         if outcome.is_err() {
             self.candidate = None;
-            self.jobs.remove(slot);
+            self.jobs.remove_waiting(slot);
             self.counts.refused += 1;
             (self.scheduler, self.clock) = before;
         }

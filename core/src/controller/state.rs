@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::Controller;
-use crate::blocks::{Chain, Link, NONE};
 use crate::checkpoint::{
     COUNT_MAX, FORMAT, ItemKind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
 };
@@ -12,6 +11,7 @@ use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, Reserved, SavedJob, Slot};
 use crate::message::{Configuration, Counts};
 use crate::node::NodeId;
+use crate::pool::{Chain, Link, NONE};
 use crate::request::Ticks;
 use crate::scheduler::Scheduler;
 use crate::strategy::Strategy;

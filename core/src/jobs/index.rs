@@ -11,7 +11,7 @@
 //! ```
 
 use super::JobSlot;
-use crate::blocks::{Link, NONE};
+use crate::pool::{Link, NONE};
 use crate::request::JobId;
 
 /// Shortens the slots to half the length of the index, rounded down.

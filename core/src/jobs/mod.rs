@@ -14,8 +14,8 @@
 
 use core::fmt;
 
-use crate::blocks::{Chain, NONE};
 use crate::error::Refusal;
+use crate::pool::{Chain, NONE};
 use crate::request::{JobId, Request, Ticks};
 
 mod index;
@@ -27,7 +27,7 @@ mod slot;
 #[cfg(feature = "restore")]
 mod state;
 
-use crate::blocks::Link;
+use crate::pool::Link;
 #[cfg(feature = "leases")]
 pub use leases::LEASES_ENDED_MAX;
 #[cfg(feature = "leases")]
@@ -314,14 +314,14 @@ impl<'m> JobTable<'m> {
     /// Removes the job with this name. Returns its allocation if it ran, `Some(None)` if it waited,
     /// `None` if there is no such job. Never needs room.
     #[inline(always)]
-    pub(crate) fn take(&mut self, id: JobId) -> Option<Option<Chain>> {
+    pub(crate) fn remove(&mut self, id: JobId) -> Option<Option<Chain>> {
         let cell = index::cell_of(self.index, self.slots, id).ok()?;
         let slot = self.index[cell];
         Some(self.remove_from(cell, slot))
     }
 
     /// Removes a waiting job.
-    pub(crate) fn remove(&mut self, slot: Slot) {
+    pub(crate) fn remove_waiting(&mut self, slot: Slot) {
         let id = self.get(slot).id;
         if let Ok(cell) = index::cell_of(self.index, self.slots, id) {
             let held = self.remove_from(cell, slot.0);

@@ -1,8 +1,7 @@
 //! One job in the table: [`JobSlot`].
 
-use super::Link;
-use crate::blocks::Chain;
 use crate::grid::{Block, Shape};
+use crate::pool::{Chain, Link};
 use crate::request::{JobId, Request, Ticks};
 
 /// The reservation of a waiting job.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::slot::State;
 use super::{JobSlot, JobTable, Link, List, Reserved, Slot, index};
-use crate::blocks::NONE;
 use crate::checkpoint::{RestoreError, consistent};
+use crate::pool::NONE;
 use crate::request::{JobId, Request, Ticks};
 
 /// The saved fields of a job.

@@ -8,9 +8,10 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
-use crate::blocks::{BlockCell, BlockPool, Draft};
+use crate::blocks::Draft;
 use crate::grid::Block;
 use crate::mesh::Submesh;
+use crate::pool::{BlockCell, BlockPool};
 
 /// Memory for a table.
 struct Memory {
@@ -81,7 +82,7 @@ fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks:
 
 fn end(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot) {
     let id = table.get(slot).id();
-    let held = table.take(id).flatten();
+    let held = table.remove(id).flatten();
     pool.free(held.expect("it runs"));
 }
 
@@ -144,7 +145,7 @@ fn the_table_takes_as_many_as_it_has_slots() {
 
             slots.rotate_left(n / 3);
             for slot in slots.drain(..leaving) {
-                table.remove(slot);
+                table.remove_waiting(slot);
                 table.check_invariants();
             }
             for id in 0..leaving as u32 {
@@ -152,7 +153,9 @@ fn the_table_takes_as_many_as_it_has_slots() {
             }
             let beyond = wait(&mut table, 2000);
             assert_eq!(beyond, Err(Refusal::TableFull));
-            slots.into_iter().for_each(|slot| table.remove(slot));
+            slots
+                .into_iter()
+                .for_each(|slot| table.remove_waiting(slot));
             assert!(table.is_empty());
             table.check_invariants();
         }
@@ -184,7 +187,7 @@ fn the_index_is_a_map() {
             for _ in 0..steps {
                 let id = name(numbers.below(2 * capacity as u64));
                 match map.remove(&id) {
-                    Some(slot) => table.remove(slot),
+                    Some(slot) => table.remove_waiting(slot),
                     None if map.len() < capacity => {
                         let slot = wait(&mut table, id).unwrap();
                         map.insert(id, slot);
@@ -219,7 +222,7 @@ fn entries_wrap_around_the_end_of_the_index() {
         for at in 0..names.len() {
             let id = names[(first + 3 * at) % names.len()];
             let slot = table.find(JobId(id)).expect("it is still there");
-            table.remove(slot);
+            table.remove_waiting(slot);
             table.check_invariants();
         }
         assert!(table.is_empty());
@@ -236,7 +239,7 @@ fn entries_move_back_as_drawn() {
     let names = [name(2, 0), name(2, 1), name(4, 0), name(3, 0)];
     let [a, b, c, d] = names.map(|id| wait(&mut table, id).unwrap());
     assert_eq!(table.index[2..7], [a.0, b.0, c.0, d.0, NONE]);
-    table.remove(a);
+    table.remove_waiting(a);
     assert_eq!(table.index[2..7], [b.0, d.0, c.0, NONE, NONE]);
     table.check_invariants();
 }
@@ -258,7 +261,7 @@ fn queue_and_running_jobs_keep_their_order() {
     let second = queue.next(head).unwrap();
     assert_eq!([head, second], [slots[1], slots[3]]);
     assert_eq!(queue.next(second), None);
-    table.remove(head);
+    table.remove_waiting(head);
     assert_eq!(table.queue().head(), Some(second));
     table.check_invariants();
 }
@@ -321,8 +324,8 @@ fn jobs_are_listed_from_any_slot_on() {
     let mut memory = Memory::new(6, 16, 1);
     let mut table = memory.table();
     let slots = [10, 11, 12, 13, 14].map(|id| wait(&mut table, id).unwrap());
-    table.remove(slots[1]);
-    table.remove(slots[4]);
+    table.remove_waiting(slots[1]);
+    table.remove_waiting(slots[4]);
     let listed = |from| -> Vec<(u32, u32)> {
         let jobs = table.jobs_from(from);
         jobs.map(|(next, job)| (next, job.id().0)).collect()

@@ -1,114 +1,20 @@
-//! The schedulers as values, made from the table: [`SchedulerKind`] with parameters, and
-//! [`AnyScheduler`], one that was chosen at run time.
+//! [`AnyScheduler`]: a scheduler chosen at run time, made from the table.
 
 use core::convert::Infallible;
 
 use super::*;
 use crate::delegate::delegate;
 use crate::error::ConfigureError;
-use crate::request::Ticks;
 
-/// The description of a scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SchedulerInfo {
-    /// The name on the command line.
-    pub name: &'static str,
-    /// Its forms on the command line: the name and, after a colon, the parameter. `SECONDS` stands
-    /// for a time, `COUNT` for a whole number of at least 1.
-    pub forms: &'static [&'static str],
-    /// The name, empty if it has none, and the type of each parameter, in the order in which they
-    /// are on the wire.
-    pub parameters: &'static [(&'static str, &'static str)],
-    /// What it does, in a sentence or two; times are in seconds.
-    pub meaning: &'static str,
-    /// Author, year and title; empty for folklore.
-    pub source: &'static str,
-}
-
-/// Defines [`SchedulerKind`], [`Chosen`], and the macro `with_chosen`, which evaluates an
-/// expression for the scheduler that was chosen.
+/// Defines [`Chosen`], and the macro `with_chosen`, which evaluates an expression for the scheduler
+/// that was chosen.
 macro_rules! schedulers {
-    (@parameters) => { &[] };
-    (@parameters ($type:ty)) => { &[("", stringify!($type))] };
-    (@parameters { $($(#[$meta:meta])* $field:ident: $type:ty),+ $(,)? }) => {
-        &[$((stringify!($field), stringify!($type))),+]
-    };
     (($number:ident, $second:ident, $d:tt) $(
-        $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal [$($fields:tt)?] {
+        $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt {
             new: [$($bound:tt)?] $new:expr,
-            forms: $($form:literal [$($value:tt)?],)+
-            meaning: $meaning:literal,
-            source: $source:literal
+            $($rest:tt)*
         }
     )*) => {
-        /// The schedulers, with their parameters. Every build has all kinds; the code of a kind is
-        /// left out if its feature is off ([`SchedulerKind::is_built`]).
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-        #[non_exhaustive]
-        pub enum SchedulerKind {
-            $($(#[$meta])* $kind $($fields)?,)*
-        }
-
-        impl SchedulerKind {
-            /// Every form of every scheduler; times are 0, counts 1 and a second is one tick.
-            pub const ALL: &'static [SchedulerKind] = {
-                const ALL: [SchedulerKind; [$($($form,)+)*].len()] = {
-                    let ($number, $second) = (0, 1);
-                    [$($(SchedulerKind::$kind $($value)?,)+)*]
-                };
-                &ALL
-            };
-
-            /// The description of each scheduler.
-            pub const INFO: &'static [SchedulerInfo] = &[$(SchedulerInfo {
-                name: $name,
-                forms: &[$($form),+],
-                parameters: schedulers!(@parameters $($fields)?),
-                meaning: $meaning,
-                source: $source,
-            }),*];
-
-            /// The description of this scheduler.
-            pub const fn info(self) -> &'static SchedulerInfo {
-                enum Place {
-                    $($kind,)*
-                }
-                match self {
-                    $(SchedulerKind::$kind { .. } => &Self::INFO[Place::$kind as usize],)*
-                }
-            }
-
-            /// Whether its code is in this build.
-            pub const fn is_built(self) -> bool {
-                match self {
-                    $(SchedulerKind::$kind { .. } => cfg!(feature = $name),)*
-                }
-            }
-
-            /// Its form ([`SchedulerInfo::forms`]) and the number in the form: a time in ticks, a
-            /// count, or 0 for a form without a number.
-            pub const fn form(self) -> (&'static str, Ticks) {
-                let $number = 0;
-                match self {
-                    $($(
-                        #[allow(unused_variables, reason = "a form uses some of the names")]
-                        SchedulerKind::$kind $($value)? => ($form, $number),
-                    )+)*
-                }
-            }
-
-            /// The scheduler with this form and the number in it: a time in ticks or a count.
-            /// `second` is the length of a second in ticks.
-            pub fn from_form(form: &str, $number: Ticks, $second: Ticks) -> Option<Self> {
-                match form {
-                    $($($form => Some(SchedulerKind::$kind $($value)?),)+)*
-                    _ => None,
-                }
-            }
-        }
-
         /// A scheduler of this build.
         #[derive(Clone, Debug)]
         enum Chosen {
@@ -181,7 +87,7 @@ impl AnyScheduler {
 impl Scheduler for AnyScheduler {
     delegate! { with_chosen:
         #[inline(always)]
-        fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try>;
+        fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try>;
 
         #[inline(always)]
         fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
@@ -199,41 +105,11 @@ impl Scheduler for AnyScheduler {
 }
 
 impl Scheduler for Infallible {
-    fn first(&mut self, _: &mut World<'_, '_>, _: Event) -> Option<Try> {
+    fn first(&mut self, _: &mut World<'_, '_>, _: Trigger) -> Option<Try> {
         match *self {}
     }
 
     fn next(&mut self, _: &mut World<'_, '_>, _: Attempt) -> Option<Try> {
         match *self {}
-    }
-}
-
-/// The bound for bypassing a blocked head of the queue. Once it is reached, no job goes before the
-/// head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Threshold {
-    /// Reached after this time as the head.
-    Static {
-        /// The time in ticks.
-        ticks: Ticks,
-    },
-    /// Reached when the seconds as the head are at least the mean queueing delay times the arrival
-    /// rate.
-    Dynamic {
-        /// The length of a second in ticks.
-        second: Ticks,
-    },
-    /// Reached when the number of jobs that have bypassed the head is at least the mean queueing
-    /// delay times the arrival rate.
-    Count,
-}
-
-impl SchedulerKind {
-    /// The name on the command line, without parameters.
-    pub const fn name(self) -> &'static str {
-        self.info().name
     }
 }

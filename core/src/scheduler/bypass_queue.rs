@@ -38,7 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Attempt, Event, Scheduler, Try, World};
+use super::{Attempt, Scheduler, Trigger, Try, World};
 use crate::request::Ticks;
 
 /// Bypass queue.
@@ -60,12 +60,12 @@ impl BypassQueue {
 }
 
 impl Scheduler for BypassQueue {
-    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
+    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
         let head = world.queue().head()?;
         self.head_tries = true;
-        match event {
-            Event::Arrival(job) => (job == head).then_some(Try::Freely(job)),
-            Event::Departure => Some(Try::Freely(head)),
+        match trigger {
+            Trigger::Arrival(job) => (job == head).then_some(Try::Freely(job)),
+            Trigger::Departure => Some(Try::Freely(head)),
         }
     }
 

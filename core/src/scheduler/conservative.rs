@@ -43,7 +43,7 @@
 //! ```
 
 use super::easy::Easy;
-use super::{Attempt, Event, Scheduler, Try, World};
+use super::{Attempt, Scheduler, Trigger, Try, World};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 
@@ -65,8 +65,8 @@ impl Default for Conservative {
 }
 
 impl Scheduler for Conservative {
-    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
-        self.0.first(world, event)
+    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
+        self.0.first(world, trigger)
     }
 
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {

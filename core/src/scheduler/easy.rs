@@ -101,7 +101,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Attempt, Event, Scheduler, Try, World};
+use super::{Attempt, Scheduler, Trigger, Try, World};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::jobs::JobSlot;
@@ -141,14 +141,14 @@ fn never_waits(job: &JobSlot) -> bool {
 }
 
 impl Scheduler for Easy {
-    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
+    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
         let queue = world.queue();
         let Some(head) = queue.head() else {
             // The last waiting job has left.
             world.cancel_reservations();
             return None;
         };
-        if let Event::Arrival(job) = event
+        if let Trigger::Arrival(job) = trigger
             && job != head
             && (never_waits(queue.get(job)) || self.are_reservations_valid(world))
         {

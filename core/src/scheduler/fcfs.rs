@@ -1,6 +1,6 @@
 //! First come, first served (FCFS): only the head of the queue may try.
 
-use super::{Attempt, Event, Scheduler, Try, World};
+use super::{Attempt, Scheduler, Trigger, Try, World};
 
 /// First come, first served.
 ///
@@ -11,11 +11,11 @@ pub(super) struct Fcfs;
 
 impl Scheduler for Fcfs {
     #[inline]
-    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
+    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
         let head = world.queue().head()?;
-        match event {
-            Event::Arrival(job) => (job == head).then_some(Try::Freely(job)),
-            Event::Departure => Some(Try::Freely(head)),
+        match trigger {
+            Trigger::Arrival(job) => (job == head).then_some(Try::Freely(job)),
+            Trigger::Departure => Some(Try::Freely(head)),
         }
     }
 

@@ -5,7 +5,7 @@
 //! outcome and gets the next job, until the scheduler stops.
 //!
 //! ```text
-//!   event ──▶ first ──▶ attempt ──▶ next ──▶ attempt ──▶ next ──▶ .. ──▶ None: the pass ends
+//!   trigger ──▶ first ──▶ attempt ──▶ next ──▶ attempt ──▶ next ──▶ .. ──▶ None: the pass ends
 //! ```
 //!
 //! # Adding a scheduler
@@ -23,12 +23,13 @@ use crate::request::Ticks;
 #[macro_use]
 mod table;
 mod any;
+pub(crate) mod kind;
 #[cfg(feature = "reservations")]
 mod reservations;
 mod world;
 
 pub(crate) use any::AnyScheduler;
-pub use any::{SchedulerInfo, SchedulerKind, Threshold};
+pub use kind::{SchedulerInfo, SchedulerKind, Threshold};
 pub(crate) use world::World;
 
 /// The files of the schedulers in this build.
@@ -43,9 +44,9 @@ macro_rules! modules {
 
 table!(modules);
 
-/// The event that starts a pass.
+/// What starts a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum Trigger {
     /// This job has just joined the end of the queue.
     Arrival(Slot),
     /// Processors have become free, or a waiting job has left the queue.
@@ -89,8 +90,8 @@ pub(crate) struct Attempt {
 
 /// A job scheduling policy.
 pub(crate) trait Scheduler {
-    /// The first job to try after an event; `None` if no job may try.
-    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try>;
+    /// The first job to try after this; `None` if no job may try.
+    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try>;
 
     /// The job to try after this attempt; `None` ends the pass.
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;

@@ -44,7 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Attempt, Event, Scheduler, Threshold, Try, World};
+use super::{Attempt, Scheduler, Threshold, Trigger, Try, World};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{COUNT_MAX, Reader, RestoreError, Writer, consistent};
 use crate::request::{JobId, Ticks};
@@ -118,16 +118,16 @@ impl ModifiedFcfs {
 }
 
 impl Scheduler for ModifiedFcfs {
-    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
+    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
         self.update_head(world);
         let head = world.queue().head()?;
-        match event {
-            Event::Arrival(job) => {
+        match trigger {
+            Trigger::Arrival(job) => {
                 self.arrivals += 1;
                 self.head_tries = job == head;
                 (self.head_tries || self.may_bypass(world.now())).then_some(Try::Freely(job))
             }
-            Event::Departure => {
+            Trigger::Departure => {
                 self.head_tries = true;
                 Some(Try::Freely(head))
             }

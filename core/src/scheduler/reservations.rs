@@ -29,10 +29,10 @@
 
 use super::World;
 use super::world::placing;
-use crate::blocks::Chain;
 use crate::error::Refusal;
 use crate::jobs::{JobSlot, JobTable, Reserved, Slot};
 use crate::pause::Pause;
+use crate::pool::Chain;
 use crate::request::Ticks;
 use crate::strategy::Strategy;
 use crate::supposition::Supposition;
@@ -95,7 +95,7 @@ impl<'m> World<'_, 'm> {
     fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
         let request = self.jobs.get(job).request();
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        match self.allocator.fits_pausing(request, pause.as_ref()) {
+        match self.allocator.would_fit(request, pause.as_ref()) {
             true => Refusal::Reserved,
             false => Refusal::Fragmented,
         }
@@ -110,10 +110,10 @@ impl<'m> World<'_, 'm> {
             return Err(Refusal::TooFewFree);
         }
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        if !self.allocator.fits_pausing(request, pause.as_ref()) {
+        if !self.allocator.would_fit(request, pause.as_ref()) {
             return Err(Refusal::Fragmented);
         }
-        let mut supposition = self.allocator.suppose_pausing(pause);
+        let mut supposition = self.allocator.suppose().pausing(pause);
         withhold(self.jobs, &mut supposition, self.now, withheld_before);
         supposition.find(request, demand, placing)
     }
@@ -243,7 +243,7 @@ impl<'m> World<'_, 'm> {
         let ended = jobs.running_sorted().take_while(has_ended);
         let given_back = ended.map(JobSlot::blocks);
         let pause = Pause::with_jobs(self.pauses, jobs);
-        let mut supposition = self.allocator.suppose_pausing(pause);
+        let mut supposition = self.allocator.suppose().pausing(pause);
         for blocks in given_back.clone() {
             supposition.give_back_blocks(blocks);
         }

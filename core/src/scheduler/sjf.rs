@@ -40,7 +40,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Attempt, Event, Scheduler, Try, World};
+use super::{Attempt, Scheduler, Trigger, Try, World};
 use crate::jobs::{Queue, Slot};
 use crate::request::Ticks;
 
@@ -69,7 +69,7 @@ impl ShortestJobFirst {
 }
 
 impl Scheduler for ShortestJobFirst {
-    fn first(&mut self, world: &mut World<'_, '_>, _event: Event) -> Option<Try> {
+    fn first(&mut self, world: &mut World<'_, '_>, _trigger: Trigger) -> Option<Try> {
         self.choice(world)
     }
 

@@ -2,14 +2,14 @@
 
 use super::Try;
 use crate::allocator::Allocator;
-use crate::blocks::Chain;
-use crate::controller::Status;
 use crate::error::Refusal;
 use crate::jobs::{JobSlot, JobTable, Queue, Slot};
 use crate::outlook::Placing;
 use crate::pause::{Pause, Pauses};
+use crate::pool::Chain;
 use crate::request::{Request, Ticks};
 use crate::strategy::StrategyKind;
+use crate::view::Status;
 
 /// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
 /// and whether a job would fit after others have ended.
@@ -66,7 +66,7 @@ impl<'m> World<'_, 'm> {
         };
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         let blocks = blocks?;
-        self.allocator.take_pausing(blocks, pause.as_ref());
+        self.allocator.take(blocks, pause.as_ref());
         Ok(blocks)
     }
 

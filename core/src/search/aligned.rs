@@ -23,6 +23,17 @@ use crate::mesh::{Sides, Submesh};
 use crate::word::{Column, WORD_BITS, Word, ones, words_for};
 
 /// The free rectangles of one size.
+///
+/// ```text
+///   occupancy, 4 x 4     bases of side 1      of side 2: bit x of row y / 2
+///
+///   3  . # . .           1 . 1 1
+///   2  . . . .           1 1 1 1              . . 1 .
+///   1  . . . .           1 1 1 1              1 . . .
+///   0  . . . #           1 1 1 .
+/// ```
+///
+/// From one size to twice the size: the AND of each pair of rows, then of each pair of bits.
 #[derive(Debug)]
 pub(crate) struct Aligned<'s> {
     /// A row of bits, as long as one of the occupancy, for each row of rectangles. Invariant: set
@@ -170,6 +181,13 @@ impl<'s> Aligned<'s> {
 
     /// Of squares: calls `visit` with the base node of each that does not lie in a free one of
     /// twice the side, in row-major order, until it returns false.
+    ///
+    /// ```text
+    ///   3  v # 2 2      v: squares of side 1 that are visited; 2: free squares of side 2,
+    ///   2  v v 2 2      so their quarters are not
+    ///   1  2 2 v v
+    ///   0  2 2 v #
+    /// ```
     pub(crate) fn each_largest(
         &self,
         draft: &mut Draft<'_, '_>,
@@ -194,7 +212,15 @@ impl<'s> Aligned<'s> {
     }
 
     /// The bases in a word of a row of those squares that do not lie in a free one of twice the
-    /// side.
+    /// side: those of four free quarters are removed.
+    ///
+    /// ```text
+    ///   row 1             1 1 1 1
+    ///   row 0             1 1 1 .     bases of side 1
+    ///   both              1 1 1 .     row 0 AND row 1
+    ///   both & both >> 1  1 1 . .     at multiples of 2: `quarters` is 1 . . .
+    ///   left of row 0     . . 1 .     without quarters and quarters << 1
+    /// ```
     fn largest_in(&self, row: usize, word: usize) -> Word {
         let bases = self.word(row, word);
         let both = bases & self.word(row ^ 1, word);
@@ -224,7 +250,7 @@ fn multiples(of: u32) -> Word {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::blocks::BlockPool;
+    use crate::pool::BlockPool;
     use proptest::prelude::*;
     use std::vec;
     use std::vec::Vec;

@@ -127,8 +127,7 @@ pub(crate) fn first_rectangle(
     scratch: &mut [Word],
     draft: &Draft<'_, '_>,
 ) -> Option<Block> {
-    draft.spend_passes(1, occupancy.grid());
-    let base = rectangles::first_fit(occupancy, sides, scratch)?;
+    let base = rectangles::first_fit(occupancy, sides, scratch, draft)?;
     Some(Submesh { base, sides }.into())
 }
 

@@ -23,22 +23,8 @@ use super::selection::Selection;
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
+use crate::strategy::kind::CurveFit;
 use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
-
-/// Which of the free intervals on the curve that are long enough is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum CurveFit {
-    /// The first one.
-    FirstFit,
-    /// The shortest one, the first of those.
-    BestFit,
-    /// The one after which the sum of squares of N(1), N(2), .. is least, N(l) being the number of
-    /// free intervals of length l; the first of those.
-    SumOfSquares,
-}
 
 /// The line: the Hilbert curve on a square whose side is a power of two, on any other mesh row by
 /// row, forwards and backwards by turns. Both begin at the lower left and step from neighbour to

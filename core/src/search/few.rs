@@ -63,6 +63,19 @@ impl<'a> FewBlocks<'a> {
 
     /// The first base node in row-major order at which a submesh of these sides is free.
     ///
+    /// Rows are tried from the bottom: row 0, then those right above a block. In a row, a place
+    /// that meets a block moves to the right of it.
+    ///
+    /// ```text
+    ///   y                        a request for 4 x 2
+    ///   4  p p p p . . . .
+    ///   3  p p p p . . . .       row 3, above B: p is free
+    ///   2  . . . B B B B .       row 2, above A: <0, 2> meets B, no room right of B
+    ///   1  A A . B B B B .
+    ///   0  A A . B B B B .       row 0: <0, 0> meets A, <2, 0> meets B, no room right of B
+    ///      0 1 2 3 4 5 6 7  x
+    /// ```
+    ///
     /// # Time complexity
     ///
     /// O(blocks^2) in ordinary occupancies, O(blocks^3) in the worst case.
@@ -139,6 +152,13 @@ impl<'a> FewBlocks<'a> {
 }
 
 /// Where spans of one length may start: a bit for each row or column.
+///
+/// ```text
+///   0 1 2 3 4 5 6 7       a block in columns 3 and 4; spans of two columns
+///   . . . B B . . .
+///   ^ ^   ^   ^ ^         in line with the mesh (0, 6) or with B (1, 3, 5)
+///   ^ ^       ^ ^         and after `remove_meeting` beside B: 2, 3 and 4 meet it
+/// ```
 #[derive(Clone, Copy)]
 struct Starts {
     bits: [Word; STRIDE_MAX],

@@ -114,7 +114,7 @@ fn sides_of(exponent: u32, root: Sides) -> Sides {
 
 /// Where the search for the next part of a request begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parts {
+pub(crate) enum NextPart {
     /// At the root.
     Independent,
     /// At the parent of the latest rectangle, and if there is none below it at its parent, and so
@@ -165,11 +165,18 @@ impl<'a, 'm> Halves<'a, 'm> {
     /// Proposes `processors` processors as whole rectangles, one for each binary digit of their
     /// number, the largest first. For each rectangle that is not found it searches for two of half
     /// the size. Returns whether all were found, which is the case if enough processors are free.
+    ///
+    /// ```text
+    ///   3  a a . . . . . .      13 = 8 + 4 + 1 on a free 8 x 4: a, b and c, each the first
+    ///   2  a a c . . . . .      node of its size from left to right.
+    ///   1  a a b b . . . .      Were no node of 8 free, three of 4 would be searched for:
+    ///   0  a a b b . . . .      two instead of a, and b.
+    /// ```
     pub(crate) fn propose_parts(
         self,
         processors: u32,
         order: Order,
-        parts: Parts,
+        parts: NextPart,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let Halves {
@@ -197,7 +204,8 @@ impl<'a, 'm> Halves<'a, 'm> {
                 // From left to right the next one is behind the latest of its size, as there is
                 // none before that.
                 let is_near = |latest: &Submesh| {
-                    parts == Parts::Dependent || order == Order::LeftFirst && latest.sides == sides
+                    parts == NextPart::Dependent
+                        || order == Order::LeftFirst && latest.sides == sides
                 };
                 let around = match latest.filter(is_near) {
                     Some(latest) => free.beside(latest),
@@ -286,6 +294,13 @@ struct FreeNodes<'a> {
 impl FreeNodes<'_> {
     /// The closest node beside this one, which has no free processor, in which there is a free one
     /// of this size: the other half of its parent, or of its parent's parent, and so on.
+    ///
+    /// ```text
+    ///   3  3 3 4 4      from the full node n the search looks at 1, 2, 3 and 4,
+    ///   2  3 3 4 4      and returns the first of them with a free node of this size
+    ///   1  1 2 4 4
+    ///   0  n 2 4 4
+    /// ```
     // A function of its own, so that its loop has registers for what changes.
     #[inline(never)]
     fn beside(&self, full: Submesh) -> Option<Submesh> {
@@ -300,7 +315,12 @@ impl FreeNodes<'_> {
     }
 
     /// The first free one of this size in the order of a depth-first search of this node, which has
-    /// one.
+    /// one. Each step goes to a half that has one; where both have one, `order` chooses.
+    ///
+    /// ```text
+    ///   1  # # a .      a search for 1 x 1 from left to right, of 4 x 2:
+    ///   0  # # # .      the left half has none; of the right one the left half; there a
+    /// ```
     #[inline(never)]
     fn first(&self, around: Submesh, order: Order, selection: &Selection<'_, '_>) -> Submesh {
         let wanted = self.sides.area();

@@ -45,9 +45,11 @@ pub(crate) fn first_fit(
     occupancy: &Occupancy<'_>,
     sides: Sides,
     scratch: &mut [Word],
+    draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
+    draft.spend_passes(1, occupancy.grid());
     if occupancy.stride() > 1 || !LONG_WORDS {
-        return first_fit_of_any_width(occupancy, sides, scratch);
+        return first_fit_of_any_width(occupancy, sides, scratch, draft);
     }
     if sides.w > occupancy.grid().side(0) {
         return None;
@@ -61,6 +63,7 @@ fn first_fit_of_any_width(
     occupancy: &Occupancy<'_>,
     sides: Sides,
     scratch: &mut [Word],
+    draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
     let stride = occupancy.stride();
     if LONG_WORDS
@@ -79,7 +82,8 @@ fn first_fit_of_any_width(
         return first_fit_unrolled::<2>(busy, sides.w, window);
     }
     let starts = &mut scratch[..busy.len()];
-    first_fit_in_words(busy, stride, &Doubling::new(sides.w), window, starts)
+    let runs = Doubling::new(sides.w);
+    first_fit_in_words(busy, stride, &runs, window, starts, draft)
 }
 
 /// First fit in rows of any number of words. What is known of the rows that two windows share is
@@ -93,13 +97,15 @@ fn first_fit_of_any_width(
 /// ```
 ///
 /// If `acc & known` is not zero the window is free. Otherwise the rows below `seen` are ANDed one
-/// by one, to find the row above which the next window begins.
+/// by one, to find the row above which the next window begins. The pass that a search spends covers
+/// each row once; the rows that are read again are spent here.
 fn first_fit_in_words(
     busy: &[Word],
     stride: usize,
     runs: &Doubling,
     window: usize,
     starts: &mut [Word],
+    draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
     let rows = busy.len() / stride;
     let words = |row: usize| row * stride..(row + 1) * stride;
@@ -142,10 +148,12 @@ fn first_fit_in_words(
                 return Some(Coord::new(x as u16, base as u16));
             }
         }
+        let lowest_new = row;
         while alive {
             row -= 1;
             alive = and_row(acc, above, &starts[words(row)]);
         }
+        draft.spend(((lowest_new - row) * (40 + 12 * stride)) as u32);
         (base, seen) = (row + 1, top);
         known.copy_from_slice(above);
     }

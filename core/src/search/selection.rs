@@ -11,6 +11,11 @@ use crate::word::{Column, LONG_WORDS, Span, WORD_BITS, Word, next_bit, rows_with
 ///
 /// A copy of the occupancy in which the selected processors are busy, too: what has been selected
 /// is what the two differ in.
+///
+/// ```text
+///   occupancy   # . . .      copy   # 1 1 .      XOR   . 1 1 .
+///               # # . .             # # 1 .            . . 1 .
+/// ```
 pub(crate) struct Selection<'a, 'm> {
     occupancy: &'a Occupancy<'m>,
     /// Rows as in the occupancy.
@@ -77,6 +82,12 @@ impl<'a, 'm> Selection<'a, 'm> {
 
     /// Selects up to `count` free processors of the submesh, column by column from the left, each
     /// from the bottom or from the top. Returns how many were selected. O(h * ceil(w / word) + w).
+    ///
+    /// ```text
+    ///   2  s # . .      5 processors, from the bottom: all of columns 0 and 1, whose free
+    ///   1  s s . .      processors are counted at once, and one of column 2
+    ///   0  # s s .
+    /// ```
     pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32, from_top: bool) -> u32 {
         let Submesh { base, sides } = submesh;
         let stride = self.occupancy.stride();
@@ -123,6 +134,12 @@ impl<'a, 'm> Selection<'a, 'm> {
     /// Writes what has been selected as blocks, in row-major order of their bases: runs along x,
     /// each as tall as it goes on in the rows above. The parts of a job often lie side by side, so
     /// adjacent parts form one run whatever their order, unlike in `Gather`.
+    ///
+    /// ```text
+    ///   2  . b b .      two blocks: a ends where its run does not go on as it is,
+    ///   1  . b b .      b begins there and has the same run in two rows
+    ///   0  a a a .
+    /// ```
     pub(crate) fn propose(self, draft: &mut Draft<'_, '_>) {
         for (selected, &busy) in self.busy.iter_mut().zip(self.occupancy.busy_rows()) {
             *selected ^= busy;
@@ -155,6 +172,12 @@ impl<'a, 'm> Selection<'a, 'm> {
 
 /// How many of some rows have each bit set, as binary numbers: the lowest digits of all columns in
 /// one word, and so on.
+///
+/// ```text
+///   rows      1 . 1 1         digits of 1   1 1 . 1
+///             1 1 1 .         digits of 2   1 . 1 .
+///             1 . . .         counts        3 1 2 1
+/// ```
 struct ColumnCounts {
     digits: [Word; MESH_SIDE_MAX.ilog2() as usize + 1],
     /// How many of these are used.

@@ -1,4 +1,16 @@
 //! How tall free submeshes can be at most, the wider they are: [`Staircase`].
+//!
+//! ```text
+//!   y                          height
+//!   3  . # . . . .               4  o o            o: a submesh of this width and height
+//!   2  . # . . . .               3  o o               is free somewhere
+//!   1  . . . # . .               2  o o o o
+//!   0  . . . # . .               1  o o o o
+//!      0 1 2 3 4 5  x               1 2 3 4 5 6    width
+//! ```
+//!
+//! The stairs only go down. So when width 3 was looked at and its height is 2, 3 x 3, 4 x 3 and all
+//! that is wider and as tall are ruled out without a look.
 
 use super::boxes::first_rectangle;
 use super::rectangles::{keep_taller, keep_wider, wide_bases};
@@ -72,18 +84,18 @@ impl<'a, 's> Staircase<'a, 's> {
         };
         if across <= self.most && len > self.len {
             draft.spend_passes(1, self.grid);
-            self.look(len);
+            self.look(len, draft);
         }
         across <= self.most
     }
 
     // A function of its own, as most questions are answered without it.
     #[inline(never)]
-    fn look(&mut self, len: u16) {
+    fn look(&mut self, len: u16, draft: &Draft<'_, '_>) {
         self.len = len;
         self.lengthen();
         self.most = match self.growing {
-            Growing::Width => tallest(self.starts, self.stride),
+            Growing::Width => tallest(self.starts, self.stride, draft),
             Growing::Height => widest(self.starts, self.stride),
         };
     }
@@ -105,6 +117,7 @@ impl<'a, 's> Staircase<'a, 's> {
                 common &= self.starts.get(at).copied().unwrap_or(0);
                 at += stride;
             }
+            draft.spend((20 * (at - first) / stride) as u32);
             if common != 0 {
                 let (y, word) = (first / stride, first % stride);
                 let x = word as u32 * WORD_BITS + common.trailing_zeros();
@@ -141,8 +154,17 @@ impl<'a, 's> Staircase<'a, 's> {
     }
 }
 
-/// The most rows above each other with a bit in common.
-fn tallest(rows: &[Word], stride: usize) -> u16 {
+/// The most rows above each other with a bit in common. A pass was spent; the rows that are read
+/// again are spent here.
+///
+/// ```text
+///   row 4  1 . .     so far `tallest` is 2; are there 3 rows?
+///   row 3  1 . 1     rows 2 to 0: 2 and 1 have nothing in common, so the next window
+///   row 2  1 . .     begins in row 2: rows 4, 3 and 2 share a bit. `tallest` becomes 3,
+///   row 1  . 1 .     and more while rows above share it as well.
+///   row 0  . 1 .
+/// ```
+fn tallest(rows: &[Word], stride: usize, draft: &Draft<'_, '_>) -> u16 {
     // In words, as all that follows.
     let mut tallest = 0;
     // A bit is in the same word of all rows.
@@ -155,6 +177,7 @@ fn tallest(rows: &[Word], stride: usize) -> u16 {
                 at -= stride;
                 common &= rows[at];
             }
+            draft.spend((20 * (top - at) / stride) as u32);
             if common == 0 {
                 top = at + stride + tallest;
                 continue;
@@ -170,6 +193,13 @@ fn tallest(rows: &[Word], stride: usize) -> u16 {
 }
 
 /// The longest run of a row.
+///
+/// ```text
+///   row                      1 1 1 . 1 1 . .
+///   starts of runs of 2      1 1 . . 1 . . .     any: 2 is possible, AND with the row >> 1
+///   starts of runs of 3      1 . . . . . . .
+///   starts of runs of 4      . . . . . . . .     none: the longest has 3
+/// ```
 fn widest(rows: &[Word], stride: usize) -> u16 {
     let mut widest = 0;
     // To the starts of runs that are longer.
@@ -237,8 +267,8 @@ pub(crate) fn first_of_all_shapes(
 mod tests {
     extern crate std;
     use super::*;
-    use crate::blocks::BlockPool;
     use crate::mesh::{Mesh, Submesh};
+    use crate::pool::BlockPool;
     use proptest::prelude::*;
     use std::vec::Vec;
 

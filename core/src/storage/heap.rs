@@ -4,8 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{AllocatorMemory, Memory, Needs, Processors};
-use crate::blocks::{BlockCell, Link};
 use crate::jobs::JobSlot;
+use crate::pool::{BlockCell, Link};
 use crate::strategy::Workspace;
 use crate::word::Word;
 

@@ -2,6 +2,7 @@
 
 use core::convert::Infallible;
 
+use super::memory::WorkspaceSize;
 use super::*;
 use crate::delegate::delegate;
 use crate::grid::Grid;
@@ -100,7 +101,7 @@ impl<'m> AnyStrategy<'m> {
         if !kind.serves().includes(machine) {
             return Err(ConfigureError::MachineUnsuitable);
         }
-        match kind.workspace(machine, 0).fits(workspace) {
+        match WorkspaceSize::of(kind, machine, 0).fits(workspace) {
             true => Ok(()),
             false => Err(ConfigureError::StrategyMemory),
         }

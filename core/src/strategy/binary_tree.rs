@@ -238,7 +238,7 @@ use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::halves::{Halves, Order, Parts};
+use crate::search::halves::{Halves, NextPart, Order};
 
 /// What a request takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -246,13 +246,13 @@ enum Form {
     /// Processors of one rectangle.
     One,
     /// A whole rectangle for each binary digit.
-    Whole(Parts),
+    Whole(NextPart),
     /// The first free processors in the order of the leaves.
     First,
 }
 
-const INDEPENDENT: Form = Form::Whole(Parts::Independent);
-const DEPENDENT: Form = Form::Whole(Parts::Dependent);
+const INDEPENDENT: Form = Form::Whole(NextPart::Independent);
+const DEPENDENT: Form = Form::Whole(NextPart::Dependent);
 
 /// Proposes processors for a request.
 // Form and order are constants at every call; with one strategy the image has one form.

@@ -3,9 +3,8 @@
 
 use core::ops::RangeInclusive;
 
-use super::memory::{BUDGETS, StrategyMemory, WorkspaceSize};
-use super::{CurveFit, Serves};
-use crate::grid::Grid;
+use super::serves::Serves;
+use super::workspace::StrategyMemory;
 
 macro_rules! kinds {
     (@range $range:expr) => { Some($range) };
@@ -64,7 +63,7 @@ macro_rules! kinds {
             }
 
             /// The memory it needs in addition to the occupancy.
-            const fn memory(self) -> StrategyMemory {
+            pub(super) const fn memory(self) -> StrategyMemory {
                 match self {
                     $($(StrategyKind::$kind { $($($needed,)+)? .. } => {
                         StrategyMemory::$needs $({ $($needed),+ })?
@@ -133,12 +132,6 @@ impl StrategyKind {
     /// The name on the command line, without parameters.
     pub const fn name(self) -> &'static str {
         self.info().name
-    }
-
-    /// The workspace that the strategy, which must be in this build, needs on this machine for this
-    /// number of jobs, waiting and running together.
-    pub(crate) const fn workspace(self, machine: &Grid, jobs: usize) -> WorkspaceSize {
-        self.memory().workspace(machine, jobs)
     }
 
     /// The same strategy, with this seed if it draws random numbers and its own seed is 0.
@@ -233,6 +226,24 @@ pub enum PageOrder {
     /// is a neighbour of the one before.
     Snake,
 }
+
+/// Which of the free intervals on the curve that are long enough is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum CurveFit {
+    /// The first one.
+    FirstFit,
+    /// The shortest one, the first of those.
+    BestFit,
+    /// The one after which the sum of squares of N(1), N(2), .. is least, N(l) being the number of
+    /// free intervals of length l; the first of those.
+    SumOfSquares,
+}
+
+/// The budgets of strategies that look ahead.
+pub(super) const BUDGETS: RangeInclusive<u64> = 4..=4096;
 
 #[cfg(test)]
 mod tests {

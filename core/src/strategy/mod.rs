@@ -40,21 +40,22 @@ mod any;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 mod foresight;
 mod gather;
-mod kind;
+pub(crate) mod kind;
 mod memory;
 mod serves;
 mod text;
+mod workspace;
 
-pub use crate::search::curve::CurveFit;
 pub use any::AnyStrategy;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 pub use foresight::Candidate;
 #[cfg(feature = "free-submesh-list")]
 pub use free_submesh_list::reservation_factor;
-pub use kind::{Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
-pub(crate) use memory::{Workspace, WorkspaceSize};
+pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
+pub(crate) use memory::WorkspaceSize;
 pub use serves::Serves;
 pub use text::StrategyTextError;
+pub(crate) use workspace::Workspace;
 
 /// The files of the strategies, each if one of its strategies is in this build.
 macro_rules! modules {

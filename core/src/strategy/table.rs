@@ -9,7 +9,7 @@
 /// feature. Then follow its abbreviations in the papers, the machines it serves
 /// ([`Serves`](super::Serves)), whether it is complete, what a job holds
 /// ([`Holds`](super::Holds)), the memory it needs
-/// ([`StrategyMemory`](super::memory::StrategyMemory)), and its source. The place of an entry is
+/// ([`StrategyMemory`](super::workspace::StrategyMemory)), and its source. The place of an entry is
 /// the number on the wire, so new entries go to the end.
 ///
 /// # Parameters

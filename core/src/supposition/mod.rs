@@ -1,11 +1,12 @@
 //! Questions about a supposed occupancy: [`Supposition`].
 
-use crate::blocks::{BlockPool, Chain, Draft};
+use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::handle::{Allocation, AllocationError, Tickets};
 use crate::occupancy::Occupancy;
 use crate::pause::Pause;
+use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, Strategy, demand_on};
 
@@ -52,7 +53,6 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         strategy: &'a mut S,
         pool: &'a mut BlockPool<'m>,
         tickets: &'a Tickets<'m>,
-        pause: Option<Pause<'a, 'm>>,
     ) -> Self {
         supposed.suppose(occupancy);
         Supposition {
@@ -61,8 +61,14 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
             strategy,
             pool,
             tickets,
-            pause,
+            pause: None,
         }
+    }
+
+    /// The same, with pauses.
+    #[cfg(feature = "reservations")]
+    pub(crate) fn pausing(self, pause: Option<Pause<'a, 'm>>) -> Self {
+        Supposition { pause, ..self }
     }
 
     /// Supposes that the allocation was released. Its faulty processors stay busy. Processors that

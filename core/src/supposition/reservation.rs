@@ -1,13 +1,14 @@
 //! Reservations: the part of a [`Supposition`] for schedulers that reserve.
 
 use super::Supposition;
-use crate::blocks::{Chain, Held};
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::jobs::{JobSlot, Reserved};
 use crate::mesh::{Sides, Submesh};
+use crate::outlook::Held;
 use crate::outlook::{Outlook, Placing};
 use crate::pause::Pause;
+use crate::pool::Chain;
 use crate::request::Request;
 use crate::search::rectangles::for_each_maximal;
 use crate::strategy::Strategy;

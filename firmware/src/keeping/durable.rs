@@ -195,7 +195,14 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             committed.map_err(|_| NotKept)
         });
         match committed {
-            Ok(()) => (self.since, self.work, self.is_unread) = (Since::Nothing, 0, false),
+            Ok(()) => {
+                (self.work, self.is_unread) = (0, false);
+                self.since = match self.journal.room() {
+                    // The region before cannot be closed: another checkpoint is due.
+                    0 => Since::Asked,
+                    _ => Since::Nothing,
+                };
+            }
             Err(NotKept) => self.journal.abandon_checkpoint(),
         }
         committed

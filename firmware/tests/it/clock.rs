@@ -9,8 +9,8 @@ use meshalloc_firmware::protocol::{Origin, TIME_MAX};
 use meshalloc_firmware::{ProtocolError, ServerMessage};
 
 use crate::board::{release, submit};
+use crate::life::{DONE, Life, first_fit, lease};
 use crate::line::Random;
-use crate::recovery::{DONE, Life, first_fit, lease};
 
 /// The clients: one simulates, one uses leases.
 const SIMULATOR: u32 = 1;

@@ -561,6 +561,49 @@ fn where_the_older_region_cannot_be_closed_a_checkpoint_is_due() {
     assert_eq!(pair.journal.append(&[1]), Ok(()));
 }
 
+/// The region that was begun last.
+fn latest(flash: &Flash) -> usize {
+    let generation = |&region: &usize| {
+        let generation = &flash.bytes()[region * SECTOR + 8..][..8];
+        u64::from_le_bytes(generation.try_into().expect("eight bytes"))
+    };
+    let regions = 0..flash.bytes().len() / SECTOR;
+    let begun = regions.filter(|region| flash.bytes()[region * SECTOR] != 0xff);
+    begun.max_by_key(generation).expect("one was begun")
+}
+
+/// A bit changes in the unit that would close the active region, so it stays open. The records of a
+/// later region are missed nevertheless when that region's first entry is damaged.
+fn lost_behind_an_open_region<const REGIONS: usize>() {
+    for bit in 0..32 {
+        let mut random = Random(bit);
+        let mut pair = Pair::<REGIONS>::new(1);
+        pair.checkpoint(&mut random);
+        let mut flash = pair.journal.into_flash();
+        let closing = (latest(&flash) + 1) * SECTOR - 4 + bit as usize / 8;
+        flash.bytes_mut()[closing] &= !(1 << (bit % 8));
+        let mut pair = Pair::<REGIONS>::reopen(flash, &[&pair.state]);
+        let append = Operation::Append(vec![1]);
+        let mut checkpoints = 0;
+        while pair.run(&append).is_err() {
+            assert!(checkpoints < 2, "records must be possible again");
+            pair.checkpoint(&mut random);
+            checkpoints += 1;
+        }
+        let mut flash = pair.journal.into_flash();
+        let damaged = latest(&flash) * SECTOR;
+        flash.bytes_mut()[damaged + 2] ^= 1;
+        let (_, recovered) = open::<REGIONS, 4>(flash);
+        assert_eq!(recovered, Recovered::Damaged(Loss::Checkpoint), "bit {bit}");
+    }
+}
+
+#[test]
+fn records_behind_a_region_that_cannot_be_closed_are_missed() {
+    lost_behind_an_open_region::<2>();
+    lost_behind_an_open_region::<3>();
+}
+
 #[test]
 fn a_full_region_refuses_and_loses_nothing() {
     let mut pair = Pair::<2>::new(1);

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::{Comparison, Row, short};
 use crate::failure::{Failure, Incomplete};
-use crate::metrics::Metric;
 use crate::report::{self, cell, fits, table, trimmed};
+use meshalloc_sim::metrics::Metric;
 
 pub(super) fn write_tables(
     compared: &Comparison<'_>,

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::{Part, strategy_parameters};
 use crate::identity::{PROGRAM, VERSION};
-use crate::metrics::Metric;
-use crate::workload::distributions::DistributionInfo;
-use crate::workload::{
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::workload::distributions::DistributionInfo;
+use meshalloc_sim::workload::{
     CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
     TaskDistribution,
 };

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use meshalloc::{Block, Grid, NodeId};
 
-use crate::names;
+use meshalloc_sim::names;
 
 /// Columns and rows of a picture.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query};
 
 use super::largest;
 use super::layout::Layout;
-use crate::backend::Backend;
-use crate::simulation::SimulationError;
+use meshalloc_sim::backend::Backend;
+use meshalloc_sim::simulation::SimulationError;
 
 /// A running job with its processors.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::wording::Number;
 use axes::Margins;
+use meshalloc_sim::wording::Number;
 pub use place::Place;
 
 mod axes;

@@ -188,7 +188,7 @@ impl ValueFormatter<f64> for Axis {
 mod tests {
     use super::*;
     use crate::plot::{Point, Series};
-    use crate::statistics::Interval;
+    use meshalloc_sim::statistics::Interval;
 
     fn picture(x_scale: Scale, points: Vec<Point>) -> Picture {
         let name = String::new();

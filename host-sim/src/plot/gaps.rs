@@ -1,9 +1,9 @@
 //! Heights for the jobs of a Gantt chart, where a job's processors are not one interval of numbers:
 //! every job gets one piece of the axis if there is a gap that holds it, and the fewest otherwise.
 
-use crate::history::PastJob;
+use meshalloc_sim::history::PastJob;
 
-/// First and last unit of the axis, both included, as [`Interval`](crate::processors::Interval) has
+/// First and last unit of the axis, both included, as [`Interval`](meshalloc_sim::processors::Interval) has
 /// them.
 type Piece = (u32, u32);
 
@@ -88,7 +88,7 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
 
     use super::*;
-    use crate::workload::{Job, Work};
+    use meshalloc_sim::workload::{Job, Work};
 
     fn job(held: u32, start: u64, end: u64) -> PastJob {
         PastJob {

@@ -3,7 +3,7 @@
 use plotters::style::text_anchor::HPos;
 
 use super::{Area, PIXEL, at, label};
-use crate::wording::wrapped;
+use meshalloc_sim::wording::wrapped;
 
 /// Room for the title and one line, and for each further line, in pixels.
 const HEIGHT: i32 = 58;

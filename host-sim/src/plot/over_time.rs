@@ -7,10 +7,10 @@ use plotters::style::text_anchor::HPos;
 
 use super::gaps::pieces;
 use super::{Area, Drawn, Head, PIXEL, at, label, label_in};
-use crate::history::{History, Means};
 use crate::map::colouring;
-use crate::processors;
-use crate::wording::Number;
+use meshalloc_sim::history::{History, Means};
+use meshalloc_sim::processors;
+use meshalloc_sim::wording::Number;
 
 /// Width of a picture, and the height of a strategy's part, in pixels.
 const WIDTH: i32 = 1000;

@@ -1,11 +1,11 @@
 //! Jobs as lines of a log in the Standard Workload Format.
 
 use super::{RunOf, decimal};
-use crate::experiment::Experiment;
 use crate::identity::{PROGRAM, VERSION};
-use crate::names;
-use crate::simulation::JobRecord;
-use crate::workload::{TimeUnit, Workload};
+use meshalloc_sim::experiment::Experiment;
+use meshalloc_sim::names;
+use meshalloc_sim::simulation::JobRecord;
+use meshalloc_sim::workload::{TimeUnit, Workload};
 
 /// The header of a log of so many jobs.
 pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {

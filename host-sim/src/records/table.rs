@@ -3,9 +3,9 @@
 use meshalloc::Ticks;
 
 use super::{RunOf, decimal};
-use crate::processors;
-use crate::simulation::JobRecord;
-use crate::workload::Workload;
+use meshalloc_sim::processors;
+use meshalloc_sim::simulation::JobRecord;
+use meshalloc_sim::workload::Workload;
 
 /// The columns with what they mean. Times are in seconds, in cycles where jobs send messages, and exact. The first are those that evalys
 /// reads. A job that was refused has no times after its arrival.

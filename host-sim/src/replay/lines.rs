@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use meshalloc::Grid;
 
 use super::{Operation, ReplayError};
-use crate::input::{self, LINE_BYTES_MAX};
+use meshalloc_sim::input::{self, LINE_BYTES_MAX};
 
 /// Reads all operations of `input`, and carries out none.
 ///
@@ -52,13 +52,16 @@ impl<'f, I: Read> Lines<'f, I> {
             line,
             reason,
         };
-        let text = self.lines.next().map_err(|source| match source.kind() {
-            ErrorKind::InvalidData => wrong(source.to_string()),
-            _ => ReplayError::Read {
-                file: file.to_owned(),
-                source,
-            },
-        })?;
+        let text = self
+            .lines
+            .next_line()
+            .map_err(|source| match source.kind() {
+                ErrorKind::InvalidData => wrong(source.to_string()),
+                _ => ReplayError::Read {
+                    file: file.to_owned(),
+                    source,
+                },
+            })?;
         let Some(text) = text else { return Ok(None) };
         let operation = Operation::parse(text, self.machine);
         operation.map(Some).map_err(wrong)

@@ -1,345 +1,440 @@
-//! One line of a file of operations: its forms, and the messages for a line that is none.
+//! One line of a file of operations: a JSON object, or the same in words.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use meshalloc::{Block, Grid, JobId, Request, Shape, Ticks, Tuple};
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
-use crate::names;
-use crate::wording::{quoted, shortened};
+use meshalloc_sim::names;
+use meshalloc_sim::wording::{quoted, shortened};
 
-/// One line of a file of operations.
+/// What one line of a file of operations asks of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// `alloc ID AxBx...`, or `alloc ID A B` for two extents, then `est=TIME` if there is an estimate, and `lease=TIME` if it has a lease: a job asks for
-    /// processors.
+    /// A job asks for processors.
     Alloc {
         /// The job.
         job: JobId,
-        /// What it asks for.
+        /// Its request.
         request: Request,
-        /// How long it may wait and run before its lease is renewed, at least 1; `None` without a lease.
+        /// The operations until its lease ends, at least 1; `None` without a lease.
         lease: Option<Ticks>,
     },
-    /// `lease ID TIME`: the job has a lease from now on, in place of the one it had.
+    /// The job's lease is replaced.
     Lease {
         /// The job.
         job: JobId,
-        /// How long it lasts; 0: the job has none from now on.
+        /// The operations until the new lease ends; 0 takes the lease away.
         ticks: Ticks,
     },
-    /// `free ID`: the job gives its processors back.
+    /// The job gives its processors back.
     Free {
         /// The job.
         job: JobId,
     },
-    /// `fault X Y ...`: these processors are faulty. Each operand is a coordinate, a range `A..B` of them with both ends, or `*` for all.
+    /// These processors are faulty.
     Fault {
         /// The processors, which the machine has.
         block: Block,
     },
-    /// `repair X Y ...`: these processors work again.
+    /// These processors work again.
     Repair {
         /// The processors, which the machine has.
         block: Block,
     },
 }
 
+/// A line of a file of operations.
+///
+/// Words are short for an object: `alloc 17 4x3 lease=50` is
+/// `{"op":"alloc","id":17,"shape":"4x3","lease":50}`; [`object`] has the keys that words stand for.
+#[derive(Deserialize, JsonSchema, Debug)]
+#[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
+pub(crate) enum Line {
+    /// A job asks for processors.
+    Alloc {
+        /// The job, 0 to 4294967295.
+        #[serde(deserialize_with = "id")]
+        id: u32,
+        /// The extents: `"4x3"`, or `[4,3]`.
+        #[serde(deserialize_with = "extents")]
+        #[schemars(with = "ShapeSchema")]
+        shape: Vec<u64>,
+        /// The operations until the job is expected to be freed, at least 1.
+        #[serde(default, deserialize_with = "estimate")]
+        estimate: Option<Ticks>,
+        /// The operations until its lease ends, at least 1.
+        #[serde(default, deserialize_with = "lease")]
+        lease: Option<Ticks>,
+    },
+    /// The job's lease is replaced.
+    Lease {
+        /// The job.
+        #[serde(deserialize_with = "id")]
+        id: u32,
+        /// The operations until the lease ends; 0 takes the lease away.
+        #[serde(deserialize_with = "time")]
+        time: Ticks,
+    },
+    /// The job gives its processors back.
+    Free {
+        /// The job.
+        #[serde(deserialize_with = "id")]
+        id: u32,
+    },
+    /// These processors are faulty.
+    Fault {
+        /// A coordinate for each dimension: a number, a range `"A..B"` with both ends, or `"*"`.
+        #[schemars(with = "Vec<SpanSchema>")]
+        at: Vec<Value>,
+    },
+    /// These processors work again.
+    Repair {
+        /// The same.
+        #[schemars(with = "Vec<SpanSchema>")]
+        at: Vec<Value>,
+    },
+}
+
+/// The forms of a shape, for the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum ShapeSchema {
+    Text(String),
+    List(Vec<u64>),
+}
+
+/// The forms of a coordinate, for the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum SpanSchema {
+    One(u16),
+    Range(String),
+}
+
 impl Operation {
-    /// Reads one line, without its end; `None` for one that is blank or a comment.
+    /// Reads one line, without its end; `None` for a blank line or a comment.
     ///
     /// # Errors
     ///
-    /// What is wrong with the line and what was expected. What is only too large for this machine is no error, nor is an
-    /// extent of more than 65,535. Such a request is well formed and never fits.
+    /// One line that says what is wrong and what was expected. A request that is only too large
+    /// for this machine is no error, even with an extent over 65,535: it never fits.
     pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Self>, String> {
-        let text = line.split(|&byte| byte == b'#').next().unwrap_or_default();
-        let mut words = text
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty());
-        let Some(first) = words.next() else {
-            return Ok(None);
+        let line = line.trim_ascii();
+        let mut usage = Usage {
+            op: String::new(),
+            machine,
+            is_json: line.starts_with(b"{"),
         };
-        let verb = match first {
-            b"alloc" => Verb::Alloc,
-            b"lease" => Verb::Lease,
-            b"free" => Verb::Free,
-            b"fault" => Verb::Fault,
-            b"repair" => Verb::Repair,
-            _ => {
-                return Err(format!(
-                    "unknown operation {} (expected alloc, lease, free, fault or repair)",
-                    quoted(first)
-                ));
-            }
-        };
-        let usage = Usage { verb, machine };
-        let mut operands = Operands { words, usage };
-        let operation = match verb {
-            Verb::Alloc => {
-                let job = operands.job()?;
-                let (request, lease) = operands.request()?;
-                Operation::Alloc {
-                    job,
-                    request,
-                    lease,
+        let line = match usage.is_json {
+            true => {
+                if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
+                    let op = object.get("op").and_then(Value::as_str);
+                    op.unwrap_or_default().clone_into(&mut usage.op);
                 }
+                serde_json::from_slice(line)
             }
-            Verb::Lease => {
-                let job = operands.job()?;
-                let ticks = operands.number("a time", Ticks::MAX)?;
-                operands.end()?;
-                Operation::Lease { job, ticks }
-            }
-            Verb::Free => {
-                let job = operands.job()?;
-                operands.end()?;
-                Operation::Free { job }
-            }
-            Verb::Fault => Operation::Fault {
-                block: operands.block()?,
-            },
-            Verb::Repair => Operation::Repair {
-                block: operands.block()?,
+            false => match object(line, &mut usage.op).map_err(|error| usage.complete(error))? {
+                Some(object) => Line::deserialize(Value::Object(object)),
+                None => return Ok(None),
             },
         };
-        Ok(Some(operation))
+        let known = ["alloc", "lease", "free", "fault", "repair"];
+        if !usage.op.is_empty() && !known.contains(&&*usage.op) {
+            let (given, known) = (quoted(usage.op.as_bytes()), known.join(", "));
+            return Err(format!(
+                "unknown operation {given} (expected one of {known})"
+            ));
+        }
+        let line = line.map_err(|error| {
+            let reason = error
+                .to_string()
+                .replace(" at line 1 column", ", at column");
+            // A key of an object may have any character.
+            let escaped = |char: char| match char.is_control() {
+                true => char.escape_default().to_string(),
+                false => char.to_string(),
+            };
+            reason.chars().map(escaped).collect::<String>()
+        });
+        let operation = line.and_then(|line| {
+            Ok(match line {
+                Line::Alloc {
+                    id,
+                    shape,
+                    estimate,
+                    lease,
+                } => Operation::Alloc {
+                    job: JobId(id),
+                    request: request(&shape, estimate, machine)?,
+                    lease,
+                },
+                Line::Lease { id, time } => Operation::Lease {
+                    job: JobId(id),
+                    ticks: time,
+                },
+                Line::Free { id } => Operation::Free { job: JobId(id) },
+                Line::Fault { at } => Operation::Fault {
+                    block: block(&at, machine)?,
+                },
+                Line::Repair { at } => Operation::Repair {
+                    block: block(&at, machine)?,
+                },
+            })
+        });
+        operation.map(Some).map_err(|reason| usage.complete(reason))
     }
 }
 
-/// The first word of a line.
-#[derive(Clone, Copy)]
-enum Verb {
-    Alloc,
-    Lease,
-    Free,
-    Fault,
-    Repair,
+/// The object that words are short for; `None` for a blank line or a comment.
+///
+/// ```text
+///  alloc 17 4 3 est=9   ->  {"op":"alloc","id":"17","shape":"4x3","estimate":"9"}
+///  fault 0..3 *         ->  {"op":"fault","at":["0..3","*"]}
+/// ```
+fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, String> {
+    let text = line.split(|&byte| byte == b'#').next().unwrap_or_default();
+    let text = String::from_utf8_lossy(text);
+    let words = text.split_ascii_whitespace();
+    let (named, plain): (Vec<_>, Vec<_>) = words.partition(|word| word.contains('='));
+    if named.is_empty() && plain.is_empty() {
+        return Ok(None);
+    }
+    let (first, operands) = plain.split_first().unwrap_or((&"", &[]));
+    (*first).clone_into(op);
+    let mut pairs = vec![("op", Value::from(*first))];
+    let id = operands.first().map(|&id| ("id", id.into()));
+    let more = operands.get(1..).filter(|more| !more.is_empty());
+    match (*first, more) {
+        ("alloc", more) => {
+            pairs.extend(id);
+            pairs.extend(more.map(|extents| ("shape", extents.join("x").into())));
+        }
+        ("lease", Some([time])) => pairs.extend(id.into_iter().chain([("time", (*time).into())])),
+        ("lease" | "free", None) => pairs.extend(id),
+        ("lease" | "free", Some(more)) => {
+            let word = more.last().expect("more than the id");
+            return Err(format!("{} is one word too many", quoted(word.as_bytes())));
+        }
+        _ => pairs.push(("at", operands.into())),
+    }
+    for word in named {
+        let pair = match word.split_once('=') {
+            Some(("est", time)) => ("estimate", time.into()),
+            Some(("lease", time)) => ("lease", time.into()),
+            _ => return Err(format!("{} is not known", quoted(word.as_bytes()))),
+        };
+        pairs.push(pair);
+    }
+    let mut object = Map::new();
+    for (key, value) in pairs {
+        if object.insert(key.to_owned(), value).is_some() {
+            return Err(format!("{key} is given twice"));
+        }
+    }
+    Ok(Some(object))
 }
 
 /// How an operation on a machine is written.
-#[derive(Clone, Copy)]
 struct Usage {
-    verb: Verb,
+    op: String,
     machine: Grid,
+    is_json: bool,
+}
+
+impl Usage {
+    /// The reason, with what was expected if it does not say so itself.
+    fn complete(&self, reason: String) -> String {
+        match reason.contains("expected ") || self.op.is_empty() {
+            true => reason,
+            false => format!("{reason} (expected {self})"),
+        }
+    }
 }
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.verb {
-            Verb::Free => return f.write_str("`free ID`"),
-            Verb::Lease => return f.write_str("`lease ID TIME`"),
-            Verb::Alloc => "alloc",
-            Verb::Fault => "fault",
-            Verb::Repair => "repair",
-        };
         let machine = self.machine;
-        let operands = match self.verb {
-            Verb::Alloc => {
-                let extents: Vec<_> = ('A'..)
-                    .take(machine.dimensions())
-                    .map(String::from)
-                    .collect();
-                format!("ID {} [{ESTIMATE}TIME] [{LEASE}TIME]", extents.join("x"))
+        let count = machine.dimensions();
+        let extents: Vec<_> = ('A'..).take(count).map(String::from).collect();
+        let extents = extents.join("x");
+        let at = dimensions(machine).map(|name| name.to_uppercase());
+        let at: Vec<_> = at.collect();
+        let form = match (self.is_json, &*self.op) {
+            (true, "alloc") => {
+                format!(r#"{{"op":"alloc","id":ID,"shape":"{extents}"}}"#)
             }
-            _ => dimensions(machine).join(" ").to_uppercase(),
+            (true, "lease") => r#"{"op":"lease","id":ID,"time":TIME}"#.to_owned(),
+            (true, "free") => r#"{"op":"free","id":ID}"#.to_owned(),
+            (true, op) => format!(r#"{{"op":"{op}","at":[{}]}}"#, at.join(",")),
+            (false, "alloc") => format!("alloc ID {extents} [est=TIME] [lease=TIME]"),
+            (false, "lease") => "lease ID TIME".to_owned(),
+            (false, "free") => "free ID".to_owned(),
+            (false, op) => format!("{op} {}", at.join(" ")),
         };
-        write!(f, "`{name} {operands}` on {machine}")
+        write!(f, "`{form}` on {machine}")
     }
 }
 
 /// The names of the machine's dimensions in the order in which coordinates are written.
-fn dimensions(machine: Grid) -> Vec<String> {
-    let names = (0..machine.dimensions()).map(|dimension| names::dimension(machine, dimension));
-    let mut names: Vec<_> = names.collect();
-    if machine.is_written_high_first() {
-        names.reverse();
-    }
-    names
+fn dimensions(machine: Grid) -> impl Iterator<Item = String> {
+    let count = machine.dimensions();
+    let is_high_first = machine.is_written_high_first();
+    let at = move |at| if is_high_first { count - 1 - at } else { at };
+    (0..count).map(move |place| names::dimension(machine, at(place)))
 }
 
-/// What an estimate begins with.
-const ESTIMATE: &str = "est=";
-/// What a lease begins with.
-const LEASE: &str = "lease=";
+// Values, which are numbers of JSON or words.
 
-/// What the word begins with, if it is one of these times.
-fn name_of_time(word: &[u8]) -> Option<&'static str> {
-    [ESTIMATE, LEASE]
-        .into_iter()
-        .find(|name| word.starts_with(name.as_bytes()))
+/// A number or a word as it was written.
+fn written(value: &Value) -> String {
+    match value {
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
+    }
 }
 
-/// The words of a line after the first.
-struct Operands<I> {
-    words: I,
-    usage: Usage,
+/// A whole number of any length; what is too large for 64 bits becomes the largest.
+fn digits(text: &str, what: &str) -> Result<u64, String> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let given = quoted(text.as_bytes());
+        return Err(format!("{given} is not {what}"));
+    }
+    Ok(text.parse().unwrap_or(u64::MAX))
 }
 
-impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
-    fn word(&mut self, what: &str) -> Result<&'l [u8], String> {
-        let missing = || format!("{what} is missing (expected {})", self.usage);
-        self.words.next().ok_or_else(missing)
-    }
-
-    /// A whole number, 0 to `most`.
-    fn number(&mut self, what: &str, most: u64) -> Result<u64, String> {
-        let word = self.word(what)?;
-        let number = self.digits(word, word, what)?;
-        let in_range = number.filter(|&number| number <= most);
-        in_range.ok_or_else(|| {
-            let given = quoted(word);
-            format!("{given} is too large for {what} (expected 0 to {most})")
-        })
-    }
-
-    /// Any number of digits, which are a part of `word`; `None` if they are too large for 64 bits.
-    fn digits(&self, digits: &[u8], word: &[u8], what: &str) -> Result<Option<u64>, String> {
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(format!(
-                "{} is not {what} (expected {} with whole numbers from 0)",
-                quoted(word),
-                self.usage
-            ));
+/// A whole number in a range.
+fn number<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    what: &str,
+    range: RangeInclusive<u64>,
+) -> Result<u64, D::Error> {
+    let text = written(&Value::deserialize(deserializer)?);
+    let value = digits(&text, what).map_err(D::Error::custom)?;
+    // The largest of 64 bits is the value of all that are larger.
+    let is_exact = value < u64::MAX || text.trim_start_matches('0') == u64::MAX.to_string();
+    match range.contains(&value) && is_exact {
+        true => Ok(value),
+        false => {
+            let (given, least, most) = (shortened(text.as_bytes()), range.start(), range.end());
+            let reason = format!("{given} is out of range for {what} (expected {least} to {most})");
+            Err(D::Error::custom(reason))
         }
-        let mut digits = digits.iter().map(|&digit| u64::from(digit - b'0'));
-        Ok(digits.try_fold(0, |value: u64, digit| {
-            value.checked_mul(10)?.checked_add(digit)
-        }))
     }
+}
 
-    /// The same; what is too large for 64 bits becomes the largest that is not.
-    fn extent(&self, digits: &[u8], word: &[u8], what: &str) -> Result<u64, String> {
-        let extent = self.digits(digits, word, what)?;
-        Ok(extent.unwrap_or(u64::MAX))
-    }
+fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    Ok(number(deserializer, "a job id", 0..=u32::MAX.into())? as u32)
+}
 
-    fn job(&mut self) -> Result<JobId, String> {
-        let id = self.number("a job id", u32::MAX.into())?;
-        Ok(JobId(id as u32))
-    }
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ticks, D::Error> {
+    number(deserializer, "a time", 0..=Ticks::MAX)
+}
 
-    /// `AxBx...`, or `A B` for two extents, and perhaps an estimate and a lease, in any order: the last operands of a line.
-    ///
-    /// A request with an extent beyond the range of a shape fits no machine, nor does the largest
-    /// for two extents, or for one on a shorter dimension; extents of zero are left as they are,
-    /// because an empty request is another error.
-    fn request(&mut self) -> Result<(Request, Option<Ticks>), String> {
-        let word = self.word("what is asked for")?;
-        let mut extents = Vec::new();
-        for digits in word.split(|byte| byte.eq_ignore_ascii_case(&b'x')) {
-            extents.push(self.extent(digits, word, "a list of extents")?);
+fn estimate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>, D::Error> {
+    number(deserializer, "an estimate", 1..=Ticks::MAX).map(Some)
+}
+
+fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>, D::Error> {
+    number(deserializer, "a lease", 1..=Ticks::MAX).map(Some)
+}
+
+/// A shape of any extents.
+fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let texts = match &value {
+        Value::Array(values) => values.iter().map(written).collect(),
+        value => written(value)
+            .split(['x', 'X'])
+            .map(str::to_owned)
+            .collect::<Vec<_>>(),
+    };
+    let shape = value.to_string();
+    let what = format!("an extent, in shape {}", shortened(shape.as_bytes()));
+    let extents = texts.iter().map(|text| digits(text, &what));
+    extents.collect::<Result<_, _>>().map_err(D::Error::custom)
+}
+
+/// The request for a shape.
+///
+/// A shape holds extents up to 65,535. A request with a longer one fits no machine, nor does the
+/// largest for two extents, or for one on a shorter dimension. Extents of zero are left as they
+/// are, because an empty request is another error.
+fn request(extents: &[u64], estimate: Option<Ticks>, machine: Grid) -> Result<Request, String> {
+    let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
+    let shape = if is_beyond && !extents.contains(&0) {
+        // On one dimension two extents are too many, unless it is as long as the longest extent.
+        match machine.sides() {
+            [side] if *side < u16::MAX => Shape::new(&[u16::MAX]),
+            _ => Shape::new(&[u16::MAX; 2]),
         }
-        let mut next = self.words.next();
-        if let Some(second) = next.filter(|word| extents.len() == 1 && name_of_time(word).is_none())
-        {
-            extents.push(self.extent(second, second, "an extent")?);
-            next = self.words.next();
-        }
-        let (mut estimate, mut lease) = (None, None);
-        while let Some(word) = next {
-            let (name, what, time) = match name_of_time(word) {
-                Some(ESTIMATE) => (ESTIMATE, "an estimate", &mut estimate),
-                Some(name) => (name, "a lease", &mut lease),
-                None => return Err(self.excess(word)),
-            };
-            if time.is_some() {
-                return Err(self.excess(word));
-            }
-            *time = Some(self.time(word, name, what)?);
-            next = self.words.next();
-        }
-        let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
-        let shape = if is_beyond && !extents.contains(&0) {
-            // On one dimension two extents are too many, unless it is as long as the longest
-            // extent.
-            match self.usage.machine.sides() {
-                [side] if *side < u16::MAX => Shape::new(&[u16::MAX]),
-                _ => Shape::new(&[u16::MAX; 2]),
-            }
-        } else {
-            let extent = |&extent| u16::try_from(extent).unwrap_or(u16::MAX);
-            Shape::new(&extents.iter().map(extent).collect::<Vec<_>>())
+    } else {
+        let extent = |&extent| u16::try_from(extent).unwrap_or(u16::MAX);
+        Shape::new(&extents.iter().map(extent).collect::<Vec<_>>())
+    };
+    let request = Request::new(shape.map_err(|error| error.to_string())?);
+    Ok(estimate.map_or(request, |ticks| request.with_estimate(ticks)))
+}
+
+/// The block of a coordinate, range or `*` for each dimension.
+fn block(at: &[Value], machine: Grid) -> Result<Block, String> {
+    const KNOWN: &str = "coordinates below each side and extents up to it are a block";
+    let tuple = |numbers: &[u16]| Tuple::from_slice(numbers).expect(KNOWN);
+    let sides = machine.written(tuple(machine.sides()));
+    let mut words = at.iter().map(written);
+    let (mut starts, mut extents) = (Vec::new(), Vec::new());
+    for (place, (name, &side)) in dimensions(machine).zip(sides.iter()).enumerate() {
+        let dimension = match machine.is_written_high_first() {
+            true => machine.dimensions() - 1 - place,
+            false => place,
         };
-        let wrong = |error| format!("{}: {error} (expected {})", quoted(word), self.usage);
-        let request = shape.map(Request::new).map_err(wrong)?;
-        let request = estimate.map_or(request, |ticks| request.with_estimate(ticks));
-        Ok((request, lease))
+        let word = words.next().ok_or_else(|| format!("{name} is missing"))?;
+        let (start, extent) = span(&word, &name, side, dimension, machine)?;
+        starts.push(start);
+        extents.push(extent);
     }
-
-    /// What stands behind a name, `est=TIME` or `lease=TIME`: at least 1.
-    fn time(&self, word: &[u8], name: &str, what: &str) -> Result<Ticks, String> {
-        let time = self.digits(&word[name.len()..], word, what)?;
-        time.filter(|&ticks| ticks > 0).ok_or_else(|| {
-            let (given, most) = (quoted(word), Ticks::MAX);
-            format!("{given} is out of range (expected {name}TIME with a TIME of 1 to {most})")
-        })
+    if let Some(word) = words.next() {
+        let count = machine.dimensions();
+        let given = quoted(word.as_bytes());
+        return Err(format!("{given} is more than the {count} coordinates"));
     }
+    let [start, extent] = [starts, extents].map(|numbers| machine.written(tuple(&numbers)));
+    Ok(machine.block(&start, &extent).expect(KNOWN))
+}
 
-    /// The last operands of a line.
-    fn block(&mut self) -> Result<Block, String> {
-        const KNOWN: &str = "coordinates below each side and extents up to it are a block";
-        let machine = self.usage.machine;
-        let names = dimensions(machine);
-        let written = |numbers: &[u16]| Tuple::from_slice(numbers).expect(KNOWN);
-        let sides = machine.written(written(machine.sides()));
-        let (mut starts, mut extents) = (Vec::new(), Vec::new());
-        for (at, (name, &side)) in names.iter().zip(sides.iter()).enumerate() {
-            let dimension = match machine.is_written_high_first() {
-                true => names.len() - 1 - at,
-                false => at,
-            };
-            let (start, extent) = self.span(name, side, machine.wraps(dimension))?;
-            starts.push(start);
-            extents.push(extent);
-        }
-        self.end()?;
-        let [start, extent] = [starts, extents].map(|numbers| machine.written(written(&numbers)));
-        Ok(machine.block(&start, &extent).expect(KNOWN))
+/// Where a coordinate, `A..B` or `*` starts along a dimension, and how far it goes.
+fn span(
+    word: &str,
+    name: &str,
+    side: u16,
+    dimension: usize,
+    machine: Grid,
+) -> Result<(u16, u16), String> {
+    if word == "*" {
+        return Ok((0, side));
     }
-
-    /// A coordinate, `A..B` or `*`: where it starts along a dimension and how far it goes.
-    fn span(&mut self, name: &str, side: u16, wraps: bool) -> Result<(u16, u16), String> {
-        let machine = self.usage.machine;
-        let word = self.word(name)?;
-        if word == b"*" {
-            return Ok((0, side));
-        }
-        let range = word.windows(2).position(|two| two == b"..");
-        let [first, last] = match range {
-            Some(at) => [&word[..at], &word[at + 2..]],
-            None => [word, word],
-        };
-        let coordinate = |digits| match self.digits(digits, word, name)? {
-            Some(number) if number < u64::from(side) => Ok(number as u16),
-            _ => Err(format!(
-                "{name} = {} is outside {machine} (expected 0 to {})",
-                shortened(digits),
-                side - 1
-            )),
-        };
-        let (first, last) = (coordinate(first)?, coordinate(last)?);
-        match last.checked_sub(first) {
-            Some(more) => Ok((first, more + 1)),
-            None if wraps => Ok((first, side - first + last + 1)),
-            None => Err(format!(
-                "{} ends before it begins, and {name} does not wrap on {machine}",
-                quoted(word)
-            )),
-        }
-    }
-
-    fn end(&mut self) -> Result<(), String> {
-        match self.words.next() {
-            None => Ok(()),
-            Some(word) => Err(self.excess(word)),
-        }
-    }
-
-    fn excess(&self, word: &[u8]) -> String {
-        format!(
-            "{} is more than was expected ({})",
-            quoted(word),
-            self.usage
-        )
+    let coordinate = |text: &str| match digits(text, name)? {
+        number if number < u64::from(side) => Ok(number as u16),
+        _ => Err(format!(
+            "{name} = {} is outside {machine} (expected 0 to {})",
+            shortened(text.as_bytes()),
+            side - 1
+        )),
+    };
+    let (first, last) = word.split_once("..").unwrap_or((word, word));
+    let (first, last) = (coordinate(first)?, coordinate(last)?);
+    match last.checked_sub(first) {
+        Some(more) => Ok((first, more + 1)),
+        None if machine.wraps(dimension) => Ok((first, side - first + last + 1)),
+        None => Err(format!(
+            "{} ends before it begins, and {name} does not wrap on {machine}",
+            quoted(word.as_bytes())
+        )),
     }
 }

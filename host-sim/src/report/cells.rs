@@ -1,6 +1,6 @@
 //! Estimates as cells of CSV files. A number that does not exist is an empty cell.
 
-use crate::statistics::Estimate;
+use meshalloc_sim::statistics::Estimate;
 
 /// The number times `scale`.
 pub(crate) fn number(number: Option<f64>, scale: f64) -> String {

@@ -8,14 +8,14 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::{Report, Timing, is_comparable, jobs_per_second, shown, stop_name};
-use crate::experiment::StrategyResult;
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION, hash};
-use crate::metrics::Metric;
-use crate::names;
 use crate::scenario;
-use crate::statistics::Estimate;
-use crate::workload::Log;
+use meshalloc_sim::experiment::StrategyResult;
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
+use meshalloc_sim::statistics::Estimate;
+use meshalloc_sim::workload::Log;
 
 /// What every document begins with, and what its command adds.
 #[derive(Serialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! Numbers of any size in tables and texts: [`number`].
 
-use crate::statistics::{Estimate, Interval};
+use meshalloc_sim::statistics::{Estimate, Interval};
 
 /// Significant digits of a half-width.
 const OF_WIDTH: i32 = 2;

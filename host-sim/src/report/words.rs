@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use meshalloc::SchedulerKind;
 
-use crate::io::{Bandwidths, IoNetwork, IoTasks};
-use crate::metrics::SLOWDOWN_THRESHOLD;
-use crate::names;
-use crate::wording::{Number, counted};
-use crate::workload::{
+use meshalloc_sim::io::{Bandwidths, IoNetwork, IoTasks};
+use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::names;
+use meshalloc_sim::wording::{Number, counted};
+use meshalloc_sim::workload::{
     Arrivals, EstimateModel, Log, LogOptions, Messages, Rate, Requests, Submeshes, Synthetic,
     TimeUnit, WorkDistribution,
 };

@@ -3,7 +3,7 @@
 use super::claims::rule::{Rule, StatedNumber};
 use super::figure::Figure;
 use super::measure::Line;
-use crate::metrics::Metric;
+use meshalloc_sim::metrics::Metric;
 
 /// A claim and the points that decide it.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use super::length::Length;
 use super::paper::Lengths;
 use super::setting::Setting;
-use crate::experiment::Replications;
-use crate::workload::{Arrivals, Pattern, WorkDistribution};
+use meshalloc_sim::experiment::Replications;
+use meshalloc_sim::workload::{Arrivals, Pattern, WorkDistribution};
 
 /// The lengths of all runs.
 #[derive(Clone, Debug)]

@@ -8,12 +8,12 @@ use super::length::Length;
 use super::measure::{Cell, Measurements, Plan, Reading, Shown};
 use super::setting::Setting;
 use crate::identity::VERSION;
-use crate::metrics::Metric;
-use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::cells;
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
 
-use crate::workload::TimeUnit;
+use meshalloc_sim::workload::TimeUnit;
 
 /// A horizontal axis.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! How long is measured for a paper: [`Length`].
 
-use crate::experiment::Replications;
+use meshalloc_sim::experiment::Replications;
 
 /// How long is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::workload::{Log, SharedLogs};
+use meshalloc_sim::workload::{Log, SharedLogs};
 
 /// The environment variable that names the folder of the logs unless another is given.
 pub const FOLDER_VARIABLE: &str = "MESHALLOC_TRACES";

@@ -8,10 +8,10 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use super::claims::{Backlog, Gain};
 use super::setting::Setting;
-use crate::experiment::StrategyResult;
-use crate::metrics::Metric;
 use crate::report::{self, depends_on_length};
-use crate::statistics::{Estimate, Sample};
+use meshalloc_sim::experiment::StrategyResult;
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::statistics::{Estimate, Sample};
 
 /// One strategy under one setting.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,14 +9,14 @@ use super::figure::{Curve, Figure, Panel};
 use super::measure::{Cell, Measurements, Shown};
 use super::paper::File;
 use super::setting::Setting;
-use crate::experiment::{Measure, Replications, Stop};
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
-use crate::metrics::Metric;
 use crate::plot;
 use crate::report;
-use crate::statistics::Sampling;
-use crate::wording::counted;
+use meshalloc_sim::experiment::{Measure, Replications, Stop};
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::statistics::Sampling;
+use meshalloc_sim::wording::counted;
 
 /// What the page shows.
 pub(super) struct Content<'c> {

@@ -21,9 +21,9 @@ use super::claims::rule::Rule;
 use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Point};
 use super::setting::Setting;
-use crate::experiment::Replications;
-use crate::metrics::Metric;
 use crate::scenario;
+use meshalloc_sim::experiment::Replications;
+use meshalloc_sim::metrics::Metric;
 
 /// The text of `*/paper.toml`, by the names of their folders; `build.rs` lists them.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));

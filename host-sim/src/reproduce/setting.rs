@@ -4,12 +4,12 @@ use meshalloc::StrategyKind;
 
 use super::length::Length;
 use super::logs::Logs;
-use crate::experiment::Experiment;
-use crate::names;
 use crate::report;
-use crate::statistics::Sampling;
-use crate::wording::counted;
-use crate::workload::{
+use meshalloc_sim::experiment::Experiment;
+use meshalloc_sim::names;
+use meshalloc_sim::statistics::Sampling;
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::{
     Arrivals, EstimateModel, Log, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 

@@ -1,8 +1,8 @@
 use super::*;
-use crate::experiment::Replications;
 use claims::Verdict;
 use clap::Parser;
 use length::Length;
+use meshalloc_sim::experiment::Replications;
 
 #[derive(Parser)]
 struct Line {
@@ -154,8 +154,8 @@ fn without_measurements_nothing_is_claimed_to_hold() {
 
 #[test]
 fn a_claim_counts_the_points_that_it_leaves_out() {
-    use crate::backend::InProcessBackends;
     use claims::rule::Rule;
+    use meshalloc_sim::backend::InProcessBackends;
 
     let mut paper = paper("chang-mohapatra");
     let is_close = |case: &case::Case| matches!(case.rule, Rule::Close { .. });
@@ -245,8 +245,8 @@ fn cubes_are_described_by_columns_of_their_own() {
 
 #[test]
 fn few_points_decide_nothing_and_identical_systems_are_named() {
-    use crate::backend::InProcessBackends;
     use claims::rule::Rule;
+    use meshalloc_sim::backend::InProcessBackends;
 
     let mut paper = paper("chang-mohapatra");
     let is_close = |case: &case::Case| matches!(case.rule, Rule::Close { .. });
@@ -303,12 +303,12 @@ fn few_points_decide_nothing_and_identical_systems_are_named() {
 
 #[test]
 fn measurements_are_compared_pair_by_pair() {
-    use crate::backend::InProcessBackends;
-    use crate::statistics::BLOCKS_MIN;
-    use crate::statistics::{Estimate, Interval, Sampling};
     use measure::{Cell, Point, Reading};
+    use meshalloc_sim::backend::InProcessBackends;
+    use meshalloc_sim::statistics::BLOCKS_MIN;
+    use meshalloc_sim::statistics::{Estimate, Interval, Sampling};
 
-    let metric = crate::metrics::Metric::Utilization;
+    let metric = meshalloc_sim::metrics::Metric::Utilization;
     let paper = paper("chuang-wu");
     let cells: Vec<Cell> = [0, 3]
         .map(|curve| paper.figures[0].panels[0].curves[curve].cells[0].clone())

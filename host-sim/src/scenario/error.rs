@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::file::Entry;
 use crate::failure::Failure;
 use crate::identity::label_text;
-use crate::workload::WorkloadError;
-use crate::workload::error::out_of_range;
+use meshalloc_sim::workload::WorkloadError;
+use meshalloc_sim::workload::error::out_of_range;
 
 /// What is wrong with options, and which of them it is about.
 ///

@@ -11,9 +11,9 @@ use clap::{Arg, ArgMatches, Command};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::input;
-use crate::names::nearest;
-use crate::wording::Number;
+use meshalloc_sim::input;
+use meshalloc_sim::names::nearest;
+use meshalloc_sim::wording::Number;
 
 /// The name of the table of a sweep.
 pub(super) const GRID: &str = "grid";

@@ -7,13 +7,13 @@ use meshalloc::{Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
 use super::error::{OptionError, Origin};
 use super::needs;
 use super::settings::{BackendChoice, Format, Measured, Scenario, StrategyChoice};
-use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
-use crate::io::{IoMesh, IoNetwork, IoTasks};
-use crate::metrics::SLOWDOWN_THRESHOLD;
-use crate::names;
-use crate::network::Parameters;
-use crate::statistics::NOT_NARROWED;
-use crate::workload::{
+use meshalloc_sim::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
+use meshalloc_sim::io::{IoMesh, IoNetwork, IoTasks};
+use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::names;
+use meshalloc_sim::network::Parameters;
+use meshalloc_sim::statistics::NOT_NARROWED;
+use meshalloc_sim::workload::{
     Arrivals, Counts, EstimateModel, Log, LogMessages, LogOptions, Messages, Rate, Requests,
     ServiceDistribution, ShapeRule, SharedLogs, SizeDistribution, Subcubes, Submeshes, Synthetic,
     WorkDistribution, Workload,

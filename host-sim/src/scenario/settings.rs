@@ -11,11 +11,11 @@ use clap::{Args, Command, ValueEnum};
 use meshalloc::{Cube, SchedulerKind, Shape, StrategyKind, Ticks};
 use serde::{Serialize, Serializer};
 
-use crate::backend::line::Endpoint;
-use crate::io::{IoSide, IoTasks};
-use crate::names;
-use crate::network::CYCLES_MAX;
-use crate::workload::{
+use crate::line::Endpoint;
+use meshalloc_sim::io::{IoSide, IoTasks};
+use meshalloc_sim::names;
+use meshalloc_sim::network::CYCLES_MAX;
+use meshalloc_sim::workload::{
     CountDistribution, EstimateModel, JOBS_MAX, Patterns, Resample, ServiceDistribution, ShapeRule,
     SideLengths, SizeDistribution, TaskDistribution, TimeUnit, WorkloadError,
 };

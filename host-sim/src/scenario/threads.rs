@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use clap::Args;
 
-use crate::names;
+use meshalloc_sim::names;
 
 /// The option of threads.
 #[derive(Args, Clone, Copy, Debug, Default)]

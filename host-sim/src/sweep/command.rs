@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::ValueHint;
 
-use super::journal::JournalError;
-use super::part::{Part, PartArgs};
-use super::{Point, SweepError, results};
+use super::part::Part;
+use super::{Point, results};
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::progress::Bar;
 use crate::scenario::{self, GridPoint, ThreadsArgs};
-use crate::workload::SharedLogs;
+use meshalloc_sim::workload::SharedLogs;
 
 /// What to sweep, and where the results go.
 #[derive(Args, Clone, Debug)]
@@ -30,12 +29,12 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     threads: ThreadsArgs,
 
-    /// Discard the points that the folder has, or those of the chosen shard, and start over
+    /// Run all points, or those of the chosen shard, again
     #[arg(long, conflicts_with = "merge")]
     restart: bool,
 
     #[command(flatten)]
-    part: PartArgs,
+    part: Part,
 }
 
 /// The folder of a sweep's results unless another is given.
@@ -65,7 +64,7 @@ pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String
 /// # Errors
 ///
 /// The first that is.
-fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 3]) -> Result<(), String> {
+fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 2]) -> Result<(), String> {
     let logs = grid.iter().filter_map(|point| point.scenario.log_file());
     let logs = logs.collect::<BTreeSet<_>>().into_iter();
     let read = std::iter::once(("FILE.toml", file)).chain(logs.map(|log| ("swf", log)));
@@ -83,35 +82,18 @@ fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 3]) -> Result<(), 
 /// When the file is wrong, a point cannot be run, shards do not make a whole, or the folder cannot be written or has other
 /// results.
 pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let part = args.part.part()?;
     let (grid, points) = points(&args.file)?;
     let default = || default_folder(&args.file);
     let folder = args.output.clone().unwrap_or_else(default);
-    let journal = folder.join("points.jsonl");
+    let kept = folder.join("points");
     let results = ["results.csv", "results.json"].map(|name| folder.join(name));
-    distinct(&args.file, &grid, [&journal, &results[0], &results[1]])?;
-    for path in &results {
-        if part.is_whole() && path.exists() && !journal.exists() && !args.restart {
-            return Err(format!(
-                "{}: is not of this sweep, there is no journal beside it (expected another folder; --restart \
-                 replaces it)",
-                path.display()
-            )
-            .into());
-        }
-    }
+    distinct(&args.file, &grid, [&results[0], &results[1]])?;
     let bar = Bar::interruptible()?;
-    let finished = part.carry_out(&points, &journal, args.threads.count, args.restart, &bar);
-    let finished = finished.map_err(|error| match &error {
-        _ if error.is_interrupted() => failure::goes_on(&part.journal(&journal), &["--restart"]),
-        SweepError::Journal {
-            reason: JournalError::Io(_) | JournalError::InUse,
-            ..
-        } => error.to_string().into(),
-        SweepError::Journal { .. } if !matches!(part, Part::Merged(_)) => {
-            format!("{error}; --restart does so").into()
-        }
-        _ => error.to_string().into(),
+    let part = args.part;
+    let finished = part.carry_out(&points, &kept, args.threads.count, args.restart, &bar);
+    let finished = finished.map_err(|error| match error.is_interrupted() {
+        true => failure::goes_on(&kept, &["--restart"]),
+        false => error.to_string().into(),
     })?;
     writeln!(output, "{}", part.summary(&finished))?;
     if !part.is_whole() {
@@ -136,8 +118,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::sweep::digest::digest;
-    use crate::workload::{Log, LogJob, Workload};
+    use crate::sweep::store::Store;
+    use meshalloc_sim::workload::{Log, LogJob, Workload};
 
     /// A log, and a grid over it with these keys and these axes.
     fn write(folder: &Path, text: &str, axes: &str) {
@@ -171,33 +153,45 @@ mod tests {
     }
 
     #[test]
-    fn every_job_and_every_field_of_a_log_is_in_the_digest_but_its_path() {
+    fn every_job_and_every_field_of_a_log_is_in_the_hash_but_its_path() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "mesh = \"4x4\"", "log-load = [0.3, 0.4]\n");
         let (_, read) = points(&folder.path().join("g.toml")).unwrap();
+        let paths = |points: &[Point]| {
+            let store = Store::new(points, Path::new("points"));
+            (0..points.len())
+                .map(|point| store.path(point).to_owned())
+                .collect::<Vec<_>>()
+        };
+        let known = paths(&read);
+        assert_ne!(known[0], known[1]);
         let changed = |change: &dyn Fn(&mut Log)| {
             let mut points = read.clone();
             let Workload::Log(log) = &mut points[1].experiment.workload else {
                 panic!("a log");
             };
             change(log);
-            digest(&points)
+            let paths = paths(&points);
+            assert_eq!(paths[0], known[0]);
+            paths[1].clone()
         };
-        let known = digest(&read);
-        assert_eq!(changed(&|_| ()), known);
-        assert_eq!(changed(&|log| log.path = "elsewhere".into()), known);
+        assert_eq!(changed(&|_| ()), known[1]);
+        assert_eq!(changed(&|log| log.path = "elsewhere".into()), known[1]);
         // Shared or not, the jobs are the same.
-        assert_eq!(changed(&|log| log.jobs = log.jobs.to_vec().into()), known);
-        assert_ne!(changed(&|log| log.load = None), known);
-        assert_ne!(changed(&|log| log.end += 1), known);
+        assert_eq!(
+            changed(&|log| log.jobs = log.jobs.to_vec().into()),
+            known[1]
+        );
+        assert_ne!(changed(&|log| log.load = None), known[1]);
+        assert_ne!(changed(&|log| log.end += 1), known[1]);
         let one_job = |log: &mut Log| {
             let mut jobs = log.jobs.to_vec();
             jobs[7].run_time += 1;
             log.jobs = jobs.into();
         };
-        assert_ne!(changed(&one_job), known);
+        assert_ne!(changed(&one_job), known[1]);
         let mut others = read.clone();
         others[0].experiment.seed += 1;
-        assert_ne!(digest(&others), known);
+        assert_ne!(paths(&others)[0], known[0]);
     }
 }

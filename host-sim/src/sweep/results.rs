@@ -12,12 +12,12 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Finished, Point};
-use crate::experiment::StrategyResult;
 use crate::identity::{PROGRAM, VERSION, hash};
-use crate::metrics::Metric;
 use crate::report::{self, LogJson, Recorded, ResultJson};
 use crate::scenario::{self, GridPoint};
-use crate::workload::Workload;
+use meshalloc_sim::experiment::StrategyResult;
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::workload::Workload;
 
 /// The metrics of a result file.
 fn metrics() -> impl Iterator<Item = Metric> {

@@ -19,18 +19,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ffi::OsStr;
-use std::fmt::Display;
-use std::io;
+use std::fmt;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use meshalloc::StrategyKind;
 
 use super::Point;
-use crate::experiment::{Experiment, REPLICATIONS_MIN, Replications};
-use crate::file::folder_of;
-use crate::workload::{Arrivals, Messages, Pattern, Workload};
+use meshalloc_sim::experiment::{Experiment, REPLICATIONS_MIN, Replications};
+use meshalloc_sim::workload::{Arrivals, Messages, Pattern, Workload};
 
 /// One of several parts of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,16 +42,6 @@ impl Shard {
         (number <= count).then_some(Shard { count, number })
     }
 
-    /// Its number, from 1.
-    pub const fn number(self) -> u32 {
-        self.number.get()
-    }
-
-    /// How many there are.
-    pub const fn count(self) -> NonZero<u32> {
-        self.count
-    }
-
     /// The places of its points among all points, ascending. With more shards than points some have none.
     pub fn places(self, points: &[Point]) -> Vec<usize> {
         let shards = divide(points, self.count);
@@ -62,50 +49,28 @@ impl Shard {
         let own = places.filter(|&(_, &shard)| shard == self.number.get());
         own.map(|(place, _)| place).collect()
     }
+}
 
-    /// Its journal, beside that of the whole sweep: `points.3-of-16.jsonl` beside `points.jsonl`.
-    pub fn journal(self, whole: &Path) -> PathBuf {
-        whole.with_file_name(Self::journal_name(whole, self.number, self.count))
-    }
-
-    /// The name of that file.
-    pub(super) fn journal_name(whole: &Path, number: impl Display, count: impl Display) -> String {
-        let (stem, extension) = name_parts(whole);
-        format!("{stem}.{number}-of-{count}{extension}")
-    }
-
-    /// The journals of shards beside that of the whole sweep, by shard.
-    pub(super) fn journals(whole: &Path) -> io::Result<Vec<(Shard, PathBuf)>> {
-        let (stem, extension) = name_parts(whole);
-        let mut found = Vec::new();
-        for entry in folder_of(whole).read_dir()? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let shard = name
-                .strip_prefix(&stem)
-                .and_then(|rest| rest.strip_prefix('.'))
-                .and_then(|rest| rest.strip_suffix(&extension))
-                .and_then(|rest| rest.split_once("-of-"))
-                .and_then(|(number, count)| Shard::new(number.parse().ok()?, count.parse().ok()?));
-            if let Some(shard) = shard {
-                found.push((shard, path));
-            }
-        }
-        found.sort();
-        Ok(found)
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.number, self.count)
     }
 }
 
-/// The name without its ending, and the ending with its dot.
-fn name_parts(path: &Path) -> (String, String) {
-    let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
-    let extension = text(path.extension());
-    let dot = if extension.is_empty() { "" } else { "." };
-    (text(path.file_stem()), format!("{dot}{extension}"))
+impl FromStr for Shard {
+    type Err = String;
+
+    /// Reads `I/N`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shard = text
+            .split_once('/')
+            .and_then(|(number, count)| Shard::new(number.parse().ok()?, count.parse().ok()?));
+        shard.ok_or_else(|| "expected I/N with 1 <= I <= N, such as 1/4".to_owned())
+    }
 }
 
 /// For each point the number of its shard, from 1. Takes time n log n.
-pub(super) fn divide(points: &[Point], count: NonZero<u32>) -> Vec<u32> {
+fn divide(points: &[Point], count: NonZero<u32>) -> Vec<u32> {
     let costs: Vec<u64> = points.iter().map(|point| cost(&point.experiment)).collect();
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_unstable_by_key(|&place| (Reverse(costs[place]), shuffled(place as u64)));
@@ -183,7 +148,7 @@ fn sent(messages: &Messages, processors: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::scenario;
-    use crate::workload::SharedLogs;
+    use meshalloc_sim::workload::SharedLogs;
 
     /// A point for each choice of these values of these keys, the last changing fastest, beside the keys of all.
     fn points(fixed: &[(&str, &str)], axes: &[(&str, &[&str])]) -> Vec<Point> {
@@ -309,29 +274,22 @@ mod tests {
     }
 
     #[test]
-    fn journals_of_shards_are_found_beside_that_of_the_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let whole = folder.path().join("points.jsonl");
-        let shard = |number, shards| Shard::new(count(number), count(shards)).unwrap();
-        let path = shard(3, 16).journal(&whole);
-        assert_eq!(path.file_name().unwrap(), "points.3-of-16.jsonl");
-        for name in [
-            "points.jsonl",
-            "points.0-of-2.jsonl",
-            "points.3-of-2.jsonl",
-            "points.1-of-2.json",
-            "points.x-of-2.jsonl",
-            "points.1-of-2-of-3.jsonl",
-            "other.1-of-2.jsonl",
+    fn a_shard_is_read_as_it_is_written_on_the_command_line() {
+        let third = Shard::new(count(3), count(16)).unwrap();
+        assert_eq!("3/16".parse(), Ok(third));
+        assert_eq!(third.to_string(), "3 of 16");
+        for wrong in [
+            "",
+            "3",
+            "0/2",
+            "3/2",
+            "1/0",
+            "-1/2",
+            "1/2/3",
+            "a/b",
+            "1/4294967296",
         ] {
-            std::fs::write(folder.path().join(name), "").unwrap();
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
         }
-        assert_eq!(Shard::journals(&whole).unwrap(), []);
-        for shard in [shard(10, 16), shard(3, 16), shard(1, 2)] {
-            std::fs::write(shard.journal(&whole), "").unwrap();
-        }
-        let found = Shard::journals(&whole).unwrap();
-        let found: Vec<_> = found.into_iter().map(|(shard, _)| shard).collect();
-        assert_eq!(found, [shard(1, 2), shard(3, 16), shard(10, 16)]);
     }
 }

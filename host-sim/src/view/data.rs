@@ -21,13 +21,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use crate::experiment::{Experiment, StrategyResult};
-use crate::history::{History, Means, PastJob};
 use crate::map::layout::Layout;
-use crate::metrics::Metric;
-use crate::names;
 use crate::report;
-use crate::workload::Workload;
+use meshalloc_sim::experiment::{Experiment, StrategyResult};
+use meshalloc_sim::history::{History, Means, PastJob};
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
+use meshalloc_sim::workload::Workload;
 
 /// Points of the curves over time.
 const POINTS: usize = 1200;

@@ -10,6 +10,12 @@ const JOB_IS_LIGHT = [true, true, false, true, true, false, false];
 const RUN_COLOURS = ["run0", "run1", "run2", "run3"];
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 4]];
 
+function element(name, properties = {}, children = []) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
 const colourOf = (job) => JOB_COLOURS[job % JOB_COLOURS.length];
 
 /** The colours of the page. */
@@ -36,10 +42,9 @@ function fitted(canvas, width, height) {
   return context;
 }
 
-function drawMesh(canvas, run, state, places, colours, chosen) {
-  const context = fitted(canvas, places.width, places.height);
-  const { meta } = places;
-  for (const [x, y, w, h] of meta.planes) {
+/** The planes of free processors. */
+function drawPlanes(context, places, colours) {
+  for (const [x, y, w, h] of places.meta.planes) {
     const rect = places.rect(x, y, w, h);
     context.fillStyle = colours.free;
     context.fillRect(...rect);
@@ -58,6 +63,34 @@ function drawMesh(canvas, run, state, places, colours, chosen) {
       context.stroke();
     }
   }
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.font = LABEL_FONT;
+  context.fillStyle = colours.soft;
+  for (const { text, left, y } of places.labels()) context.fillText(text, left, y);
+}
+
+/** The rectangles of a job, and its number in the largest of them. */
+function drawJob(context, rects, job, number, places, colours) {
+  context.fillStyle = colourOf(job);
+  for (const rect of rects) context.fillRect(...rect);
+  context.strokeStyle = colours.paper;
+  context.lineWidth = places.cell >= 5 ? 1.5 : 0.75;
+  for (const rect of rects) context.strokeRect(...rect);
+  const text = String(number);
+  const [left, top, width, height] = rects.reduce((a, b) => (b[2] * b[3] > a[2] * a[3] ? b : a));
+  if (width > 7 * text.length + 4 && height > 13) {
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.font = LABEL_FONT;
+    context.fillStyle = JOB_IS_LIGHT[job % JOB_COLOURS.length] ? "#000" : "#fff";
+    context.fillText(text, left + width / 2, top + height / 2 + 0.5);
+  }
+}
+
+function drawMesh(canvas, run, state, places, colours, chosen) {
+  const context = fitted(canvas, places.width, places.height);
+  drawPlanes(context, places, colours);
   const rectsOf = (job) => {
     const rects = [];
     for (let at = run.first[job]; at < run.first[job + 1]; at++) {
@@ -65,28 +98,12 @@ function drawMesh(canvas, run, state, places, colours, chosen) {
     }
     return rects;
   };
-  context.textAlign = "left";
-  context.textBaseline = "middle";
-  context.font = LABEL_FONT;
-  context.fillStyle = colours.soft;
-  for (const { text, left, y } of places.labels()) context.fillText(text, left, y);
-  context.textAlign = "center";
   for (const job of state.running) {
-    const rects = rectsOf(job);
-    context.fillStyle = colourOf(job);
-    for (const rect of rects) context.fillRect(...rect);
-    context.strokeStyle = colours.paper;
-    context.lineWidth = places.cell >= 5 ? 1.5 : 0.75;
-    for (const rect of rects) context.strokeRect(...rect);
-    const text = String(run.jobs.number[job]);
-    const [left, top, width, height] = rects.reduce((a, b) => (b[2] * b[3] > a[2] * a[3] ? b : a));
-    if (width > 7 * text.length + 4 && height > 13) {
-      context.fillStyle = JOB_IS_LIGHT[job % JOB_COLOURS.length] ? "#000" : "#fff";
-      context.fillText(text, left + width / 2, top + height / 2 + 0.5);
-    }
+    drawJob(context, rectsOf(job), job, run.jobs.number[job], places, colours);
   }
   if (state.running.includes(chosen)) outline(context, rectsOf(chosen), colours);
   if (state.hasEnded) {
+    context.textAlign = "center";
     context.fillStyle = colours.ink;
     context.fillText("the run has ended", places.width / 2, places.height / 2);
   }

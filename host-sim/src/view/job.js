@@ -4,12 +4,6 @@
 /** What stands where there is no value. */
 const NONE = "–";
 
-function element(name, properties = {}, children = []) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
-
 /** What became of a job in a run: `refused`, `left`, `waits` or `runs` when the run ended, or
  * `absent`: it had not arrived then. */
 function fateOf(run, job) {

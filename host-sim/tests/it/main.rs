@@ -1,7 +1,6 @@
-//! The built program `host-sim`, from the outside: what it prints, where, and how it ends; and its [`library`].
+//! The built program `host-sim`, from the outside: what it prints, where, and how it ends.
 
 mod compare;
-mod coverage;
 mod cube;
 mod documents;
 mod early;
@@ -10,13 +9,13 @@ mod estimates;
 mod grid;
 mod io;
 mod jobs;
-mod library;
 mod lies;
 mod line;
 mod list;
 mod logs;
 mod manual;
 mod map;
+mod maps;
 mod messages;
 mod options;
 mod over_time;

@@ -88,6 +88,32 @@ fn with_a_scheduler_jobs_wait_and_are_granted_later() {
 }
 
 #[test]
+fn words_are_short_for_objects() {
+    let words = "\
+alloc 1 4x3 est=9 lease=3
+alloc 2 4 4
+alloc 3 2x1
+lease 3 2
+fault 0 0..1
+repair * 1
+free 2
+";
+    let objects = r#"{"op":"alloc","id":1,"shape":"4x3","estimate":9,"lease":3}
+{"op":"alloc","id":2,"shape":[4,4]}
+ { "shape": [2, 1], "id": 3, "op": "alloc" }
+{"op":"lease","id":3,"time":2}
+{"op":"fault","at":[0,"0..1"]}
+{"op":"repair","at":["*",1]}
+{"op":"free","id":2}
+"#;
+    for options in ["--mesh 4x4", "--mesh 4x4 --scheduler fcfs"] {
+        let shown = replay(options, words).good();
+        assert_eq!(shown.matches("\"lease-ended\"").count(), 2, "{shown}");
+        assert_eq!(replay(options, objects).good(), shown);
+    }
+}
+
+#[test]
 fn an_estimate_changes_no_decision_of_a_strategy_that_ignores_it() {
     let plain = "alloc 1 4 3\nalloc 2 4x2\nfree 1\nalloc 3 2\nalloc 4 2x2\n";
     let estimated = "alloc 1 4 3 est=9\nalloc 2 4x2 est=1\nfree 1\nalloc 3 2 est=18446744073709551615\nalloc 4 2x2 est=007\n";
@@ -230,85 +256,87 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "allocate 1 2 3",
             &[
                 "unknown operation \"allocate\"",
-                "expected alloc, lease, free, fault or repair",
+                "expected one of alloc, lease, free, fault, repair",
             ][..],
         ),
         (
             "alloc 1",
             &[
-                "what is asked for is missing",
+                "missing field `shape`",
                 "expected `alloc ID AxB [est=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
-            "alloc 1 2 3 4",
-            &["\"4\" is more than was expected", "alloc ID AxB"],
-        ),
-        (
             "alloc 1 2 3 est=",
             &[
-                "\"est=\" is not an estimate",
+                "\"\" is not an estimate",
                 "`alloc ID AxB [est=TIME] [lease=TIME]`",
             ],
         ),
-        ("alloc 1 2x3 est=1.5", &["\"est=1.5\" is not an estimate"]),
-        ("alloc 1 2x3 est=-1", &["\"est=-1\" is not an estimate"]),
+        ("alloc 1 2x3 est=1.5", &["\"1.5\" is not an estimate"]),
+        ("alloc 1 2x3 est=-1", &["\"-1\" is not an estimate"]),
         (
             "alloc 1 2x3 est=0",
-            &["\"est=0\" is out of range", "a TIME of 1 to 1844"],
+            &["0 is out of range for an estimate", "1 to 1844"],
         ),
         (
             "alloc 1 2x3 est=5 est=6",
-            &["\"est=6\" is more than was expected"],
+            &["estimate is given twice", "`alloc ID AxB"],
         ),
-        ("alloc 1 est=5 2x3", &["\"est=5\" is not a list of extents"]),
-        ("free 1 est=5", &["\"est=5\" is more than was expected"]),
-        ("alloc 1 2x3 lease=", &["\"lease=\" is not a lease"]),
+        ("free 1 est=5", &["unknown field `estimate`, expected `id`"]),
+        ("est=5", &["unknown variant ``"]),
+        (
+            "alloc 1 2x3 size=5",
+            &["\"size=5\" is not known", "`alloc ID AxB"],
+        ),
+        ("alloc 1 2x3 lease=", &["\"\" is not a lease"]),
         (
             "alloc 1 2x3 lease=0",
             &[
-                "\"lease=0\" is out of range",
-                "lease=TIME with a TIME of 1 to 18446744073709551615",
+                "0 is out of range for a lease",
+                "expected 1 to 18446744073709551615",
             ],
         ),
         (
             "alloc 1 2 2 lease=99999999999999999999",
-            &[
-                "\"lease=99999999999999999999\" is out of range",
-                "lease=TIME with a TIME of 1 to 18446744073709551615",
-            ],
+            &["99999999999999999999 is out of range for a lease"],
         ),
         (
             "alloc 1 2 2 est=18446744073709551616",
-            &["\"est=18446744073709551616\" is out of range"],
+            &["18446744073709551616 is out of range for an estimate"],
         ),
         (
             "lease 7 18446744073709551616",
             &[
-                "\"18446744073709551616\" is too large for a time",
+                "18446744073709551616 is out of range for a time",
                 "expected 0 to 18446744073709551615",
             ],
         ),
         (
             "alloc 1 2x3 lease=5 est=6 lease=7",
-            &["\"lease=7\" is more than was expected"],
+            &["lease is given twice"],
         ),
-        ("lease 1", &["a time is missing (expected `lease ID TIME`)"]),
+        (
+            "lease 1",
+            &["missing field `time`", "expected `lease ID TIME`"],
+        ),
         ("lease 1 soon", &["\"soon\" is not a time"]),
-        ("lease 1 5 5", &["\"5\" is more than was expected"]),
+        ("lease 1 5 5", &["\"5\" is one word too many"]),
         ("alloc x 2 3", &["\"x\" is not a job id"]),
-        ("alloc 1 -2 3", &["\"-2\" is not a list of extents"]),
+        (
+            "alloc 1 -2 3",
+            &["\"-2\" is not an extent, in shape \"-2x3\""],
+        ),
         ("alloc 1 2 3.5", &["\"3.5\" is not an extent"]),
         (
             "alloc 4294967296 1 1",
-            &[
-                "\"4294967296\" is too large for a job id",
-                "0 to 4294967295",
-            ],
+            &["4294967296 is out of range for a job id", "0 to 4294967295"],
         ),
-        ("free", &["a job id is missing", "`free ID`"]),
-        ("free 1 2", &["more than was expected"]),
+        ("free", &["missing field `id`", "`free ID`"]),
+        ("free 1 2", &["\"2\" is one word too many", "`free ID`"]),
         ("fault 1", &["y is missing", "`fault X Y` on mesh 8x4"]),
+        ("fault 1 2 3", &["\"3\" is more than the 2 coordinates"]),
+        ("fault 1..b 2", &["\"b\" is not x"]),
         (
             "fault 8 0",
             &["x = 8 is outside mesh 8x4", "expected 0 to 7"],
@@ -319,6 +347,37 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             &["x = 99999999999999999999 is outside mesh 8x4"],
         ),
         ("\u{fffd}\u{1b}[31m", &["unknown operation"]),
+        (
+            r#"{"op":"free","id":1"#,
+            &["EOF while parsing an object, at column 19"],
+        ),
+        (r#"{"op":"free","id":1,"id":2}"#, &["duplicate field `id`"]),
+        (r#"{"id":1}"#, &["missing field `op`"]),
+        (r#"{"op":"dance"}"#, &["unknown operation \"dance\""]),
+        (
+            r#"{"op":"alloc","id":1}"#,
+            &[
+                "missing field `shape`",
+                r#"(expected `{"op":"alloc","id":ID,"shape":"AxB"}` on mesh 8x4)"#,
+            ],
+        ),
+        (
+            r#"{"op":"alloc","id":-1,"shape":"2x3"}"#,
+            &["\"-1\" is not a job id"],
+        ),
+        (
+            r#"{"op":"alloc","id":1,"shape":[2,3.5]}"#,
+            &["\"3.5\" is not an extent, in shape [2,3.5]"],
+        ),
+        (
+            "{\"op\":\"free\",\"id\":1,\"\\u001b[31m\":2}",
+            &["unknown field `\\u{1b}[31m`, expected `id`"],
+        ),
+        (r#"{"op":"fault","at":7}"#, &["expected a sequence"]),
+        (
+            r#"{"op":"fault","at":["*",9]}"#,
+            &["y = 9 is outside mesh 8x4", "expected 0 to 3"],
+        ),
     ] {
         fs::write(
             folder.path().join("ops"),
@@ -534,9 +593,9 @@ fn a_line_for_another_machine_says_what_was_expected() {
     for (machine, wrong, parts) in [
         (
             cube,
-            "alloc 1 4x2 2",
+            "alloc 1 4x2 -2",
             &[
-                "\"2\" is more than was expected",
+                "\"-2\" is not an extent, in shape \"4x2x-2\"",
                 "`alloc ID AxBxC [est=TIME] [lease=TIME]` on 4-ary 3-cube",
             ][..],
         ),
@@ -544,7 +603,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             cube,
             "alloc 1",
             &[
-                "is missing",
+                "missing field `shape`",
                 "`alloc ID AxBxC [est=TIME] [lease=TIME]` on 4-ary 3-cube",
             ],
         ),
@@ -553,12 +612,16 @@ fn a_line_for_another_machine_says_what_was_expected() {
             cube,
             "alloc 1 4y2",
             &[
-                "\"4y2\" is not a list of extents",
+                "\"4y2\" is not an extent",
                 "expected `alloc ID AxBxC [est=TIME] [lease=TIME]`",
             ],
         ),
-        (cube, "alloc 1 4x", &["\"4x\" is not a list of extents"]),
-        (cube, "alloc 1 -2", &["\"-2\" is not a list of extents"]),
+        (
+            cube,
+            "alloc 1 4x",
+            &["\"\" is not an extent, in shape \"4x\""],
+        ),
+        (cube, "alloc 1 -2", &["\"-2\" is not an extent"]),
         (
             cube,
             "alloc 1 3x3x3x3x3x3x3x3x3x3x3x3x3x3x3x3x3",
@@ -573,7 +636,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             cube,
             "repair 1 2 3 0",
             &[
-                "\"0\" is more than was expected",
+                "\"0\" is more than the 3 coordinates",
                 "`repair A[2] A[1] A[0]` on 4-ary 3-cube",
             ],
         ),
@@ -590,16 +653,19 @@ fn a_line_for_another_machine_says_what_was_expected() {
         (cube, "fault 1 b 3", &["\"b\" is not A[1]"]),
         (
             mesh,
-            "alloc 1 4x2 2",
+            "alloc 1 4x2 2 size=7",
             &[
-                "\"2\" is more than was expected",
+                "\"size=7\" is not known",
                 "`alloc ID AxB [est=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
             mesh,
             "fault 1 2 3",
-            &["\"3\" is more than was expected", "`fault X Y` on mesh 8x4"],
+            &[
+                "\"3\" is more than the 2 coordinates",
+                "`fault X Y` on mesh 8x4",
+            ],
         ),
     ] {
         let first = match machine == cube {

@@ -9,7 +9,7 @@ use meshalloc::{
     Change, Configuration, Controller, Cube, Error, Flags, JobId, Outcome, Request, SchedulerKind,
     Shape, StrategyKind,
 };
-use meshalloc_host_sim::backend::heap_storage;
+use meshalloc_sim::backend::heap_storage;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};

@@ -121,6 +121,26 @@ fn lines_of_a_replay_are_valid() {
 }
 
 #[test]
+fn operations_are_as_described() {
+    let validator = validator("operation");
+    for (operation, is_valid) in [
+        (r#"{"op":"alloc","id":1,"shape":"4x3"}"#, true),
+        (
+            r#"{"op":"alloc","id":1,"shape":[4,3],"lease":5,"estimate":1}"#,
+            true,
+        ),
+        (r#"{"op":"fault","at":[0,"1..2","*"]}"#, true),
+        (r#"{"op":"lease","id":1,"time":0}"#, true),
+        (r#"{"op":"alloc","id":1}"#, false),
+        (r#"{"op":"free","id":1,"shape":"1x1"}"#, false),
+        (r#"{"op":"dance"}"#, false),
+    ] {
+        let errors = validator.errors(&serde_json::from_str(operation).unwrap());
+        assert_eq!(errors.is_empty(), is_valid, "{operation}: {errors:?}");
+    }
+}
+
+#[test]
 fn every_key_of_the_page_has_a_meaning() {
     let page = outputs_page();
     for row in page.lines().filter(|line| line.starts_with("| `")) {

@@ -33,16 +33,19 @@ load = [0.2, 0.3, 0.4, 1.5]
 seed = [1, 2]
 "#;
 
-/// The files of a sweep by their names, without journals of shards.
+/// The files of a sweep by their paths.
 fn files(folder: &Path) -> BTreeMap<String, String> {
-    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
-    let read = |entry: fs::DirEntry| {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
-        (name, fs::read_to_string(entry.path()).unwrap())
-    };
-    let all = entries.map(read);
-    all.filter(|(name, _)| !name.contains("-of-") && !name.starts_with("slurm"))
-        .collect()
+        if entry.path().is_dir() {
+            let inner = self::files(&entry.path()).into_iter();
+            files.extend(inner.map(|(inner, text)| (format!("{name}/{inner}"), text)));
+        } else if !name.starts_with("slurm") {
+            files.insert(name, fs::read_to_string(entry.path()).unwrap());
+        }
+    }
+    files
 }
 
 fn sweep(folder: &Path, options: &str) -> Ended {
@@ -55,8 +58,8 @@ fn swept(text: &str) -> (tempfile::TempDir, BTreeMap<String, String>) {
     fs::write(folder.path().join("grid.toml"), text).unwrap();
     sweep(folder.path(), "--output whole --threads 1").good();
     let whole = files(&folder.path().join("whole"));
-    let names: Vec<_> = whole.keys().map(String::as_str).collect();
-    assert_eq!(names, ["points.jsonl", "results.csv", "results.json"]);
+    let names = whole.keys().filter(|name| !name.starts_with("points/"));
+    assert!(names.eq(["results.csv", "results.json"]));
     (folder, whole)
 }
 
@@ -79,7 +82,7 @@ fn shards_make_the_very_files_of_one_machine() {
             // In any order, on any number of threads.
             for shard in (1..=shards).rev() {
                 let options = format!(
-                    "--output {shards} --shards {shards} --shard {shard} --threads {}",
+                    "--output {shards} --shard {shard}/{shards} --threads {}",
                     shard % 3 + 1
                 );
                 let said = sweep(folder, &options).good();
@@ -87,21 +90,20 @@ fn shards_make_the_very_files_of_one_machine() {
                 let rest = said.strip_prefix(&expected).unwrap();
                 let (count, rest) = rest.split_once(' ').unwrap();
                 let noun = if count == "1" { "point" } else { "points" };
-                assert_eq!(rest, format!("{noun}, 0 of them from the journal\n"));
+                assert_eq!(rest, format!("{noun}, 0 of them run before\n"));
                 computed += count.parse::<u32>().unwrap();
             }
             assert_eq!(computed, points);
             // Again and again, and then nothing is left to be run.
             for _ in 0..2 {
                 let said = sweep(folder, &format!("--output {shards} --merge")).good();
-                let expected =
-                    format!("{points} points, all of them from the journals of shards\n");
+                let expected = format!("{points} points, all of them run before\n");
                 assert!(said.starts_with(&expected), "{said}");
                 assert_eq!(files(&folder.join(shards.to_string())), whole, "{shards}");
             }
             let said = sweep(folder, &format!("--output {shards}")).good();
             assert!(
-                said.contains(&format!("{points} of them from the journal")),
+                said.contains(&format!("{points} of them run before")),
                 "{said}"
             );
             assert_eq!(files(&folder.join(shards.to_string())), whole, "{shards}");
@@ -115,13 +117,17 @@ fn a_killed_shard_goes_on_where_it_stopped() {
                 [grid]\nload = [0.3, 0.4, 0.45]\nseed = [1, 2, 3, 4]\n";
     let (folder, whole) = swept(text);
     let folder = folder.path();
-    let journal = folder.join("out/points.1-of-2.jsonl");
+    let points = folder.join("out/points");
     let ended_points = || {
-        let text = fs::read_to_string(&journal).unwrap_or_default();
-        text.matches('\n').count().saturating_sub(1)
+        let entries = fs::read_dir(&points).into_iter().flatten();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        // One that is being written has another name.
+        names
+            .filter(|name| name.to_string_lossy().ends_with(".json"))
+            .count()
     };
-    let line = "sweep grid.toml --output out --threads 1 --shards 2 --shard";
-    let mut child = command(folder, &format!("{line} 1"))
+    let line = "sweep grid.toml --output out --threads 1 --shard";
+    let mut child = command(folder, &format!("{line} 1/2"))
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
@@ -136,17 +142,17 @@ fn a_killed_shard_goes_on_where_it_stopped() {
         "it ended before it was killed"
     );
     let known = ended_points();
-    host_sim_in(folder, &format!("{line} 2")).good();
+    host_sim_in(folder, &format!("{line} 2/2")).good();
     refused(
         &sweep(folder, "--output out --merge"),
         &[
             " of 12 points are missing, the first is load = 0.",
-            "run shard 1 of 2 again",
+            "run the shards again that have not ended",
         ],
     );
     assert!(!folder.join("out/results.csv").exists());
-    let ended = host_sim_in(folder, &format!("{line} 1"));
-    let expected = format!("{known} of them from the journal");
+    let ended = host_sim_in(folder, &format!("{line} 1/2"));
+    let expected = format!("{known} of them run before");
     assert!(
         ended.code == Some(0) && ended.stdout.contains(&expected),
         "{ended}"
@@ -156,89 +162,59 @@ fn a_killed_shard_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn shards_that_do_not_make_a_whole_are_refused() {
+fn what_shards_have_not_run_is_missing() {
     let (folder, whole) = swept(FIXED);
     let folder = folder.path();
-    let merge = |options: &str| sweep(folder, &format!("--output out --merge {options}"));
-    let shard = |shards: u32, shard: u32| {
-        sweep(
-            folder,
-            &format!("--output out --shards {shards} --shard {shard}"),
-        )
-    };
+    let merge = || sweep(folder, "--output out --merge");
+    let shard = |shard: &str| sweep(folder, &format!("--output out --shard {shard}"));
+    refused(&merge(), &["out/points: 12 of 12 points are missing"]);
+    shard("1/2").good();
     refused(
-        &merge(""),
-        &["no journal of a shard", "expected points.I-of-N.jsonl"],
-    );
-    shard(2, 1).good();
-    refused(&merge("--shards 3"), &["expected points.I-of-3.jsonl"]);
-    refused(
-        &merge(""),
-        &["of 12 points are missing", "run shard 2 of 2 again"],
-    );
-    shard(2, 2).good();
-    for number in 1..=3 {
-        shard(3, number).good();
-    }
-    refused(
-        &merge(""),
-        &[
-            "-of-2.jsonl and ",
-            "-of-3.jsonl both have the point mesh = ",
-            "--shards chooses",
-        ],
+        &merge(),
+        &[" of 12 points are missing, the first is mesh = "],
     );
     assert!(!folder.join("out/results.csv").exists());
-    merge("--shards 3").good();
+    // Shards of another division do for the rest.
+    let said = ["1/3", "2/3", "3/3"].map(|third| shard(third).good());
+    assert!(
+        said.iter()
+            .any(|said| !said.contains(" 0 of them run before"))
+    );
+    merge().good();
     assert_eq!(files(&folder.join("out")), whole);
 
-    // A damaged line: its point is missing, and run again.
-    let path = folder.join("out/points.2-of-2.jsonl");
+    // A damaged file: its point is missing, and run again.
+    let name = whole
+        .keys()
+        .find(|name| name.starts_with("points/"))
+        .unwrap();
+    let path = folder.join("out").join(name);
     let mut bytes = fs::read(&path).unwrap();
-    let second_line = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
-    bytes[second_line + 100] ^= 0x10;
+    bytes[100] ^= 0x10;
     fs::write(&path, &bytes).unwrap();
-    let warning = "points.2-of-2.jsonl: 1 line (2) is damaged and left out";
-    let ended = merge("--shards 2");
-    refused(
-        &ended,
-        &[
-            warning,
-            "1 of 12 points is missing",
-            "run shard 2 of 2 again",
-        ],
-    );
-    let ended = shard(2, 2);
-    assert!(
-        ended.code == Some(0) && ended.stderr.contains(warning),
-        "{ended}"
-    );
-    let ended = merge("--shards 2");
-    assert!(
-        ended.code == Some(0) && ended.stderr.contains(warning),
-        "{ended}"
-    );
+    let warning = format!("warning: out/{name}: damaged; its point is left out");
+    refused(&merge(), &[&warning, "1 of 12 points is missing"]);
+    let again = [shard("1/2"), shard("2/2")];
+    let warned = again.iter().filter(|ended| ended.stderr.contains(&warning));
+    assert_eq!(warned.count(), 1);
+    merge().good();
     assert_eq!(files(&folder.join("out")), whole);
 
-    // Those of another scenario, beside these.
+    // The points of another scenario are other files.
     let other = FIXED.replace("jobs = 200", "jobs = 201");
     fs::write(folder.join("grid.toml"), other).unwrap();
-    for ended in [merge("--shards 2"), shard(2, 1)] {
-        refused(
-            &ended,
-            &["points.1-of-2.jsonl: belongs to another scenario"],
-        );
+    refused(&merge(), &["12 of 12 points are missing"]);
+    let said = shard("1/2").good();
+    assert!(said.contains(" 0 of them run before"), "{said}");
+    let said = shard("1/2").good();
+    assert!(!said.contains(" 0 of them run before"), "{said}");
+    let said = shard("1/2 --restart").good();
+    assert!(said.contains(" 0 of them run before"), "{said}");
+    fs::write(folder.join("grid.toml"), FIXED).unwrap();
+    merge().good();
+    for (name, text) in &whole {
+        assert_eq!(&files(&folder.join("out"))[name], text);
     }
-    let restarted = sweep(folder, "--output out --shards 2 --shard 1 --restart").good();
-    assert!(
-        restarted.contains(" 0 of them from the journal"),
-        "{restarted}"
-    );
-    refused(
-        &merge("--shards 2"),
-        &["points.2-of-2.jsonl: belongs to another scenario"],
-    );
-    assert_eq!(files(&folder.join("out")), whole);
 }
 
 #[test]
@@ -246,26 +222,12 @@ fn a_part_that_is_not_there_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("grid.toml"), FIXED).unwrap();
     for (options, part) in [
-        ("--shards 4 --shard 5", "--shard 5 (expected 1 to 4"),
-        (
-            "--shards 4",
-            "--shards is given alone (expected --shard NUMBER or --merge",
-        ),
-        (
-            "--shards 4 --shard 0",
-            "expected a whole number, 1 to 4294967295",
-        ),
-        (
-            "--shards 0 --shard 0",
-            "expected a whole number, 1 to 4294967295",
-        ),
-        ("--shard 1", "--shards <COUNT>"),
-        (
-            "--shards 4 --shard 1 --merge",
-            "cannot be used with '--merge'",
-        ),
+        ("--shard 5/4", "expected I/N with 1 <= I <= N, such as 1/4"),
+        ("--shard 0/4", "expected I/N"),
+        ("--shard 4", "expected I/N"),
+        ("--shard 1/4 --merge", "cannot be used with '--merge'"),
         ("--merge --restart", "cannot be used with"),
-        ("--merge", "no journal of a shard"),
+        ("--merge", "points are missing"),
     ] {
         let ended = sweep(folder.path(), options);
         assert!(
@@ -283,7 +245,7 @@ fn a_paper_is_reproduced_in_shards() {
     let line = "reproduce chang-mohapatra --jobs 200 --replications 3 --figure 3 --figure 5";
     host_sim_in(folder, &format!("{line} --output whole")).good();
     for shard in 1..=3 {
-        let options = format!("--output parts --shards 3 --shard {shard}");
+        let options = format!("--output parts --shard {shard}/3");
         let said = host_sim_in(folder, &format!("{line} {options}")).good();
         assert!(said.starts_with(&format!("shard {shard} of 3: ")), "{said}");
     }

@@ -40,7 +40,7 @@ fn files(folder: &Path) -> Files {
     let names = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["points.jsonl", "results.csv", "results.json"]);
+    assert_eq!(names, ["points", "results.csv", "results.json"]);
     Files {
         csv: read("results.csv"),
         json: read("results.json"),
@@ -63,7 +63,7 @@ fn the_number_of_threads_does_not_show() {
             let output = format!("{points}-{threads}");
             let options = format!("--threads {threads}");
             let (said, files) = sweep(folder.path(), text, &options, &output);
-            let expected = format!("{points} points, 0 of them from the journal\n");
+            let expected = format!("{points} points, 0 of them run before\n");
             assert!(said.starts_with(&expected), "{said}");
             files
         };
@@ -93,10 +93,13 @@ seed = [1, 2, 3, 4, 5, 6, 7, 8]
 "#;
     let (_, whole) = sweep(folder.path(), text, "", "whole");
     let output = folder.path().join("killed");
-    let journal = output.join("points.jsonl");
     let finished = || {
-        let text = fs::read_to_string(&journal).unwrap_or_default();
-        text.matches('\n').count().saturating_sub(1)
+        let entries = fs::read_dir(output.join("points")).into_iter().flatten();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        // One that is being written has another name.
+        names
+            .filter(|name| name.to_string_lossy().ends_with(".json"))
+            .count()
     };
     let mut killed = 0;
     loop {
@@ -123,7 +126,7 @@ seed = [1, 2, 3, 4, 5, 6, 7, 8]
     assert!(killed >= 1, "the sweep ended before it could be killed");
     let (said, again) = sweep(folder.path(), text, "", "killed");
     assert!(
-        said.starts_with("24 points, 24 of them from the journal\n"),
+        said.starts_with("24 points, 24 of them run before\n"),
         "{said}"
     );
     assert_eq!(again, whole);
@@ -150,34 +153,33 @@ fn a_file_that_is_spelled_otherwise_goes_on() {
         for (file, known) in [("g.toml", 0), ("./g.toml", 2)] {
             let line = format!("sweep {file} --output {output}");
             let said = host_sim_in(folder.path(), &line).good();
-            let expected = format!("2 points, {known} of them from the journal\n");
+            let expected = format!("2 points, {known} of them run before\n");
             assert!(said.starts_with(&expected), "{said}");
         }
     }
 }
 
 #[test]
-fn a_torn_journal_and_half_written_results_do_not_show() {
+fn torn_files_and_half_written_results_do_not_show() {
     let folder = tempfile::tempdir().unwrap();
     let (_, whole) = sweep(folder.path(), SMALL, "", "out");
-    let journal = folder.path().join("out/points.jsonl");
-    let bytes = fs::read(&journal).unwrap();
+    let mut points = fs::read_dir(folder.path().join("out/points")).unwrap();
+    let path = points.next().unwrap().unwrap().path();
+    let bytes = fs::read(&path).unwrap();
     for missing in [1, 2, 100, bytes.len() / 2, bytes.len() - 10, bytes.len()] {
-        fs::write(&journal, &bytes[..bytes.len() - missing]).unwrap();
+        fs::write(&path, &bytes[..bytes.len() - missing]).unwrap();
         fs::write(folder.path().join("out/results.csv"), "mesh,str").unwrap();
         fs::remove_file(folder.path().join("out/results.json")).unwrap();
         let ended = host_sim_in(folder.path(), "sweep grid.toml --output out");
         assert!(
-            ended.code == Some(0) && !ended.stdout.contains("12 of them"),
+            ended.code == Some(0) && ended.stdout.contains("12 points, 11 of them run before"),
             "{ended}"
         );
-        // The beginning of a header is no damage.
-        let warnings = usize::from(missing <= bytes.len() / 2);
         assert!(
-            ended.stderr.lines().count() == warnings
-                && ended.stderr.matches("is damaged and left out").count() == warnings,
+            ended.stderr.lines().count() == 1 && ended.stderr.contains(".json: damaged; "),
             "{ended}"
         );
+        assert_eq!(fs::read(&path).unwrap(), bytes);
         let again = files(&folder.path().join("out"));
         assert_eq!(again, whole, "{missing} bytes were missing");
     }
@@ -280,36 +282,30 @@ fn the_folder_is_named_after_the_file() {
 }
 
 #[test]
-fn the_results_of_another_grid_are_not_overwritten() {
+fn a_larger_grid_runs_only_the_new_points() {
     let folder = tempfile::tempdir().unwrap();
     let tiny = "jobs = 20\n[grid]\nload = [0.3, 0.4]";
     let (_, first) = sweep(folder.path(), tiny, "", "out");
-    // Neither order, blanks nor comments make another grid of it.
-    let same = "# the same\n[grid]\nload = [ 0.30,\n 0.4 ]\njobs = [20]\n";
-    fs::write(folder.path().join("grid.toml"), same).unwrap();
-    let said = host_sim_in(folder.path(), "sweep grid.toml --output out");
-    assert_eq!(said.code, Some(2), "a further key of the grid does: {said}");
-    let same = "# the same\njobs = 0_020\n\n[grid]\nload = [ 0.30,\n 0.4 ]\n".replace("0_0", "");
-    let (said, again) = sweep(folder.path(), &same, "", "out");
-    assert!(said.contains("2 of them from"), "{said}");
+    // Order, blanks, comments and the division into keys and axes do not make other points.
+    for same in [
+        "# the same\n[grid]\nload = [ 0.30,\n 0.4 ]\njobs = [20]\n",
+        "# the same\njobs = 20\n\n[grid]\nload = [ 0.30,\n 0.4 ]\n",
+    ] {
+        let (said, _) = sweep(folder.path(), same, "", "out");
+        assert!(said.contains("2 points, 2 of them run before"), "{said}");
+    }
+    let (said, again) = sweep(folder.path(), tiny, "", "out");
+    assert!(said.contains("2 of them run before"), "{said}");
     assert_eq!(again, first);
 
-    let other = tiny.replace("20", "21");
-    fs::write(folder.path().join("grid.toml"), &other).unwrap();
-    let ended = host_sim_in(folder.path(), "sweep grid.toml --output out");
-    assert_eq!(ended.code, Some(2), "{ended}");
-    assert!(
-        ended.stderr.lines().count() == 1
-            && ended
-                .stderr
-                .contains("points.jsonl: belongs to another scenario")
-            && ended.stderr.contains("--restart"),
-        "{ended}"
-    );
-    assert_eq!(files(&folder.path().join("out")), first);
-    let (said, restarted) = sweep(folder.path(), &other, "--restart", "out");
-    assert!(said.contains("0 of them from"), "{said}");
-    assert_ne!(restarted, first);
+    let larger = tiny.replace("0.4]", "0.4, 0.5]");
+    let (said, larger) = sweep(folder.path(), &larger, "", "out");
+    assert!(said.contains("3 points, 2 of them run before"), "{said}");
+    let rows = |files: &Files| files.csv.lines().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(rows(&larger)[..3], rows(&first)[..]);
+    let (said, restarted) = sweep(folder.path(), tiny, "--restart", "out");
+    assert!(said.contains("0 of them run before"), "{said}");
+    assert_eq!(restarted, first);
 }
 
 #[test]
@@ -365,7 +361,7 @@ fn mistakes_give_one_line() {
         (
             "jobs = 20",
             "--output file",
-            &["points.jsonl: cannot read or write"],
+            &["cannot read or write the results of a point"],
         ),
     ] {
         fs::write(folder.path().join("grid.toml"), text).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Flags, Mesh, Refusal, StrategyKind};
+use meshalloc::{Flags, Holds, Mesh, Refusal, StrategyKind};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::Grid;
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
@@ -53,16 +53,27 @@ fn the_smallest_counter_example_of_frame_sliding() {
     );
 }
 
+/// All that serve this mesh, hold one block and do not try the only place.
 #[test]
 fn the_counter_examples_of_those_that_do_not_turn() {
     let picture = ["#.#", "#.#", "#.#"];
     let free = Rect::based_at(1, 0, 1, 3);
-    for kind in [
-        StrategyKind::FrameSliding,
-        StrategyKind::FirstFit,
-        StrategyKind::BestFit,
-        StrategyKind::FixedOrientation,
-    ] {
+    let (machine, place) = (mesh(3, 3).grid(), free.into());
+    let wanted = Wanted {
+        extents: vec![3, 1],
+        processors: 3,
+        may_rotate: true,
+    };
+    let misses = |kind: &StrategyKind| {
+        let tries = || {
+            let strategy = Strategy::new(*kind, &convert::grid(machine));
+            strategy.candidates(&wanted, &mut |tried| *tried == place)
+        };
+        kind.serves().includes(&machine) && kind.holds() == Holds::OneBlock && !tries()
+    };
+    let kinds: Vec<_> = StrategyKind::built().filter(misses).collect();
+    assert!(kinds.contains(&StrategyKind::FirstFit), "{kinds:?}");
+    for kind in kinds {
         refuses(kind, &picture, (3, 1), free);
     }
     // Fixed orientation turns even what would fit as it is.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use meshalloc::{Grid, NodeId};
-use meshalloc_host_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
+use meshalloc_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::wormhole::{Deadlock, Sender, Wormhole};
 

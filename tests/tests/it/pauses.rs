@@ -5,12 +5,12 @@ use std::cell::{Cell, RefCell};
 
 use meshalloc::Threshold;
 use meshalloc::{
-    Change, Configuration, Controller, Error, Grid, NodeId, Outcome, Pauses, SchedulerKind,
-    Statistics, StrategyKind, Ticks, View,
+    Change, Configuration, Controller, Error, Flags, Grid, JobId, NodeId, Outcome, Pauses, Refusal,
+    Request, SchedulerKind, Statistics, StrategyKind, Submesh, Ticks, View,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
+use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, cube, mesh};
 use meshalloc_tests::saved::{Changes, save};
 
 const JOBS_MAX: usize = 24;
@@ -153,5 +153,57 @@ fn with_pauses_on_other_grids_it_decides_like_its_twin() {
         for (strategy, pauses) in check_all(machine) {
             assert!(pauses > 100, "{strategy} pauses {pauses} times");
         }
+    }
+}
+
+/// Faulty processors on diagonals, 509 columns apart, in 1024 x 1024: in any 508 rows some columns
+/// are free, in 509 rows none. So each window of a search for 1 x 509 fails in its lowest row. As
+/// 509 is prime, all other shapes are as long.
+///
+/// ```text
+///   row 3   . . . # . . . #     the same with 4 in place of 509: the AND of rows 1 to 3
+///   row 2   . . # . . . # .     leaves columns 0 and 4, that of rows 0 to 3 none
+///   row 1   . # . . . # . .
+///   row 0   # . . . # . . .
+/// ```
+#[test]
+fn a_search_that_reads_rows_again_spends_what_that_takes() {
+    const SIDE: u16 = 1024;
+    const HEIGHT: u16 = 509;
+    for (strategy, request) in [
+        (StrategyKind::FirstFit, Request::submesh(1, HEIGHT)),
+        // It knows that the upright shape is not free from how tall free submeshes are.
+        (StrategyKind::AllShapes, Request::submesh(HEIGHT, 1)),
+    ] {
+        let configuration = configuration(mesh(SIDE, SIDE), strategy);
+        let mut memory = HeapMemory::for_strategy(mesh(SIDE, SIDE), strategy, 1);
+        let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
+        for y in 0..SIDE {
+            for x in (y % HEIGHT..SIDE).step_by(HEIGHT.into()) {
+                let block = Submesh::new(x, y, 1, 1).into();
+                let marked = controller.begin(&Change::MarkFaulty { block }, 0, None);
+                assert!(marked.is_ok(), "{marked:?}");
+                while controller.advance(None) {}
+            }
+        }
+        let (pauses_made, longest) = (Cell::new(0), Cell::new(0));
+        let on_pause = |instructions: u32, _: &View<'_, '_>| {
+            pauses_made.set(pauses_made.get() + 1);
+            longest.set(instructions.max(longest.get()));
+        };
+        let pauses = Pauses::new(1, &on_pause);
+        let submit = Change::submit(JobId(1), request.with_flags(Flags::NO_WAIT));
+        let outcome = controller.begin(&submit, 0, Some(&pauses));
+        assert_eq!(outcome, Err(Error::Refused(Refusal::Fragmented)));
+        // A row of a window is read and combined word by word, at least five instructions each.
+        let windows = u64::from(SIDE - HEIGHT + 1);
+        let row = u64::from(SIDE) / u64::from(controller.capacity().word_bits);
+        let least = 5 * windows * u64::from(HEIGHT - 1) * row;
+        let spent = pauses.spent();
+        assert!(spent >= least, "{strategy}: {spent} of at least {least}");
+        assert!(
+            pauses_made.get() >= windows && u64::from(longest.get()) < least / 4,
+            "{strategy}: {pauses_made:?} pauses, {longest:?} instructions between two"
+        );
     }
 }

@@ -8,10 +8,10 @@ use meshalloc::{
     Answer, Capacity, Change, Error, Happened, JobId, Mesh, Outcome, Query, Refusal, Request,
     SchedulerKind, StrategyKind, Ticks,
 };
-use meshalloc_host_sim::backend::{Backend, BackendError, Backends, InProcessBackends, OnEvent};
-use meshalloc_host_sim::metrics::Metric;
-use meshalloc_host_sim::simulation::{Measured, RunResult, run};
-use meshalloc_host_sim::workload::{
+use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends, OnEvent};
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::simulation::{Measured, RunResult, run};
+use meshalloc_sim::workload::{
     Job, Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic, Work,
 };
 use meshalloc_tests::convert;

@@ -6,12 +6,16 @@
 //! cargo test -p meshalloc-tests --test across word_lengths --features word32
 //! ```
 //!
-//! Both compare with the same constant. When decisions are changed on purpose, the failing test
-//! prints the new one.
+//! Both compare with the same files, `data/words-on-*.txt`. `cargo xtask docs` adds the lines of a
+//! new strategy. Where decisions are changed on purpose, delete the lines that differ first.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{env, fs};
 
 use meshalloc::{
-    Block, Change, Controller, Error, Flags, Grid, JobId, JobState, NodeId, Outcome, PageOrder,
-    Refusal, Request, StrategyKind,
+    Block, Change, Controller, Error, Flags, Grid, JobId, JobState, NodeId, Outcome, Refusal,
+    Request, StrategyKind,
 };
 use meshalloc_tests::hash::Hash;
 use meshalloc_tests::random::Random;
@@ -21,49 +25,19 @@ use meshalloc_tests::rig::{
 
 const OPERATIONS: u32 = 1500;
 const JOBS: usize = 64;
-const SNAKE: StrategyKind = StrategyKind::Paging {
-    order: PageOrder::Snake,
-    exponent: 0,
-};
-/// The hash of all answers in [`run`] on all meshes, for strategies that serve any mesh.
-const GOLDEN: [(StrategyKind, u64); 9] = [
-    (StrategyKind::FirstFit, 0x81e2_87c1_bcd9_cc33),
-    (StrategyKind::AdaptiveScan, 0x78c7_4114_139b_13b0),
-    (StrategyKind::FreeSubmeshList, 0x6af9_ad33_2a42_20d8),
-    (StrategyKind::Naive, 0xd854_c09b_a7c5_fd77),
-    (StrategyKind::LShape, 0x87e3_36a1_8484_0240),
-    (StrategyKind::Neighbor, 0xb837_1beb_4552_7205),
-    (StrategyKind::MultipleBuddy, 0xffb8_2c22_d2b6_812b),
-    (StrategyKind::Random { seed: 7 }, 0xef32_8253_0d85_1a22),
-    (SNAKE, 0x64a3_fbfe_3f01_f689),
-];
-
-/// The same on all cubes, for each strategy that serves any cube.
-const GOLDEN_CUBES: [(StrategyKind, u64); 5] = [
-    (StrategyKind::TreeCollapsing, 0xae00_58ce_6661_634d),
-    (StrategyKind::TreeCollapsingPrinted, 0x5532_5d69_bb21_e3b6),
-    (StrategyKind::FreeList, 0x28bc_6b70_2687_f466),
-    (StrategyKind::Sniffing, 0xee7b_29c6_91a3_2265),
-    (StrategyKind::Partner, 0x074c_2a3f_1ddf_c5d4),
-];
-
-/// The same on all halvable meshes, for each strategy that serves those or any, with parameters
-/// that make both ways of choosing happen.
-const GOLDEN_HALVABLE: [(&str, u64); 14] = [
-    ("bt", 0x06e6_66d2_6565_bef5),
-    ("sbt:16", 0x230f_1b49_158d_521c),
-    ("dbt:1/8", 0x3285_3332_c3b0_5cf7),
-    ("ind-bt", 0xa4e7_0dc8_a404_ec8d),
-    ("ind-sbt:16", 0x7713_23fc_8d51_b9ae),
-    ("ind-dbt:1/8", 0xcfd0_7659_5846_288d),
-    ("d-bt", 0x41ad_e702_1ff8_bd1f),
-    ("d-sbt:16", 0xe103_dc32_7af9_264f),
-    ("d-dbt:1/8", 0xaa16_40e0_106b_bcd1),
-    ("scbt", 0x4af8_a302_ef1c_fdf2),
-    ("plas", 0x9fd7_3815_91cf_d7db),
-    ("curve:first-fit", 0xc686_3c7d_8093_2f03),
-    ("curve:best-fit", 0x0119_686b_9952_ee4e),
-    ("curve:sum-of-squares", 0xcd5b_3379_4b65_39fa),
+/// Strategies with parameters, in addition to each strategy of the table with its defaults: both
+/// ways of choosing happen.
+const WITH_PARAMETERS: [&str; 10] = [
+    "paging:snake=0",
+    "sbt:16",
+    "dbt:1/8",
+    "ind-sbt:16",
+    "ind-dbt:1/8",
+    "d-sbt:16",
+    "d-dbt:1/8",
+    "curve:first-fit",
+    "curve:best-fit",
+    "curve:sum-of-squares",
 ];
 
 /// Meshes with sides that are powers of two, not higher than wide.
@@ -211,7 +185,8 @@ fn run(
     );
 }
 
-fn run_on_mesh(w: u16, h: u16, strategy: StrategyKind, hash: &mut Hash) {
+fn run_on_mesh(machine: Grid, strategy: StrategyKind, hash: &mut Hash) {
+    let (w, h) = (machine.side(0), machine.side(1));
     let side = |random: &mut Random, side: u16| {
         let longest = if random.percent(5) {
             side
@@ -222,13 +197,14 @@ fn run_on_mesh(w: u16, h: u16, strategy: StrategyKind, hash: &mut Hash) {
     };
     let request = |random: &mut Random| Request::submesh(side(random, w), side(random, h));
     let seed = u64::from(w) << 16 | u64::from(h);
-    run(mesh(w, h).into(), strategy, seed, request, hash);
+    run(machine, strategy, seed, request, hash);
 }
 
-fn run_on_cube(k: u16, n: u8, strategy: StrategyKind, hash: &mut Hash) {
+fn run_on_cube(machine: Grid, strategy: StrategyKind, hash: &mut Hash) {
+    let (k, n) = (machine.side(0), machine.dimensions());
     let request = |random: &mut Random| {
         // Mostly small; now and then what partner serves.
-        let m = random.below(u32::from(n) + 1);
+        let m = random.below(n as u32 + 1);
         let (least, most) = match random.below(4) {
             0 => (k, k),
             1 => (2, k),
@@ -237,53 +213,73 @@ fn run_on_cube(k: u16, n: u8, strategy: StrategyKind, hash: &mut Hash) {
         let radix = |_| random.between(least.into(), most.into()) as u16;
         subcube(&(0..m).map(radix).collect::<Vec<u16>>())
     };
-    let seed = u64::from(k) << 16 | u64::from(n);
-    run(cube(k, n).into(), strategy, seed, request, hash);
+    let seed = u64::from(k) << 16 | n as u64;
+    run(machine, strategy, seed, request, hash);
 }
 
-fn assert_golden<const LEN: usize>(
-    golden: [(StrategyKind, u64); LEN],
-    run_all: impl Fn(StrategyKind, &mut Hash),
-) {
-    let found = golden.map(|(strategy, _)| {
+/// Runs each strategy on those of these machines that it serves, and compares the hashes of all
+/// answers with the lines `STRATEGY HASH` of a file. With `MESHALLOC_REFRESH_GOLDEN=1` lines that
+/// are missing are added; lines that differ stay, so that no decision changes unnoticed.
+fn assert_golden(file: &str, machines: &[Grid], run: impl Fn(Grid, StrategyKind, &mut Hash)) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/it/data")
+        .join(file);
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    let mut golden: BTreeMap<&str, &str> = golden
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .collect();
+    let more = WITH_PARAMETERS.map(|text| text.parse().expect("a strategy"));
+    let mut found = BTreeMap::new();
+    for strategy in StrategyKind::built().map(|kind| kind.seeded(7)).chain(more) {
         let mut hash = Hash::default();
-        run_all(strategy, &mut hash);
-        (strategy, format!("{:#018x}", hash.get()))
-    });
-    let expected = golden.map(|(strategy, hash)| (strategy, format!("{hash:#018x}")));
-    assert_eq!(found, expected, "with words of {} bits", word_bits());
+        let mut is_served = false;
+        for &machine in machines {
+            if strategy.serves().includes(&machine) {
+                is_served = true;
+                run(machine, strategy, &mut hash);
+            }
+        }
+        if is_served {
+            found.insert(strategy.to_string(), format!("{:#018x}", hash.get()));
+        }
+    }
+    if env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some_and(|value| value == "1") {
+        for (strategy, hash) in &found {
+            golden.entry(strategy).or_insert(hash);
+        }
+        let lines = golden
+            .iter()
+            .map(|(strategy, hash)| format!("{strategy} {hash}\n"));
+        fs::write(&path, lines.collect::<String>()).expect("the file can be written");
+    }
+    let found: BTreeMap<&str, &str> = found.iter().map(|(k, hash)| (&**k, &**hash)).collect();
+    assert_eq!(found, golden, "{file}, with words of {} bits", word_bits());
 }
 
 #[test]
-fn decisions_do_not_depend_on_the_length_of_a_word() {
-    assert_golden(GOLDEN, |strategy, hash| {
-        for (w, h) in MESHES {
-            run_on_mesh(w, h, strategy, hash);
-        }
-    });
+fn decisions_on_meshes_do_not_depend_on_the_length_of_a_word() {
+    assert_golden("words-on-meshes.txt", &MESHES.map(grid), run_on_mesh);
+}
+
+/// Here binary trees and curves serve all.
+#[test]
+fn decisions_on_halvable_meshes_do_not_depend_on_the_length_of_a_word() {
+    assert_golden(
+        "words-on-halvable-meshes.txt",
+        &HALVABLE.map(grid),
+        run_on_mesh,
+    );
 }
 
 #[test]
 fn decisions_on_cubes_do_not_depend_on_the_length_of_a_word() {
-    assert_golden(GOLDEN_CUBES, |strategy, hash| {
-        let powers_of_two = strategy == StrategyKind::FreeList;
-        for (k, n) in CUBES {
-            if !powers_of_two || k.is_power_of_two() {
-                run_on_cube(k, n, strategy, hash);
-            }
-        }
-    });
+    let cubes = CUBES.map(|(k, n)| cube(k, n).grid());
+    assert_golden("words-on-cubes.txt", &cubes, run_on_cube);
 }
 
-#[test]
-fn decisions_of_trees_and_curves_do_not_depend_on_the_length_of_a_word() {
-    let golden = GOLDEN_HALVABLE
-        .map(|(text, hash)| (text.parse().expect("a strategy with its parameter"), hash));
-    assert_golden(golden, |strategy, hash| {
-        for (w, h) in HALVABLE {
-            run_on_mesh(w, h, strategy, hash);
-        }
-    });
+fn grid((w, h): (u16, u16)) -> Grid {
+    mesh(w, h).grid()
 }
 
 /// The bits in a word of this build.

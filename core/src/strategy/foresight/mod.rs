@@ -11,6 +11,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
+use super::kind::BUDGETS;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
@@ -40,8 +41,12 @@ use plane::Plane;
 /// Words of a time.
 const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
 
-/// The words that foresight needs, with room for the ends of `ends` running jobs.
+/// The words that foresight needs, with room for the ends of `ends` running jobs. For an invalid
+/// budget it is more than there can be, so that the configuration is refused.
 pub(crate) const fn words(machine: &Grid, budget: u64, ends: usize) -> usize {
+    if budget < *BUDGETS.start() || budget > *BUDGETS.end() {
+        return usize::MAX;
+    }
     #[cfg(feature = "any-grid")]
     if !machine.is_plane() {
         return boxes::words(machine, budget) + ends * TICKS_WORDS;

@@ -11,8 +11,8 @@ use plotters::prelude::*;
 use super::super::layout::Rect;
 use super::place::Place;
 use super::{Area, ColourScale, Content, Drawn, THIN, stroke, units};
-use crate::names;
-use crate::network::Link;
+use meshalloc_sim::names;
+use meshalloc_sim::network::Link;
 
 /// The part of a cell that the bars of all dimensions along one axis take together.
 const BARS: f64 = 0.5;

@@ -2,7 +2,7 @@
 
 use super::judgement::{At, Judgement, Verdict, interval};
 use crate::report;
-use crate::statistics::Estimate;
+use meshalloc_sim::statistics::Estimate;
 
 /// The relative differences, in percent, are the paper's, which is `paper` give or take `error`.
 pub(super) fn difference(found: &[At<Estimate>], paper: f64, error: f64) -> Judgement {
@@ -93,7 +93,7 @@ fn judgement(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Interval;
+    use meshalloc_sim::statistics::Interval;
 
     fn at(mean: f64, width: f64) -> Vec<At<Estimate>> {
         let value = Estimate {

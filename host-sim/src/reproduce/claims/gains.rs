@@ -5,8 +5,8 @@ use super::judgement::{
     is_wide, percent, places_text,
 };
 use crate::report;
-use crate::statistics::{Estimate, Interval};
-use crate::wording::counted;
+use meshalloc_sim::statistics::{Estimate, Interval};
+use meshalloc_sim::wording::counted;
 
 /// On which side of 0 a gain is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::judgement::{At, Judgement, Verdict, interval};
 use crate::report;
-use crate::statistics::Estimate;
+use meshalloc_sim::statistics::Estimate;
 
 /// "Nearly constant" is a growth below this.
 const CONSTANT_MAX: f64 = 1.5;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::statistics::{Estimate, Interval};
-use crate::wording::counted;
+use meshalloc_sim::statistics::{Estimate, Interval};
+use meshalloc_sim::wording::counted;
 
 /// Whether a claim is borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

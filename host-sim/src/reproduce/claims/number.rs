@@ -3,7 +3,7 @@
 use super::difference::{WIDTH_MAX, meets};
 use super::judgement::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, percent};
 use crate::report;
-use crate::statistics::{BLOCKS_MIN, Estimate};
+use meshalloc_sim::statistics::{BLOCKS_MIN, Estimate};
 
 /// A share is the paper's statement: `paper`, which has itself an error of plus or minus `error`; all as parts of 1. `unit` is `points` or
 /// `%`.

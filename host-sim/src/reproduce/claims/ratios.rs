@@ -2,7 +2,7 @@
 
 use super::judgement::{At, Judgement, Verdict, interval, is_wide, percent};
 use crate::report;
-use crate::statistics::Estimate;
+use meshalloc_sim::statistics::Estimate;
 
 /// "Nearly the same" is a ratio within this of 1.
 const SIMILAR: f64 = 0.25;

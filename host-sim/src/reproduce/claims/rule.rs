@@ -9,9 +9,9 @@ use super::judgement::{At, Gain, Judgement, OPEN_MAX, Verdict, is_over_open_max,
 use super::number::{between, exact, nothing, number, share};
 use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
-use crate::metrics::{Metric, Unit};
 use crate::reproduce::measure::{Line, Measurements, Point, Reading, Shown};
-use crate::statistics::Estimate;
+use meshalloc_sim::metrics::{Metric, Unit};
+use meshalloc_sim::statistics::Estimate;
 
 /// A rule with its parameters; parts of 1 are in percent.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -5,7 +5,7 @@ use super::growth::{nearly_constant, proportional};
 use super::number::{between, exact, nothing, number, share};
 use super::ratios::{Ratio, close, least_affected};
 use super::{At, Claim, Gain, Judgement, Verdict, tally};
-use crate::statistics::{Estimate, Interval};
+use meshalloc_sim::statistics::{Estimate, Interval};
 
 mod saturation;
 

@@ -54,7 +54,8 @@ impl Validator {
                 .count()
         };
         match keyword {
-            "$schema" | "$defs" | "title" | "description" | "format" => Vec::new(),
+            "$schema" | "$defs" | "title" | "description" | "format" | "default" => Vec::new(),
+            "const" => unless(argument == value),
             "$ref" => {
                 let pointer = argument.as_str().and_then(|to| to.strip_prefix('#'));
                 let to = pointer.and_then(|pointer| self.0.pointer(pointer));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use meshalloc::{StrategyKind, Ticks};
-use meshalloc_host_sim::workload::{self, EstimateModel, Log, LogOptions, Workload};
+use meshalloc_sim::workload::{self, EstimateModel, Log, LogOptions, Workload};
 use meshalloc_tests::rig::mesh;
 
 use super::{EASY, Job, configuration, naive_starts, starts_with_room};

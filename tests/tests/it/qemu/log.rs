@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use meshalloc::Threshold;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
-use meshalloc_host_sim::backend::line::{Endpoint, LineBackends};
-use meshalloc_host_sim::backend::{Backends, InProcessBackends};
-use meshalloc_host_sim::experiment::{Experiment, Measure, Replications, StrategyResult, run};
-use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_host_sim::workload::{Log, LogOptions, ShapeRule, TimeUnit, Workload};
+use meshalloc_host_sim::line::{Endpoint, LineBackends};
+use meshalloc_sim::backend::{Backends, InProcessBackends};
+use meshalloc_sim::experiment::{Experiment, Measure, Replications, StrategyResult, run};
+use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::workload::{Log, LogOptions, ShapeRule, TimeUnit, Workload};
 use meshalloc_tests::qemu::Qemu;
 
 /// The jobs taken from the Paragon's log, so that the test takes well under a minute. The README

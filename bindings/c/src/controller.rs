@@ -1,0 +1,476 @@
+//! The functions of a controller.
+
+use core::ffi::c_void;
+use core::num::NonZeroU64;
+
+use meshalloc::storage::Needs;
+use meshalloc::{Change, Configuration as CoreConfiguration, JobId, Outcome as Happened};
+
+use crate::allocator::{needs, state, write_blocks};
+use crate::error::Error;
+use crate::handle::{Handle, Object, Outcome, array, count, number, reading, writing};
+use crate::types::{Block, Configuration, Event, Faults, Job, JobList, Request, Statistics};
+
+pub(crate) type CoreController = meshalloc::Controller<'static>;
+pub(crate) type ControllerHandle = Handle<CoreController>;
+
+/// Serves the processors of one machine to jobs: an allocator with a table of jobs, a queue and a
+/// scheduler. It lives in memory that the caller provides. One thread or interrupt may use it at a
+/// time.
+#[derive(Debug)]
+pub struct Controller(());
+
+impl Object for CoreController {
+    const MARK: usize = 0xc047_7011;
+}
+
+/// Asks the controller.
+///
+/// # Safety
+///
+/// As for [`Handle::with`].
+pub(crate) unsafe fn with(
+    controller: *const Controller,
+    call: impl FnOnce(&mut CoreController) -> Outcome,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    number(unsafe { Handle::with(controller.cast_mut().cast(), call) })
+}
+
+/// Carries a change out.
+///
+/// # Safety
+///
+/// As for [`Handle::with`].
+unsafe fn change(controller: *mut Controller, change: Change, now: u64) -> i32 {
+    let begin = |controller: &mut CoreController| match controller.begin(&change, now, None)? {
+        Happened::Released { processors } => count(processors),
+        _ => Ok(0),
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, begin) }
+}
+
+/// Configuration, what it needs, and the bytes of the controller.
+///
+/// # Safety
+///
+/// As for [`reading`].
+unsafe fn plan(
+    configuration: *const Configuration,
+    jobs: u32,
+) -> Result<(CoreConfiguration, Needs, usize), Error> {
+    // SAFETY: the caller promises it.
+    let configuration = unsafe { reading(configuration)?.core()? };
+    if !configuration.scheduler.is_built() {
+        return Err(Error::SchedulerNotBuilt);
+    }
+    let needs = needs(&configuration.machine, configuration.strategy, jobs)?;
+    let size = size_of::<ControllerHandle>().checked_add(needs.bytes(jobs as usize));
+    Ok((configuration, needs, size.ok_or(Error::BadCapacity)?))
+}
+
+/// Writes to `size` how many bytes of memory a controller takes for up to `jobs` jobs that wait or
+/// run. For static memory MESHALLOC_MESH_CONTROLLER_SIZE and MESHALLOC_GRID_CONTROLLER_SIZE are
+/// constants. Returns 0 or an error.
+///
+/// # Safety
+///
+/// `configuration` may be read, `size` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_size(
+    configuration: *const Configuration,
+    jobs: u32,
+    size: *mut usize,
+) -> i32 {
+    let write = || {
+        // SAFETY: the caller promises it.
+        let (place, (.., bytes)) = unsafe { (writing(size)?, plan(configuration, jobs)?) };
+        place.write(bytes);
+        Ok(0)
+    };
+    number(write())
+}
+
+/// Makes a controller without jobs and faults, in `size` bytes of `memory`, and writes a pointer to
+/// it to `controller`. It has room for `jobs` jobs that wait or run. Returns 0 or an error.
+///
+/// The memory is aligned to MESHALLOC_ALIGNMENT bytes. The controller owns it until
+/// meshalloc_controller_deinit. Its first contents do not matter, but memory that holds an object
+/// is refused.
+///
+/// # Safety
+///
+/// `memory` is `size` bytes that only the library uses until the controller is deinitialised;
+/// `configuration` may be read, `controller` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_init(
+    memory: *mut c_void,
+    size: usize,
+    configuration: *const Configuration,
+    jobs: u32,
+    controller: *mut *mut Controller,
+) -> i32 {
+    let init = || {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(controller)? };
+        // SAFETY: the caller promises it.
+        let (configuration, needs, _) = unsafe { plan(configuration, jobs)? };
+        // SAFETY: the caller promises it.
+        let handle = unsafe {
+            ControllerHandle::init(memory.cast(), size, |rest| {
+                let memory = needs
+                    .memory(jobs as usize, rest)
+                    .ok_or(Error::MemoryTooSmall)?;
+                Ok(CoreController::new(memory, configuration)?)
+            })?
+        };
+        place.write(handle.cast());
+        Ok(0)
+    };
+    number(init())
+}
+
+/// Forgets the controller. Its memory is the caller's again. Returns 0 or an error.
+///
+/// # Safety
+///
+/// `controller` is memory that may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_deinit(controller: *mut Controller) -> i32 {
+    // SAFETY: the caller promises it.
+    let result = unsafe { ControllerHandle::deinit(controller.cast()) };
+    number(result.map(|()| 0))
+}
+
+/// Submits a job under a name that is unused at the moment. It joins the queue; calls of
+/// meshalloc_controller_advance let it try, and an event reports the grant. A job with
+/// MESHALLOC_NO_WAIT is granted or refused by this call. Returns 0 or an error.
+///
+/// `lease` is the time in ticks after which the job is to be released unless its lease is renewed,
+/// 0 for no lease. `now` is the time in ticks of any length; it does not go back, and a time before
+/// the latest one counts as the latest.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `request` may be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_submit(
+    controller: *mut Controller,
+    job: u32,
+    request: *const Request,
+    lease: u64,
+    now: u64,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    let request = unsafe { reading(request) };
+    let request = match request.and_then(|request| request.core()) {
+        Ok(request) => request,
+        Err(error) => return error as i32,
+    };
+    let submit = Change::Submit {
+        job: JobId(job),
+        request,
+        lease: NonZeroU64::new(lease),
+    };
+    // SAFETY: the caller promises it.
+    unsafe { change(controller, submit, now) }
+}
+
+/// Releases a job, or takes a waiting one out of the queue. Returns the processors that it held, 0
+/// if it waited, or an error. Calls of meshalloc_controller_advance let others try.
+///
+/// # Safety
+///
+/// `controller` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_release(
+    controller: *mut Controller,
+    job: u32,
+    now: u64,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { change(controller, Change::Release { job: JobId(job) }, now) }
+}
+
+/// Gives a job a lease of `ticks` from now on instead of the one it had; 0 for none. Returns 0 or
+/// an error.
+///
+/// # Safety
+///
+/// `controller` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_lease(
+    controller: *mut Controller,
+    job: u32,
+    ticks: u64,
+    now: u64,
+) -> i32 {
+    let lease = Change::Lease {
+        job: JobId(job),
+        ticks: NonZeroU64::new(ticks),
+    };
+    // SAFETY: the caller promises it.
+    unsafe { change(controller, lease, now) }
+}
+
+/// Ends the lease that has ended first by now, if there is one: its job is released, and an event
+/// reports that. Returns 1 if there was one, 0 if not, or an error. Call it until it returns 0,
+/// with meshalloc_controller_advance between the calls.
+///
+/// # Safety
+///
+/// `controller` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_end_lease(
+    controller: *mut Controller,
+    now: u64,
+) -> i32 {
+    let end = |controller: &mut CoreController| {
+        let Some((ends, job)) = controller.lease_ended(now) else {
+            return Ok(0);
+        };
+        controller.begin(&Change::EndLease { job }, ends, None)?;
+        Ok(1)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, end) }
+}
+
+/// Marks the processors of a block as faulty, and writes to `faults` what they were, unless it is
+/// NULL. Jobs that hold some keep running. Returns how many were not faulty before, or an error.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `block` may be read, `faults` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_mark_faulty(
+    controller: *mut Controller,
+    block: *const Block,
+    now: u64,
+    faults: *mut Faults,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { set_faulty(controller, block, true, now, faults) }
+}
+
+/// Marks the processors of a block as working, and writes to `faults` what they were, unless it is
+/// NULL. Calls of meshalloc_controller_advance let jobs try. Returns how many were faulty before,
+/// or an error.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `block` may be read, `faults` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_clear_faulty(
+    controller: *mut Controller,
+    block: *const Block,
+    now: u64,
+    faults: *mut Faults,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { set_faulty(controller, block, false, now, faults) }
+}
+
+/// # Safety
+///
+/// As for the functions above.
+unsafe fn set_faulty(
+    controller: *mut Controller,
+    block: *const Block,
+    is_faulty: bool,
+    now: u64,
+    faults: *mut Faults,
+) -> i32 {
+    let set = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let place = match faults.is_null() {
+            true => None,
+            // SAFETY: the caller promises it.
+            false => Some(unsafe { writing(faults)? }),
+        };
+        // SAFETY: the caller promises it.
+        let block = unsafe { reading(block)?.on(controller.machine())? };
+        let change = match is_faulty {
+            true => Change::MarkFaulty { block },
+            false => Change::ClearFaulty { block },
+        };
+        let Happened::Faults(report) = controller.begin(&change, now, None)? else {
+            return Ok(0);
+        };
+        if let Some(place) = place {
+            place.write(Faults::of_core(report));
+        }
+        count(report.changed)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, set) }
+}
+
+/// Forgets all jobs, faults and statistics; the time begins anew. Returns 0 or an error.
+///
+/// # Safety
+///
+/// `controller` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_reset(controller: *mut Controller, now: u64) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { change(controller, Change::Reset, now) }
+}
+
+/// Makes one attempt to place a job, if an earlier call has left some. Returns 1 if more are left,
+/// 0 if not, or an error. No other change is possible until it returns 0.
+///
+/// # Safety
+///
+/// `controller` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_advance(controller: *mut Controller) -> i32 {
+    let advance = |controller: &mut CoreController| Ok(i32::from(controller.advance(None)));
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, advance) }
+}
+
+/// Writes to `event` the first event after the one of the number `after`, 0 for the first of all.
+/// Returns 1 if there is one, 0 if not, or an error. A caller that passes the number of the latest
+/// event it has read reads each event once. Grants of jobs that were released meanwhile are left
+/// out.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `event` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_event(
+    controller: *const Controller,
+    after: u64,
+    event: *mut Event,
+) -> i32 {
+    let write = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(event)? };
+        let next = controller.view().events_since(after).next();
+        if let Some(event) = next {
+            place.write(Event::of_core(controller.machine(), event));
+        }
+        Ok(i32::from(next.is_some()))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, write) }
+}
+
+/// Writes to `report` what is known about a job. Returns 1 if it runs, 0 if it waits, or an error.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `report` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_job(
+    controller: *const Controller,
+    job: u32,
+    report: *mut Job,
+) -> i32 {
+    let write = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(report)? };
+        let report = Job::of_core(&controller.view().job(JobId(job))?);
+        place.write(report);
+        Ok(i32::from(report.processors > 0))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, write) }
+}
+
+/// Writes the blocks of a job to `blocks`: from the one of index `from` on, at most `room`. Returns
+/// the number of all its blocks, 0 while it waits, or an error. `blocks` may be NULL if `room` is
+/// 0.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `room` blocks from `blocks` on may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_blocks(
+    controller: *const Controller,
+    job: u32,
+    from: u32,
+    blocks: *mut Block,
+    room: u32,
+) -> i32 {
+    let write = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let places = unsafe { array(blocks, room)? };
+        let view = controller.view();
+        view.job(JobId(job))?;
+        write_blocks(controller.machine(), view.blocks(JobId(job)), from, places)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, write) }
+}
+
+/// Writes some of the jobs to `list`: all, or those that hold processors of the block `on`, if that
+/// is not NULL. `from` is 0 at first, then the `next` of the last list. Returns the number of jobs
+/// in the list, or an error.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `on` may be read, `list` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_jobs(
+    controller: *const Controller,
+    on: *const Block,
+    from: u32,
+    list: *mut JobList,
+) -> i32 {
+    let write = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(list)? };
+        let on = match on.is_null() {
+            true => None,
+            // SAFETY: the caller promises it.
+            false => Some(unsafe { reading(on)?.on(controller.machine())? }),
+        };
+        let list = JobList::of_core(&controller.view().job_list(on, from)?);
+        place.write(list);
+        count(list.count)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, write) }
+}
+
+/// Writes the statistics to `statistics`. Returns 0 or an error.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `statistics` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_statistics(
+    controller: *const Controller,
+    statistics: *mut Statistics,
+) -> i32 {
+    let write = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(statistics)? };
+        place.write(Statistics::of_core(&controller.statistics()));
+        Ok(0)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, write) }
+}
+
+/// Returns the state of a processor, MESHALLOC_PROCESSOR_BUSY and MESHALLOC_PROCESSOR_FAULTY, or an
+/// error.
+///
+/// # Safety
+///
+/// `controller` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_processor(
+    controller: *const Controller,
+    processor: u32,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe {
+        with(controller, |controller| {
+            state(controller.occupancy(), processor)
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! Error numbers in groups, and their texts.
+
+use core::ffi::{CStr, c_char};
+
+use meshalloc::{
+    AllocationError, ConfigureError, Error as CoreError, GridError, Refusal, ShapeError,
+};
+
+macro_rules! errors {
+    ($($(#[doc = $doc:literal])* $name:ident = $number:literal, $text:literal;)*) => {
+        impl Error {
+            /// Every error, in the order of declaration.
+            pub const ALL: &[Error] = &[$(Error::$name),*];
+
+            /// The text of the error.
+            pub const fn text(self) -> &'static CStr {
+                match self {
+                    $(Error::$name => $text,)*
+                }
+            }
+        }
+
+        const _: () = { $(assert!(Error::$name as i32 == $number);)* };
+    };
+}
+
+/// The error numbers. Functions return 0 or a positive number if they succeed, and one of these if
+/// they fail. A failed call changes nothing, unless its documentation says otherwise.
+///
+/// The groups: temporary, the same call may succeed later (-1 to -99); permanent, the same call
+/// fails again (-100 to -199); configuration, this machine, strategy, scheduler, build or memory
+/// does not serve (-200 to -299); misuse, the caller breaks a rule of this interface (from -300).
+// cbindgen reads enumerations without macros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Error {
+    /// Fewer processors are free than the job would hold.
+    TooFewFree = -1,
+    /// Enough processors are free, but the strategy finds no place for the request.
+    Fragmented = -2,
+    /// A job that never waits would have to wait, since others wait before it.
+    QueueNotEmpty = -3,
+    /// There is no room for another job, allocation or block.
+    TableFull = -4,
+    /// A job with this name waits or runs already.
+    DuplicateJob = -5,
+    /// The request fits only into processors that are reserved for earlier jobs.
+    Reserved = -6,
+    /// Attempts that follow from an earlier call are left: call meshalloc_controller_advance until
+    /// it returns 0.
+    Busy = -7,
+    /// The job has no lease, or one that has not ended.
+    LeaseRuns = -8,
+
+    /// An extent or the number of processors is zero.
+    EmptyRequest = -100,
+    /// The request has more processors than its shape.
+    MalformedRequest = -101,
+    /// The strategy cannot serve this request even on an empty machine.
+    NeverFits = -102,
+    /// The request has more extents than the machine has dimensions.
+    TooManyExtents = -103,
+    /// An extent is smaller than the machine's side, and the strategy serves only whole sides.
+    ExtentBelowSide = -104,
+    /// No job with this name waits or runs.
+    UnknownJob = -105,
+    /// The block is not within the machine.
+    NoSuchBlock = -106,
+    /// The machine has no processor with this number.
+    NoSuchProcessor = -107,
+
+    /// The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
+    /// above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.
+    NoSuchMachine = -200,
+    /// There is no strategy of this kind with these parameters.
+    NoSuchStrategy = -201,
+    /// There is no scheduler of this kind with these parameters.
+    NoSuchScheduler = -202,
+    /// The strategy does not serve this machine.
+    MachineUnsuitable = -203,
+    /// The strategy was left out of this build of the library.
+    StrategyNotBuilt = -204,
+    /// The scheduler was left out of this build of the library.
+    SchedulerNotBuilt = -205,
+    /// The memory is too small for this machine, strategy and capacity.
+    MemoryTooSmall = -206,
+    /// The number of jobs or allocations is 0, or more than this target can count.
+    BadCapacity = -207,
+    /// The bytes do not begin a checkpoint of this version of the library.
+    CheckpointFormat = -208,
+    /// An item of the checkpoint cannot be read.
+    CheckpointMalformed = -209,
+    /// Parts of the checkpoint are missing, repeated or out of order.
+    CheckpointIncomplete = -210,
+    /// The checkpoint has more jobs or blocks than there is room for.
+    CheckpointNoRoom = -211,
+    /// The checkpoint contradicts itself.
+    CheckpointInconsistent = -212,
+
+    /// A pointer is NULL.
+    NullPointer = -300,
+    /// A pointer is not aligned.
+    Misaligned = -301,
+    /// The pointer is not that of an initialised object of this type.
+    NotInitialized = -302,
+    /// The memory holds an object already: deinitialise it first.
+    AlreadyInitialized = -303,
+    /// Another allocator made this allocation.
+    ForeignAllocation = -304,
+    /// This allocation was released before, or was never made.
+    StaleAllocation = -305,
+    /// A callback has called a function with the object that called it.
+    Reentered = -306,
+    /// A callback has returned a number other than 0, or more bytes than there are.
+    CallbackFailed = -307,
+    /// A number in a structure is out of its range: more than 16 dimensions, or an unknown flag.
+    BadArgument = -308,
+}
+
+errors! {
+    TooFewFree = -1, c"not enough free processors";
+    Fragmented = -2, c"enough free processors, but fragmented";
+    QueueNotEmpty = -3, c"would have to wait behind other jobs";
+    TableFull = -4, c"table full";
+    DuplicateJob = -5, c"a job with this name waits or runs already";
+    Reserved = -6, c"fits only into processors that are reserved for earlier jobs";
+    Busy = -7, c"busy with an earlier command";
+    LeaseRuns = -8, c"the job has no lease, or one that has not ended";
+    EmptyRequest = -100, c"empty request: sides and processors must be at least 1";
+    MalformedRequest = -101, c"the request has more processors than its shape";
+    NeverFits = -102, c"can never fit: too large for the machine under this strategy";
+    TooManyExtents = -103, c"can never fit: more extents than the machine has dimensions";
+    ExtentBelowSide = -104,
+        c"can never fit: the strategy serves only extents equal to the machine's side";
+    UnknownJob = -105, c"no job with this name waits or runs";
+    NoSuchBlock = -106, c"the block is outside the machine";
+    NoSuchProcessor = -107, c"the machine has no processor with this number";
+    NoSuchMachine = -200, c"no such machine: 1 to 16 sides of at least 1, at most 2^20 processors, \
+        sides of a two-dimensional mesh up to 1024";
+    NoSuchStrategy = -201, c"no such strategy or parameter";
+    NoSuchScheduler = -202, c"no such scheduler or parameter";
+    MachineUnsuitable = -203, c"the strategy does not serve this machine";
+    StrategyNotBuilt = -204, c"the strategy was left out of this build";
+    SchedulerNotBuilt = -205, c"the scheduler was left out of this build";
+    MemoryTooSmall = -206, c"the memory is too small for this machine, strategy and capacity";
+    BadCapacity = -207, c"the number of jobs or allocations is 0 or too large";
+    CheckpointFormat = -208, c"not a checkpoint of this format";
+    CheckpointMalformed = -209, c"an item of the checkpoint cannot be read";
+    CheckpointIncomplete = -210,
+        c"parts of the checkpoint are missing, repeated or out of order";
+    CheckpointNoRoom = -211, c"the checkpoint has more jobs or blocks than this build has room for";
+    CheckpointInconsistent = -212, c"the checkpoint contradicts itself";
+    NullPointer = -300, c"a pointer is NULL";
+    Misaligned = -301, c"a pointer is not aligned";
+    NotInitialized = -302, c"not an initialised object of this type";
+    AlreadyInitialized = -303, c"the memory holds an object already: deinitialise it first";
+    ForeignAllocation = -304, c"another allocator made this allocation";
+    StaleAllocation = -305, c"this allocation was released before, or was never made";
+    Reentered = -306, c"a callback has called a function with the object that called it";
+    CallbackFailed = -307, c"a callback has failed";
+    BadArgument = -308, c"a number is out of its range";
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        match refusal {
+            Refusal::EmptyRequest => Error::EmptyRequest,
+            Refusal::Malformed => Error::MalformedRequest,
+            Refusal::TooFewFree => Error::TooFewFree,
+            Refusal::Fragmented => Error::Fragmented,
+            Refusal::QueueNotEmpty => Error::QueueNotEmpty,
+            Refusal::TableFull => Error::TableFull,
+            Refusal::DuplicateJob => Error::DuplicateJob,
+            Refusal::TooManyExtents => Error::TooManyExtents,
+            Refusal::ExtentBelowSide => Error::ExtentBelowSide,
+            Refusal::Reserved => Error::Reserved,
+            // A test compares the text of every refusal.
+            _ => Error::NeverFits,
+        }
+    }
+}
+
+impl From<ConfigureError> for Error {
+    fn from(error: ConfigureError) -> Error {
+        match error {
+            ConfigureError::MachineUnsuitable => Error::MachineUnsuitable,
+            ConfigureError::StrategyNotBuilt => Error::StrategyNotBuilt,
+            ConfigureError::SchedulerNotBuilt => Error::SchedulerNotBuilt,
+            // `JobsPresent` is of a change that C does not have.
+            _ => Error::MemoryTooSmall,
+        }
+    }
+}
+
+impl From<CoreError> for Error {
+    fn from(error: CoreError) -> Error {
+        match error {
+            CoreError::Refused(refusal) => refusal.into(),
+            CoreError::Configure(error) => error.into(),
+            CoreError::UnknownNode(_) => Error::NoSuchProcessor,
+            CoreError::NoSuchBlock { .. } => Error::NoSuchBlock,
+            CoreError::Busy { .. } => Error::Busy,
+            CoreError::LeaseRuns => Error::LeaseRuns,
+            // The others: this package always has leases, and asks for no block beyond the last.
+            _ => Error::UnknownJob,
+        }
+    }
+}
+
+impl From<AllocationError> for Error {
+    fn from(error: AllocationError) -> Error {
+        match error {
+            AllocationError::Foreign => Error::ForeignAllocation,
+            _ => Error::StaleAllocation,
+        }
+    }
+}
+
+impl From<GridError> for Error {
+    fn from(_: GridError) -> Error {
+        Error::NoSuchMachine
+    }
+}
+
+impl From<ShapeError> for Error {
+    fn from(error: ShapeError) -> Error {
+        match error {
+            ShapeError::TooManyExtents => Error::BadArgument,
+            // Larger than every machine.
+            _ => Error::NeverFits,
+        }
+    }
+}
+
+/// The text of an error number; "success" for 0 and positive numbers, "no such error" for another
+/// number. It lies in constant memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn meshalloc_error_text(error: i32) -> *const c_char {
+    let known = Error::ALL.iter().find(|known| **known as i32 == error);
+    let text = match known {
+        Some(known) => known.text(),
+        None if error >= 0 => c"success",
+        None => c"no such error",
+    };
+    text.as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::string::ToString;
+
+    use super::*;
+
+    /// Texts of core may go on with a number.
+    fn assert_text(error: impl Into<Error> + ToString + Copy) {
+        let (ours, cores) = (error.into().text().to_str().unwrap(), error.to_string());
+        assert!(cores.starts_with(ours), "{ours:?}, in Rust {cores:?}");
+    }
+
+    #[test]
+    fn texts_are_those_of_the_errors_in_rust() {
+        for refusal in Refusal::ALL {
+            assert_text(refusal);
+            let is_temporary = refusal.is_temporary();
+            assert_eq!(is_temporary, Error::from(refusal) as i32 > -100);
+        }
+        for error in [
+            ConfigureError::MachineUnsuitable,
+            ConfigureError::StrategyNotBuilt,
+            ConfigureError::SchedulerNotBuilt,
+        ] {
+            assert_text(error);
+        }
+        for error in [
+            CoreError::UnknownJob,
+            CoreError::NoSuchBlock { dimension: 1 },
+            CoreError::Busy { left: 2 },
+            CoreError::LeaseRuns,
+        ] {
+            assert_text(error);
+        }
+        assert_text(AllocationError::Foreign);
+        assert_text(AllocationError::Stale);
+    }
+
+    #[test]
+    fn each_number_has_a_text_of_its_own() {
+        let texts: std::collections::BTreeSet<_> =
+            Error::ALL.iter().map(|error| error.text()).collect();
+        assert_eq!(texts.len(), Error::ALL.len());
+        for error in [0, 7, -9, -400] {
+            let text = meshalloc_error_text(error);
+            // SAFETY: every text ends with 0 and lies in constant memory.
+            let text = unsafe { CStr::from_ptr(text) };
+            assert_eq!(
+                text,
+                if error < 0 {
+                    c"no such error"
+                } else {
+                    c"success"
+                }
+            );
+        }
+    }
+}

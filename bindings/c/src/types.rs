@@ -1,0 +1,430 @@
+//! The structures that C fills in and reads, and what they are in Rust.
+
+use core::num::NonZeroU64;
+
+use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};
+use meshalloc::{
+    Block as CoreBlock, Configuration as CoreConfiguration, Event as CoreEvent, FaultReport, Flags,
+    Grid, Happened, JobState, Request as CoreRequest, SchedulerKind, Shape,
+    Statistics as CoreStatistics, StrategyKind, Tuple,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
+
+/// The most dimensions of a machine and extents of a request.
+pub const DIMENSIONS_MAX: usize = 16;
+const _: () = assert!(DIMENSIONS_MAX == meshalloc::DIMENSIONS_MAX);
+
+/// The most jobs in a meshalloc_job_list.
+pub const JOB_LIST_MAX: usize = 16;
+const _: () = assert!(JOB_LIST_MAX == LIST_JOBS_MAX);
+
+/// The most parameters of a strategy or scheduler.
+pub const PARAMETERS_MAX: usize = 2;
+
+/// Bit of meshalloc_request.flags: the job never waits. It is granted at once or refused.
+pub const NO_WAIT: u8 = 1;
+/// Bit of meshalloc_request.flags: the extents keep their order along the dimensions.
+pub const FIXED_ORIENTATION: u8 = 2;
+const _: () = assert!(
+    NO_WAIT == Flags::NO_WAIT.bits() && FIXED_ORIENTATION == Flags::FIXED_ORIENTATION.bits()
+);
+
+/// Bit of a processor's state: it is held or faulty.
+pub const PROCESSOR_BUSY: i32 = 1;
+/// Bit of a processor's state: it is faulty.
+pub const PROCESSOR_FAULTY: i32 = 2;
+
+/// Kind of a meshalloc_event: the job was granted processors.
+pub const EVENT_GRANTED: u32 = 1;
+/// Kind of a meshalloc_event: the lease of the job has ended, and the job was released.
+pub const EVENT_LEASE_ENDED: u32 = 2;
+
+/// A machine: a grid of processors. MESHALLOC_MESH, MESHALLOC_MESH_3D and MESHALLOC_TORUS_3D are
+/// initialisers.
+///
+/// The processor at (x, y, z) has the number x + sides[0] * (y + sides[1] * z).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Machine {
+    /// The number of processors along each dimension. Those beyond the dimensions do not matter.
+    pub sides: [u16; DIMENSIONS_MAX],
+    /// The number of dimensions, 1 to 16.
+    pub dimensions: u16,
+    /// Bit d: dimension d wraps, as in a torus.
+    pub wraps: u16,
+}
+
+impl Machine {
+    pub(crate) fn grid(&self) -> Result<Grid, Error> {
+        let sides = self.sides.get(..usize::from(self.dimensions));
+        Ok(Grid::new(sides.ok_or(Error::NoSuchMachine)?, self.wraps)?)
+    }
+}
+
+/// A strategy: where jobs are placed. MESHALLOC_STRATEGY_FIRST_FIT and so on are initialisers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Strategy {
+    /// Its number.
+    pub kind: u32,
+    /// Its parameters.
+    pub parameters: [u64; PARAMETERS_MAX],
+}
+
+impl Strategy {
+    pub(crate) fn kind(&self) -> Result<StrategyKind, Error> {
+        of_numbers(self.kind, self.parameters).ok_or(Error::NoSuchStrategy)
+    }
+}
+
+/// A scheduler: which waiting job may try. MESHALLOC_SCHEDULER_FCFS and so on are initialisers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Scheduler {
+    /// Its number.
+    pub kind: u32,
+    /// Its parameters.
+    pub parameters: [u64; PARAMETERS_MAX],
+}
+
+/// A value of an enumeration with fields: of the number of its variant and the numbers in it, in
+/// the order in which they are on the wire.
+fn of_numbers<T: DeserializeOwned>(kind: u32, parameters: [u64; PARAMETERS_MAX]) -> Option<T> {
+    // 5 bytes for a number of 32 bits, 10 for one of 64.
+    let mut bytes = [0; 25];
+    postcard::to_slice(&(kind, parameters), &mut bytes).ok()?;
+    postcard::from_bytes(&bytes).ok()
+}
+
+/// The numbers of which [`of_numbers`] makes this value, for tests and the header.
+#[doc(hidden)]
+pub fn numbers_of<T: Serialize>(value: &T) -> Option<(u32, [u64; PARAMETERS_MAX])> {
+    // A number without a parameter ends with zeros.
+    let mut bytes = [0; 25];
+    postcard::to_slice(value, &mut bytes).ok()?;
+    postcard::from_bytes(&bytes).ok()
+}
+
+/// What a controller serves, and how.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Configuration {
+    /// The machine.
+    pub machine: Machine,
+    /// Where jobs are placed.
+    pub strategy: Strategy,
+    /// Which waiting job may try.
+    pub scheduler: Scheduler,
+}
+
+impl Configuration {
+    pub(crate) fn core(&self) -> Result<CoreConfiguration, Error> {
+        let Scheduler { kind, parameters } = self.scheduler;
+        let scheduler: Option<SchedulerKind> = of_numbers(kind, parameters);
+        Ok(CoreConfiguration {
+            machine: self.machine.grid()?,
+            strategy: self.strategy.kind()?,
+            scheduler: scheduler.ok_or(Error::NoSuchScheduler)?,
+        })
+    }
+}
+
+/// A request for processors. MESHALLOC_REQUEST and MESHALLOC_REQUEST_3D are initialisers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Request {
+    /// How many processors it asks for along each dimension. Those beyond the dimensions do not
+    /// matter.
+    pub extents: [u16; DIMENSIONS_MAX],
+    /// The number of extents, at most that of the machine's dimensions.
+    pub dimensions: u8,
+    /// MESHALLOC_NO_WAIT, MESHALLOC_FIXED_ORIENTATION, both or 0.
+    pub flags: u8,
+    /// The number of processors, if it is less than the product of the extents; else 0.
+    pub processors: u32,
+    /// The estimated time for which the job will hold its processors, in ticks; 0 for none.
+    pub estimate: u64,
+}
+
+impl Request {
+    pub(crate) fn core(&self) -> Result<CoreRequest, Error> {
+        let extents = self.extents.get(..usize::from(self.dimensions));
+        let request = CoreRequest::new(Shape::new(extents.ok_or(Error::BadArgument)?)?);
+        let flags = Flags::from_bits(self.flags).ok_or(Error::BadArgument)?;
+        Ok(CoreRequest {
+            processors: match self.processors {
+                0 => request.processors,
+                some => some,
+            },
+            flags,
+            estimate: NonZeroU64::new(self.estimate),
+            ..request
+        })
+    }
+
+    fn of_core(request: &CoreRequest) -> Request {
+        let extents = request.shape.extents();
+        Request {
+            extents: padded(&extents),
+            dimensions: extents.len() as u8,
+            flags: request.flags.bits(),
+            processors: request.processors,
+            estimate: request.estimate.map_or(0, NonZeroU64::get),
+        }
+    }
+}
+
+fn padded(tuple: &Tuple) -> [u16; DIMENSIONS_MAX] {
+    core::array::from_fn(|at| tuple.get(at).copied().unwrap_or(0))
+}
+
+/// A box of processors: from `start`, `extent` along each dimension. It goes around where the
+/// machine wraps.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Block {
+    /// The coordinates of its first processor; 0 beyond the machine's dimensions.
+    pub start: [u16; DIMENSIONS_MAX],
+    /// The number of processors along each dimension; 0 beyond the machine's dimensions.
+    pub extent: [u16; DIMENSIONS_MAX],
+}
+
+impl Block {
+    /// The block on this machine. What lies beyond the dimensions does not matter.
+    pub(crate) fn on(&self, grid: &Grid) -> Result<CoreBlock, Error> {
+        let n = grid.dimensions();
+        let block = grid.block(&self.start[..n], &self.extent[..n]);
+        block.ok_or(Error::NoSuchBlock)
+    }
+
+    pub(crate) fn of_core(grid: &Grid, block: CoreBlock) -> Block {
+        Block {
+            start: padded(&grid.start(block)),
+            extent: padded(&grid.extent(block)),
+        }
+    }
+}
+
+/// Processors that an allocator has given away. Keep it, and pass it to
+/// meshalloc_allocator_release. An allocator recognises allocations that were released or that
+/// another one made.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Allocation {
+    /// Differs between allocators. Never 0 in an allocation.
+    pub epoch: u32,
+    /// Differs between allocations of one cell.
+    pub generation: u32,
+    /// Its cell in the allocator's table.
+    pub cell: u32,
+}
+
+impl Allocation {
+    pub(crate) fn core(self) -> meshalloc::Allocation {
+        let [epoch, generation, cell] = [self.epoch, self.generation, self.cell].map(u128::from);
+        meshalloc::Allocation::from_raw(epoch << 64 | generation << 32 | cell)
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "takes the number apart")]
+    pub(crate) fn of_core(allocation: meshalloc::Allocation) -> Allocation {
+        let raw = allocation.into_raw();
+        Allocation {
+            epoch: (raw >> 64) as u32,
+            generation: (raw >> 32) as u32,
+            cell: raw as u32,
+        }
+    }
+}
+
+/// What has happened to a job.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Event {
+    /// The number of the event, from 1 on.
+    pub number: u64,
+    /// When it happened, in ticks.
+    pub at: u64,
+    /// The job.
+    pub job: u32,
+    /// MESHALLOC_EVENT_GRANTED or MESHALLOC_EVENT_LEASE_ENDED.
+    pub kind: u32,
+    /// The processors that the job holds from then on, or held until then.
+    pub processors: u32,
+    /// Granted: the number of attempts to place the job.
+    pub attempts: u32,
+    /// Granted: how many attempts failed although enough processors were free.
+    pub misses: u32,
+    /// Granted: the number of blocks that it holds.
+    pub blocks: u32,
+    /// Granted: the first of them.
+    pub block: Block,
+}
+
+impl Event {
+    pub(crate) fn of_core(grid: &Grid, event: CoreEvent) -> Event {
+        let mut ours = Event {
+            number: event.number,
+            at: event.at,
+            job: event.job.0,
+            kind: EVENT_LEASE_ENDED,
+            processors: event.processors,
+            attempts: 0,
+            misses: 0,
+            blocks: 0,
+            block: Block {
+                start: [0; DIMENSIONS_MAX],
+                extent: [0; DIMENSIONS_MAX],
+            },
+        };
+        if let Happened::Granted {
+            attempts,
+            misses,
+            blocks_total,
+            block,
+        } = event.what
+        {
+            ours.kind = EVENT_GRANTED;
+            (ours.attempts, ours.misses, ours.blocks) = (attempts, misses, blocks_total);
+            ours.block = Block::of_core(grid, block);
+        }
+        ours
+    }
+}
+
+/// About one job.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Job {
+    /// What it asked for; the number of processors is never 0.
+    pub request: Request,
+    /// When it was submitted, in ticks.
+    pub submitted: u64,
+    /// The processors that it holds; 0 while it waits.
+    pub processors: u32,
+    /// The blocks that it holds; 0 while it waits.
+    pub blocks: u32,
+    /// The jobs before it in the queue; 0 if it runs.
+    pub ahead: u32,
+}
+
+impl Job {
+    pub(crate) fn of_core(report: &JobReport) -> Job {
+        let (processors, ahead) = match report.state {
+            JobState::Running { processors } => (processors, 0),
+            JobState::Waiting { ahead } => (0, ahead),
+        };
+        Job {
+            request: Request::of_core(&report.request),
+            submitted: report.submitted,
+            processors,
+            blocks: report.blocks,
+            ahead,
+        }
+    }
+}
+
+/// Some of the jobs, in no particular order.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct JobList {
+    /// Their names.
+    pub jobs: [u32; JOB_LIST_MAX],
+    /// The processors that each holds; 0 while it waits.
+    pub processors: [u32; JOB_LIST_MAX],
+    /// The number of jobs in the list.
+    pub count: u32,
+    /// Where the next list begins; 0 if this one is the last.
+    pub next: u32,
+}
+
+impl JobList {
+    pub(crate) fn of_core(list: &CoreJobList) -> JobList {
+        let at = |at: usize| {
+            list.jobs
+                .get(at)
+                .map_or((0, 0), |(job, held)| (job.0, *held))
+        };
+        JobList {
+            jobs: core::array::from_fn(|index| at(index).0),
+            processors: core::array::from_fn(|index| at(index).1),
+            count: list.jobs.len() as u32,
+            // A list that goes on has some jobs, so the next one does not begin with the first.
+            next: list.next.unwrap_or(0),
+        }
+    }
+}
+
+/// What the processors of a block were when their state was set.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Faults {
+    /// The processors that were in the other state before.
+    pub changed: u32,
+    /// The jobs that held processors of the block, and keep running.
+    pub jobs: u32,
+    /// Of these the one that was granted first, if there are any.
+    pub first: u32,
+}
+
+impl Faults {
+    pub(crate) fn of_core(report: FaultReport) -> Faults {
+        Faults {
+            changed: report.changed,
+            jobs: report.jobs,
+            first: report.first.map_or(0, |job| job.0),
+        }
+    }
+}
+
+/// The machine and its jobs in numbers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Statistics {
+    /// Jobs taken: granted at once, or left to wait.
+    pub submitted: u64,
+    /// Jobs granted.
+    pub granted: u64,
+    /// Jobs released, waiting ones included.
+    pub released: u64,
+    /// Submissions refused.
+    pub refused: u64,
+    /// Attempts to place a job.
+    pub attempts: u64,
+    /// Attempts with at least as many free processors as requested.
+    pub valid_attempts: u64,
+    /// Valid attempts that failed.
+    pub misses: u64,
+    /// Processors of the machine.
+    pub processors: u32,
+    /// Processors neither held nor faulty.
+    pub free: u32,
+    /// Faulty processors.
+    pub faulty: u32,
+    /// Jobs that wait.
+    pub waiting: u32,
+    /// Jobs that run.
+    pub running: u32,
+}
+
+impl Statistics {
+    pub(crate) fn of_core(statistics: &CoreStatistics) -> Statistics {
+        let counts = &statistics.counts;
+        Statistics {
+            submitted: counts.submitted,
+            granted: counts.granted,
+            released: counts.released,
+            refused: counts.refused,
+            attempts: counts.attempts,
+            valid_attempts: counts.valid_attempts,
+            misses: counts.misses,
+            processors: statistics.nodes,
+            free: statistics.free,
+            faulty: statistics.faulty,
+            waiting: statistics.waiting,
+            running: statistics.running,
+        }
+    }
+}

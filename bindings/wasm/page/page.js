@@ -1,0 +1,475 @@
+"use strict";
+// Sends what the reader does to the module and draws what it answers. All decisions are in Rust.
+
+/** The strategies at first. */
+const STRATEGIES_FIRST = ["first-fit", "best-fit", "free-submesh-list", "multiple-buddy"];
+/** Strategies instead of those that do not serve a machine, and then any others. */
+const STRATEGIES_OTHER = ["adaptive-scan", "tree-collapsing", "naive", "paging"];
+/** What has been asked for at first: requests, and jobs that are released again. */
+const COMMANDS_FIRST = [
+  ..."5x4 3x7 6x3 4x4 2x9 7x3 3x3 5x5 4x2".split(" ").map((shape) => `request ${shape}`),
+  ..."2 4 7".split(" ").map((job) => `release ${job}`),
+  "fault 13 12",
+  "request 6x6",
+];
+/** The load at which playing begins if there is none, in percent. */
+const LOAD_FIRST = 70;
+/** The least time between two pictures while playing, in milliseconds. */
+const FRAME = 60;
+/** The longest command, in bytes. */
+const INPUT_MAX = 4096;
+/** The most height of a mesh, as a part of that of the window. */
+const MESH_PART = 0.6;
+const CHARTS = [
+  "In use (requested), % of all",
+  "Externally fragmented, % of all",
+  "Internally fragmented, % of those held",
+];
+
+/** The module in the page: `send` gives it a command, and returns its state or throws its error. */
+async function load() {
+  const text = atob(document.getElementById("module").textContent);
+  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  const { exports } = (await WebAssembly.instantiate(bytes)).instance;
+  let hasFailed = false;
+  return (command) => {
+    if (hasFailed) throw new Error("the module has failed: load the page again");
+    const input = new TextEncoder().encode(command);
+    if (input.length > INPUT_MAX) throw new Error(`longer than ${INPUT_MAX} bytes`);
+    const at = exports.input(input.length);
+    new Uint8Array(exports.memory.buffer, at, input.length).set(input);
+    // Stays so if the module panics.
+    hasFailed = true;
+    const length = exports.carry_out();
+    hasFailed = false;
+    const output = new Uint8Array(exports.memory.buffer, exports.output(), length);
+    const reply = JSON.parse(new TextDecoder().decode(output));
+    if (reply.failed !== undefined) throw new Error(reply.failed);
+    return reply.done;
+  };
+}
+
+/** The lists of rectangles, each in the places of a picture. */
+function rectsOf({ first, rects }, places) {
+  const list = (at) => rects.slice(first[at], first[at + 1]).map((rect) => places.rect(...rect));
+  return Array.from({ length: first.length - 1 }, (_, at) => list(at));
+}
+
+function drawFaults(context, faulty, places, colours) {
+  for (const [x, y] of faulty) {
+    const [left, top, width, height] = places.rect(x, y, 1, 1);
+    context.fillStyle = colours.ink;
+    context.fillRect(left, top, width, height);
+    context.strokeStyle = colours.paper;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    const part = width / 4;
+    context.moveTo(left + part, top + part);
+    context.lineTo(left + width - part, top + height - part);
+    context.moveTo(left + width - part, top + part);
+    context.lineTo(left + part, top + height - part);
+    context.stroke();
+  }
+}
+
+function drawPanel(canvas, run, state, view) {
+  const { places, colours } = view;
+  const context = fitted(canvas, places.width, places.height);
+  drawPlanes(context, places, colours);
+  const jobs = rectsOf(run.jobs, places);
+  for (const [at, number] of run.numbers.entries()) {
+    drawJob(context, jobs[at], number, number, places, colours);
+  }
+  drawFaults(context, state.faulty, places, colours);
+  const boxes = view.boxes === "none" ? [] : rectsOf(run.boxes, places);
+  context.strokeStyle = colours.accent;
+  const inset = ([left, top, width, height]) => [left + 2, top + 2, width - 4, height - 4];
+  for (const [at, rects] of boxes.entries()) {
+    if (at > 0 && view.boxes === "largest") break;
+    context.lineWidth = at === 0 ? 2.5 : 1;
+    context.setLineDash(at === 0 ? [6, 3] : [2, 2]);
+    for (const rect of rects) context.strokeRect(...inset(rect));
+  }
+  context.setLineDash([]);
+  const latest = run.numbers.indexOf(state.latest);
+  if (latest >= 0) outline(context, jobs[latest], colours);
+  if (view.canvas === canvas && view.cursor) {
+    outline(context, [places.rect(...view.cursor, 1, 1)], colours);
+    if (view.corner) {
+      const marked = cellsBetween(view.corner, view.cursor, places.planes.w);
+      context.fillStyle = colours.accent;
+      context.globalAlpha = 0.35;
+      for (const [x, y] of marked) context.fillRect(...places.rect(x, y, 1, 1));
+      context.globalAlpha = 1;
+    }
+  }
+}
+
+/** Coordinates of a column and row, in planes of this width. */
+const coordinatesOf = ([column, row], width) => [column % width, row, Math.floor(column / width)];
+
+/** The extents of the box with these opposite corners. */
+function extentsBetween(one, other, width) {
+  const [from, to] = [one, other].map((cell) => coordinatesOf(cell, width));
+  return from.map((at, dimension) => Math.abs(at - to[dimension]) + 1);
+}
+
+/** The box with these opposite corners as a request. */
+function shapeBetween(one, other, { planes, meta }) {
+  const extents = extentsBetween(one, other, planes.w);
+  return extents.slice(0, meta.dimensions.length).join("x");
+}
+
+/** Columns and rows of the box with these opposite corners. */
+function cellsBetween(one, other, width) {
+  const [from, to] = [one, other].map((cell) => coordinatesOf(cell, width));
+  const range = (at) => {
+    const low = Math.min(from[at], to[at]);
+    return Array.from({ length: Math.abs(from[at] - to[at]) + 1 }, (_, place) => low + place);
+  };
+  return range(2).flatMap((z) => range(1).flatMap((y) => range(0).map((x) => [z * width + x, y])));
+}
+
+/** What is in a column and row: the number of a job, "faulty" or "free". */
+function contentOf(run, state, [column, row]) {
+  const { first, rects } = run.jobs;
+  const holds = ([x, y, w, h]) => x <= column && column < x + w && y <= row && row < y + h;
+  const at = rects.findIndex(holds);
+  const job = at < 0 ? null : run.numbers[first.findIndex((start) => start > at) - 1];
+  const isFaulty = state.faulty.some(([x, y]) => x === column && y === row);
+  const texts = [job === null ? "" : `job ${job}`, isFaulty ? "faulty" : ""].filter(Boolean);
+  return { job, text: texts.join(", ") || "free" };
+}
+
+const percentText = (thousandths) => `${(thousandths / 10).toFixed(1)} %`;
+
+function stateText(run) {
+  const { running, waiting, refused } = run.statistics;
+  const [used, external, internal] = run.levels.map(percentText);
+  const jobs = `${running} run, ${waiting} wait, ${refused} refused`;
+  return `${jobs}. In use ${used}; fragmented ${external} externally, ${internal} internally.`;
+}
+
+function boxesText(run) {
+  if (!run.largest) return "No free box.";
+  const all = `${run.boxesTotal} maximal free box${run.boxesTotal === 1 ? "" : "es"}`;
+  return `${run.statistics.free} free in ${all}, the largest ${run.largest}.`;
+}
+
+async function start() {
+  const send = await load();
+  const $ = (id) => document.getElementById(id);
+  const selects = [...document.querySelectorAll(".strategy")];
+  const view = { boxes: "largest", canvas: null, cursor: null, corner: null };
+  let state = null;
+  let cards = [];
+  let playing = false;
+
+  const setColours = () => {
+    view.colours = palette();
+    const style = getComputedStyle(document.documentElement);
+    view.colours.accent = style.getPropertyValue("--accent").trim();
+  };
+  const tool = () => document.querySelector("[name=tool]:checked").value;
+
+  const charts = CHARTS.map((title, level) => {
+    const canvas = element("canvas", { className: "chart" });
+    canvas.setAttribute("role", "img");
+    const section = element("section", {}, [element("h2", { textContent: title }), canvas]);
+    return { title, level, canvas, section, name: `level${level}`, isPart: true, most: 1000 };
+  });
+  const legend = element("p", { className: "legend" });
+  $("charts").append(legend, ...charts.map(({ section }) => section));
+
+  /** A card for each strategy. */
+  const makeCards = () => {
+    cards = state.panels.map(({ name }, place) => {
+      const swatch = element("canvas", { className: "key" });
+      const mesh = element("canvas", { className: "mesh", tabIndex: 0 });
+      mesh.setAttribute("role", "application");
+      const queue = element("canvas", { className: "queue" });
+      queue.setAttribute("role", "img");
+      const message = element("p", { className: "message" });
+      const texts = [element("p", { className: "state" }), element("p", { className: "state" })];
+      const head = element("h2", {}, [swatch, name]);
+      const card = element("article", {}, [head, mesh, message, queue, ...texts]);
+      listen(mesh, place);
+      return { name, place, swatch, mesh, queue, message, texts, card };
+    });
+    $("meshes").replaceChildren(...cards.map(({ card }) => card));
+    const keys = cards.map(({ name }) => {
+      const swatch = element("canvas", { className: "key" });
+      return { swatch, entry: element("span", {}, [swatch, name]) };
+    });
+    legend.replaceChildren(...keys.map(({ entry }) => entry));
+    for (const [place, { swatch }] of keys.entries()) cards[place].legend = swatch;
+  };
+
+  const draw = () => {
+    document.documentElement.style.scrollPaddingBottom = `${$("controls").offsetHeight + 4}px`;
+    const width = cards[0].card.clientWidth;
+    const height = Math.max(200, MESH_PART * document.documentElement.clientHeight);
+    view.places = new Places(state.picture, width, height);
+    $("planes").textContent = view.places.sentence();
+    for (const { place, name, swatch, legend, mesh, queue, message, texts, card } of cards) {
+      drawSwatch(swatch, place, view.colours);
+      drawSwatch(legend, place, view.colours);
+      const { run, error } = state.panels[place];
+      for (const part of [mesh, queue, ...texts]) part.hidden = !run;
+      if (!run) {
+        message.textContent = error;
+        continue;
+      }
+      drawPanel(mesh, run, state, view);
+      const sizes = run.waiting.map(({ size }) => size);
+      const jobs = { shape: Object.fromEntries(run.waiting.map(({ number }, at) => [number, at])) };
+      const waiting = { waiting: run.waiting.map(({ number }) => number), hasEnded: false };
+      drawQueue(queue, { jobs }, waiting, card.clientWidth, sizes, view.colours, null);
+      const why = run.blocked ? `The first job waits: ${run.blocked}.` : "";
+      message.textContent = run.messages.slice(-2).join("; ") || why;
+      message.classList.toggle("refused", run.messages.some((text) => text.includes("refused")));
+      texts[0].textContent = stateText(run);
+      texts[1].textContent = boxesText(run);
+      const what = `${name} on ${state.machine}: ${texts[0].textContent} ${texts[1].textContent}`;
+      mesh.setAttribute("aria-label", what);
+      queue.setAttribute("aria-label", `${name}: ${counted(run.waiting.length, "job")} in the queue. ${why}`);
+    }
+    const meta = { points: state.points, end: state.end, unit: "s", ticks: 1000, isLog: false };
+    const runs = state.panels.map(({ run }) =>
+      Object.fromEntries(charts.map(({ name, level }) => [name, run ? run.overTime[level] : []])),
+    );
+    for (const chart of charts) {
+      drawChart(chart.canvas, chart, { meta, runs }, Math.min(state.now, state.end), null, view.colours);
+      const now = state.panels.filter(({ run }) => run);
+      const values = now.map(({ name, run }) => `${name} ${percentText(run.levels[chart.level])}`);
+      chart.canvas.setAttribute("aria-label", `${chart.title}, now: ${values.join(", ")}`);
+    }
+    $("time").textContent = timeText(meta, state.now);
+    $("percent").textContent = `${$("load").value} %`;
+  };
+
+  const say = (text) => ($("said").textContent = text);
+  /** Sends a command; returns whether it was carried out. */
+  const act = (command, isQuiet) => {
+    try {
+      state = send(command);
+      $("error").textContent = "";
+      if (!isQuiet) say(state.message);
+    } catch (error) {
+      $("error").textContent = error.message;
+      return false;
+    }
+    draw();
+    return true;
+  };
+
+  /** Begins with an empty machine and the chosen strategies. */
+  const restart = () => {
+    play(false);
+    const chosen = selects.map(({ value }) => value).filter(Boolean);
+    const machine = $("machine").value;
+    const before = state;
+    Object.assign(view, { canvas: null, cursor: null, corner: null });
+    try {
+      state = send(`start ${$("load").value} ${$("seed").value || 0} ${chosen.join(",")} ${machine}`);
+    } catch (error) {
+      $("error").textContent = error.message;
+      $("machine").setAttribute("aria-invalid", "true");
+      return;
+    }
+    $("error").textContent = "";
+    $("machine").removeAttribute("aria-invalid");
+    if (before?.machine !== state.machine || !before) fillSelects();
+    makeCards();
+    say(state.message);
+    draw();
+  };
+  /** Offers the strategies that serve the machine, and those that are chosen. */
+  const fillSelects = () => {
+    for (const [place, select] of selects.entries()) {
+      const { value } = select;
+      const names = [...new Set([...state.choices, ...(value ? [value] : [])])].sort();
+      const options = names.map((name) => element("option", { value: name, textContent: name }));
+      if (place > 0) options.unshift(element("option", { value: "", textContent: "none" }));
+      select.replaceChildren(...options);
+      select.value = value;
+    }
+  };
+
+  /** Other strategies where one does not serve the machine. */
+  const replaceUnserved = () => {
+    const unserved = state.panels.filter(({ run }) => !run).map(({ name }) => name);
+    if (!unserved.length) return;
+    for (const select of selects.filter(({ value }) => unserved.includes(value))) {
+      const isChosen = (name) => selects.some(({ value }) => value === name);
+      const others = [...STRATEGIES_OTHER, ...state.choices];
+      const other = others.find((name) => state.choices.includes(name) && !isChosen(name));
+      select.value = other ?? "";
+    }
+    restart();
+    say(`${state.message}; it is not served by ${unserved.join(", ")}`);
+  };
+
+  const request = (shape) => act(`request ${shape}`);
+  const release = (card, cell) => {
+    const { run } = state.panels[card];
+    const { job } = contentOf(run, state, cell);
+    if (job === null) say("no job is there");
+    else act(`release ${job}`);
+  };
+  /** Uses the tool at a cell, for a request the second corner. */
+  const use = (card, cell) => {
+    if (tool() === "fault") act(`fault ${cell[0]} ${cell[1]}`);
+    else if (tool() === "release") release(card, cell);
+    else {
+      const shape = shapeBetween(view.corner ?? cell, cell, view.places);
+      view.corner = null;
+      $("shape").value = shape;
+      request(shape);
+    }
+  };
+
+  const listen = (mesh, card) => {
+    const cellAt = (event) => view.places.at(event.offsetX, event.offsetY);
+    mesh.addEventListener("pointerdown", (event) => {
+      const cell = cellAt(event);
+      if (!cell || event.button !== 0) return;
+      mesh.setPointerCapture(event.pointerId);
+      Object.assign(view, { canvas: mesh, cursor: cell, corner: tool() === "ask" ? cell : null });
+      draw();
+    });
+    mesh.addEventListener("pointermove", (event) => {
+      const cell = cellAt(event);
+      if (!cell) return;
+      const { run } = state.panels[card];
+      mesh.title = `${view.places.name(cell)}: ${contentOf(run, state, cell).text}`;
+      const isNew = String(cell) !== String(view.cursor);
+      if (view.canvas !== mesh || !view.corner || !isNew || !(event.buttons & 1)) return;
+      view.cursor = cell;
+      say(shapeBetween(view.corner, cell, view.places));
+      draw();
+    });
+    mesh.addEventListener("pointerup", (event) => {
+      if (view.canvas !== mesh || !view.cursor) return;
+      const cell = cellAt(event) ?? view.cursor;
+      view.cursor = null;
+      use(card, cell);
+    });
+    mesh.addEventListener("pointercancel", () => {
+      Object.assign(view, { cursor: null, corner: null });
+      draw();
+    });
+    mesh.addEventListener("blur", () => {
+      if (view.canvas === mesh) Object.assign(view, { canvas: null, cursor: null, corner: null });
+      draw();
+    });
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    mesh.addEventListener("keydown", (event) => {
+      const { w, h, across } = view.places.planes;
+      const cell = view.canvas === mesh && view.cursor ? view.cursor : null;
+      if (moves[event.key]) {
+        const [x, y] = moves[event.key];
+        const [column, row] = cell ?? [0, 0];
+        const clamp = (value, most) => Math.min(Math.max(value, 0), most - 1);
+        const next = cell ? [clamp(column + x, w * across), clamp(row + y, h)] : [0, 0];
+        Object.assign(view, { canvas: mesh, cursor: next });
+        const { text } = contentOf(state.panels[card].run, state, next);
+        const size = view.corner ? `${shapeBetween(view.corner, next, view.places)}, ` : "";
+        say(`${size}${view.places.name(next)}: ${text}`);
+        draw();
+      } else if (event.key === "Enter" && cell) {
+        if (tool() === "ask" && !view.corner) {
+          view.corner = cell;
+          say(`a request begins at ${view.places.name(cell)}`);
+          draw();
+        } else use(card, cell);
+      } else if (event.key === "Escape") {
+        view.corner = null;
+        draw();
+      } else return;
+      event.preventDefault();
+    });
+  };
+
+  /** Sees to it that there are random jobs. */
+  const provideLoad = () => {
+    if ($("load").value !== "0") return;
+    $("load").value = LOAD_FIRST;
+    act(`load ${LOAD_FIRST}`);
+  };
+  const step = () => {
+    play(false);
+    provideLoad();
+    act("step");
+  };
+  let before = 0;
+  const frame = (moment) => {
+    if (!playing) return;
+    const passed = moment - before;
+    if (passed >= FRAME) {
+      before = moment;
+      const ticks = Math.round((Math.min(passed, 500) / 1000) * $("speed").value);
+      if (!act(`advance ${ticks}`, true)) play(false);
+    }
+    requestAnimationFrame(frame);
+  };
+  const play = (on) => {
+    if (on && !playing) {
+      provideLoad();
+      before = performance.now();
+      requestAnimationFrame(frame);
+    }
+    playing = on;
+    $("play").textContent = on ? "Pause" : "Play";
+    $("play").setAttribute("aria-pressed", on);
+  };
+
+  $("setup").addEventListener("submit", (event) => {
+    event.preventDefault();
+    restart();
+  });
+  $("setup").addEventListener("change", (event) => {
+    restart();
+    if (event.target === $("machine")) replaceUnserved();
+  });
+  $("asking").addEventListener("submit", (event) => {
+    event.preventDefault();
+    request($("shape").value);
+  });
+  const chooseTool = () => $("meshes").classList.toggle("dragging", tool() === "ask");
+  for (const radio of document.querySelectorAll("[name=tool]")) {
+    radio.addEventListener("change", chooseTool);
+  }
+  $("boxes").addEventListener("change", () => {
+    view.boxes = $("boxes").value;
+    draw();
+  });
+  $("load").addEventListener("input", () => act(`load ${$("load").value}`));
+  $("step").addEventListener("click", step);
+  $("play").addEventListener("click", () => play(!playing));
+  document.addEventListener("keydown", (event) => {
+    const isTyping = event.target.matches("input:not([type=radio], [type=range]), select");
+    if (isTyping || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "p") play(!playing);
+    else if (event.key === "n") step();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    setColours();
+    draw();
+  });
+  addEventListener("resize", draw);
+
+  setColours();
+  chooseTool();
+  for (const [place, select] of selects.entries()) {
+    const name = STRATEGIES_FIRST[place];
+    select.append(element("option", { value: name, textContent: name }));
+  }
+  restart();
+  for (const command of COMMANDS_FIRST) act(command);
+  // For scripts that drive the page.
+  window.lab = { state: () => state, places: () => view.places, act, send };
+  document.documentElement.dataset.ready = "true";
+}
+
+start();

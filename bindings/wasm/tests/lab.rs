@@ -1,0 +1,304 @@
+//! The page's logic against the core: the same requests, served by controllers that this file
+//! drives in a way of its own, lead to the same decisions.
+
+use meshalloc::storage::{HeapStorage, Needs};
+use meshalloc::{
+    Block, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, SchedulerKind,
+    StrategyKind, Ticks,
+};
+use meshalloc_wasm::{Command, JOBS_MAX, Lab, Workload, answer};
+use serde_json::{Value, json};
+
+/// What a strategy decides about random jobs up to a time, by a search of all running jobs for each
+/// event.
+fn decide(controller: &mut Controller<'_>, mut workload: Workload, until: Ticks) {
+    let mut services = Vec::new();
+    loop {
+        let view = controller.view();
+        let jobs: Vec<_> = controller.jobs().running().collect();
+        let ends = jobs.iter().map(|job| {
+            let service: Ticks = services[job.id().0 as usize - 1];
+            (job.granted_at() + service, job.id())
+        });
+        let end = ends.min();
+        assert_eq!(view.statistics().running as usize, jobs.len());
+        let arrival = workload.next_at().unwrap();
+        match end {
+            Some((at, job)) if at <= arrival && at <= until => {
+                controller.handle(&Change::Release { job }, at).unwrap();
+            }
+            _ if arrival <= until => {
+                let arrival = workload.take().unwrap().unwrap();
+                services.push(arrival.service);
+                let job = JobId(services.len() as u32);
+                // Some are refused: the strategy cannot serve them.
+                let _ = controller.handle(&Change::submit(job, arrival.request), arrival.at);
+            }
+            _ => return,
+        }
+    }
+}
+
+fn blocks(controller: &Controller<'_>) -> Vec<(u32, Vec<Block>)> {
+    let running = controller.jobs().running();
+    running
+        .map(|job| (job.id().0, controller.blocks(job).collect()))
+        .collect()
+}
+
+fn with_controller(grid: Grid, strategy: StrategyKind, test: impl FnOnce(&mut Controller<'_>)) {
+    let needs = Needs::of(strategy, &grid, JOBS_MAX);
+    let mut storage = HeapStorage::new(needs, JOBS_MAX);
+    let configuration = Configuration {
+        machine: grid,
+        strategy,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    test(&mut Controller::new(storage.memory(), configuration).unwrap());
+}
+
+#[test]
+fn random_jobs_are_placed_as_the_core_places_them() {
+    for machine in ["mesh 16x8", "torus 8x8", "torus 4x4x4", "mesh 5x7x3"] {
+        let grid: Grid = machine.parse().unwrap();
+        let served: Vec<StrategyKind> = StrategyKind::built()
+            .filter(|kind| kind.serves().includes(&grid))
+            .collect();
+        assert!(served.len() > 5, "{machine}: {served:?}");
+        for kinds in served.chunks(4) {
+            let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+            let mut lab = Lab::new(machine, &names, 90, 3).unwrap();
+            let until = 300_000;
+            // In pieces that end between events.
+            for _ in 0..until / 1_500 {
+                lab.carry_out(&Command::Advance(1_500)).unwrap();
+            }
+            for (place, kind) in kinds.iter().enumerate() {
+                let run = lab.run(place).unwrap().controller();
+                run.check_invariants();
+                with_controller(grid, kind.seeded(3), |controller| {
+                    decide(controller, Workload::new(grid, 90, 3).unwrap(), until);
+                    assert!(
+                        controller.statistics().counts.granted > 0,
+                        "{kind} on {machine}"
+                    );
+                    assert_eq!(
+                        run.statistics(),
+                        controller.statistics(),
+                        "{kind} on {machine}"
+                    );
+                    assert_eq!(blocks(run), blocks(controller), "{kind} on {machine}");
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_releases_and_faults_of_the_user_are_those_of_the_core() {
+    let names = ["first-fit", "best-fit", "buddy", "random"].map(String::from);
+    let commands = [
+        "request 5x3",
+        "request 4x4",
+        "fault 6 5",
+        "request 9x1",
+        "request 2x2",
+        "release 1",
+        "request 3x6",
+        "fault 0 0",
+        "request 8x8",
+        "fault 6 5",
+        "request 1x7",
+        "release 4",
+        "request 2x2",
+        "request 3x3x3",
+        "request 0x2",
+    ];
+    let mut lab = None;
+    run(&mut lab, &format!("start 0 9 {} mesh 8x8", names.join(",")));
+    for command in commands {
+        run(&mut lab, command);
+    }
+    let lab = lab.unwrap();
+    let grid: Grid = "mesh 8x8".parse().unwrap();
+    for (place, name) in names.iter().enumerate() {
+        let kind: StrategyKind = name.parse().unwrap();
+        with_controller(grid, kind.seeded(9), |controller| {
+            let mut submitted = 0;
+            for command in commands {
+                let (verb, rest) = command.split_once(' ').unwrap();
+                let change = match verb {
+                    "request" => {
+                        submitted += 1;
+                        let request = Request::new(rest.parse().unwrap());
+                        Change::submit(JobId(submitted), request.with_flags(Flags::NO_WAIT))
+                    }
+                    "release" => Change::Release {
+                        job: JobId(rest.parse().unwrap()),
+                    },
+                    _ => {
+                        let (x, y) = rest.split_once(' ').unwrap();
+                        let at = [x, y].map(|at| at.parse().unwrap());
+                        let node: NodeId = grid.node(&at).unwrap();
+                        let block = grid.unit(node).unwrap();
+                        match controller.occupancy().is_faulty(node) {
+                            true => Change::ClearFaulty { block },
+                            false => Change::MarkFaulty { block },
+                        }
+                    }
+                };
+                // Some are refused.
+                let _ = controller.handle(&change, 0);
+            }
+            let run = lab.run(place).unwrap().controller();
+            run.check_invariants();
+            assert_eq!(blocks(run), blocks(controller), "{name}");
+            assert_eq!(run.statistics(), controller.statistics(), "{name}");
+            assert_eq!(run.statistics().faulty, 1, "{name}");
+        });
+    }
+}
+
+fn run(lab: &mut Option<Lab>, command: &str) -> Value {
+    serde_json::from_slice(&answer(lab, command.as_bytes())).unwrap()
+}
+
+#[test]
+fn the_page_learns_where_jobs_are_and_why_a_request_is_refused() {
+    let mut lab = None;
+    let started = run(
+        &mut lab,
+        "start 0 1 first-fit,naive,free-submesh-list torus 4x3",
+    );
+    let panels = &started["done"]["panels"];
+    assert_eq!(panels[0]["run"]["boxesTotal"], 1);
+    assert_eq!(panels[0]["run"]["largest"], "4x3 at 0,0");
+    let error = "the strategy does not serve this machine: torus 4x3, \
+                 expected two-dimensional meshes";
+    assert_eq!(panels[2]["error"], error);
+    run(&mut lab, "request 3x2");
+    let state = run(&mut lab, "request 2x2");
+    let [first_fit, naive] = [0, 1].map(|place| &state["done"]["panels"][place]["run"]);
+    assert_eq!(
+        first_fit["jobs"],
+        json!({ "first": [0, 1], "rects": [[0, 0, 3, 2]] })
+    );
+    let refused = "job 2 refused: enough free processors, but fragmented";
+    assert_eq!(first_fit["messages"], json!([refused]));
+    // Six of twelve are used; the six that are free count as fragmented.
+    assert_eq!(first_fit["levels"], json!([500, 500, 0]));
+    assert_eq!(naive["numbers"], json!([1, 2]));
+    assert_eq!(naive["levels"], json!([833, 0, 0]));
+    assert_eq!(
+        naive["messages"],
+        json!(["job 2 gets 4 processors in 2 blocks"])
+    );
+    // Column 3 and row 2, each around the torus.
+    assert_eq!(
+        first_fit["boxes"]["rects"],
+        json!([[0, 2, 4, 1], [3, 0, 1, 3]])
+    );
+    let faulty = run(&mut lab, "fault 0 0");
+    let messages = &faulty["done"]["panels"][0]["run"]["messages"];
+    assert_eq!(
+        messages,
+        &json!(["job 1 keeps running with a faulty processor"])
+    );
+    assert_eq!(faulty["done"]["faulty"], json!([[0, 0]]));
+    let released = run(&mut lab, "release 1");
+    assert_eq!(
+        released["done"]["panels"][0]["run"]["statistics"]["free"],
+        11
+    );
+    // A second for each request, release and fault.
+    assert_eq!(released["done"]["end"], 4_000);
+    let over_time = &released["done"]["panels"][0]["run"]["overTime"];
+    assert_eq!(over_time[0], json!([500, 500, 500, 0]));
+    assert_eq!(over_time[1], json!([0, 500, 0, 0]));
+}
+
+#[test]
+fn wrong_commands_name_what_was_expected_and_change_nothing() {
+    let mut lab = None;
+    let failed = |lab: &mut Option<Lab>, command: &str| {
+        let reply = run(lab, command);
+        reply["failed"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{command}: {reply}"))
+            .to_owned()
+    };
+    let error = failed(&mut lab, "step");
+    assert_eq!(error, "no machine yet, expected the command start first");
+    run(&mut lab, "start 50 1 first-fit mesh 8x8");
+    run(&mut lab, "advance 20000");
+    let before = run(&mut lab, "advance 0");
+    for (command, expected) in [
+        (
+            "start 0 1 first-fit mesh 64x64",
+            "4096 processors in 2 dimensions, expected at most 1024",
+        ),
+        (
+            "start 0 1 first-fit mesh 2x2x2x2",
+            "expected at most 1024 in at most 3",
+        ),
+        ("start 0 1 first-fit ring 8", "expected a machine as in"),
+        ("start 0 1 fastest mesh 8x8", "strategy \"fastest\": "),
+        (
+            "start 0 1 ff,ff,ff,ff,ff mesh 8x8",
+            "5 strategies, expected 1 to 4",
+        ),
+        (
+            "start 900 1 ff mesh 8x8",
+            "load 900 %, expected at most 200 %",
+        ),
+        ("start x 1 ff mesh 8x8", "expected one of: start LOAD SEED"),
+        ("load 4294967297", "expected one of"),
+        ("load 201", "expected at most 200 %"),
+        ("request 4x", "expected numbers from 0 to 65535"),
+        ("release 4000", "no job 4000 waits or runs"),
+        ("fault 8 0", "no processor in column 8, row 0"),
+        ("advance 1000001", "expected at most 1000000"),
+        ("reboot", "command \"reboot\", expected one of"),
+    ] {
+        let error = failed(&mut lab, command);
+        assert!(error.contains(expected), "{command}: {error}");
+        let mut after = run(&mut lab, "advance 0");
+        // What happened is read once.
+        after["done"]["panels"][0]["run"]["messages"] = json!([]);
+        assert_eq!(after, before, "{command}");
+    }
+    assert!(answer(&mut lab, &[0xff]).starts_with(b"{\"failed\":\"command: "));
+    run(&mut lab, "start 0 1 first-fit mesh 8x8");
+    let error = failed(&mut lab, "step");
+    assert_eq!(error, "nothing is due: no job runs and the load is 0");
+}
+
+#[test]
+fn a_step_goes_to_the_next_event_and_steps_reach_what_advancing_reaches() {
+    let start = "start 120 5 first-fit,buddy mesh 8x8";
+    let (mut steps, mut advances) = (None, None);
+    run(&mut steps, start);
+    run(&mut advances, start);
+    let mut state = Value::Null;
+    for _ in 0..200 {
+        state = run(&mut steps, "step");
+    }
+    let now = state["done"]["now"].as_u64().unwrap();
+    let reached = run(&mut advances, &format!("advance {now}"));
+    let strip = |mut state: Value| {
+        state["done"]["message"] = json!("");
+        for place in [0, 1] {
+            state["done"]["panels"][place]["run"]["messages"] = json!([]);
+        }
+        state
+    };
+    assert_eq!(strip(state.clone()), strip(reached));
+    // At a load above 1 jobs wait, and the reason is known.
+    let run = &state["done"]["panels"][0]["run"];
+    assert!(!run["waiting"].as_array().unwrap().is_empty());
+    assert!(
+        run["blocked"].as_str().unwrap().contains("free processors"),
+        "{}",
+        run["blocked"]
+    );
+}

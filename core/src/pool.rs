@@ -1,0 +1,296 @@
+//! The pool of held and reserved blocks: [`BlockPool`], one chain for each allocation.
+//!
+//! ```text
+//!   cell      0     1     2     3     4     5
+//!   block     a     c     -     b     d     .        chain of one job: a, b, c; of another: d
+//!   next      3     .     .     1     .     .        2 was given back; from 5 on none was used yet
+//! ```
+
+use crate::grid::Block;
+
+/// An index into a table. Half as wide on the board, whose tables are small.
+#[cfg(target_pointer_width = "64")]
+pub(crate) type Link = u32;
+/// An index into a table.
+#[cfg(not(target_pointer_width = "64"))]
+pub(crate) type Link = u16;
+
+/// No index.
+pub(crate) const NONE: Link = Link::MAX;
+
+/// How many of this many cells a pool uses, where `none` is the link that names no cell: links name
+/// no more.
+pub(crate) fn cells_in_use(cells: usize, none: usize) -> usize {
+    cells.min(none)
+}
+
+/// One cell of the pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockCell {
+    /// Invariant: none exactly if the cell has been given back.
+    block: Block,
+    next: Link,
+}
+
+impl BlockCell {
+    /// An unused cell: all zeros, so that a static pool takes no room in flash.
+    pub(crate) const EMPTY: BlockCell = BlockCell {
+        block: Block::ZERO,
+        next: 0,
+    };
+}
+
+/// Two links.
+#[cfg(target_pointer_width = "64")]
+type Links = u64;
+#[cfg(not(target_pointer_width = "64"))]
+type Links = u32;
+
+/// A list of blocks in the pool: the first cell and, in the low half, the number of blocks. It is
+/// one number, so that it is kept in a register and goes through memory as a whole. A value that is
+/// written in parts and read as a whole stalls the processor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain(Links);
+
+impl Chain {
+    /// No block.
+    pub(crate) const EMPTY: Chain = Chain::new(NONE, 0);
+
+    #[allow(
+        clippy::cast_lossless,
+        reason = "`From` cannot be called in a constant"
+    )]
+    const fn new(head: Link, len: Link) -> Chain {
+        Chain((head as Links) << Link::BITS | len as Links)
+    }
+
+    pub(crate) const fn head(self) -> Link {
+        (self.0 >> Link::BITS) as Link
+    }
+
+    #[allow(clippy::unnecessary_cast, reason = "links are shorter on the board")]
+    pub(crate) const fn len(self) -> u32 {
+        self.0 as Link as u32
+    }
+
+    /// As two links, which fit where one number of their size would have to be aligned.
+    #[cfg(feature = "reservations")]
+    pub(crate) const fn links(self) -> [Link; 2] {
+        [self.head(), self.0 as Link]
+    }
+
+    #[cfg(feature = "reservations")]
+    pub(crate) const fn of_links([head, len]: [Link; 2]) -> Chain {
+        Chain::new(head, len)
+    }
+}
+
+/// All blocks of all allocations.
+///
+/// Blocks of jobs are disjoint and hold at least one processor each, so as many cells as the
+/// machine has processors are always enough for them; a contiguous strategy needs one for each job
+/// ([`Needs::blocks`](crate::storage::Needs::blocks)). Blocks that are reserved take cells that are
+/// left.
+#[derive(Debug)]
+pub(crate) struct BlockPool<'m> {
+    cells: &'m mut [BlockCell],
+    /// Cells given back, linked through `next`.
+    free: Link,
+    /// Cells from here on have never been used.
+    fresh: usize,
+    /// Cells from here on are not used: as many as the machine has processors are, so that a
+    /// larger memory changes no decision.
+    #[cfg(feature = "reservations")]
+    limit: usize,
+    /// The blocks of all reservations, one after the other.
+    #[cfg(feature = "reservations")]
+    reserved: Chain,
+}
+
+impl<'m> BlockPool<'m> {
+    pub(crate) fn new(cells: &'m mut [BlockCell]) -> Self {
+        let len = cells_in_use(cells.len(), NONE as usize);
+        BlockPool {
+            cells: &mut cells[..len],
+            free: NONE,
+            fresh: 0,
+            #[cfg(feature = "reservations")]
+            limit: len,
+            #[cfg(feature = "reservations")]
+            reserved: Chain::EMPTY,
+        }
+    }
+
+    /// Forgets all blocks. From now on `_limit()` cells may be used, if there are as many.
+    pub(crate) fn clear(&mut self, _limit: impl FnOnce() -> usize) {
+        self.free = NONE;
+        self.fresh = 0;
+        #[cfg(feature = "reservations")]
+        {
+            self.limit = self.cells.len().min(_limit());
+            self.reserved = Chain::EMPTY;
+        }
+    }
+
+    /// The cells that may be used.
+    #[cfg(feature = "reservations")]
+    #[inline]
+    const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    #[cfg(not(feature = "reservations"))]
+    #[inline]
+    const fn limit(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.cells.len() as u32
+    }
+
+    /// A cell that holds the block and ends a chain; `None` when all are in use.
+    #[inline]
+    fn cell(&mut self, block: Block) -> Option<Link> {
+        let cell = if self.free != NONE {
+            let cell = self.free;
+            self.free = self.cells[cell as usize].next;
+            cell
+        } else if self.fresh < self.limit() {
+            self.fresh += 1;
+            (self.fresh - 1) as Link
+        } else {
+            return None;
+        };
+        self.cells[cell as usize] = BlockCell { block, next: NONE };
+        Some(cell)
+    }
+
+    /// Adds a block behind the last cell of a chain. Returns the longer chain with its last cell;
+    /// `None` when all cells are in use.
+    #[inline]
+    pub(crate) fn append(
+        &mut self,
+        (chain, last): (Chain, Link),
+        block: Block,
+    ) -> Option<(Chain, Link)> {
+        let cell = self.cell(block)?;
+        let longer = match last {
+            NONE => Chain::new(cell, 1),
+            last => {
+                self.cells[last as usize].next = cell;
+                Chain(chain.0 + 1)
+            }
+        };
+        Some((longer, cell))
+    }
+
+    /// Removes the first block of a chain.
+    #[inline]
+    pub(crate) fn pop(&mut self, chain: &mut Chain) -> Option<Block> {
+        let cell = chain.head();
+        if cell == NONE {
+            return None;
+        }
+        let BlockCell { block, next } = self.cells[cell as usize];
+        *chain = Chain::new(next, chain.len() as Link - 1);
+        self.cells[cell as usize] = BlockCell {
+            block: Block::NONE,
+            next: self.free,
+        };
+        self.free = cell;
+        Some(block)
+    }
+
+    /// The chain whose first cell this is.
+    #[inline]
+    pub(crate) fn chain_from(&self, head: Link) -> Chain {
+        let len = self.iter_from(head).count();
+        Chain::new(head, len as Link)
+    }
+
+    pub(crate) fn free(&mut self, mut chain: Chain) {
+        while self.pop(&mut chain).is_some() {}
+    }
+
+    #[inline]
+    pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + use<'_, 'm> {
+        self.iter_from(chain.head())
+    }
+
+    /// The blocks of the chain whose first cell this is.
+    #[inline]
+    pub(crate) fn iter_from(&self, head: Link) -> impl Iterator<Item = Block> + use<'_, 'm> {
+        let mut at = head;
+        core::iter::from_fn(move || {
+            if at == NONE {
+                return None;
+            }
+            let cell = &self.cells[at as usize];
+            at = cell.next;
+            Some(cell.block)
+        })
+    }
+
+    /// Every block that is held or reserved, in no particular order.
+    #[inline]
+    pub(crate) fn held(&self) -> impl Iterator<Item = Block> + use<'_, 'm> {
+        let used = self.cells[..self.fresh].iter().map(|cell| cell.block);
+        used.filter(|block| !block.is_none())
+    }
+
+    /// Asserts that this many cells are in use by jobs and every other one is free, but for
+    /// reservations.
+    pub(crate) fn check_invariants(&self, held: u32) {
+        #[cfg(feature = "reservations")]
+        let used = held + self.reserved.len();
+        #[cfg(not(feature = "reservations"))]
+        let used = held;
+        let mut free = 0;
+        let mut at = self.free;
+        while at != NONE {
+            at = self.cells[at as usize].next;
+            free += 1;
+        }
+        assert_eq!(
+            used as usize + free,
+            self.fresh,
+            "every used cell is in one chain"
+        );
+        assert_eq!(self.held().count(), used as usize, "and says so");
+    }
+}
+
+/// Blocks that are reserved. They are kept together: they go all at once.
+#[cfg(feature = "reservations")]
+impl BlockPool<'_> {
+    /// Keeps a chain that belongs to no job for a reservation.
+    pub(crate) fn reserve(&mut self, chain: Chain) {
+        let mut last = chain.head();
+        if last == NONE {
+            return;
+        }
+        while self.cells[last as usize].next != NONE {
+            last = self.cells[last as usize].next;
+        }
+        self.cells[last as usize].next = self.reserved.head();
+        let len = chain.len() + self.reserved.len();
+        self.reserved = Chain::new(chain.head(), len as Link);
+    }
+
+    /// The blocks of a chain that was reserved.
+    pub(crate) fn reserved(&self, chain: Chain) -> impl Iterator<Item = Block> {
+        self.iter(chain).take(chain.len() as usize)
+    }
+
+    /// The number of blocks that are reserved.
+    pub(crate) const fn reserved_len(&self) -> u32 {
+        self.reserved.len()
+    }
+
+    /// Nothing is reserved any more.
+    pub(crate) fn cancel_reserved(&mut self) {
+        let reserved = core::mem::replace(&mut self.reserved, Chain::EMPTY);
+        self.free(reserved);
+    }
+}

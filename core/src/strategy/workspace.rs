@@ -1,0 +1,47 @@
+//! The memory in which a strategy works: [`Workspace`], and which memory a strategy needs:
+//! [`StrategyMemory`].
+
+use crate::word::Word;
+
+/// The memory that a strategy may use as it likes.
+#[derive(Debug, Default)]
+pub(crate) struct Workspace<'m> {
+    /// Scratch: [`Needs::scratch`](crate::storage::Needs::scratch).
+    pub(crate) words: &'m mut [Word],
+    /// Cells for a list of submeshes, which a strategy packs as it likes:
+    /// [`Needs::list`](crate::storage::Needs::list).
+    pub(crate) list: &'m mut [u64],
+}
+
+/// How much memory a strategy needs in addition to the occupancy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StrategyMemory {
+    /// None.
+    Nothing,
+    /// Scratch: on a two-dimensional mesh as many words as the occupancy has, on any other grid
+    /// twice as many.
+    Scratch,
+    /// Scratch: on any grid twice as many words as the occupancy has.
+    TwiceScratch,
+    /// Scratch: as many words as the occupancy has, or if that is more, two for each length that
+    /// free intervals on a line through all N processors can have, which are 2 sqrt(2 N).
+    Lengths,
+    /// A list of submeshes, a cell for each processor. On any grid but a two-dimensional mesh also
+    /// scratch for the search of maximal free boxes.
+    List,
+    /// As long a list, and scratch for strategies that look ahead: twice the words of the
+    /// occupancy, two words for each row, tables for two lengths up to the longest side, each with
+    /// a bit for each of 72 requests, and room for this number of states of 72 bits and three
+    /// words. On any grid but a two-dimensional mesh a bitmap and scratch for the search of maximal
+    /// free boxes in place of the first two, tables for two lengths for each dimension, and two
+    /// words more than dimensions for each state. No memory suffices for a number outside 4 to 4096.
+    Foresight {
+        /// The number of states.
+        budget: u64,
+    },
+    /// The same, and 64 bits for each job, at most one for each processor.
+    ForesightWithEnds {
+        /// The number of states.
+        budget: u64,
+    },
+}

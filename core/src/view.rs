@@ -1,0 +1,297 @@
+//! What a controller shows: [`View`] answers queries and reports events.
+
+#[cfg(feature = "leases")]
+use core::iter;
+
+use heapless::Vec;
+
+use crate::error::Error;
+use crate::grid::{Block, Grid};
+use crate::jobs::{JobSlot, JobTable, Slot};
+use crate::message::{
+    Answer, BlockList, Capacity, Configuration, Counts, Event, Happened, JobList, JobReport,
+    JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk, Query, Statistics,
+};
+use crate::node::NodeId;
+use crate::occupancy::Occupancy;
+use crate::outlook::Held;
+use crate::pool::BlockPool;
+use crate::request::JobId;
+use crate::scheduler::kind::SchedulerKind;
+use crate::strategy::kind::StrategyKind;
+use crate::word::WORD_BITS;
+
+/// What does not change during an attempt.
+#[derive(Clone, Copy, Debug)]
+pub struct Status<'a> {
+    pub(crate) strategy: &'a StrategyKind,
+    pub(crate) scheduler: &'a SchedulerKind,
+    /// The number of the latest event.
+    pub events: u64,
+    /// The most attempts that may still follow.
+    pub left: u32,
+    pub(crate) counts: &'a Counts,
+    /// The entries that a strategy's list has room for.
+    pub(crate) list: u32,
+}
+
+/// A controller between two changes, or in the middle of one ([`Pauses`](crate::Pauses)).
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, 'm> {
+    jobs: &'a JobTable<'m>,
+    occupancy: &'a Occupancy<'m>,
+    held: Held<'a, 'm>,
+    /// What does not change during an attempt.
+    pub status: Status<'a>,
+}
+
+impl<'a, 'm> View<'a, 'm> {
+    pub(crate) const fn new(
+        jobs: &'a JobTable<'m>,
+        occupancy: &'a Occupancy<'m>,
+        pool: &'a BlockPool<'m>,
+        status: Status<'a>,
+    ) -> Self {
+        View {
+            jobs,
+            occupancy,
+            held: Held(pool),
+            status,
+        }
+    }
+
+    /// The events after the one of this number, in order. A caller that remembers the number of the
+    /// last one it has read reads each exactly once.
+    ///
+    /// Of the grants, those of jobs that still run are there. Of the ends of leases, the latest
+    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are.
+    ///
+    /// # Time complexity
+    ///
+    /// O(1) for each of them.
+    pub fn events_since(&self, number: u64) -> impl Iterator<Item = Event> + use<'a, 'm> {
+        let held = self.held;
+        let grants = self.jobs.granted_since(number);
+        let grants = grants.filter_map(move |(number, job)| {
+            let first = held.of(job.blocks()).next();
+            first.map(|block| granted(number, job, block))
+        });
+        #[cfg(not(feature = "leases"))]
+        return grants;
+        #[cfg(feature = "leases")]
+        {
+            let mut grants = grants.peekable();
+            let mut ends = self.jobs.leases_ended_since(number).peekable();
+            iter::from_fn(move || {
+                let is_next = |&(number, _): &(u64, _)| match grants.peek() {
+                    Some(grant) => number < grant.number,
+                    None => true,
+                };
+                let ended = ends.next_if(is_next).map(|(number, ended)| Event {
+                    number,
+                    job: ended.job,
+                    at: ended.at,
+                    processors: ended.processors,
+                    what: Happened::LeaseEnded,
+                });
+                ended.or_else(|| grants.next())
+            })
+        }
+    }
+
+    /// The blocks of a job, in the order in which the strategy named them. None while it waits, or
+    /// if there is no such job.
+    pub fn blocks(&self, job: JobId) -> impl Iterator<Item = Block> + use<'a, 'm> {
+        let (jobs, held) = (self.jobs, self.held);
+        let slot = jobs.find(job).into_iter();
+        slot.flat_map(move |slot| held.of(jobs.get(slot).blocks()))
+    }
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    ///
+    /// Those of the method for each query.
+    pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
+        Ok(match *query {
+            Query::Job { job } => Answer::Job(self.job(job)?),
+            Query::Blocks { job, from } => Answer::Blocks(self.block_list(job, from)?),
+            Query::Jobs { on, from } => Answer::Jobs(self.job_list(on, from)?),
+            Query::Occupancy { from } => Answer::Occupancy(self.occupancy_chunk(from)?),
+            Query::Statistics => Answer::Statistics(self.statistics()),
+        })
+    }
+
+    fn find(&self, job: JobId) -> Result<(Slot, &'a JobSlot), Error> {
+        let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
+        Ok((slot, self.jobs.get(slot)))
+    }
+
+    /// About one job. O(waiting jobs).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownJob`].
+    pub fn job(&self, job: JobId) -> Result<JobReport, Error> {
+        let (slot, entry) = self.find(job)?;
+        Ok(JobReport {
+            job,
+            request: *entry.request(),
+            submitted: entry.submitted(),
+            state: match entry.is_running() {
+                true => JobState::Running {
+                    processors: entry.processors(),
+                },
+                false => JobState::Waiting {
+                    ahead: self.jobs.queue().ahead(slot),
+                },
+            },
+            blocks: entry.blocks_len(),
+        })
+    }
+
+    /// Some of the blocks of a job, from this index on. O(blocks of the job).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownJob`]; [`Error::NoBlock`] if the job holds fewer.
+    pub fn block_list(&self, job: JobId, from: u32) -> Result<BlockList, Error> {
+        let (_, entry) = self.find(job)?;
+        let total = entry.blocks_len();
+        if from >= total {
+            return Err(Error::NoBlock { held: total });
+        }
+        let mut blocks = Vec::new();
+        let rest = self.held.of(entry.blocks()).skip(from as usize);
+        blocks.extend(rest.take(blocks.capacity()));
+        Ok(BlockList {
+            job,
+            granted_at: entry.granted_at(),
+            total,
+            first: from,
+            blocks,
+        })
+    }
+
+    /// Some of the jobs: all, or those that hold processors of the block. `from` is 0 at first,
+    /// then the `next` of the last list. O(jobs).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchBlock`].
+    pub fn job_list(&self, on: Option<Block>, from: u32) -> Result<JobList, Error> {
+        let grid = self.occupancy.grid();
+        if let Some(block) = on {
+            check_block(grid, block)?;
+        }
+        let mut list = JobList {
+            jobs: Vec::new(),
+            next: None,
+        };
+        for (following, job) in self.jobs.jobs_from(from) {
+            if on.is_some_and(|block| !is_on(grid, self.held, job, block)) {
+                continue;
+            }
+            if list.jobs.push((job.id(), job.processors())).is_err() {
+                // The next chunk begins with this job.
+                list.next = Some(following - 1);
+                break;
+            }
+        }
+        Ok(list)
+    }
+
+    /// Some of the occupancy, from this processor on, its number rounded down to a multiple of 8.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownNode`].
+    pub fn occupancy_chunk(&self, from: NodeId) -> Result<OccupancyChunk, Error> {
+        let occupancy = self.occupancy;
+        let nodes = occupancy.grid().nodes();
+        if from.0 >= nodes {
+            return Err(Error::UnknownNode(from));
+        }
+        let from = NodeId(from.0 / 8 * 8);
+        let bytes = ((nodes - from.0).div_ceil(8) as usize).min(OCCUPANCY_BYTES_MAX);
+        let pack = |is_faulty| {
+            let mut bits = Vec::new();
+            // There is room.
+            let _ = bits.resize_default(bytes);
+            occupancy.pack(is_faulty, from.0, &mut bits);
+            bits
+        };
+        Ok(OccupancyChunk {
+            from,
+            nodes,
+            busy: pack(false),
+            faulty: pack(true),
+        })
+    }
+
+    /// The machine, the strategy and the scheduler.
+    pub const fn configuration(&self) -> Configuration {
+        Configuration {
+            machine: *self.occupancy.grid(),
+            strategy: *self.status.strategy,
+            scheduler: *self.status.scheduler,
+        }
+    }
+
+    /// What there is room for.
+    pub fn capacity(&self) -> Capacity {
+        Capacity {
+            words: self.occupancy.capacity_words() as u32,
+            word_bits: WORD_BITS as u8,
+            jobs: self.jobs.capacity(),
+            blocks: self.held.0.capacity(),
+            list: self.status.list,
+        }
+    }
+
+    /// What has happened so far.
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            nodes: self.occupancy.grid().nodes(),
+            free: self.occupancy.free(),
+            faulty: self.occupancy.faulty_count(),
+            waiting: self.jobs.waiting_len(),
+            running: self.jobs.running_len(),
+            counts: *self.status.counts,
+        }
+    }
+}
+
+/// The grant of a job that runs.
+fn granted(number: u64, job: &JobSlot, block: Block) -> Event {
+    Event {
+        number,
+        job: job.id(),
+        at: job.granted_at(),
+        processors: job.processors(),
+        what: Happened::Granted {
+            attempts: job.attempts(),
+            misses: job.misses(),
+            blocks_total: job.blocks_len(),
+            block,
+        },
+    }
+}
+
+/// # Errors
+///
+/// [`Error::NoSuchBlock`] if the block is not within the machine.
+pub(crate) fn check_block(machine: &Grid, block: Block) -> Result<(), Error> {
+    match machine.outside(block) {
+        None => Ok(()),
+        Some(dimension) => Err(Error::NoSuchBlock {
+            dimension: dimension as u8,
+        }),
+    }
+}
+
+/// Whether the job holds a processor of the block.
+fn is_on(grid: &Grid, held: Held<'_, '_>, job: &JobSlot, block: Block) -> bool {
+    let mut blocks = held.of(job.blocks());
+    blocks.any(|held| grid.overlap(held, block))
+}

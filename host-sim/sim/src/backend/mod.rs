@@ -1,0 +1,151 @@
+//! The controllers of a simulation: in this process, or at the end of a line.
+
+use meshalloc::message::Capacity;
+use meshalloc::{
+    Answer, Block, Change, Configuration, ConfigureError, Error, Event, Grid, Outcome, Query,
+    SchedulerKind, StrategyKind, Ticks,
+};
+
+pub mod in_process;
+pub mod stopwatch;
+
+pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage};
+pub use stopwatch::{Stopwatch, StopwatchBackends};
+
+/// Takes an event, with the blocks of a job that was granted.
+pub type OnEvent<'a> = &'a mut dyn FnMut(&Event, &[Block]);
+
+/// A [`meshalloc::Controller`], wherever it runs.
+pub trait Backend {
+    /// Carries a change out at virtual time `now`, and passes on the events in order.
+    ///
+    /// A controller with a clock of its own answers by that clock; for virtual time use `now`, not
+    /// the time in an event.
+    ///
+    /// # Errors
+    ///
+    /// When the change or its outcome was lost, so that the controller's state is unknown. A change
+    /// that the controller refuses is not an error of the backend: the inner result says why.
+    fn call(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError>;
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    ///
+    /// When the controller cannot be reached.
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError>;
+
+    /// What the controller has room for.
+    fn capacity(&self) -> Capacity;
+
+    /// Who decides which waiting job may try.
+    fn scheduler(&self) -> SchedulerKind;
+
+    /// Makes room for more jobs than [`Backend::capacity`] said until now; the state of the
+    /// controller stays. False if there is no more, as on a board.
+    fn make_room(&mut self) -> bool {
+        false
+    }
+
+    /// What the controller took for the latest change, in seconds on the wall clock; `None` where
+    /// it is not measured. Very short times may come out a little under 0.
+    fn latest_seconds(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Makes backends ready: one empty controller in a given configuration for each run.
+///
+/// It lends the backend to a closure, so that one that borrows its memory and one that reuses a
+/// single line look alike.
+pub trait Backends {
+    /// Calls `body` with a controller that serves `configuration` and has no job.
+    ///
+    /// # Errors
+    ///
+    /// When the controller cannot be reached or does not take the configuration; then `body` is not
+    /// called.
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError>;
+}
+
+impl<B: Backends + ?Sized> Backends for &mut B {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        (**self).with(configuration, body)
+    }
+}
+
+/// Those of `strategies` that serve the machine at all.
+///
+/// # Errors
+///
+/// When the scheduler or the machine cannot be served by any strategy for another reason.
+pub fn serving(
+    machine: Grid,
+    scheduler: SchedulerKind,
+    strategies: impl IntoIterator<Item = StrategyKind>,
+) -> Result<Vec<StrategyKind>, BackendError> {
+    let mut serving = Vec::new();
+    for strategy in strategies {
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler,
+        };
+        match InProcessBackends::default().with(configuration, &mut |_| {}) {
+            Ok(()) => serving.push(strategy),
+            Err(BackendError::Configure {
+                reason: ConfigureError::MachineUnsuitable,
+                ..
+            }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(serving)
+}
+
+/// What the strategy expects of the machine, where that is why it does not serve this one.
+fn expected(strategy: StrategyKind, reason: ConfigureError) -> String {
+    match reason {
+        ConfigureError::MachineUnsuitable => format!(" (expected {})", strategy.serves()),
+        _ => String::new(),
+    }
+}
+
+/// Why a backend cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// The controller does not take the configuration.
+    #[error("{strategy} on a {machine}: {reason}{hint}", strategy = .configuration.strategy,
+        machine = .configuration.machine, hint = expected(.configuration.strategy, *.reason))]
+    Configure {
+        /// The configuration.
+        configuration: Configuration,
+        /// Why not.
+        reason: ConfigureError,
+    },
+    /// The line to the controller failed.
+    #[error("{endpoint}: {reason}")]
+    Line {
+        /// The other end, as it was named on the command line.
+        endpoint: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The run was abandoned.
+    #[error("interrupted")]
+    Interrupted,
+}

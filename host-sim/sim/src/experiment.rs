@@ -1,0 +1,452 @@
+//! Several strategies on one workload, replicated.
+//!
+//! Replication `i` of every strategy has the same jobs, so differences between strategies are paired. A
+//! run depends on the seed and the number of its replication and on nothing else: runs may be carried out
+//! in any order.
+
+use serde::Serialize;
+use std::num::NonZero;
+
+use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
+
+use crate::backend::BackendError;
+use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
+use crate::network::NetworkError;
+use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
+use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
+use crate::wording::Number;
+use crate::workload::{
+    Arrivals, JOBS_MAX, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload, WorkloadError,
+    strategy_seed,
+};
+
+mod execution;
+mod once;
+mod parallel;
+mod summary;
+
+pub use crate::statistics::REPLICATIONS_MIN;
+pub use execution::AnyExecution;
+pub use once::{network_after, run_observed, run_once};
+pub use parallel::{Failed, run, run_all, run_parallel};
+
+/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every time and is run once. An error is reached by
+/// replications that are [independent](Sampling::Independent); with resampled ones it is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum Replications {
+    /// This number of times.
+    Fixed(u32),
+    /// Until the mean waiting delay of every strategy that has one is within `target` of the true one, relative to that and
+    /// with a confidence of 95 % (where departures are measured, the mean turnaround), but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule
+    /// is that of [`statistics`](crate::statistics).
+    UntilRelativeError {
+        /// For instance .03.
+        target: f64,
+        /// The cap.
+        max: u32,
+    },
+    /// Until both arms of the 95 % interval of every strategy's utilization are at most `target`
+    /// long, checked after every [`REPLICATIONS_STEP`] replications, but at least
+    /// [`REPLICATIONS_MIN`] and at most `max` times.
+    UntilAbsoluteError {
+        /// For instance .005, half a percentage point.
+        target: f64,
+        /// The cap.
+        max: u32,
+    },
+}
+
+/// An absolute error is checked each time this number of replications has been added.
+pub const REPLICATIONS_STEP: u32 = 4;
+
+/// The part of a synthetic workload's jobs that is not measured by default.
+pub const WARMUP_FRACTION: f64 = 0.05;
+
+/// Which jobs are measured where jobs go on arriving.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum Measure {
+    /// The first to arrive, but for those before the system has settled. Delays have no value where the backlog grows.
+    Arrivals {
+        /// The part of them that is not measured, 0 to below 1.
+        warmup_fraction: f64,
+    },
+    /// The first to leave, from the start on. Delays belong to that number of departures, also where the backlog grows.
+    Departures,
+}
+
+impl Measure {
+    /// What is measured of a workload unless asked otherwise: of jobs that send messages the first to leave, as the literature on
+    /// them does.
+    pub const fn of(workload: &Synthetic) -> Measure {
+        match workload.work {
+            WorkDistribution::Messages(_) => Measure::Departures,
+            WorkDistribution::Service(_) | WorkDistribution::Io(_) => Measure::Arrivals {
+                warmup_fraction: WARMUP_FRACTION,
+            },
+        }
+    }
+}
+
+/// All of them.
+const WHOLE: Measure = Measure::Arrivals {
+    warmup_fraction: 0.0,
+};
+
+/// What is to be run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Experiment {
+    /// The machine.
+    pub machine: Grid,
+    /// The strategies to compare.
+    pub strategies: Vec<StrategyKind>,
+    /// The scheduler for all of them.
+    pub scheduler: SchedulerKind,
+    /// Where the jobs come from.
+    pub workload: Workload,
+    /// How many jobs of a synthetic workload one run is about. Of a log and of a closed workload all jobs are measured.
+    pub jobs: u32,
+    /// Which jobs of a synthetic workload these are.
+    pub measure: Measure,
+    /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as fewer do, whatever its
+    /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
+    /// again, above it the queue grows for ever.
+    pub backlog: Option<NonZero<u32>>,
+    /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times, over 0.
+    pub slowdown_threshold: f64,
+    /// How often a workload that has new jobs each time is repeated.
+    pub replications: Replications,
+    /// What all random numbers derive from.
+    pub seed: u64,
+}
+
+/// Why replicating a strategy ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stop {
+    /// The number of replications was given, or the workload has the same jobs every time.
+    Fixed,
+    /// The waiting delay is as exact as asked.
+    ErrorReached,
+    /// The cap was reached; the waiting delay is less exact than asked.
+    CapReached,
+    /// The strategy is saturated: its waiting delay grows with the run and has no exact value.
+    Saturated,
+    /// The experiment was interrupted, or its controller lost, before there were enough.
+    Incomplete,
+}
+
+/// A mean over a smaller part of the measured jobs is marked.
+pub const SERVED_SHARE_MIN: f64 = 0.99;
+
+/// What came out for one strategy.
+#[derive(Clone, Debug)]
+pub struct StrategyResult {
+    /// The strategy.
+    pub strategy: StrategyKind,
+    /// The scheduler.
+    pub scheduler: SchedulerKind,
+    /// The estimates, over all replications.
+    pub metrics: Estimates,
+    /// How replications come about.
+    pub sampling: Sampling,
+    /// The unit of its times.
+    pub time_unit: TimeUnit,
+    /// Whether the backlog grew in most replications, or jobs were left behind in one.
+    pub saturated: bool,
+    /// Whether mean delays have a value: where the backlog grew they depend on the length of the run, or of the log. They
+    /// have one even so where departures are measured ([`Measure::Departures`]): that of so many.
+    pub has_delays: bool,
+    /// Whether the jobs are those of a log. Its mean delays are numbers also where the backlog
+    /// grew, though they depend on where it ends.
+    pub is_of_log: bool,
+    /// Whether mean delays still grow with the length of the run, by more than [`EMPTY_START_BIAS_MAX`](crate::statistics::EMPTY_START_BIAS_MAX) of the
+    /// long-run value: the run is too short, and the mean decides no claim. Not where
+    /// `saturated`, and never for a log, for measured departures or a backlog that is kept up.
+    pub grows_with_length: bool,
+    /// Why replicating ended.
+    pub stop: Stop,
+    /// All decisions of all replications as one number; see [`RunResult::decision_hash`].
+    pub decision_hash: u64,
+    /// The number of jobs granted in all replications, measured or not.
+    pub decisions: u64,
+    /// Measured jobs refused, in all replications.
+    pub refused: Refusals,
+    /// Measured jobs that were passed without end in all replications; see [`RunResult::left_behind`].
+    pub left_behind: u64,
+    /// How often, in all replications, the scheduler did not see a job that it might have chosen, because the controller's table was
+    /// full; see [`RunResult::table_limited`].
+    pub table_limited: u64,
+    /// Each replication.
+    pub runs: Vec<RunResult>,
+}
+
+impl StrategyResult {
+    /// By what part this strategy's metric is below that of `other`, as 1 minus the ratio of the means over
+    /// paired replications. `None` when either has no values.
+    pub fn gain_over(&self, other: &StrategyResult, metric: Metric) -> Option<Estimate> {
+        let ratio = self.sample(metric)?.ratio_to(&other.sample(metric)?)?;
+        Some(ratio.affine(-1.0, 1.0))
+    }
+
+    /// Measured jobs that were served, in all replications.
+    pub fn served(&self) -> u64 {
+        let jobs = self.runs.iter().filter_map(|run| run.values[Metric::Jobs]);
+        jobs.sum::<f64>() as u64
+    }
+
+    /// Measured jobs in all replications, served or not.
+    pub fn measured(&self) -> u64 {
+        self.served() + self.refused.total() + self.left_behind
+    }
+
+    /// Measured jobs that were served, as a part of all of them.
+    pub fn served_share(&self) -> f64 {
+        match self.measured() {
+            0 => 1.0,
+            measured => self.served() as f64 / measured as f64,
+        }
+    }
+
+    /// Whether its means of jobs leave out more than they may ([`SERVED_SHARE_MIN`]).
+    pub fn is_partial(&self) -> bool {
+        self.served_share() < SERVED_SHARE_MIN
+    }
+
+    /// The value of each replication; `None` for one that had nothing to measure.
+    pub fn values(&self, metric: Metric) -> Vec<Option<f64>> {
+        self.runs.iter().map(|run| run.values[metric]).collect()
+    }
+
+    /// The value of each replication; `None` when one of them has none.
+    pub fn sample(&self, metric: Metric) -> Option<Sample> {
+        let values = self.values(metric).into_iter();
+        Some(Sample {
+            values: values.collect::<Option<_>>()?,
+            sampling: self.sampling,
+            signed: false,
+        })
+    }
+}
+
+/// Receives the progress of an experiment. The methods are called between events, often, and must be
+/// quick.
+pub trait Progress: Sync {
+    /// Before the first run of an experiment: the expected number of runs, and of jobs in each.
+    fn begin(&self, runs_max: u64, jobs_per_run: u64) {
+        let _ = (runs_max, jobs_per_run);
+    }
+
+    /// Adjusts the expected total of jobs.
+    fn expect_more(&self, jobs: i64) {
+        let _ = jobs;
+    }
+
+    /// More jobs have left.
+    fn advance(&self, jobs: u64) {
+        let _ = jobs;
+    }
+
+    /// A run has ended; `replication` counts from 0.
+    fn run_ended(&self, strategy: StrategyKind, replication: u32, result: &RunResult) {
+        let _ = (strategy, replication, result);
+    }
+
+    /// Receives the jobs of a run that begins; `replication` counts from 0.
+    fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
+        let _ = (strategy, replication);
+        Box::new(())
+    }
+
+    /// Whether to begin no more runs and to abandon those under way.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// Ignores progress.
+impl Progress for () {}
+
+/// Why an experiment gives no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// The workload cannot be used.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// There is no such network.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The controller could not be made ready.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A run ended early.
+    #[error("{strategy}, replication {replication}: {reason}")]
+    Run {
+        /// The strategy.
+        strategy: StrategyKind,
+        /// The replication, from 1.
+        replication: u32,
+        /// What happened.
+        reason: Box<SimulationError>,
+    },
+    /// [`Progress::is_interrupted`] became true.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Experiment {
+    /// Strategies on a closed workload, first come, first served: what Chuang and Wu measure.
+    ///
+    /// ```
+    /// use meshalloc::{Cube, StrategyKind};
+    /// use meshalloc_sim::backend::InProcessBackends;
+    /// use meshalloc_sim::experiment::{self, Experiment, Replications};
+    /// use meshalloc_sim::metrics::Metric;
+    /// use meshalloc_sim::workload::{ServiceDistribution, Subcubes, Synthetic, TaskDistribution};
+    ///
+    /// let requests = Subcubes {
+    ///     cube: Cube::new(4, 3).unwrap(),
+    ///     dims: TaskDistribution::Uniform,
+    ///     radices: TaskDistribution::Uniform,
+    /// };
+    /// let residence = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
+    /// let workload = Synthetic::closed(requests, residence, 100);
+    /// let strategies = vec![StrategyKind::TreeCollapsing, StrategyKind::Sniffing];
+    /// let experiment = Experiment::closed(workload, strategies, Replications::Fixed(10), 1);
+    /// let results = experiment::run_parallel(&experiment, None, &InProcessBackends::default, &())?;
+    /// let utilization = results[0].metrics[Metric::Utilization].unwrap();
+    /// assert!((utilization.mean - 0.677).abs() < 0.021);
+    /// # Ok::<(), experiment::ExperimentError>(())
+    /// ```
+    pub fn closed(
+        workload: Synthetic,
+        strategies: Vec<StrategyKind>,
+        replications: Replications,
+        seed: u64,
+    ) -> Self {
+        Experiment {
+            machine: workload.machine(),
+            strategies,
+            scheduler: SchedulerKind::Fcfs,
+            workload: Workload::Synthetic(workload),
+            jobs: 0,
+            measure: Measure::Departures,
+            backlog: None,
+            slowdown_threshold: SLOWDOWN_THRESHOLD,
+            replications,
+            seed,
+        }
+    }
+
+    /// What the controller is configured as for one replication of a strategy. A strategy that draws random numbers gets a
+    /// seed derived from the experiment's and the replication, unless it has one of its own.
+    pub fn configuration(&self, strategy: StrategyKind, replication: u32) -> Configuration {
+        Configuration {
+            machine: self.machine,
+            strategy: strategy.seeded(strategy_seed(self.seed, replication)),
+            scheduler: self.scheduler,
+        }
+    }
+
+    /// Which jobs of a replication are measured.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or there are too many.
+    pub fn measured(&self, replication: u32) -> Result<Measured, WorkloadError> {
+        let (jobs, measure) = match &self.workload {
+            Workload::Synthetic(workload) => match workload.arrivals {
+                Arrivals::Poisson(_) => (self.jobs, self.measure),
+                Arrivals::AtOnce { tasks } => (tasks, Measure::Departures),
+            },
+            Workload::Log(log) => (log.job_count(self.seed, replication)?, WHOLE),
+        };
+        if !(1..=JOBS_MAX).contains(&jobs) {
+            return Err(WorkloadError::OutOfRange {
+                what: "the number of jobs".into(),
+                options: &["jobs"],
+                given: jobs.to_string(),
+                expected: format!("1 to {JOBS_MAX}"),
+            });
+        }
+        match measure {
+            Measure::Departures => Ok(Measured::Departures(jobs)),
+            Measure::Arrivals { warmup_fraction } if (0.0..1.0).contains(&warmup_fraction) => {
+                let first = (f64::from(jobs) * warmup_fraction) as u32;
+                Ok(Measured::Arrivals { first, end: jobs })
+            }
+            Measure::Arrivals { warmup_fraction } => Err(WorkloadError::OutOfRange {
+                what: "the part of the jobs that is not measured".into(),
+                options: &["warmup"],
+                given: warmup_fraction.to_string(),
+                expected: "0 or more, and less than 1".into(),
+            }),
+        }
+    }
+
+    /// Under which conditions a replication is made.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Experiment::measured`], when the threshold is shorter than a tick or longer than virtual time, and when the jobs
+    /// would not arrive before virtual time ends.
+    pub fn conditions(&self, replication: u32) -> Result<Conditions, WorkloadError> {
+        let threshold = self.slowdown_threshold;
+        let unit = self.workload.time_unit();
+        let [least, most] = [1, TIME_MAX].map(|ticks| unit.of(ticks));
+        if !(least..=most).contains(&threshold) {
+            return Err(WorkloadError::OutOfRange {
+                what: "the threshold of the bounded slowdown".into(),
+                options: &["slowdown-threshold"],
+                given: Number(threshold).to_string(),
+                expected: format!("{least} to {most:.0} {}s", unit.name()),
+            });
+        }
+        let measured = self.measured(replication)?;
+        if let (Workload::Synthetic(workload), None) = (&self.workload, self.backlog) {
+            workload.check_span(measured.needed())?;
+        }
+        Ok(Conditions {
+            measured,
+            backlog: self.backlog,
+            slowdown_threshold: unit.ticks(threshold),
+        })
+    }
+
+    /// The most replications that a strategy may need.
+    ///
+    /// # Errors
+    ///
+    /// When the number of replications or the error asked for is out of range.
+    pub fn replications_max(&self) -> Result<u32, WorkloadError> {
+        let (most, target) = match (&self.workload, self.replications) {
+            (workload, _) if !workload.is_replicated() => (1, None),
+            (_, Replications::Fixed(count)) => (count, None),
+            (
+                _,
+                Replications::UntilRelativeError { target, max }
+                | Replications::UntilAbsoluteError { target, max },
+            ) => (max, Some(target)),
+        };
+        let bad = |what: &str, given: String, expected: &str| {
+            Err(WorkloadError::OutOfRange {
+                what: what.into(),
+                options: &[],
+                given,
+                expected: expected.into(),
+            })
+        };
+        match target {
+            _ if most == 0 => bad("the number of replications", "0".into(), "at least 1"),
+            Some(target) if self.workload.sampling() == Sampling::Resampled => {
+                let given = target.to_string();
+                let expected = format!("none, but a number of replications: {NOT_NARROWED}");
+                bad("the error to reach", given, &expected)
+            }
+            Some(target) if !(target > 0.0 && target < 1.0) => {
+                let given = target.to_string();
+                bad("the error to reach", given, "over 0 and less than 1")
+            }
+            _ => Ok(most),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! When there are enough replications, and what all of them amount to.
+
+use meshalloc::StrategyKind;
+
+use super::{
+    Experiment, Measure, REPLICATIONS_MIN, REPLICATIONS_STEP, Replications, Stop, StrategyResult,
+};
+use crate::metrics::{Metric, PerMetric, Refusals};
+use crate::simulation::{self, RunResult};
+use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias};
+use crate::workload::{Arrivals, Workload};
+
+impl Experiment {
+    /// The stop rule: whether no strategy needs another replication before the cap.
+    pub(super) fn is_exact(&self, runs: &[Vec<RunResult>]) -> bool {
+        runs.iter().all(|runs| {
+            let count = runs.len() as u32;
+            count == self.enough(count) && self.reached(runs).is_some()
+        })
+    }
+
+    /// Whether the number of replications depends on what comes of them.
+    pub(super) fn is_open_ended(&self) -> bool {
+        let given = matches!(self.replications, Replications::Fixed(_));
+        !given && self.workload.is_replicated()
+    }
+
+    /// The least number of replications, from `count` on, after which the error is checked.
+    pub(super) fn enough(&self, count: u32) -> u32 {
+        match self.replications {
+            Replications::Fixed(given) => given,
+            Replications::UntilRelativeError { .. } => count.max(REPLICATIONS_MIN),
+            Replications::UntilAbsoluteError { .. } => count
+                .max(REPLICATIONS_MIN)
+                .next_multiple_of(REPLICATIONS_STEP),
+        }
+    }
+
+    /// Why these replications are enough, if they are. Fewer than the least number decide nothing.
+    fn reached(&self, runs: &[RunResult]) -> Option<Stop> {
+        if runs.len() < self.enough(0) as usize {
+            return None;
+        }
+        if !self.has_delays(runs) {
+            return Some(Stop::Saturated);
+        }
+        let exact = self.error(runs).is_some_and(|error| error <= 1.0);
+        exact.then_some(Stop::ErrorReached)
+    }
+
+    /// The error that decides about more replications, as a multiple of the one asked for.
+    pub(super) fn error(&self, runs: &[RunResult]) -> Option<f64> {
+        match self.replications {
+            Replications::Fixed(_) => None,
+            Replications::UntilRelativeError { target, .. } => {
+                let error = self.estimate(runs, self.judged())?.relative_error()?;
+                Some(error / target)
+            }
+            Replications::UntilAbsoluteError { target, .. } => {
+                let error = self.estimate(runs, Metric::Utilization)?.absolute_error()?;
+                Some(error / target)
+            }
+        }
+    }
+
+    /// More than half of the runs, or one that has left jobs behind, whose means are of the others; and never a backlog that is kept up.
+    fn is_saturated(&self, runs: &[RunResult]) -> bool {
+        let saturated = runs.iter().filter(|run| run.saturated).count();
+        let leave_jobs = runs.iter().any(|run| run.left_behind > 0);
+        self.backlog.is_none() && (leave_jobs || 2 * saturated > runs.len())
+    }
+
+    /// Whether mean delays have a value.
+    pub(super) fn has_delays(&self, runs: &[RunResult]) -> bool {
+        self.measures_departures() || !self.is_saturated(runs)
+    }
+
+    fn measures_departures(&self) -> bool {
+        match &self.workload {
+            Workload::Synthetic(workload) => match workload.arrivals {
+                Arrivals::Poisson(_) => self.measure == Measure::Departures,
+                Arrivals::AtOnce { .. } => true,
+            },
+            Workload::Log(_) => false,
+        }
+    }
+
+    /// What is to be as exact as asked. A waiting delay near 0, of the first to leave, would take for ever.
+    fn judged(&self) -> Metric {
+        match self.measures_departures() {
+            true => Metric::Turnaround,
+            false => Metric::WaitingDelay,
+        }
+    }
+
+    /// Whether the waiting delay is too low by more than it may be, for runs start empty.
+    fn grows_with_length(&self, runs: &[RunResult]) -> bool {
+        let bias = empty_start_bias(&values(runs, Metric::WaitingDelay));
+        self.workload.is_endless()
+            && !self.measures_departures()
+            && self.backlog.is_none()
+            && !self.is_saturated(runs)
+            && bias.is_some_and(|bias| bias > EMPTY_START_BIAS_MAX)
+    }
+
+    /// What all runs amount to, given by strategy.
+    pub fn summaries(&self, runs: Vec<Vec<RunResult>>) -> Vec<StrategyResult> {
+        let strategies = self.strategies.iter().zip(runs);
+        strategies
+            .map(|(&strategy, runs)| self.summary(strategy, runs))
+            .collect()
+    }
+
+    fn summary(&self, strategy: StrategyKind, runs: Vec<RunResult>) -> StrategyResult {
+        let saturated = self.is_saturated(&runs);
+        let (count, most) = (runs.len(), self.replications_max());
+        let is_cut_short = most.is_ok_and(|most| count < most as usize);
+        let stop = match self.reached(&runs) {
+            Some(stop) if self.is_open_ended() => stop,
+            _ if is_cut_short => Stop::Incomplete,
+            _ if !self.is_open_ended() => Stop::Fixed,
+            _ if !self.has_delays(&runs) => Stop::Saturated,
+            _ => Stop::CapReached,
+        };
+        let mut refused = Refusals::default();
+        for run in &runs {
+            refused.merge(&run.refused);
+        }
+        StrategyResult {
+            strategy,
+            scheduler: self.scheduler,
+            metrics: PerMetric::from_fn(|metric| self.estimate(&runs, metric)),
+            sampling: self.workload.sampling(),
+            time_unit: self.workload.time_unit(),
+            saturated,
+            has_delays: self.has_delays(&runs),
+            is_of_log: matches!(self.workload, Workload::Log(_)),
+            grows_with_length: self.grows_with_length(&runs),
+            stop,
+            decision_hash: simulation::hash_of_hashes(&runs),
+            decisions: runs.iter().map(|run| run.decisions).sum(),
+            refused,
+            left_behind: runs.iter().map(|run| u64::from(run.left_behind)).sum(),
+            table_limited: runs.iter().map(|run| run.table_limited).sum(),
+            runs,
+        }
+    }
+
+    fn estimate(&self, runs: &[RunResult], metric: Metric) -> Option<Estimate> {
+        Estimate::of(&values(runs, metric), self.workload.sampling())
+    }
+}
+
+/// Of the runs in which there was something to measure.
+fn values(runs: &[RunResult], metric: Metric) -> Vec<f64> {
+    runs.iter().filter_map(|run| run.values[metric]).collect()
+}

@@ -1,0 +1,296 @@
+//! What all readers share: lines of bounded length, whole files of bounded size, and byte order
+//! marks.
+//!
+//! Memory is bounded on any input. An error about the text is an [`io::Error`] of the kind
+//! `InvalidData`; the caller adds the file and the line, as to any other error of reading.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
+
+/// The longest line of a log or of a file of operations, in bytes, its end included.
+pub const LINE_BYTES_MAX: usize = 1 << 16;
+
+/// The largest file that is read whole, in bytes.
+pub const FILE_BYTES_MAX: usize = 1 << 22;
+
+/// The first bytes of a file of UTF-8, if it has a byte order mark.
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The lines of a text of any length.
+pub struct Lines<R> {
+    reader: BufReader<R>,
+    longest: usize,
+    /// The latest.
+    line: Vec<u8>,
+    number: usize,
+    bytes: u64,
+}
+
+impl<R: Read> Lines<R> {
+    /// Reads lines of at most `longest` bytes, their ends included.
+    pub fn new(input: R, longest: usize) -> Self {
+        Lines {
+            reader: BufReader::with_capacity(LINE_BYTES_MAX, input),
+            longest,
+            line: Vec::new(),
+            number: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The number of the latest line, from 1.
+    pub const fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The bytes up to the end of the latest line.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the input may have to be waited for.
+    pub fn is_drained(&self) -> bool {
+        self.reader.buffer().is_empty()
+    }
+
+    /// The next line with its end; `None` behind the last. The first comes without its byte order
+    /// mark.
+    ///
+    /// # Errors
+    ///
+    /// When the input cannot be read, is UTF-16, or has a line that is too long.
+    pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+        self.number += 1;
+        self.line.clear();
+        let room = self.longest as u64 + 1;
+        let mut part = self.reader.by_ref().take(room);
+        let read = part.read_until(b'\n', &mut self.line)?;
+        self.bytes += read as u64;
+        if self.number == 1 {
+            check_encoding(&self.line)?;
+        }
+        if read > self.longest {
+            let longest = self.longest;
+            return Err(invalid(format!(
+                "the line is longer than {longest} bytes (expected at most that)"
+            )));
+        }
+        let is_first = self.number == 1;
+        let line = self.line.strip_prefix(UTF8_MARK).filter(|_| is_first);
+        Ok((read > 0).then_some(line.unwrap_or(&self.line)))
+    }
+
+    /// Like [`Lines::next_line`], with an empty line in place of one that is too long or not UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// When the input cannot be read.
+    pub fn next_or_empty(&mut self) -> io::Result<Option<&[u8]>> {
+        match self.next_line() {
+            Err(error) if error.kind() == ErrorKind::InvalidData => {}
+            Err(error) => return Err(error),
+            Ok(None) => return Ok(None),
+            Ok(Some(_)) => return Ok(Some(&self.line)),
+        }
+        while self.line.last() != Some(&b'\n') {
+            self.line.clear();
+            let mut part = self.reader.by_ref().take(LINE_BYTES_MAX as u64);
+            let read = part.read_until(b'\n', &mut self.line)?;
+            self.bytes += read as u64;
+            if read == 0 {
+                break;
+            }
+        }
+        self.line.clear();
+        Ok(Some(&self.line))
+    }
+}
+
+/// A text file as a whole, without its byte order mark.
+///
+/// # Errors
+///
+/// When it cannot be read, is not UTF-8, or has more than [`FILE_BYTES_MAX`] bytes.
+pub fn text(path: &Path) -> io::Result<String> {
+    text_of(File::open(path)?)
+}
+
+fn text_of(input: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    input
+        .take(FILE_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    check_encoding(&bytes)?;
+    if bytes.len() > FILE_BYTES_MAX {
+        return Err(invalid(format!(
+            "the file is larger than {FILE_BYTES_MAX} bytes (expected at most that)"
+        )));
+    }
+    if bytes.starts_with(UTF8_MARK) {
+        bytes.drain(..UTF8_MARK.len());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
+        invalid(format!("line {line} is not UTF-8 (expected UTF-8)"))
+    })
+}
+
+/// The first [`LINE_BYTES_MAX`] bytes of an input that is read to its end.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub fn beginning(mut input: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut part = input.by_ref().take(LINE_BYTES_MAX as u64);
+    part.read_to_end(&mut bytes)?;
+    io::copy(&mut input, &mut io::sink())?;
+    Ok(bytes)
+}
+
+/// Whether a text that begins with these bytes may be read byte by byte.
+///
+/// # Errors
+///
+/// When it is UTF-16: it has the byte order mark, or one of its first two bytes is zero.
+fn check_encoding(first: &[u8]) -> io::Result<()> {
+    match first {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] => Err(invalid(
+            "the text is UTF-16 (expected UTF-8; iconv -f UTF-16 -t UTF-8 converts it)".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes without end, which counts how many are taken.
+    struct Endless<'c> {
+        byte: u8,
+        taken: &'c mut u64,
+    }
+
+    impl Read for Endless<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(self.byte);
+            *self.taken += buffer.len() as u64;
+            Ok(buffer.len())
+        }
+    }
+
+    fn all(input: &[u8], longest: usize) -> Vec<Result<String, String>> {
+        let mut lines = Lines::new(input, longest);
+        let mut all = Vec::new();
+        loop {
+            let line = lines.next_line().map_err(|error| error.to_string());
+            let line = line.map(|line| line.map(|line| String::from_utf8_lossy(line).into_owned()));
+            match line.transpose() {
+                None => return all,
+                Some(Err(error)) => {
+                    all.push(Err(error));
+                    return all;
+                }
+                Some(line) => all.push(line),
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_up_to_the_longest_are_read_and_a_longer_one_is_refused() {
+        let good = |lines: &[&str]| -> Vec<Result<String, String>> {
+            lines.iter().map(|line| Ok((*line).to_owned())).collect()
+        };
+        assert_eq!(all(b"", 4), []);
+        assert_eq!(all(b"a\n\nbc", 4), good(&["a\n", "\n", "bc"]));
+        assert_eq!(all(b"abc\nabcd", 4), good(&["abc\n", "abcd"]));
+        for input in [&b"a\nabcd\n"[..], b"a\nabcde"] {
+            let lines = all(input, 4);
+            assert_eq!(lines[0], Ok("a\n".to_owned()));
+            assert!(
+                lines[1]
+                    .as_ref()
+                    .unwrap_err()
+                    .contains("longer than 4 bytes")
+            );
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_once_and_utf_16_is_named() {
+        assert_eq!(
+            all(b"\xef\xbb\xbf1\n\xef\xbb\xbf2", 9),
+            [Ok("1\n".to_owned()), Ok("\u{feff}2".to_owned())]
+        );
+        assert_eq!(text_of(&b"\xef\xbb\xbfa = 1"[..]).unwrap(), "a = 1");
+        for utf16 in [&b"\xff\xfe;\0"[..], b"\xfe\xff\0;", b";\0 \0", b"\0;\0 "] {
+            let lines = all(utf16, 9);
+            assert!(
+                lines[0].as_ref().unwrap_err().contains("UTF-16"),
+                "{lines:?}"
+            );
+            let error = text_of(utf16).unwrap_err().to_string();
+            assert!(error.contains("UTF-16"), "{error}");
+        }
+        let error = text_of(&b"a\nb\n\xff\n"[..]).unwrap_err().to_string();
+        assert!(error.contains("line 3 is not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn of_an_endless_line_little_is_read() {
+        for byte in [b'x', 0] {
+            let mut taken = 0;
+            let mut lines = Lines::new(
+                Endless {
+                    byte,
+                    taken: &mut taken,
+                },
+                LINE_BYTES_MAX,
+            );
+            assert!(lines.next_line().is_err());
+            assert!(lines.line.capacity() <= 4 * LINE_BYTES_MAX);
+            assert!(taken <= 4 * LINE_BYTES_MAX as u64, "{taken}");
+            let mut taken = 0;
+            let error = text_of(Endless {
+                byte,
+                taken: &mut taken,
+            })
+            .unwrap_err();
+            assert!(
+                error.to_string().contains("larger than 4194304 bytes"),
+                "{error}"
+            );
+            assert!(taken <= 4 * FILE_BYTES_MAX as u64, "{taken}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_where_that_is_asked() {
+        let long = vec![b'x'; 3 * LINE_BYTES_MAX];
+        for end in ["", "\n", "\nlast"] {
+            let input = [b"first\n", &long[..], end.as_bytes()].concat();
+            let mut lines = Lines::new(&input[..], 8);
+            assert_eq!(lines.next_or_empty().unwrap(), Some(&b"first\n"[..]));
+            assert_eq!(lines.next_or_empty().unwrap(), Some(&b""[..]));
+            assert_eq!(
+                lines.bytes(),
+                (6 + long.len() + end.trim_end_matches("last").len()) as u64
+            );
+            let last = (end == "\nlast").then_some(&b"last"[..]);
+            assert_eq!(lines.next_or_empty().unwrap(), last);
+            assert_eq!(lines.next_or_empty().unwrap(), None);
+            assert_eq!(lines.bytes(), input.len() as u64);
+        }
+        // The line break is the last byte that is read of the part that is too long.
+        let mut lines = Lines::new(&b"12345678\nnext\n"[..], 8);
+        assert_eq!(lines.next_or_empty().unwrap(), Some(&b""[..]));
+        assert_eq!(lines.next_or_empty().unwrap(), Some(&b"next\n"[..]));
+    }
+}

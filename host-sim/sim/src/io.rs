@@ -1,0 +1,230 @@
+//! I/O nodes beside a mesh, their disks, and the load that a task's messages put on each link and disk.
+//!
+//! # The model
+//!
+//! On one side of a W x H mesh of processors there is a further column (left, right) or row (top, bottom) of I/O nodes, each with
+//! one disk. The links between neighbours are full duplex: each direction is a resource of its own. Routes are XY, along the
+//! row of the source first, so within the column of I/O nodes messages go from one I/O node to the next. Nothing
+//! limits how much a node takes from all its links, nor computation beside the messages.
+//!
+//! ```text
+//!   D-I - P - P - P - P      I/O nodes I on the left, each with a disk D. A write from <2, 0> to the
+//!   D-I - P - P - P - P      uppermost I/O node goes left along row 0, then up along the column of I/O
+//!   D-I - P - P - P - P      nodes; a read goes right along the uppermost row, then down column 2.
+//! ```
+//!
+//! A task runs on as many of its job's processors as the job requests; what the job holds beyond takes part in nothing. In an
+//! *I/O phase* every processor of a task sends a message of 1 MB to each I/O node (a write: files are striped over all disks)
+//! or receives one from each (a read). In a *communication phase* the processors of a task send 1 MB to each other. A
+//! disk's load is one message for each processor of the task, in both directions.
+//!
+//! Source: P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers"; for the two directions
+//! J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout of Jobs on Parallel I/O Performance", 1999.
+//!
+//! # Reads
+//!
+//! While tasks hold most of the mesh, reads are bound by the disks, whatever the layout: each column then takes a part of the
+//! traffic. A small task alone is not: all that one processor reads comes over a link or two.
+
+use meshalloc::{Grid, MESH_SIDE_MAX, NodeId};
+use serde::Serialize;
+
+use crate::sharing::Load;
+use crate::workload::error::WorkloadError;
+
+mod loads;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+pub use loads::Cells;
+pub use tasks::{Communication, IoNetwork, IoTasks};
+
+/// On which side of the mesh the I/O nodes are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub enum IoSide {
+    /// Beside column 0.
+    #[default]
+    Left,
+    /// Beside the last column.
+    Right,
+    /// Above the last row.
+    Top,
+    /// Below row 0.
+    Bottom,
+}
+
+/// Which way data goes in an I/O phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub enum Direction {
+    /// From the processors to the disks.
+    #[default]
+    Write,
+    /// From the disks to the processors.
+    Read,
+}
+
+/// Megabytes a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bandwidths {
+    /// Of a link, in each direction.
+    pub link: f64,
+    /// Of a disk.
+    pub disk: f64,
+}
+
+impl Default for Bandwidths {
+    /// The Fast Ethernet and the IDE disks that Liu, Hsu and Wu measured.
+    fn default() -> Self {
+        Bandwidths {
+            link: 11.65,
+            disk: 4.545,
+        }
+    }
+}
+
+/// A mesh with I/O nodes: its nodes, links and disks.
+///
+/// Resources are numbered: the four links out of each node, east, west, north and south, node by node in row-major order, then the
+/// disks. Links that would lead out of the mesh have numbers, too, and never a load.
+#[derive(Clone, Debug)]
+pub struct IoMesh {
+    processors: Grid,
+    /// The sides with the I/O nodes.
+    w: usize,
+    h: usize,
+    /// Where processor <0, 0> is.
+    origin: (usize, usize),
+    io_nodes: Cells,
+}
+
+impl IoMesh {
+    /// I/O nodes along the whole of one side of a mesh.
+    ///
+    /// # Errors
+    ///
+    /// When the machine is no two-dimensional mesh.
+    pub fn new(processors: Grid, side: IoSide) -> Result<Self, WorkloadError> {
+        if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
+            return Err(WorkloadError::OutOfRange {
+                what: "the machine beside which I/O nodes stand".into(),
+                options: &["io-nodes", "io"],
+                given: processors.to_string(),
+                expected: "a two-dimensional mesh".into(),
+            });
+        }
+        let (w, h) = (processors.side(0).into(), processors.side(1).into());
+        let (across, up) = match side {
+            IoSide::Left | IoSide::Right => (1, 0),
+            IoSide::Top | IoSide::Bottom => (0, 1),
+        };
+        let mut io_nodes = Cells::new(w + across, h + up);
+        match side {
+            IoSide::Left => io_nodes.fill(0..1, 0..h),
+            IoSide::Right => io_nodes.fill(w..w + 1, 0..h),
+            IoSide::Top => io_nodes.fill(0..w, h..h + 1),
+            IoSide::Bottom => io_nodes.fill(0..w, 0..1),
+        }
+        Ok(IoMesh {
+            processors,
+            w: w + across,
+            h: h + up,
+            origin: match side {
+                IoSide::Left => (1, 0),
+                IoSide::Bottom => (0, 1),
+                IoSide::Right | IoSide::Top => (0, 0),
+            },
+            io_nodes,
+        })
+    }
+
+    /// The capacity of each resource, in MB/s.
+    pub fn capacities(&self, bandwidths: Bandwidths) -> Vec<f64> {
+        let mut capacities = vec![bandwidths.link; self.links()];
+        capacities.resize(self.links() + self.io_nodes.count(), bandwidths.disk);
+        capacities
+    }
+
+    /// The mesh with the I/O nodes as one grid.
+    ///
+    /// # Errors
+    ///
+    /// When a side is the longest that a mesh has, and the I/O nodes make it longer.
+    pub fn grid(&self) -> Result<Grid, WorkloadError> {
+        let sides = [self.w, self.h].map(|side| side as u16);
+        Grid::mesh(&sides).map_err(|_| {
+            let IoMesh { w, h, .. } = self;
+            WorkloadError::OutOfRange {
+                options: &["mesh", "io"],
+                what: "the machine whose I/O nodes are a part of its network".into(),
+                given: self.processors.to_string(),
+                expected: format!(
+                    "sides of at most {MESH_SIDE_MAX} with the I/O nodes; with them it is {w}x{h}"
+                ),
+            }
+        })
+    }
+
+    /// The I/O nodes.
+    pub fn io_nodes(&self) -> &Cells {
+        &self.io_nodes
+    }
+
+    fn links(&self) -> usize {
+        4 * self.w * self.h
+    }
+
+    /// The nodes of a task on these processors.
+    ///
+    /// # Panics
+    ///
+    /// When one of them is no processor of the mesh.
+    pub fn cells(&self, processors: &[NodeId]) -> Cells {
+        let mut cells = Cells::new(self.w, self.h);
+        let w = usize::from(self.processors.side(0));
+        for &NodeId(processor) in processors {
+            let (x, y) = (processor as usize % w, processor as usize / w);
+            cells.insert(self.origin.0 + x, self.origin.1 + y);
+        }
+        cells
+    }
+
+    /// The loads of a communication phase in which each processor sends to each other one.
+    ///
+    /// # Time complexity
+    ///
+    /// Proportional to the number of nodes of the mesh, whatever the number of messages.
+    pub fn all_to_all(&self, task: &Cells) -> Vec<Load> {
+        loads::complete(task, task)
+    }
+
+    /// The loads of a communication phase in which processor `i` of the task, in row-major order, sends to processor `to[i]`, and
+    /// nothing where that is itself.
+    ///
+    /// # Panics
+    ///
+    /// When `to` names other processors than the task has.
+    ///
+    /// # Time complexity
+    ///
+    /// Proportional to the number of nodes of the mesh and of links that the messages cross.
+    pub fn pairs(&self, task: &Cells, to: &[u32]) -> Vec<Load> {
+        loads::pairs(task, to)
+    }
+
+    /// The loads of an I/O phase.
+    ///
+    /// # Time complexity
+    ///
+    /// Proportional to the number of nodes of the mesh.
+    pub fn io(&self, task: &Cells, direction: Direction) -> Vec<Load> {
+        let mut loads = match direction {
+            Direction::Write => loads::complete(task, &self.io_nodes),
+            Direction::Read => loads::complete(&self.io_nodes, task),
+        };
+        let disks = (self.links() as u32..).take(self.io_nodes.count());
+        let amount = task.count() as f64;
+        loads.extend(disks.map(|resource| Load { resource, amount }));
+        loads
+    }
+}

@@ -1,0 +1,235 @@
+//! What the tasks of an I/O workload do, and how it is written.
+
+use serde::Serialize;
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use super::{Bandwidths, Direction, IoSide};
+use crate::names;
+
+/// To whom the processors of a task send in a communication phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub enum Communication {
+    /// Each to each other one.
+    #[default]
+    AllToAll,
+    /// Each to one, a permutation that is drawn anew for each phase, all equally likely; who is to send to itself sends nothing.
+    Permutation,
+}
+
+/// How messages cross the links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub enum IoNetwork {
+    /// The messages of a phase progress at one rate, and phases [share](crate::sharing) links and disks.
+    #[default]
+    FairShares,
+    /// Each message crosses the [wormhole network](crate::network) by itself.
+    Wormhole {
+        /// The flits of a message of 1 MB, over 0: a cycle is the time in which a link carries one.
+        flits: u32,
+    },
+}
+
+impl IoNetwork {
+    /// The flits of a message where their number is not given.
+    const FLITS: u32 = 64;
+    /// So many at most: times are counted in microseconds.
+    const FLITS_MAX: u32 = 4096;
+}
+
+impl FromStr for IoNetwork {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = format!(
+            "expected network=fair-shares or network=wormhole:FLITS, 1 to {}",
+            IoNetwork::FLITS_MAX
+        );
+        let flits = match text.split_once(':') {
+            None if text == "fair-shares" => return Ok(IoNetwork::FairShares),
+            None if text == "wormhole" => Some(IoNetwork::FLITS),
+            Some(("wormhole", flits)) => flits.parse().ok(),
+            _ => None,
+        };
+        let flits = flits.filter(|flits| (1..=IoNetwork::FLITS_MAX).contains(flits));
+        let flits = flits.ok_or(expected)?;
+        Ok(IoNetwork::Wormhole { flits })
+    }
+}
+
+impl Display for IoNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IoNetwork::FairShares => f.pad("fair-shares"),
+            IoNetwork::Wormhole { flits } => f.pad(&format!("wormhole:{flits}")),
+        }
+    }
+}
+
+/// What every task does once it has its processors: communication phases, then one I/O phase. All messages have 1 MB. The
+/// next phase of a task begins when all of its messages have arrived; other tasks do not wait for it.
+///
+/// ```
+/// use meshalloc_sim::io::{Direction, IoTasks};
+/// let tasks: IoTasks = "communications=4,direction=read".parse()?;
+/// assert_eq!((tasks.communications, tasks.direction), (4, Direction::Read));
+/// let whole = "communications=4,pattern=all-to-all,direction=read,link=11.65,disk=4.545,network=fair-shares";
+/// assert_eq!(tasks.to_string(), whole);
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct IoTasks {
+    /// Where the I/O nodes are.
+    pub nodes: IoSide,
+    /// The number of communication phases. With none the traffic is I/O alone.
+    pub communications: u16,
+    /// What happens in each of them.
+    pub pattern: Communication,
+    /// Which way the data of the I/O phase goes.
+    pub direction: Direction,
+    /// Of links and disks.
+    pub bandwidths: Bandwidths,
+    /// How messages cross the links.
+    pub network: IoNetwork,
+}
+
+impl IoTasks {
+    /// How they are written, but for the place of the I/O nodes: what is not given has its default.
+    pub const FORM: &str = "communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS";
+}
+
+/// I/O nodes are on the left.
+impl FromStr for IoTasks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut tasks = IoTasks::default();
+        let mut seen = Vec::new();
+        for part in text.split(',') {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            if seen.contains(&key) {
+                return Err(format!("{key} is given twice"));
+            }
+            seen.push(key);
+            match key {
+                "communications" => {
+                    let expected = format!("communications=COUNT, 0 to {}", u16::MAX);
+                    tasks.communications = names::value(value, &expected, |_| true)?;
+                }
+                "pattern" => tasks.pattern = value.parse()?,
+                "direction" => tasks.direction = value.parse()?,
+                "link" => tasks.bandwidths.link = bandwidth(key, value)?,
+                "disk" => tasks.bandwidths.disk = bandwidth(key, value)?,
+                "network" => tasks.network = value.parse()?,
+                _ => return Err(format!("expected {}", IoTasks::FORM)),
+            }
+        }
+        Ok(tasks)
+    }
+}
+
+impl Display for IoTasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Where the I/O nodes are is written apart.
+        let IoTasks {
+            nodes: _,
+            communications,
+            pattern,
+            direction,
+            bandwidths: Bandwidths { link, disk },
+            network,
+        } = self;
+        write!(
+            f,
+            "communications={communications},pattern={pattern},direction={direction},link={link},disk={disk},network={network}"
+        )
+    }
+}
+
+/// Far from where times cannot be counted.
+fn bandwidth(key: &str, text: &str) -> Result<f64, String> {
+    let expected = format!("{key} with a bandwidth in MB/s, 0.001 to 1000000");
+    names::value(text, &expected, |value: &f64| (1e-3..=1e6).contains(value))
+}
+
+/// Names of the values of a type without others.
+macro_rules! named {
+    ($type:ident: $($value:ident = $name:literal),+) => {
+        impl $type {
+            /// The name on the command line.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($type::$value => $name),+
+                }
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($name => Ok($type::$value),)+
+                    _ => Err(concat!("expected one of", $(" ", $name),+).to_owned()),
+                }
+            }
+        }
+
+        impl Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+named!(Communication: AllToAll = "all-to-all", Permutation = "permutation");
+named!(Direction: Write = "write", Read = "read");
+named!(IoSide: Left = "left", Right = "right", Top = "top", Bottom = "bottom");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for text in [
+            "communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares",
+            "communications=64,pattern=permutation,direction=read,link=100,disk=0.5,network=wormhole:16",
+        ] {
+            assert_eq!(text.parse::<IoTasks>().unwrap().to_string(), text);
+        }
+        for side in [IoSide::Left, IoSide::Right, IoSide::Top, IoSide::Bottom] {
+            assert_eq!(side.name().parse(), Ok(side));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (text, expected) in [
+            ("", "expected communications=COUNT,pattern="),
+            ("phases=3", "expected communications=COUNT,pattern="),
+            (
+                "communications",
+                "expected communications=COUNT, 0 to 65535",
+            ),
+            (
+                "communications=-1",
+                "expected communications=COUNT, 0 to 65535",
+            ),
+            (
+                "communications=1,communications=2",
+                "communications is given twice",
+            ),
+            ("pattern=ring", "expected one of all-to-all permutation"),
+            ("direction=both", "expected one of write read"),
+            ("link=0", "expected link with a bandwidth in MB/s"),
+            ("network=wormhole:0", "expected network=fair-shares or"),
+            ("network=fair-shares:4", "expected network=fair-shares or"),
+            ("disk=nan", "expected disk with a bandwidth in MB/s"),
+        ] {
+            let error = text.parse::<IoTasks>().unwrap_err();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Names and values as they are written on the command line and in scenario files, and the messages
+//! about one that cannot be read.
+
+use std::fmt::Display;
+
+use meshalloc::{
+    Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, ShapeError, StrategyKind,
+    StrategyTextError, Ticks, Tuple,
+};
+
+use crate::workload::{TIME_MAX, TimeUnit};
+
+mod numbers;
+
+pub use numbers::value;
+use numbers::whole;
+pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, positive, replications, threads};
+
+/// The known name that is most like `given`, if any is like it at all: one that a slip or two away (letters missing, too many, wrong or
+/// swapped, a third of them at most) makes the same, else the most similar one.
+pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    /// Below this similarity, 0 to 1, a suggestion would only confuse.
+    const SIMILARITY_MIN: f64 = 0.6;
+    let given = given.to_lowercase();
+    let slips_max = (given.chars().count() / 3).max(1);
+    let likeness = |name: &'n str| {
+        let slips = strsim::osa_distance(&given, name);
+        // Among as many slips, letters that are swapped are likelier than a letter that is missing.
+        let slips = (slips <= slips_max).then_some((slips, name.len().abs_diff(given.len())));
+        (slips, strsim::jaro_winkler(&given, name), name)
+    };
+    let known = known.into_iter().map(likeness);
+    let like =
+        known.filter(|(slips, similarity, _)| slips.is_some() || *similarity >= SIMILARITY_MIN);
+    let by_slips = |slips: Option<(usize, usize)>| slips.unwrap_or((usize::MAX, 0));
+    like.min_by(|a, b| by_slips(a.0).cmp(&by_slips(b.0)).then(b.1.total_cmp(&a.1)))
+        .map(|(.., name)| name)
+}
+
+/// The message about an unknown name: the nearest one, then all of them as `known` puts it.
+pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
+    let hint = match nearest(given, names.iter().copied()) {
+        Some(name) => format!("; did you mean {name:?}?"),
+        None => String::new(),
+    };
+    format!("unknown {what} {given:?}{hint} (known: {known})")
+}
+
+/// The message about a name that is known, with parameters that it does not take or without those it needs.
+fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&str]) -> String {
+    let wrong = match parameter {
+        None => "needs a parameter".to_owned(),
+        Some(parameter) => format!("does not take {parameter:?}"),
+    };
+    format!(
+        "the {what} {name} {wrong} (expected {})",
+        forms.join(" or ")
+    )
+}
+
+const SIDES_EXPECTED: &str =
+    "expected WxH or the sides of more dimensions, each 1 to 65535, such as 64x64 or 8x8x16";
+
+/// Reads the sides of a machine, dimension 0 (x) first, with an `x` between them.
+///
+/// # Errors
+///
+/// When they are written in another way, or no machine has these sides.
+///
+/// ```
+/// use meshalloc_sim::names::sides;
+/// assert_eq!(*sides("16x22").unwrap().extents(), [16, 22]);
+/// assert!(sides("4x4x0x4").unwrap_err().contains("dimension 2 is 0"));
+/// ```
+pub fn sides(text: &str) -> Result<Shape, String> {
+    let wrong = |error: &dyn Display| format!("{error} ({SIDES_EXPECTED})");
+    let sides = text.to_ascii_lowercase().parse::<Tuple>();
+    let sides = sides.map_err(|error| match error {
+        ShapeError::NotNumbers => SIDES_EXPECTED.to_owned(),
+        other => wrong(&other),
+    })?;
+    // No more is allowed of any machine with these sides.
+    Grid::torus(&sides).map_err(|error| wrong(&error))?;
+    Shape::new(&sides).map_err(|error| wrong(&error))
+}
+
+/// Reads the numbers of dimensions, with commas between them, into a bit for each.
+///
+/// # Errors
+///
+/// When they are written in another way, or no machine has such a dimension.
+///
+/// ```
+/// use meshalloc_sim::names::wrap;
+/// assert_eq!(wrap("0,2"), Ok(0b101));
+/// assert!(wrap("z").unwrap_err().contains("expected numbers of dimensions"));
+/// ```
+pub fn wrap(text: &str) -> Result<u16, String> {
+    let bit = |text| whole(text).and_then(|dimension| 1_u16.checked_shl(dimension));
+    let mut dimensions = text.split(',').map(str::trim);
+    let bits = dimensions.try_fold(0, |bits, dimension| Some(bits | bit(dimension)?));
+    bits.ok_or_else(|| {
+        format!(
+            "expected numbers of dimensions, 0 (x) to {}, such as 2 or 0,1",
+            DIMENSIONS_MAX - 1
+        )
+    })
+}
+
+/// Reads a cube, `k=RADIX,n=DIMENSIONS`, in either order.
+///
+/// # Errors
+///
+/// When it is written in another way or is out of range.
+///
+/// ```
+/// use meshalloc_sim::names::cube;
+/// assert_eq!(cube("k=4,n=3").unwrap().nodes(), 64);
+/// assert!(cube("k=4").unwrap_err().contains("expected k=RADIX,n=DIMENSIONS"));
+/// ```
+pub fn cube(text: &str) -> Result<Cube, String> {
+    let expected = "expected k=RADIX,n=DIMENSIONS, such as k=4,n=3";
+    let read = || {
+        let (one, other) = text.split_once(',')?;
+        let pairs = [one.split_once('=')?, other.split_once('=')?];
+        let value = |name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1);
+        Some((whole(value("k")?)?, whole(value("n")?)?))
+    };
+    let (k, n): (u32, u32) = read().ok_or(expected)?;
+    let cube = u16::try_from(k).ok().zip(u8::try_from(n).ok());
+    cube.and_then(|(k, n)| Cube::new(k, n).ok()).ok_or_else(|| {
+        format!(
+            "{expected}: k at least 2, n 1 to {DIMENSIONS_MAX}, k^n at most {NODES_MAX}, not {k}^{n}"
+        )
+    })
+}
+
+/// Dimensions as [`wrap`] reads them.
+pub fn wrap_text(bits: u16) -> String {
+    let dimensions = (0..DIMENSIONS_MAX).filter(|dimension| bits >> dimension & 1 == 1);
+    let dimensions: Vec<_> = dimensions.map(|dimension| dimension.to_string()).collect();
+    dimensions.join(",")
+}
+
+/// The name of a dimension of a machine: `A[0]` on a machine made as a cube, as the digits of its addresses are called,
+/// otherwise `x`, `y`, `z`, `d3` and so on.
+pub fn dimension(machine: Grid, dimension: usize) -> String {
+    match dimension {
+        _ if machine.is_written_high_first() => format!("A[{dimension}]"),
+        0..3 => ["x", "y", "z"][dimension].to_owned(),
+        _ => format!("d{dimension}"),
+    }
+}
+
+/// The values, each once, in the order of their first places. This is the rule for every option
+/// that takes a list: a value that is repeated counts once.
+pub fn each_once<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for value in values {
+        if !once.contains(&value) {
+            once.push(value);
+        }
+    }
+    once
+}
+
+/// Reads a strategy's name or its abbreviation and, after a colon, its parameters.
+///
+/// # Errors
+///
+/// When there is no such strategy, it takes no such parameter, or it was left out of this build.
+pub fn strategy(text: &str) -> Result<StrategyKind, String> {
+    let kind = match text.parse::<StrategyKind>() {
+        Ok(kind) => kind,
+        Err(StrategyTextError::UnknownName) => return Err(unknown_strategy(text)),
+        Err(error) => return Err(error.to_string()),
+    };
+    built("strategy", kind.name(), kind.is_built()).map(|()| kind)
+}
+
+/// An error if what has this name was left out of this build.
+fn built(what: &str, name: &str, is_built: bool) -> Result<(), String> {
+    match is_built {
+        true => Ok(()),
+        false => Err(format!("the {what} {name} was left out of this build")),
+    }
+}
+
+fn unknown_strategy(text: &str) -> String {
+    let name = text.split(':').next().unwrap_or(text);
+    let infos = || StrategyKind::ALL.iter().map(|kind| kind.info());
+    let names: Vec<_> = infos()
+        .flat_map(|info| std::iter::once(&info.name).chain(info.aliases))
+        .copied()
+        .collect();
+    let known: Vec<_> = infos()
+        .map(|info| match info.aliases {
+            [] => info.name.to_owned(),
+            aliases => format!("{} ({})", info.name, aliases.join(", ")),
+        })
+        .collect();
+    unknown("strategy", name, &names, &known.join(", "))
+}
+
+/// Reads a scheduler: its name and, after a colon, its parameter. A time in it is one in seconds.
+///
+/// # Errors
+///
+/// When there is no such scheduler, the parameter is not one of its forms, or it was left out of this build.
+pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
+    for info in SchedulerKind::INFO {
+        for (place, form) in info.forms.iter().enumerate() {
+            // The first form is the one that is meant by the name alone.
+            let is_meant = text == *form || (text == info.name && place == 0);
+            let number = match (form.strip_suffix(TIME), form.strip_suffix(COUNT)) {
+                (None, None) if is_meant => 0,
+                (Some(start), _) if let Some(seconds) = text.strip_prefix(start) => {
+                    duration(seconds)?
+                }
+                (_, Some(start)) if let Some(number) = text.strip_prefix(start) => count(number)?,
+                _ => continue,
+            };
+            let second = TimeUnit::Second.ticks_each();
+            if let Some(kind) = SchedulerKind::from_form(form, number, second) {
+                return built("scheduler", kind.name(), kind.is_built()).map(|()| kind);
+            }
+        }
+    }
+    let (name, parameter) = match text.split_once(':') {
+        Some((name, parameter)) => (name, Some(parameter)),
+        None => (text, None),
+    };
+    if let Some(info) = SchedulerKind::INFO.iter().find(|info| info.name == name) {
+        return Err(wrong_parameter("scheduler", name, parameter, info.forms));
+    }
+    let names: Vec<_> = SchedulerKind::INFO.iter().map(|info| info.name).collect();
+    Err(unknown(
+        "scheduler",
+        name,
+        &names,
+        &scheduler_forms().join(", "),
+    ))
+}
+
+/// What stands for a time in a scheduler's form.
+const TIME: &str = "SECONDS";
+/// What stands for a whole number of at least 1.
+const COUNT: &str = "COUNT";
+
+/// How each scheduler is written, one entry a form.
+pub fn scheduler_forms() -> Vec<&'static str> {
+    let infos = SchedulerKind::INFO.iter();
+    infos.flat_map(|info| info.forms).copied().collect()
+}
+
+/// A scheduler as it is written on the command line, for a workload with times in this unit.
+pub fn scheduler_text(kind: SchedulerKind, unit: TimeUnit) -> String {
+    let (form, number) = kind.form();
+    match form.contains(TIME) {
+        true => form.replace(TIME, &unit.of(number).to_string()),
+        false => form.replace(COUNT, &number.to_string()),
+    }
+}
+
+/// A scheduler that was [read](scheduler), where a time in it is one in another unit.
+pub fn scheduler_in(kind: SchedulerKind, unit: TimeUnit) -> SchedulerKind {
+    let (form, number) = kind.form();
+    let number = match form.contains(TIME) {
+        true => unit.ticks(TimeUnit::Second.of(number)),
+        false => number,
+    };
+    SchedulerKind::from_form(form, number, unit.ticks_each()).unwrap_or(kind)
+}
+
+/// Reads a time of at least 0 in seconds, into ticks.
+fn duration(text: &str) -> Result<u64, String> {
+    // A year is more than any threshold, and far from where ticks overflow.
+    const SECONDS_MAX: f64 = 366.0 * 86_400.0;
+    let seconds = text.parse::<f64>().ok();
+    seconds
+        .filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
+        .map(|seconds| TimeUnit::Second.ticks(seconds))
+        .ok_or_else(|| format!("\"{text}\" is not a time: expected seconds, 0 to {SECONDS_MAX}"))
+}
+
+/// Units of spans of time, and seconds in each.
+const SPANS: [(char, f64); 5] = [
+    ('s', 1.0),
+    ('m', 60.0),
+    ('h', 3_600.0),
+    ('d', 86_400.0),
+    ('w', 604_800.0),
+];
+
+/// Reads a span of time, seconds or a number with a unit, in ticks of seconds.
+///
+/// # Errors
+///
+/// When it is written in another way, negative or too long.
+///
+/// ```
+/// use meshalloc_sim::names::span;
+/// assert_eq!(span("1.5h"), Ok(5_400_000_000));
+/// assert_eq!(span("30"), span("30s"));
+/// assert!(span("3 weeks").unwrap_err().contains("such as 3600, 90m"));
+/// ```
+pub fn span(text: &str) -> Result<Ticks, String> {
+    let unit = SPANS.iter().find(|(unit, _)| text.ends_with(*unit));
+    let (number, seconds) = match unit {
+        Some(&(unit, seconds)) => (text.trim_end_matches(unit), seconds),
+        None => (text, 1.0),
+    };
+    let most = TimeUnit::Second.of(TIME_MAX);
+    let is_good = |number: &f64| (0.0..most).contains(&(number * seconds));
+    let expected = format!(
+        "seconds, 0 to below {most:.0}, or a number with a unit, s, m, h, d or w, such as 3600, 90m, 12h, 30d or 4w"
+    );
+    let number: f64 = value(number, &expected, is_good)?;
+    Ok(TimeUnit::Second.ticks(number * seconds))
+}
+
+/// A span of time as [`span`] reads it, in the largest unit of which it is a whole number.
+///
+/// ```
+/// use meshalloc_sim::names::{span, span_text};
+/// assert_eq!(span_text(span("14d").unwrap()), "2w");
+/// assert_eq!(span_text(span("0.5").unwrap()), "0.5s");
+/// ```
+pub fn span_text(ticks: Ticks) -> String {
+    let seconds = TimeUnit::Second.of(ticks);
+    let mut units = SPANS.iter().rev();
+    let whole = units.find(|(_, each)| seconds > 0.0 && seconds % each == 0.0);
+    let (unit, each) = whole.unwrap_or(&SPANS[0]);
+    format!("{}{unit}", seconds / each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_numbers_with_an_x_between_them() {
+        for (text, expected) in [
+            ("1x1", &[1, 1][..]),
+            ("512X3", &[512, 3]),
+            ("64", &[64]),
+            ("8x8x16", &[8, 8, 16]),
+        ] {
+            assert_eq!(*sides(text).unwrap().extents(), *expected);
+        }
+        for wrong in [
+            "",
+            "x",
+            "64x",
+            "x64",
+            "0x5",
+            "5x0",
+            "+5x5",
+            "5 x 5",
+            "-1x4",
+            "70000x1",
+            "1024x1025",
+            "1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
+        ] {
+            let error = sides(wrong).unwrap_err();
+            assert!(error.contains("expected WxH"), "{wrong}: {error}");
+        }
+        for wrong in ["", "16", "x", "1,", "-1", "1;2"] {
+            assert!(wrap(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones_and_names_the_nearest() {
+        let error = strategy("fist-fit").unwrap_err();
+        assert!(error.contains("did you mean \"first-fit\"?"), "{error}");
+        for kind in StrategyKind::ALL {
+            assert!(error.contains(kind.name()), "{error}");
+        }
+        assert!(error.contains("(fsl)"), "{error}");
+        let error = scheduler("sfj9").unwrap_err();
+        assert_eq!(
+            error,
+            format!(
+                "unknown scheduler \"sfj9\"; did you mean \"sjf\"? (known: {})",
+                scheduler_forms().join(", ")
+            )
+        );
+        assert_eq!(
+            nearest("relications", ["jobs", "replications"]),
+            Some("replications")
+        );
+        // Swapped letters are one slip, and "flex" is the more similar name by Jaro and Winkler.
+        let error = strategy("fls").unwrap_err();
+        assert!(error.contains("did you mean \"fsl\"?"), "{error}");
+        assert_eq!(nearest("zzz", ["fcfs", "sjf"]), None);
+    }
+
+    #[test]
+    fn a_scheduler_with_a_parameter_that_is_missing_or_wrong_is_known() {
+        for (text, expected) in [
+            (
+                "bypass-queue",
+                "the scheduler bypass-queue needs a parameter (expected bypass-queue:SECONDS)",
+            ),
+            (
+                "sjf:",
+                "\"\" is not a time: expected seconds, 0 to 31622400",
+            ),
+            (
+                "fcfs:3",
+                "the scheduler fcfs does not take \"3\" (expected fcfs)",
+            ),
+            (
+                "easy:0",
+                "the scheduler easy does not take \"0\" (expected easy or easy:reservations=COUNT)",
+            ),
+        ] {
+            assert_eq!(scheduler(text), Err(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn parameters_of_strategies_are_read_as_they_are_written() {
+        for kind in StrategyKind::ALL {
+            assert_eq!(strategy(kind.name()), Ok(*kind));
+            assert_eq!(kind.to_string(), kind.name());
+            assert_eq!(strategy(&format!("{}:", kind.name())).ok(), None);
+            let error = strategy(&format!("{}:x=1", kind.name())).unwrap_err();
+            let expected = match kind.info().forms {
+                [] => "takes no parameter".to_owned(),
+                forms => forms[0].text.to_owned(),
+            };
+            assert!(error.contains(&expected), "{error}");
+        }
+        let seeds = [1, 7, u64::MAX];
+        for kind in seeds.map(|seed| StrategyKind::Random { seed }) {
+            assert_eq!(strategy(&kind.to_string()), Ok(kind));
+            // As wide as a column asks for.
+            assert_eq!(format!("{kind:>40}").len(), 40);
+        }
+        assert_eq!(
+            strategy("random:seed=7"),
+            Ok(StrategyKind::Random { seed: 7 })
+        );
+        for wrong in ["0", "-1", "+1", "", "1.5", "x", "18446744073709551616"] {
+            let error = strategy(&format!("random:seed={wrong}")).unwrap_err();
+            assert_eq!(
+                error,
+                "expected random:seed=SEED, a whole number from 1 to 18446744073709551615"
+            );
+        }
+        let error = strategy("rand:seed=1").unwrap_err();
+        assert!(
+            error.contains("unknown strategy \"rand\"; did you mean \"random\"?"),
+            "{error}"
+        );
+    }
+}

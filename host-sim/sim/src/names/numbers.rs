@@ -1,0 +1,133 @@
+//! Numbers as they are written on the command line and in scenario files.
+
+use std::num::NonZero;
+use std::str::FromStr;
+
+use crate::workload::JOBS_MAX;
+
+/// Reads decimal digits and nothing else.
+pub(super) fn whole<N: FromStr>(text: &str) -> Option<N> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}
+
+/// Reads a value that `is_good` accepts; the error is what was `expected`.
+pub fn value<T: FromStr>(
+    text: &str,
+    expected: &str,
+    is_good: impl FnOnce(&T) -> bool,
+) -> Result<T, String> {
+    let read = text.parse().ok().filter(is_good);
+    read.ok_or_else(|| format!("expected {expected}"))
+}
+
+/// Reads a whole number from 1 to 4294967295.
+///
+/// # Errors
+///
+/// When it is anything else.
+///
+/// ```
+/// use meshalloc_sim::names::count;
+/// assert_eq!(count("8"), Ok(8_u32));
+/// assert_eq!(count::<u32>("0").unwrap_err(), "expected a whole number, 1 to 4294967295");
+/// ```
+pub fn count<T: FromStr>(text: &str) -> Result<T, String> {
+    up_to(text, u32::MAX)
+}
+
+/// Reads a number of jobs of a run, 1 to [`JOBS_MAX`].
+///
+/// # Errors
+///
+/// When it is anything else.
+pub fn jobs(text: &str) -> Result<u32, String> {
+    up_to(text, JOBS_MAX)
+}
+
+/// The most threads that may be asked for.
+const THREADS_MAX: u32 = 65_535;
+
+/// Reads a number of threads, 1 to 65535.
+///
+/// # Errors
+///
+/// When it is anything else.
+pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
+    up_to(text, THREADS_MAX)
+}
+
+/// Reads a whole number from 1 to `most`.
+fn up_to<T: FromStr>(text: &str, most: u32) -> Result<T, String> {
+    let is_good = whole(text).is_some_and(|number: u32| (1..=most).contains(&number));
+    value(text, &format!("a whole number, 1 to {most}"), |_| is_good)
+}
+
+/// The most replications: memory holds what each of them gave.
+pub const REPLICATIONS_MAX: u32 = 1_000_000;
+
+/// Reads a number of replications.
+///
+/// # Errors
+///
+/// When it is not 1 to [`REPLICATIONS_MAX`].
+pub fn replications<T: FromStr + Copy + Into<u32>>(text: &str) -> Result<T, String> {
+    let expected = format!("a whole number, 1 to {REPLICATIONS_MAX}");
+    let is_good = |number: &T| (1..=REPLICATIONS_MAX).contains(&(*number).into());
+    value(text, &expected, is_good)
+}
+
+/// Reads a number over 0, not infinite.
+///
+/// # Errors
+///
+/// When it is anything else.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let is_good = |number: &f64| number.is_finite() && *number > 0.0;
+    value(text, "a number over 0", is_good)
+}
+
+/// Reads a number between 0 and 1, both left out.
+///
+/// # Errors
+///
+/// When it is anything else.
+pub fn fraction(text: &str) -> Result<f64, String> {
+    let is_good = |number: &f64| *number > 0.0 && *number < 1.0;
+    value(text, "a number between 0 and 1, both excluded", is_good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_out_of_range_are_errors() {
+        assert_eq!(count::<u32>("8"), Ok(8));
+        assert_eq!(jobs("16777216"), Ok(JOBS_MAX));
+        assert_eq!(threads("65535").map(NonZero::get), Ok(65_535));
+        for wrong in [
+            "0",
+            "-1",
+            "1.5",
+            "",
+            "+1",
+            "4294967296",
+            "99999999999999999999",
+        ] {
+            let expected = |most: &str| format!("expected a whole number, 1 to {most}");
+            assert_eq!(count::<u32>(wrong), Err(expected("4294967295")), "{wrong}");
+            assert_eq!(jobs(wrong), Err(expected("16777216")), "{wrong}");
+            assert_eq!(threads(wrong), Err(expected("65535")), "{wrong}");
+        }
+        assert!(jobs("16777217").is_err() && threads("65536").is_err());
+        assert_eq!(positive(".47"), Ok(0.47));
+        for wrong in ["0", "-1", "nan", "inf", "1e999", "x"] {
+            assert!(positive(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(fraction("0.03"), Ok(0.03));
+        for wrong in ["0", "1", "nan", "-0.1"] {
+            assert!(fraction(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,517 @@
+//! One run: jobs through one controller, event by event, in virtual time.
+//!
+//! # Order of events
+//!
+//! Events happen in the order of their times, and at equal times in the order in which they became known
+//! (first in, first out). An arrival is inserted when the arrival before it happens, before that arrival is dealt
+//! with; a departure when its job starts, which is when the controller has granted all of its blocks. When the job
+//! departs is up to the [`Execution`]; a departure that moves keeps its place in the order.
+//!
+//! # A controller with little room
+//!
+//! A controller holds a bounded number of jobs, a board perhaps 512, and one with a journal
+//! sometimes fewer. What does not fit is kept here, in order of arrival, and submitted as soon as a
+//! release has made room. A scheduler that chooses among the waiting jobs
+//! does not see what is kept. So under any but first come, first served a controller in this process gets more memory instead
+//! ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
+//! jobs are kept is counted ([`RunResult::table_limited`]). 0 means that the decisions were exact.
+//!
+//! Under first come, first served
+//! the decisions are still those of a controller with unlimited room, as long as some job waits in the
+//! controller whenever one is kept here:
+//!
+//! - An arrival while jobs wait only joins the queue and changes nothing else, so it does not matter
+//!   where the end of the queue is stored.
+//! - A release lets the head try, then each new head, until one fails. If one fails in the controller,
+//!   it is the one that would have failed with unlimited room, and jobs submitted afterwards join behind it.
+//!   If the controller's queue runs empty, the first job kept here is the next head: it is
+//!   submitted at the same time, to an empty queue, and so tries at once, as it would have.
+//!
+//! The condition fails only when the table is full of *running* jobs: then a kept job that might start
+//! cannot try. A table with one more place than processors never gets there, as each running job holds a
+//! processor. In a smaller table it is counted in the same way.
+//!
+//! # Saturation
+//!
+//! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays depend
+//! on the length of the run above all. A run is called saturated when both of these hold:
+//!
+//! - no arrival in the second half of the measured jobs found the queue empty: a stable queue runs
+//!   empty again and again, a saturated one no more after a while;
+//! - the least-squares line through waiting delays in order of arrival rises over the run by more than
+//!   their mean. Delays that stay level rise by 0, ones that grow evenly from 0 by twice their
+//!   mean; the limit is halfway.
+//!
+//! The first alone would misjudge short runs under high load, the second alone a single long wait near the
+//! end of a quiet run. Both are free of units and of the length of the run. Within a
+//! percent or so of the saturation load no run of practical length can tell.
+//!
+//! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates do, may keep measured jobs waiting while others come and go for ever, so that neither
+//! holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at least [`MEASURED_LEAST`]) have been granted before one that waits, and is called
+//! saturated: the jobs left behind become ever more. Its values are those of the measured jobs that have left.
+//!
+//! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are measured ([`Measured::Departures`]),
+//! means over so many departures have a value even so, and belong to that number.
+//!
+//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means depend on when the log
+//! ends. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last arrival found.
+//!
+//! # Memory
+//!
+//! Jobs go on arriving until the last measured job has left, and far above saturation millions would. So under first come, first served an arrival
+//! after the last measured one is put off while more than [`KEPT_MAX`] jobs are kept: it would only join their end, so
+//! nothing that is measured or decided depends on when it does. What is kept is at most that or the measured jobs,
+//! whichever are more, and a run takes no longer than serving the measured jobs does.
+//!
+//! Under another scheduler such an arrival might be served before a measured job. It is put off while [`WAITING_MAX`] jobs wait, or
+//! as many as the table had room for at the beginning if that is more, and each departure at which one is put off is counted as above.
+
+use std::num::NonZero;
+
+use meshalloc::{Change, Error, Grid, JobId, Outcome, Refusal, SchedulerKind, Ticks};
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Backend, BackendError};
+use crate::metrics::{Refusals, RunValues};
+use crate::wording::counted;
+use crate::workload::{JOBS_MAX, Job, TIME_MAX, TimeUnit};
+
+mod contention;
+mod execution;
+mod held;
+mod interrupt;
+mod measured;
+mod observer;
+mod phases;
+mod phases_of_messages;
+mod placement;
+mod present;
+mod record;
+mod state;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+pub use contention::Contention;
+pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
+pub use interrupt::{Interrupted, Moment, run_until};
+pub use measured::{Conditions, Measured};
+pub use observer::{JobRecord, Observer};
+pub use phases::Phases;
+pub use phases_of_messages::PhasesOfMessages;
+use state::State;
+pub use tally::Fnv1a;
+
+/// What came out of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Measured.
+    pub values: RunValues,
+    /// Measured jobs refused, by reason.
+    pub refused: Refusals,
+    /// Whether the backlog grew over the run, or jobs passed measured ones without end.
+    pub saturated: bool,
+    /// Measured jobs that were passed without end and had not left when the run ended.
+    pub left_behind: u32,
+    /// All grants in order as one number: 64-bit FNV-1a over job (32 bits), time (64), and for each band of
+    /// each block its first processor, length and rows (32 each), little-endian. Equal hashes mean equal
+    /// decisions, whichever controllers made them.
+    pub decision_hash: u64,
+    /// The number of grants, of measured and other jobs.
+    pub decisions: u64,
+    /// The number of events at which the scheduler did not see a job that it might have chosen: one was kept here, or its arrival
+    /// put off; under first come, first served only while none waited in the controller, its table being full of running jobs.
+    /// If it is not 0, jobs may have waited for a place in the table and not for processors.
+    pub table_limited: u64,
+}
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimulationError {
+    /// The controller was lost.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The controller's reply does not belong to the command.
+    #[error("the controller answered {command} with {reply}")]
+    UnexpectedReply {
+        /// The command.
+        command: String,
+        /// The reply.
+        reply: String,
+    },
+    /// The controller has no room for a single job.
+    #[error("the controller has no room for a single job")]
+    NoRoom,
+    /// The run ends before that number of jobs has been granted.
+    #[error("only {} granted in the whole run (expected a number up to {granted})", counted(*granted, "job"))]
+    TooFewGrants {
+        /// How many were.
+        granted: u64,
+    },
+    /// Jobs wait, but no event is left.
+    #[error("jobs wait ({waiting}), none runs and none will arrive")]
+    Stalled {
+        /// How many.
+        waiting: u32,
+    },
+    /// Virtual time is beyond what is counted exactly.
+    #[error(
+        "virtual time goes on beyond its end, {TIME_MAX} ticks (microseconds; cycles where jobs send messages)"
+    )]
+    TooLong,
+    /// The number of jobs is beyond what is counted exactly.
+    #[error("more than {JOBS_MAX} jobs arrive, the most of a run")]
+    TooManyJobs,
+    /// The run is over before that moment.
+    #[error("the run ends at {} {}s (expected a time up to then)", unit.of(*end), unit.name())]
+    Over {
+        /// When.
+        end: Ticks,
+        /// The unit of its times.
+        unit: TimeUnit,
+    },
+}
+
+/// The number of jobs kept outside the controller from which on later arrivals than the measured ones are put off. Far more than the
+/// events of one moment submit.
+pub const KEPT_MAX: u32 = 1 << 16;
+
+/// The number of waiting jobs from which on later arrivals than the measured ones are put off under a scheduler that chooses among
+/// the waiting jobs. Such a scheduler takes time for each of them, at every event.
+pub const WAITING_MAX: u32 = 1 << 12;
+
+/// A run in which so many times as many jobs as are measured pass the last of these that wait is saturated and ends. Below saturation it is a few.
+pub const PASSING_MAX: u32 = 10;
+
+/// Fewer measured jobs count as so many in [`PASSING_MAX`].
+pub const MEASURED_LEAST: u32 = 100;
+
+/// How many measured jobs leave between two calls of `advance`.
+const ADVANCE_JOBS: u64 = 1024;
+
+/// Runs `jobs`, which come in order of arrival and have service times, through a controller without jobs, until the measured
+/// ones have left (or are passed without end, see [saturation](self)). `observer` receives what happens.
+///
+/// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
+/// of the number that run at once. Memory grows with the jobs present at once, and by one number for each measured job.
+///
+/// # Errors
+///
+/// When the controller is lost or gives a reply of another kind, or when the run cannot end.
+pub fn run(
+    backend: &mut dyn Backend,
+    machine: Grid,
+    jobs: impl IntoIterator<Item = Job>,
+    measured: Measured,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, SimulationError> {
+    let execution = FixedService::default();
+    run_with(execution, measured.into(), backend, machine, jobs, observer)
+}
+
+/// The same with any execution of jobs and under any conditions.
+///
+/// # Errors
+///
+/// Those of [`run`].
+pub fn run_with(
+    execution: impl Execution,
+    conditions: Conditions,
+    backend: &mut dyn Backend,
+    machine: Grid,
+    jobs: impl IntoIterator<Item = Job>,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, SimulationError> {
+    let state = State::new(machine, conditions, observer);
+    let mut run = Run::new(execution, backend, state, jobs.into_iter());
+    run.backlog = conditions.backlog;
+    run.carry_out()
+}
+
+struct Run<'b, J, E> {
+    backend: &'b mut dyn Backend,
+    execution: E,
+    /// Jobs the controller can hold.
+    room: u32,
+    /// It had no room for the next job although there are fewer, and none has left since.
+    is_full: bool,
+    /// Only the first of the waiting jobs may try, so the others need not be in the controller.
+    is_in_order: bool,
+    /// Later arrivals than the measured ones are put off while so many jobs wait; where `is_in_order`, are kept.
+    put_off_from: u32,
+    /// Jobs submitted for good: those from here to the last that arrived are kept.
+    submitted: u32,
+    state: State<'b>,
+    table_limited: u64,
+    jobs: J,
+    /// The next job to arrive, with its place in the order of insertion.
+    next: Option<(u64, Job)>,
+    /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
+    backlog: Option<NonZero<u32>>,
+}
+
+impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
+    fn new(execution: E, backend: &'b mut dyn Backend, mut state: State<'b>, mut jobs: J) -> Self {
+        let room = backend.capacity().jobs;
+        let is_in_order = backend.scheduler() == SchedulerKind::Fcfs;
+        let put_off_from = match is_in_order {
+            true => KEPT_MAX,
+            false => room.max(WAITING_MAX),
+        };
+        let next = jobs.next().map(|job| (state.sequence(), job));
+        Run {
+            backend,
+            execution,
+            room,
+            is_full: false,
+            is_in_order,
+            put_off_from,
+            submitted: 0,
+            state,
+            table_limited: 0,
+            jobs,
+            next,
+            backlog: None,
+        }
+    }
+
+    /// Until all measured jobs have left, or are passed without end.
+    fn carry_out(mut self) -> Result<RunResult, SimulationError> {
+        let measured = self.state.measured;
+        if measured.needed() > JOBS_MAX {
+            return Err(SimulationError::TooManyJobs);
+        }
+        let mut reported = 0;
+        while self.state.left > 0 && !self.passes_without_end() {
+            if !self.step(Ticks::MAX)? {
+                let waiting = self.state.left;
+                return Err(SimulationError::Stalled { waiting });
+            }
+            let done = u64::from(measured.count() - self.state.left);
+            if done - reported >= ADVANCE_JOBS || self.state.left == 0 {
+                self.state.observer.advance(done - reported);
+                reported = done;
+            }
+        }
+        if self.state.left > 0 {
+            self.state
+                .observer
+                .advance(u64::from(measured.count()) - reported);
+        }
+        self.state.end();
+        Ok(self.finish())
+    }
+
+    /// Whether so many jobs have passed measured ones that these may wait for ever.
+    fn passes_without_end(&self) -> bool {
+        let measured = self.state.measured.count().max(MEASURED_LEAST);
+        self.backlog.is_none() && self.state.passed / PASSING_MAX >= measured
+    }
+
+    /// Carries out the next event, unless there is none up to this time. False if there is none.
+    #[inline]
+    fn step(&mut self, until: Ticks) -> Result<bool, SimulationError> {
+        let arrival = self.next_arrival().filter(|arrival| arrival.at <= until);
+        let limit = arrival.unwrap_or(EventKey {
+            at: until,
+            order: u64::MAX,
+        });
+        if let Some(completion) = self.execution.complete_before(limit) {
+            self.depart(completion)?;
+        } else if let Some(EventKey { at, .. }) = arrival {
+            self.arrive(at)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// The key of the next arrival, unless it is put off.
+    fn next_arrival(&self) -> Option<EventKey> {
+        let &(order, Job { arrival: at, .. }) = self.next.as_ref()?;
+        let (now, arrived) = (self.state.now, self.state.arrived);
+        let key = match self.backlog {
+            // Before any other event of this time.
+            Some(backlog) if self.waiting() < backlog.get() => EventKey { at: now, order: 0 },
+            None if arrived < self.state.measured.needed() => EventKey { at, order },
+            None if self.crowd() < self.put_off_from => EventKey {
+                at: at.max(now),
+                order,
+            },
+            _ => return None,
+        };
+        Some(key)
+    }
+
+    /// What [`Run::put_off_from`] is about.
+    fn crowd(&self) -> u32 {
+        match self.is_in_order {
+            true => self.state.arrived - self.submitted,
+            false => self.waiting(),
+        }
+    }
+
+    /// Jobs that wait, in the controller or here.
+    fn waiting(&self) -> u32 {
+        self.state.waiting + (self.state.arrived - self.submitted)
+    }
+
+    fn arrive(&mut self, at: Ticks) -> Result<(), SimulationError> {
+        let Some((_, mut job)) = self.next.take() else {
+            return Ok(());
+        };
+        self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
+        job.arrival = at;
+        let waiting = self.waiting();
+        self.state.arrive(job, waiting)?;
+        self.submit_kept()
+    }
+
+    fn depart(&mut self, completion: Completion) -> Result<(), SimulationError> {
+        let number = completion.number;
+        self.state.pass_to(completion.key.at)?;
+        self.table_limited += u64::from(self.puts_off());
+        self.state.depart(number, completion.messages);
+        let change = Change::Release { job: JobId(number) };
+        match self.call(&change)? {
+            Ok(Outcome::Released { .. }) => self.note_search(number),
+            other => return Err(unexpected(&change, format!("{other:?}"))),
+        }
+        self.is_full = false;
+        self.submit_kept()
+    }
+
+    /// Submits jobs in order of arrival while there are any and the controller has room.
+    fn submit_kept(&mut self) -> Result<(), SimulationError> {
+        while self.submitted < self.state.arrived && !self.is_full {
+            if self.state.on_controller() >= self.room && !self.make_room() {
+                break;
+            }
+            let number = self.submitted;
+            match self.submit(number)? {
+                Ok(()) => {
+                    self.state.taken(number);
+                    self.submitted += 1;
+                }
+                Err(Refusal::TableFull) => {
+                    // How many fit depends on what they are.
+                    self.is_full = true;
+                    if self.state.on_controller() == 0 {
+                        return Err(SimulationError::NoRoom);
+                    }
+                }
+                Err(reason) => {
+                    self.state.refuse(number, reason);
+                    self.submitted += 1;
+                }
+            }
+        }
+        if self.room == 0 {
+            return Err(SimulationError::NoRoom);
+        }
+        let is_hidden = match self.is_in_order {
+            true => self.submitted < self.state.arrived && self.state.waiting == 0,
+            false => self.submitted < self.state.arrived,
+        };
+        self.table_limited += u64::from(is_hidden);
+        Ok(())
+    }
+
+    /// Has the controller get more room, where jobs that are kept here would change what it decides.
+    fn make_room(&mut self) -> bool {
+        let has_more = !self.is_in_order && self.backend.make_room();
+        if has_more {
+            self.room = self.backend.capacity().jobs;
+        }
+        has_more
+    }
+
+    /// Whether a job should have arrived that has not, and the scheduler might have chosen it.
+    fn puts_off(&self) -> bool {
+        let is_due = |(_, job): &(u64, Job)| job.arrival <= self.state.now;
+        !self.is_in_order
+            && self.backlog.is_none()
+            && self.next.as_ref().is_some_and(is_due)
+            && self.next_arrival().is_none()
+    }
+
+    /// Submits a job. The inner error is the reason for which the controller refuses it.
+    fn submit(&mut self, number: u32) -> Result<Result<(), Refusal>, SimulationError> {
+        let request = self.state.request(number);
+        if request.processors > self.state.machine.nodes() {
+            // There may be no shape for so many processors, so the controller cannot be asked.
+            return Ok(Err(Refusal::NeverFits));
+        }
+        let change = Change::submit(JobId(number), request);
+        let outcome = self.call(&change)?;
+        self.note_search(number);
+        match outcome {
+            Ok(Outcome::Done) => Ok(Ok(())),
+            Err(Error::Refused(reason)) if self.state.runs(number) => {
+                Err(unexpected(&change, format!("a grant, then {reason:?}")))
+            }
+            Err(Error::Refused(reason)) => Ok(Err(reason)),
+            other => Err(unexpected(&change, format!("{other:?}"))),
+        }
+    }
+
+    /// Adds the time of the latest change, if that is measured, to the time of this job's changes.
+    fn note_search(&mut self, number: u32) {
+        if let Some(seconds) = self.backend.latest_seconds() {
+            self.state.searched(number, seconds);
+        }
+    }
+
+    /// Has a change carried out now, and takes the grants that it brings about.
+    fn call(&mut self, change: &Change) -> Result<Result<Outcome, Error>, SimulationError> {
+        let Run {
+            backend,
+            state,
+            execution,
+            ..
+        } = self;
+        let mut odd = None;
+        let outcome = backend.call(change, state.now, &mut |event, blocks| {
+            if !state.grant(event, blocks, execution) && odd.is_none() {
+                odd = Some(format!("{event:?} on {blocks:?}"));
+            }
+        })?;
+        match odd {
+            None => Ok(outcome),
+            Some(odd) => Err(unexpected(change, odd)),
+        }
+    }
+
+    fn finish(self) -> RunResult {
+        let state = self.state;
+        RunResult {
+            refused: state.tally.refused,
+            saturated: state.left > 0 || state.tally.saturated(),
+            left_behind: state.left,
+            values: state
+                .tally
+                .values(state.machine, self.execution.time_unit()),
+            decision_hash: state.hash.0,
+            decisions: state.decisions,
+            table_limited: self.table_limited,
+        }
+    }
+}
+
+fn unexpected(change: &Change, reply: String) -> SimulationError {
+    SimulationError::UnexpectedReply {
+        command: format!("{change:?}"),
+        reply,
+    }
+}
+
+/// The decisions of several runs as one number: the same hash, over the runs' hashes in order.
+pub fn hash_of_hashes(runs: &[RunResult]) -> u64 {
+    let mut hash = Fnv1a::default();
+    for run in runs {
+        hash.write(&run.decision_hash.to_le_bytes());
+    }
+    hash.0
+}

@@ -1,0 +1,91 @@
+//! What is measured of a run, and under which conditions it is made.
+
+use std::num::NonZero;
+
+use meshalloc::Ticks;
+
+use crate::metrics::SLOWDOWN_THRESHOLD;
+use crate::workload::TimeUnit;
+
+/// Everything about a run but the machine, the jobs and how they are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conditions {
+    /// Which jobs are measured.
+    pub measured: Measured,
+    /// If given, the queue never runs empty: jobs arrive in their order, but as soon as fewer than so many wait, whatever their
+    /// arrival times. The utilization is then that of saturation. Under first come, first served any number gives the same
+    /// decisions.
+    pub backlog: Option<NonZero<u32>>,
+    /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
+    pub slowdown_threshold: Ticks,
+}
+
+/// Without a backlog that is kept up; the threshold is [`SLOWDOWN_THRESHOLD`] seconds.
+impl From<Measured> for Conditions {
+    fn from(measured: Measured) -> Self {
+        Conditions {
+            measured,
+            backlog: None,
+            slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
+        }
+    }
+}
+
+/// Which jobs are measured, what averages over time are taken over, and when a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// The jobs with these numbers in order of arrival, from 0. Averages are taken from the arrival of the first to that of the
+    /// last: jobs go on arriving all the while, and until all of these have left.
+    Arrivals {
+        /// The first.
+        first: u32,
+        /// One past the last, at most [`JOBS_MAX`](crate::workload::JOBS_MAX).
+        end: u32,
+    },
+    /// The first jobs to leave, so many (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), whichever they are; those that are refused leave, too. Averages are
+    /// taken from the start to the departure of the last: the machine fills within. A closed workload is measured whole by
+    /// as many departures as it has jobs.
+    Departures(u32),
+}
+
+impl Measured {
+    /// How many jobs are measured.
+    pub const fn count(self) -> u32 {
+        match self {
+            Measured::Arrivals { first, end } => end.saturating_sub(first),
+            Measured::Departures(count) => count,
+        }
+    }
+
+    /// The number of the first job that is measured.
+    pub(super) const fn first(self) -> u32 {
+        match self {
+            Measured::Arrivals { first, .. } => first,
+            Measured::Departures(_) => 0,
+        }
+    }
+
+    /// Whether the job of this number is measured when it leaves before the end of the run.
+    pub(super) fn includes(self, number: u32) -> bool {
+        match self {
+            Measured::Arrivals { first, end } => (first..end).contains(&number),
+            Measured::Departures(_) => true,
+        }
+    }
+
+    /// The job from whose arrival on a queue that runs empty shows that the backlog does not grow.
+    pub(super) const fn half(self) -> u32 {
+        match self {
+            Measured::Arrivals { first, end } => first.midpoint(end),
+            Measured::Departures(count) => count / 2,
+        }
+    }
+
+    /// The number of jobs that must arrive for these to be measured, whatever happens.
+    pub const fn needed(self) -> u32 {
+        match self {
+            Measured::Arrivals { end, .. } => end,
+            Measured::Departures(count) => count,
+        }
+    }
+}

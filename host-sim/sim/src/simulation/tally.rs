@@ -1,0 +1,190 @@
+//! What a run adds up, and the hash of its decisions.
+
+use meshalloc::{Grid, Ticks};
+
+use super::execution::MessageSums;
+use super::record::Record;
+use crate::dispersal::Dispersal;
+use crate::metrics::{Metric, Refusals, RunValues};
+use crate::statistics::{Delays, Moments, Trend};
+use crate::workload::TimeUnit;
+
+/// A time, and the integrals up to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Edge {
+    pub(super) at: Ticks,
+    /// Of requested processors in use, of all jobs.
+    pub(super) used: u128,
+    /// Of processors that are free while the first job that waits asks for no more than there are.
+    pub(super) scattered: u128,
+}
+
+/// Sums over measured jobs of how dispersed they are, in the order in which they leave.
+#[derive(Default)]
+pub(super) struct DispersalSums {
+    distance: f64,
+    blocks: u64,
+    contiguous: u64,
+    bounding_box_share: f64,
+}
+
+impl DispersalSums {
+    /// A measured job leaves.
+    pub(super) fn add(&mut self, dispersal: &Dispersal) {
+        self.distance += dispersal.mean_distance();
+        self.blocks += dispersal.blocks;
+        self.contiguous += u64::from(dispersal.contiguous);
+        self.bounding_box_share += dispersal.bounding_box_share();
+    }
+}
+
+/// Sums over measured jobs, whole numbers but for the slowdown and those of [`DispersalSums`].
+#[derive(Default)]
+pub(super) struct Tally {
+    waiting: Moments,
+    /// Of each job, in ticks.
+    delays: Delays,
+    slowdown_threshold: Ticks,
+    slowdown: f64,
+    turnaround: Moments,
+    service: Moments,
+    trend: Trend,
+    /// Whether a job arrived after the beginning.
+    pub(super) arrived_later: bool,
+    pub(super) emptied_late: bool,
+    messages: MessageSums,
+    misses: u64,
+    requested: u64,
+    held: u64,
+    last_departure: Ticks,
+    /// The integrals so far; see [`Edge`].
+    pub(super) used: u128,
+    pub(super) scattered: u128,
+    /// What averages over time are taken over: from when to when. See [`Measured`](super::Measured).
+    pub(super) window: (Edge, Edge),
+    /// Jobs that waited when the last measured job arrived.
+    pub(super) waiting_at_end: Option<u32>,
+    pub(super) dispersal: DispersalSums,
+    pub(super) refused: Refusals,
+    /// What the controller took for submitting and releasing measured jobs, in seconds, if that is measured.
+    pub(super) search_seconds: Option<f64>,
+}
+
+impl Tally {
+    /// Nothing so far; run times count as at least `slowdown_threshold` in the bounded slowdown.
+    pub(super) fn new(slowdown_threshold: Ticks) -> Self {
+        Tally {
+            slowdown_threshold,
+            ..Tally::default()
+        }
+    }
+
+    /// A measured job leaves; `place` is its place among the measured ones.
+    pub(super) fn depart(
+        &mut self,
+        record: &Record,
+        place: u32,
+        now: Ticks,
+        messages: MessageSums,
+    ) {
+        let waiting = record.granted - record.job.arrival;
+        let (turnaround, run) = (now - record.job.arrival, now - record.granted);
+        self.waiting.add(waiting);
+        self.delays.add(waiting);
+        self.turnaround.add(turnaround);
+        self.service.add(run);
+        self.slowdown += bounded_slowdown(turnaround, run, self.slowdown_threshold);
+        self.trend.add(place, waiting);
+        self.misses += u64::from(record.misses);
+        self.requested += u64::from(record.job.request.processors);
+        self.held += u64::from(record.held);
+        self.last_departure = self.last_departure.max(now);
+        self.messages += messages;
+    }
+
+    /// Whether the backlog grew, by the rule of the module above.
+    pub(super) fn saturated(&self) -> bool {
+        let may_grow = self.arrived_later && !self.emptied_late;
+        may_grow && self.trend.relative_rise().is_some_and(|rise| rise > 1.0)
+    }
+
+    /// What the sums amount to, times in this unit.
+    pub(super) fn values(mut self, machine: Grid, unit: TimeUnit) -> RunValues {
+        let [median, p95, p99] = [0.5, 0.95, 0.99].map(|part| self.delays.quantile(part));
+        let each = unit.ticks_each() as f64;
+        let jobs = self.turnaround.count();
+        let part = |some: u64, all: u64| (all > 0).then(|| some as f64 / all as f64);
+        let of_jobs = |of: &Moments| of.mean().map(|mean| mean / each);
+        let time = |ticks: Option<f64>| ticks.map(|ticks| ticks / each);
+        let mean = |sum: f64| (jobs > 0).then(|| sum / jobs as f64);
+        let of_messages = |sum: u64| part(sum, self.messages.count);
+        RunValues::from_fn(|metric| match metric {
+            Metric::WaitingDelay => of_jobs(&self.waiting),
+            Metric::WaitingMedian => time(median),
+            Metric::WaitingP95 => time(p95),
+            Metric::WaitingP99 => time(p99),
+            Metric::BoundedSlowdown => mean(self.slowdown),
+            Metric::Turnaround => of_jobs(&self.turnaround),
+            Metric::TurnaroundVariance => {
+                let variance = self.turnaround.variance();
+                variance.map(|variance| variance / (each * each))
+            }
+            Metric::ServiceTime => of_jobs(&self.service),
+            Metric::Utilization => self.share(machine, |edge| edge.used),
+            Metric::AllocationMiss => part(self.misses, self.misses + jobs),
+            Metric::InternalFragmentation => {
+                part(self.held.saturating_sub(self.requested), self.held)
+            }
+            Metric::CompletionTime => (jobs > 0).then(|| unit.of(self.last_departure)),
+            Metric::Jobs => Some(jobs as f64),
+            Metric::WaitingAtEnd => self.waiting_at_end.map(f64::from),
+            Metric::Dispersal => mean(self.dispersal.distance),
+            Metric::Blocks => mean(self.dispersal.blocks as f64),
+            Metric::ContiguousShare => part(self.dispersal.contiguous, jobs),
+            Metric::BoundingBoxShare => mean(self.dispersal.bounding_box_share),
+            Metric::ExternalFragmentation => self.share(machine, |edge| edge.scattered),
+            Metric::SearchTime => {
+                let all = self.search_seconds.filter(|_| jobs > 0);
+                all.map(|seconds| seconds / jobs as f64)
+            }
+            Metric::MessageLatency => of_messages(self.messages.latency).map(|mean| mean / each),
+            Metric::Hops => of_messages(self.messages.hops),
+            Metric::BlockedTime => of_messages(self.messages.blocked).map(|mean| mean / each),
+        })
+    }
+
+    /// What an integral gained over the window, as a part of what all processors would have.
+    fn share(&self, machine: Grid, integral: impl Fn(&Edge) -> u128) -> Option<f64> {
+        let (begin, end) = &self.window;
+        let all = u128::from(machine.nodes()) * u128::from(end.at - begin.at);
+        (all > 0).then(|| (integral(end) - integral(begin)) as f64 / all as f64)
+    }
+}
+
+/// How much longer a job was there than it ran, or than the threshold if it ran for less; at least 1.
+///
+/// Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, Theory and practice in parallel job scheduling, JSSPP 1997.
+fn bounded_slowdown(turnaround: Ticks, run: Ticks, threshold: Ticks) -> f64 {
+    (turnaround as f64 / run.max(threshold) as f64).max(1.0)
+}
+
+/// The 64-bit hash of Fowler, Noll and Vo, variant 1a.
+pub struct Fnv1a(
+    /// The hash of what was written.
+    pub u64,
+);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Fnv1a(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv1a {
+    /// Takes these bytes into the hash.
+    pub fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}

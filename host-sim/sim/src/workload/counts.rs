@@ -1,0 +1,200 @@
+//! Requests by a number of processors alone.
+
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+
+use meshalloc::{Grid, Request};
+use rand_distr::{Distribution, Exp};
+
+use super::distributions::positive;
+use super::{DistributionInfo, ShapeRule, WorkloadError};
+use crate::wording::Number;
+
+/// Requests for a number of processors, which a rule gives a shape: strategies that need none hold exactly so many processors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Counts {
+    /// The machine.
+    pub machine: Grid,
+    /// How the number is distributed.
+    pub distribution: CountDistribution,
+    /// How it becomes a shape.
+    pub shape: ShapeRule,
+}
+
+/// How the number of processors of a job is distributed over 1 to those of the machine.
+///
+/// ```
+/// use meshalloc_sim::workload::CountDistribution;
+/// let counts: CountDistribution = "exponential:16".parse().unwrap();
+/// assert_eq!(counts.to_string(), "exponential:16");
+/// // Rounded up, so the mean is half a processor higher.
+/// assert!((counts.mean(256) - 16.5).abs() < 0.01);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum CountDistribution {
+    /// Exponential, rounded up; what is beyond the machine becomes the whole machine.
+    Exponential {
+        /// The mean before rounding.
+        mean: f64,
+    },
+}
+
+impl CountDistribution {
+    /// Every distribution by name.
+    pub const LIST: &'static [DistributionInfo] = &[DistributionInfo {
+        name: "exponential:16",
+        meaning: "exponential with this mean, rounded up, at most the whole machine",
+        source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
+    }];
+
+    /// The mean number of processors on a machine of `nodes` processors, exact for the whole numbers that are drawn.
+    pub fn mean(self, nodes: u32) -> f64 {
+        let CountDistribution::Exponential { mean } = self;
+        // The sum over k of the probability of more than k: at least one, and more than k if more than k is drawn.
+        (0..nodes).map(|k| (-f64::from(k) / mean).exp()).sum()
+    }
+}
+
+impl FromStr for CountDistribution {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        match text.split_once(':') {
+            Some(("exponential", mean)) => Ok(CountDistribution::Exponential {
+                mean: positive("exponential", "mean", mean)?,
+            }),
+            _ => Err(WorkloadError::UnknownName {
+                what: "distribution of processors",
+                given: text.into(),
+                expected: "exponential:MEAN".into(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for CountDistribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CountDistribution::Exponential { mean } = self;
+        f.pad(&format!("exponential:{}", Number(*mean)))
+    }
+}
+
+/// Numbers of processors, ready to be drawn from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CountSampler {
+    counts: Counts,
+    exponential: Exp<f64>,
+}
+
+impl Counts {
+    pub(super) fn sampler(self) -> Result<CountSampler, WorkloadError> {
+        let CountDistribution::Exponential { mean } = self.distribution;
+        let out_of_range = |what: &str, options, given, expected: &str| WorkloadError::OutOfRange {
+            what: what.into(),
+            options,
+            given,
+            expected: expected.into(),
+        };
+        let rate = Exp::new(1.0 / mean)
+            .ok()
+            .filter(|_| mean.is_finite() && mean > 0.0);
+        let exponential = rate.ok_or_else(|| {
+            out_of_range(
+                "the mean number of processors",
+                &["task-processors"],
+                Number(mean).to_string(),
+                "a number over 0",
+            )
+        })?;
+        // Any rule has a shape for any number of processors that there are.
+        let is_good = self.shape.check(self.machine);
+        is_good.map_err(|error| {
+            out_of_range("the shape rule", &["shape"], self.shape.to_string(), &error)
+        })?;
+        Ok(CountSampler {
+            counts: self,
+            exponential,
+        })
+    }
+}
+
+impl CountSampler {
+    /// Draws a request.
+    pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
+        let Counts { machine, shape, .. } = self.counts;
+        let most = f64::from(machine.nodes());
+        let processors = self.exponential.sample(rng).ceil().clamp(1.0, most) as u32;
+        let request = shape.request(processors, machine, rng);
+        request.expect("the machine has so many processors, and the rule is for it")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    fn counts(mean: f64, shape: ShapeRule) -> Counts {
+        Counts {
+            machine: Grid::mesh(&[16, 16]).unwrap(),
+            distribution: CountDistribution::Exponential { mean },
+            shape,
+        }
+    }
+
+    #[test]
+    fn numbers_are_drawn_as_they_are_described() {
+        for mean in [0.2, 16.0, 300.0] {
+            let counts = counts(mean, ShapeRule::NearSquare);
+            let sampler = counts.sampler().unwrap();
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            let drawn: Vec<Request> = (0..100_000).map(|_| sampler.sample(&mut rng)).collect();
+            let sum: f64 = drawn
+                .iter()
+                .map(|request| f64::from(request.processors))
+                .sum();
+            let expected = counts.distribution.mean(256);
+            let found = sum / drawn.len() as f64;
+            assert!(
+                (found / expected - 1.0).abs() < 0.01,
+                "{mean}: {found} for {expected}"
+            );
+            // P(n <= 10) = P(X <= 10).
+            let few = drawn
+                .iter()
+                .filter(|request| request.processors <= 10)
+                .count();
+            let expected = 1.0 - (-10.0 / mean).exp();
+            assert!(
+                (few as f64 / drawn.len() as f64 - expected).abs() < 0.01,
+                "{mean}"
+            );
+            for request in drawn {
+                let rule = ShapeRule::NearSquare;
+                let by_rule = rule.request(request.processors, counts.machine, &mut rng);
+                assert_eq!(Ok(request), by_rule);
+            }
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for text in [
+            "exponential",
+            "exponential:0",
+            "exponential:-1",
+            "uniform:3",
+            "",
+        ] {
+            let error = text.parse::<CountDistribution>().unwrap_err().to_string();
+            assert!(error.contains("expected"), "{text}: {error}");
+        }
+        let mut on_torus = counts(16.0, ShapeRule::NearSquare);
+        on_torus.machine = Grid::torus(&[4, 4, 4]).unwrap();
+        let error = on_torus.sampler().unwrap_err().to_string();
+        assert!(error.contains("near-cubic"), "{error}");
+    }
+}

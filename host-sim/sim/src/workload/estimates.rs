@@ -1,0 +1,316 @@
+//! Estimates of run times: what a request says of how long its job will hold its processors.
+//!
+//! Schedulers that backfill and strategies that look ahead decide by them; all others ignore them. Factors have a stream of random
+//! numbers of their own (source 22), so the jobs are the same whatever is estimated.
+
+use std::fmt;
+use std::str::FromStr;
+
+use meshalloc::Ticks;
+use rand_distr::{Distribution, Uniform};
+
+use super::stream::{Source, Stream};
+use super::{DistributionInfo, Job, TIME_MAX, Work, WorkloadError};
+use crate::wording::Number;
+
+/// Which estimate of its run time each request carries.
+///
+/// ```
+/// use meshalloc_sim::workload::EstimateModel;
+/// let model: EstimateModel = "factor:1..5".parse().unwrap();
+/// assert_eq!(model, EstimateModel::Factor { low: 1.0, high: 5.0 });
+/// assert_eq!(model.to_string(), "factor:1..5");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EstimateModel {
+    /// The run time itself.
+    Perfect,
+    /// What the log says was requested (field 9), at most [`TIME_MAX`]; none where it says nothing.
+    Log,
+    /// The run time times a number drawn uniformly for each job.
+    Factor {
+        /// The least, over 0.
+        low: f64,
+        /// The largest, at most [`FACTOR_MAX`].
+        high: f64,
+    },
+    /// None.
+    None,
+}
+
+/// The largest factor of an estimate.
+pub const FACTOR_MAX: f64 = 1e6;
+
+/// The number of the source of factors.
+const FACTORS: u8 = 22;
+
+impl EstimateModel {
+    /// Every model by name.
+    pub const LIST: &'static [DistributionInfo] = &[
+        DistributionInfo {
+            name: "perfect",
+            meaning: "the run time, at least a microsecond; the default where run times are drawn",
+            source: "",
+        },
+        DistributionInfo {
+            name: "log",
+            meaning: "the time that the log says was requested (field 9), at most 71 years, none where it is unknown; the default for logs",
+            source: "Standard Workload Format",
+        },
+        DistributionInfo {
+            name: "factor:1..5",
+            meaning: "the run time times a number between the two, equally likely, drawn for each job",
+            source: "Mu'alem and Feitelson 2001, Utilization, Predictability, Workloads, and User Runtime Estimates in Scheduling the IBM SP2 with Backfilling",
+        },
+        DistributionInfo {
+            name: "none",
+            meaning: "no estimate; the only one where messages or I/O decide when a job ends",
+            source: "",
+        },
+    ];
+
+    /// What requests carry unless asked otherwise: the run time where jobs have one.
+    pub const fn of(work: &super::WorkDistribution) -> Self {
+        match work {
+            super::WorkDistribution::Service(_) => EstimateModel::Perfect,
+            super::WorkDistribution::Messages(_) | super::WorkDistribution::Io(_) => {
+                EstimateModel::None
+            }
+        }
+    }
+
+    /// Whether it can be used where jobs have a service time, or not, and come from a log, or not.
+    ///
+    /// # Errors
+    ///
+    /// When it needs what there is not.
+    pub fn check(self, has_service: bool, is_log: bool) -> Result<(), WorkloadError> {
+        let expected = match self {
+            EstimateModel::None => return Ok(()),
+            _ if !has_service => {
+                "none: a job that sends messages or does I/O ends when these are delivered, which is not known beforehand"
+            }
+            EstimateModel::Log if !is_log => "perfect, factor:LOW..HIGH or none, without a log",
+            EstimateModel::Perfect | EstimateModel::Log | EstimateModel::Factor { .. } => {
+                return Ok(());
+            }
+        };
+        Err(self.out_of_range(expected))
+    }
+
+    fn out_of_range(self, expected: &str) -> WorkloadError {
+        WorkloadError::OutOfRange {
+            what: "the estimate of run times".into(),
+            options: &["estimates"],
+            given: self.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    /// Gives the jobs of one replication their estimates, in order.
+    pub(super) fn estimator(self, seed: u64, replication: u32) -> Result<Estimator, WorkloadError> {
+        let EstimateModel::Factor { low, high } = self else {
+            return Ok(Estimator::Fixed(self));
+        };
+        let range = Uniform::new_inclusive(low, high).ok();
+        let range = range.filter(|_| low > 0.0 && high <= FACTOR_MAX);
+        let range = range.ok_or_else(|| self.out_of_range(FACTORS_EXPECTED))?;
+        let stream = Stream::new(seed, replication, FACTORS);
+        Ok(Estimator::Factor(Box::new(stream.with(range))))
+    }
+}
+
+/// What the ends of the range of factors are.
+const FACTORS_EXPECTED: &str = "factor:LOW..HIGH with 0 < LOW <= HIGH <= 1000000";
+
+impl FromStr for EstimateModel {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let unknown = |expected: &str| WorkloadError::UnknownName {
+            what: "estimate of run times",
+            given: text.into(),
+            expected: expected.into(),
+        };
+        let model = match (text, text.strip_prefix("factor:")) {
+            ("perfect", _) => EstimateModel::Perfect,
+            ("log", _) => EstimateModel::Log,
+            ("none", _) => EstimateModel::None,
+            (_, Some(range)) => {
+                let ends = range.split_once("..");
+                let number = |text: &str| text.parse::<f64>().ok();
+                let ends = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
+                let (low, high) = ends.ok_or_else(|| unknown(FACTORS_EXPECTED))?;
+                EstimateModel::Factor { low, high }
+            }
+            _ => return Err(unknown("perfect, log, factor:LOW..HIGH or none")),
+        };
+        model.estimator(0, 0).map(|_| model)
+    }
+}
+
+impl fmt::Display for EstimateModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EstimateModel::Perfect => f.pad("perfect"),
+            EstimateModel::Log => f.pad("log"),
+            EstimateModel::Factor { low, high } => {
+                f.pad(&format!("factor:{}..{}", Number(*low), Number(*high)))
+            }
+            EstimateModel::None => f.pad("none"),
+        }
+    }
+}
+
+/// Gives jobs their estimates.
+#[derive(Clone, Debug)]
+pub(super) enum Estimator {
+    /// Without random numbers.
+    Fixed(EstimateModel),
+    /// With one for each job.
+    Factor(Box<Source<Uniform<f64>>>),
+}
+
+impl Estimator {
+    /// The job with its estimate; one read from a log comes with the estimate of the log.
+    #[inline]
+    pub(super) fn estimated(&mut self, mut job: Job) -> Job {
+        let estimate = match (self, job.work) {
+            (Estimator::Fixed(EstimateModel::Log), _) => return job,
+            (Estimator::Fixed(EstimateModel::Perfect), Work::Service(service)) => Some(service),
+            (Estimator::Factor(factors), Work::Service(service)) => Some(scaled(
+                service,
+                factors.distribution.sample(&mut factors.rng),
+            )),
+            _ => None,
+        };
+        job.request.estimate = None;
+        if let Some(ticks) = estimate {
+            job.request = job.request.with_estimate(ticks);
+        }
+        job
+    }
+}
+
+/// The nearest whole number of ticks, at most [`TIME_MAX`].
+fn scaled(service: Ticks, factor: f64) -> Ticks {
+    (service as f64 * factor).min(TIME_MAX as f64).round() as Ticks
+}
+
+#[cfg(test)]
+mod tests {
+    use meshalloc::Mesh;
+
+    use super::*;
+    use crate::workload::{
+        Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload,
+    };
+
+    fn jobs(estimates: EstimateModel, replication: u32) -> Vec<Job> {
+        let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+        let mesh = Mesh::new(16, 16).unwrap();
+        let workload = Synthetic {
+            estimates,
+            ..Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(0.5))
+        };
+        workload
+            .jobs(1, replication)
+            .unwrap()
+            .take(20_000)
+            .collect()
+    }
+
+    fn estimate(job: &Job) -> Option<Ticks> {
+        job.request.estimate.map(u64::from)
+    }
+
+    #[test]
+    fn the_jobs_are_the_same_whatever_is_estimated() {
+        let without = jobs(EstimateModel::None, 0);
+        assert!(without.iter().all(|job| job.request.estimate.is_none()));
+        for text in ["perfect", "factor:1..5", "factor:0.5..0.5"] {
+            let mut with = jobs(text.parse().unwrap(), 0);
+            assert!(with.iter().all(|job| job.request.estimate.is_some()));
+            for job in &mut with {
+                job.request.estimate = None;
+            }
+            assert!(with == without, "{text}");
+        }
+    }
+
+    #[test]
+    fn factors_are_uniform_and_change_with_the_replication() {
+        let perfect = jobs(EstimateModel::Perfect, 0);
+        let is_exact = |job: &Job| estimate(job) == job.work.service();
+        assert!(perfect.iter().all(is_exact));
+        let model: EstimateModel = "factor:1..5".parse().unwrap();
+        let factors = |replication| -> Vec<f64> {
+            let jobs = jobs(model, replication);
+            let factor =
+                |job: &Job| estimate(job).unwrap() as f64 / job.work.service().unwrap() as f64;
+            jobs.iter().map(factor).collect()
+        };
+        let drawn = factors(0);
+        assert!(drawn.iter().all(|factor| (0.99..5.01).contains(factor)));
+        let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+        assert!((mean - 3.0).abs() < 0.03, "{mean}");
+        let low = drawn.iter().filter(|&&factor| factor < 2.0).count();
+        assert!((low as f64 / drawn.len() as f64 - 0.25).abs() < 0.01);
+        assert_ne!(drawn, factors(1));
+    }
+
+    #[test]
+    fn a_log_gives_the_requested_time_or_nothing() {
+        let text = "1 0 -1 10 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n\
+                    2 5 -1 10 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n\
+                    3 6 -1 10 4 -1 -1 4 0 -1 1 1 1 1 1 1 -1 -1\n";
+        let machine = Mesh::new(4, 4).unwrap().into();
+        let log = Log::from_reader(
+            text.as_bytes(),
+            "a".as_ref(),
+            LogOptions::default(),
+            machine,
+        );
+        let mut log = log.unwrap();
+        let estimates = |log: &Log| -> Vec<Option<Ticks>> {
+            let workload = Workload::Log(log.clone());
+            workload
+                .jobs(1, 0)
+                .unwrap()
+                .map(|job| estimate(&job))
+                .collect()
+        };
+        assert_eq!(estimates(&log), [Some(60_000_000), None, None]);
+        log.estimates = EstimateModel::Perfect;
+        assert_eq!(estimates(&log), [Some(10_000_000); 3]);
+        log.estimates = EstimateModel::None;
+        assert_eq!(estimates(&log), [None; 3]);
+        log.estimates = EstimateModel::Factor {
+            low: 2.0,
+            high: 2.0,
+        };
+        assert_eq!(estimates(&log), [Some(20_000_000); 3]);
+    }
+
+    #[test]
+    fn what_is_no_model_is_refused() {
+        for text in [
+            "",
+            "perfekt",
+            "factor",
+            "factor:",
+            "factor:2",
+            "factor:0..5",
+            "factor:-1..5",
+            "factor:5..1",
+            "factor:nan..5",
+            "factor:1..inf",
+            "factor:1..1000001",
+            "log:9",
+        ] {
+            let error = text.parse::<EstimateModel>().unwrap_err().to_string();
+            assert!(error.contains("expected"), "{text}: {error}");
+        }
+        assert_eq!(scaled(TIME_MAX, 5.0), TIME_MAX);
+    }
+}

@@ -1,0 +1,591 @@
+//! A log as a workload: its jobs as they are, stretched to a load, resampled by weeks, in shapes.
+//!
+//! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from the beginning of a window, and
+//! their run times.
+//!
+//! # Load
+//!
+//! The offered load is the processor seconds of all jobs that the machine can hold over those that it has from the first
+//! submit time to the last. With [`Log::load`] all submit times are multiplied by one factor, so that it becomes that load; run times stay
+//! as they are.
+//!
+//! # Resampling
+//!
+//! A log is one path, and a mean over it has no interval. With [`Resample::Weeks`] each replication is made of as many weeks as the
+//! log has whole ones, drawn with replacement and put one after the other: the bootstrap by blocks that do not overlap (E. Carlstein,
+//! "The use of subseries values for estimating the variance of a general statistic from a stationary sequence", Annals of
+//! Statistics 14(3), 1986). A block of a week keeps the daily and the weekly cycle, as do N. Zakay and D. Feitelson, "Workload
+//! resampling for performance evaluation of parallel job schedulers", Concurrency and Computation: Practice and Experience 26(12), 2014,
+//! who resample the jobs of single users. Weeks are counted from the first submit time, or from the beginning of the window; what is left
+//! at the end is not used. The load is then that of all whole weeks: what a replication offers is that in the mean, but for weeks without
+//! jobs (below).
+//!
+//! A replication is as long as the log, so the standard deviation of the replications is itself the standard error of what the log says, and
+//! more replications do not narrow an interval: [`Sampling::Resampled`].
+//!
+//! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be simulated, and all weeks are drawn again from
+//! the same stream. With `e` such weeks of `k` that has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all
+//! whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004
+//! with four of eight.
+//!
+//! Dependence over more than a week is lost: a log whose load rises over months has replications in which it does not.
+//!
+//! # Random numbers
+//!
+//! Those of the weeks have source 23, those of drawn shapes 24.
+
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use meshalloc::{Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
+use rand_distr::{Distribution, StandardUniform, Uniform};
+
+use super::estimates::Estimator;
+use super::shape::near_cubic;
+use super::stream::{Source, Stream};
+use super::swf::leading;
+use super::synthetic::DRAWS;
+use super::{EstimateModel, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work, WorkloadError};
+use crate::statistics::Sampling;
+use crate::wording::{Number, counted};
+
+/// The numbers of the sources of weeks and of drawn shapes.
+const WEEKS: u8 = 23;
+const SHAPES: u8 = 24;
+
+/// A week, in ticks.
+pub const WEEK: Ticks = 7 * 24 * 60 * 60 * TimeUnit::Second.ticks_each();
+
+/// The least number of whole weeks to draw from.
+pub const WEEKS_MIN: usize = 2;
+
+/// Which jobs to take from a log, and in which shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LogOptions {
+    /// Only those of this partition (field 16).
+    pub partition: Option<i64>,
+    /// Only those submitted at this time of the log or later; times are counted from it.
+    pub from: Option<Ticks>,
+    /// Only those submitted before this time of the log.
+    pub to: Option<Ticks>,
+    /// Only this number of them, the first in the file.
+    pub limit: Option<usize>,
+    /// How a number of processors becomes side lengths.
+    pub shape: ShapeRule,
+}
+
+/// Lines of a log that describe jobs, and why not all of them are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LineCounts {
+    /// All that the log has.
+    pub records: u32,
+    /// Partial executions of jobs that have a line of their own.
+    pub partial_executions: u32,
+    /// Jobs of another partition.
+    pub other_partitions: u32,
+    /// Jobs dropped because the submit time is not known.
+    pub no_submit_time: u32,
+    /// Jobs submitted before the time from which they are taken, or not before that up to which they are.
+    pub outside: u32,
+    /// Jobs dropped because neither allocated nor requested processors are known.
+    pub no_processors: u32,
+    /// Jobs dropped because the run time is not known.
+    pub no_run_time: u32,
+    /// Lines after the last job that [`LogOptions::limit`] takes.
+    pub beyond_limit: u32,
+}
+
+impl LineCounts {
+    /// Those that are not taken, with the reason, of which there are any.
+    pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let counts = [
+            (self.partial_executions, "of partial executions"),
+            (self.other_partitions, "of other partitions"),
+            (self.no_submit_time, "dropped without a submit time"),
+            (self.outside, "outside the window"),
+            (self.no_processors, "dropped without processors"),
+            (self.no_run_time, "dropped without a run time"),
+            (self.beyond_limit, "beyond --jobs"),
+        ];
+        counts.into_iter().filter(|(count, _)| *count > 0)
+    }
+}
+
+/// The fields of a log's header that are used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LogHeader {
+    /// `Computer`.
+    pub computer: Option<String>,
+    /// `Installation`.
+    pub installation: Option<String>,
+    /// `Acknowledge`, all lines of it: the acknowledgement when results are published.
+    pub acknowledge: Vec<String>,
+    /// `MaxProcs`, as it is written.
+    pub max_procs: Option<String>,
+    /// `MaxNodes`, as it is written.
+    pub max_nodes: Option<String>,
+    /// Whether `Preemption` is `Double`: the parts of a job have lines of their own in addition to
+    /// that of the job.
+    pub is_double: bool,
+    /// `UnixStartTime`: the log's zero in seconds since the beginning of 1970 (UTC), over 0.
+    pub unix_start_time: Option<i64>,
+    /// `TimeZoneString`: the name of the time zone of the logged machine, such as `Europe/Paris`.
+    pub time_zone: Option<String>,
+}
+
+impl LogHeader {
+    /// The number of processors of the logged machine, and the field that has it: `MaxProcs`, else
+    /// `MaxNodes`.
+    pub fn processors(&self) -> Option<(&'static str, u32)> {
+        let fields = [("MaxProcs", &self.max_procs), ("MaxNodes", &self.max_nodes)];
+        let known = |(name, value): (_, &Option<String>)| Some((name, leading(value.as_ref()?)?));
+        fields.into_iter().find_map(known)
+    }
+}
+
+/// A job of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LogJob {
+    /// Its number in the log (field 1).
+    pub number: i64,
+    /// When it was submitted, in ticks from the log's zero or from the beginning of the window.
+    pub arrival: Ticks,
+    /// How many processors it had.
+    pub processors: u32,
+    /// How long it ran, in ticks.
+    pub run_time: Ticks,
+    /// The run time that was requested, in ticks, if it is known.
+    pub requested_time: Option<Ticks>,
+}
+
+/// A log, ready to be simulated.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Log {
+    /// Where it was read from. Like the header and the jobs, it is not serialised: what results depend on
+    /// is the jobs' content.
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// What was taken from it.
+    pub options: LogOptions,
+    /// The machine that its jobs are for.
+    pub machine: Grid,
+    /// Its header.
+    #[serde(skip)]
+    pub header: Arc<LogHeader>,
+    /// Its lines.
+    pub lines: LineCounts,
+    /// The jobs in order of arrival; at least one once it [was read](Log::unread).
+    #[serde(skip)]
+    pub jobs: Arc<[LogJob]>,
+    /// Up to when it is known who arrived, as arrivals are counted.
+    pub end: Ticks,
+    /// The offered load to which submit times are stretched; `None`: they stay as they are.
+    pub load: Option<f64>,
+    /// How replications differ; `None`: there is but one.
+    pub resample: Option<Resample>,
+    /// The messages that its jobs send in place of running for their run times.
+    pub messages: Option<LogMessages>,
+    /// Which estimate of its run time a request carries.
+    pub estimates: EstimateModel,
+}
+
+/// How replications of a log are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Resample {
+    /// Of whole weeks.
+    Weeks,
+}
+
+impl Resample {
+    /// How the replications of a log come about that is resampled like this, or not at all.
+    pub const fn sampling(this: Option<Self>) -> Sampling {
+        match this {
+            Some(Resample::Weeks) => Sampling::Resampled,
+            None => Sampling::Independent,
+        }
+    }
+}
+
+/// What the jobs of a log send.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LogMessages {
+    /// The messages; the pattern of a job follows from its place in the order of arrival.
+    pub messages: Messages,
+    /// One iteration for each so many seconds of the job's run time, to the nearest whole number, but at least one; `None`: each job has
+    /// the number of iterations in `messages`.
+    pub seconds_per_iteration: Option<f64>,
+    /// The cycles of the network between two jobs that were submitted a second apart.
+    pub cycles_per_second: f64,
+}
+
+/// Jobs of a log that arrive in a part of its time, of which they keep their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    /// Which of the log's jobs.
+    jobs: Range<usize>,
+    /// When the part begins in the log.
+    begin: Ticks,
+    /// When it begins in the workload.
+    at: Ticks,
+}
+
+impl Log {
+    /// A log in this file whose jobs were not read yet: it has none.
+    pub fn unread(path: PathBuf, options: LogOptions, machine: Grid) -> Self {
+        Log {
+            path,
+            options,
+            machine,
+            header: Arc::default(),
+            lines: LineCounts::default(),
+            jobs: Arc::default(),
+            end: 0,
+            load: None,
+            resample: None,
+            messages: None,
+            estimates: EstimateModel::Log,
+        }
+    }
+
+    /// The offered load on the machine as the log is, without stretching; see the module. `None` where all jobs arrive at once or
+    /// nothing runs.
+    pub fn offered_load(&self) -> Option<f64> {
+        let (jobs, span) = match self.resample {
+            Some(Resample::Weeks) => {
+                let weeks = self.whole_weeks();
+                let jobs = weeks.first()?.start..weeks.last()?.end;
+                (&self.jobs[jobs], weeks.len() as u64 * WEEK)
+            }
+            None => (&self.jobs[..], self.span()),
+        };
+        let work = jobs
+            .iter()
+            .filter(|job| job.processors <= self.machine.nodes());
+        let work = work.map(|job| u128::from(job.processors) * u128::from(job.run_time));
+        let there_is = u128::from(self.machine.nodes()) * u128::from(span);
+        let load = work.sum::<u128>() as f64 / there_is as f64;
+        (load.is_finite() && load > 0.0).then_some(load)
+    }
+
+    /// The processors of the largest job.
+    fn largest(&self) -> u32 {
+        let sizes = self.jobs.iter().map(|job| job.processors);
+        sizes.max().unwrap_or_default()
+    }
+
+    /// How many processors the log has, in words: those of the logged machine if they are known,
+    /// else those of the largest job.
+    pub fn processors_text(&self) -> String {
+        match self.header.processors() {
+            Some((name, count)) => format!("the log has {name} {count}"),
+            None => format!(
+                "its largest job has {}",
+                counted(self.largest(), "processor")
+            ),
+        }
+    }
+
+    /// The Unix time, in whole seconds, of a time that is counted as arrivals are. `None` if the
+    /// header has no beginning.
+    pub fn unix_time(&self, time: Ticks) -> Option<i64> {
+        let ticks = self.options.from.unwrap_or(0).saturating_add(time);
+        let seconds = ticks / TimeUnit::Second.ticks_each();
+        self.header.unix_start_time?.checked_add_unsigned(seconds)
+    }
+
+    /// When a job arrived by the clock of the logged machine, in RFC 3339, or in UTC where the time
+    /// zone is not known. `None` if the header has no beginning.
+    pub fn date(&self, job: &LogJob) -> Option<String> {
+        let at = Timestamp::from_second(self.unix_time(job.arrival)?).ok()?;
+        let zone = self.header.time_zone.as_ref();
+        let zone = zone.and_then(|name| TimeZone::get(name).ok());
+        let at = at.to_zoned_datetime(zone.unwrap_or(TimeZone::UTC));
+        Some(at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    }
+
+    /// The sides of a mesh for these processors: the most square one that has exactly as many, else
+    /// the smallest nearly square one that has more. `None` if no mesh has as many.
+    pub fn fitting_mesh(&self) -> Option<Shape> {
+        let processors = self.header.processors();
+        let processors = processors.map_or_else(|| self.largest(), |(_, count)| count);
+        let side = |processors: u32| {
+            u16::try_from(processors)
+                .ok()
+                .filter(|&side| side <= MESH_SIDE_MAX)
+        };
+        let longest = u32::from(MESH_SIDE_MAX).min(processors.isqrt());
+        let shorter = (1..=longest)
+            .rev()
+            .find(|&shorter| processors.is_multiple_of(shorter))?;
+        match side(processors / shorter) {
+            Some(longer) => Some(Shape::sides(side(shorter)?, longer)),
+            None => near_cubic(processors, &[MESH_SIDE_MAX; 2]),
+        }
+    }
+
+    /// The time from the first submit time to the last, in ticks.
+    pub fn span(&self) -> Ticks {
+        match &self.jobs[..] {
+            [first, .., last] => last.arrival - first.arrival,
+            _ => 0,
+        }
+    }
+
+    /// For each whole week its jobs, by place.
+    pub fn whole_weeks(&self) -> Vec<Range<usize>> {
+        let begin = self.first_week();
+        let count = self.end.saturating_sub(begin) / WEEK;
+        let at = |week| {
+            let is_before = |job: &LogJob| job.arrival < begin + week * WEEK;
+            self.jobs.partition_point(is_before)
+        };
+        (0..count).map(|week| at(week)..at(week + 1)).collect()
+    }
+
+    /// When the first week begins.
+    fn first_week(&self) -> Ticks {
+        match self.options.from {
+            Some(_) => 0,
+            None => self.jobs.first().map_or(0, |job| job.arrival),
+        }
+    }
+
+    /// By what submit times are multiplied.
+    fn stretch(&self) -> Result<f64, WorkloadError> {
+        let Some(load) = self.load else {
+            return Ok(1.0);
+        };
+        let bad = |expected: String| WorkloadError::OutOfRange {
+            what: "the load of the log".into(),
+            options: &["log-load"],
+            given: Number(load).to_string(),
+            expected,
+        };
+        if !(load.is_finite() && load > 0.0) {
+            return Err(bad("a number over 0".into()));
+        }
+        if self.messages.is_some() {
+            return Err(bad(
+                "none where jobs send messages, whose load is not known beforehand; the number of cycles in a second stretches the log".into(),
+            ));
+        }
+        let offered = self.offered_load().ok_or_else(|| {
+            bad("none: the log offers no load, as all jobs arrive at once or nothing runs".into())
+        })?;
+        let factor = offered / load;
+        let end = self.end.max(self.weeks_end()) as f64;
+        if end * factor >= TIME_MAX as f64 {
+            let least = offered * end / TIME_MAX as f64;
+            return Err(bad(format!(
+                "over {least:e}: the log would last longer than is simulated"
+            )));
+        }
+        Ok(factor)
+    }
+
+    /// When the last week of a replication ends.
+    fn weeks_end(&self) -> Ticks {
+        self.end.saturating_sub(self.first_week()) / WEEK * WEEK
+    }
+
+    /// Whether each replication has jobs of its own.
+    pub const fn is_resampled(&self) -> bool {
+        self.resample.is_some()
+    }
+
+    /// Of which parts of the log a replication is made.
+    fn parts(&self, seed: u64, replication: u32) -> Result<Vec<Part>, WorkloadError> {
+        let Some(Resample::Weeks) = self.resample else {
+            return Ok(vec![Part {
+                jobs: 0..self.jobs.len(),
+                begin: 0,
+                at: 0,
+            }]);
+        };
+        let weeks = self.whole_weeks();
+        let bad = |what: &str, given: usize, least: usize| WorkloadError::OutOfRange {
+            what: what.into(),
+            options: &["resample"],
+            given: given.to_string(),
+            expected: format!("at least {least}, or the log as it is"),
+        };
+        if weeks.len() < WEEKS_MIN {
+            let what = "the number of whole weeks to resample";
+            return Err(bad(what, weeks.len(), WEEKS_MIN));
+        }
+        if weeks.iter().all(Range::is_empty) {
+            return Err(bad("the number of jobs in whole weeks to resample", 0, 1));
+        }
+        let any = Uniform::new(0, weeks.len()).expect("there are weeks");
+        let mut source = Stream::new(seed, replication, WEEKS).with(any);
+        loop {
+            let parts = (0..weeks.len() as u64).map(|place| {
+                let week = source.distribution.sample(&mut source.rng);
+                Part {
+                    jobs: weeks[week].clone(),
+                    begin: self.first_week() + week as u64 * WEEK,
+                    at: place * WEEK,
+                }
+            });
+            let parts: Vec<Part> = parts.collect();
+            // With jobs in a single one of k weeks (1 - 1/k)^k of the draws have none, less than 1/e.
+            if parts.iter().any(|part| !part.jobs.is_empty()) {
+                return Ok(parts);
+            }
+        }
+    }
+
+    /// The number of jobs of a replication.
+    ///
+    /// # Errors
+    ///
+    /// When there are too few weeks to resample.
+    pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, WorkloadError> {
+        let parts = self.parts(seed, replication)?;
+        let count: usize = parts.iter().map(|part| part.jobs.len()).sum();
+        // More than can be simulated stay so.
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    /// The number in the log of the job in this place of its order of arrival; where jobs are resampled, one that no other
+    /// has.
+    pub fn job_number(&self, place: u32) -> i64 {
+        match self.resample {
+            None => self.jobs[place as usize].number,
+            Some(Resample::Weeks) => i64::from(place) + 1,
+        }
+    }
+
+    /// The jobs of one replication, in order of arrival.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be stretched or resampled as asked, or the model of estimates cannot be used.
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<LogJobs<'_>, WorkloadError> {
+        self.estimates.check(self.messages.is_none(), true)?;
+        let mut parts = self.parts(seed, replication)?.into_iter();
+        let stream = |source| Stream::new(seed, replication, source).with(StandardUniform);
+        Ok(LogJobs {
+            log: self,
+            stretch: self.stretch()?,
+            current: parts.next(),
+            parts,
+            place: 0,
+            shapes: HashMap::new(),
+            shape_draws: Box::new(stream(SHAPES)),
+            message_draws: self.messages.map(|_| Box::new(stream(DRAWS))),
+            estimator: self.estimates.estimator(seed, replication)?,
+        })
+    }
+}
+
+/// The jobs of a log, as one replication has them.
+#[derive(Clone, Debug)]
+pub struct LogJobs<'w> {
+    log: &'w Log,
+    stretch: f64,
+    current: Option<Part>,
+    parts: std::vec::IntoIter<Part>,
+    /// How many jobs there were.
+    place: u32,
+    /// By number of processors, where that determines the shape.
+    shapes: HashMap<u32, Request>,
+    shape_draws: Box<Source<StandardUniform>>,
+    message_draws: Option<Box<Source<StandardUniform>>>,
+    estimator: Estimator,
+}
+
+impl LogJobs<'_> {
+    fn shaped(&mut self, processors: u32) -> Request {
+        let LogOptions { shape, .. } = self.log.options;
+        let machine = self.log.machine;
+        let rng = &mut self.shape_draws.rng;
+        let mut request = || {
+            let request = shape.request(processors, machine, rng);
+            request.expect("reading the log has seen to it")
+        };
+        match shape.is_fixed() {
+            true => *self.shapes.entry(processors).or_insert_with(request),
+            false => request(),
+        }
+    }
+}
+
+impl Iterator for LogJobs<'_> {
+    type Item = Job;
+
+    fn next(&mut self) -> Option<Job> {
+        let (entry, arrival) = loop {
+            let part = self.current.as_mut()?;
+            if let Some(place) = part.jobs.next() {
+                let entry = self.log.jobs[place];
+                break (entry, part.at + (entry.arrival - part.begin));
+            }
+            self.current = self.parts.next();
+        };
+        let arrival = match self.log.load {
+            None => arrival,
+            Some(_) => (arrival as f64 * self.stretch).round() as Ticks,
+        };
+        let mut request = self.shaped(entry.processors);
+        if let Some(time) = entry.requested_time {
+            request = request.with_estimate(time);
+        }
+        let mut job = Job {
+            arrival,
+            request,
+            work: Work::Service(entry.run_time),
+        };
+        if let (Some(sent), Some(draws)) = (&self.log.messages, &mut self.message_draws) {
+            let draw = draws.distribution.sample(&mut draws.rng);
+            job.work = sent.work(self.place, draw, entry.run_time);
+            let cycles = TimeUnit::Second.of(arrival) * sent.cycles_per_second;
+            job.arrival = TimeUnit::Cycle.ticks(cycles);
+        }
+        self.place += 1;
+        Some(self.estimator.estimated(job))
+    }
+}
+
+impl LogMessages {
+    /// What the job in this place of the order of arrival sends.
+    fn work(&self, place: u32, draw: u32, run_time: Ticks) -> Work {
+        let mut program = self.messages.program(place, draw);
+        if let Some(each) = self.seconds_per_iteration {
+            // A number too large becomes the largest.
+            let iterations = (TimeUnit::Second.of(run_time) / each).round() as u32;
+            program.iterations = iterations.max(1);
+        }
+        Work::Messages(program)
+    }
+}
+
+impl FromStr for Resample {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        match text {
+            "weeks" => Ok(Resample::Weeks),
+            _ => Err(WorkloadError::UnknownName {
+                what: "way to resample",
+                given: text.into(),
+                expected: "weeks".into(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Resample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Resample::Weeks => f.pad("weeks"),
+        }
+    }
+}

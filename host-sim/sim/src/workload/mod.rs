@@ -1,0 +1,209 @@
+//! What jobs arrive, when, for how long, and what they ask for.
+//!
+//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log) of a real machine. Its jobs run for a service
+//! time, and then one tick of virtual time is one microsecond, or until their messages are delivered, and then it is one cycle
+//! of the network ([`TimeUnit`]).
+
+use meshalloc::{Request, Ticks};
+use serde::Serialize;
+
+use crate::io::IoTasks;
+use crate::statistics::Sampling;
+
+mod counts;
+pub mod distributions;
+pub mod error;
+pub mod estimates;
+pub mod log;
+pub mod pattern;
+pub mod requests;
+pub mod service;
+pub mod shape;
+mod shared;
+pub(crate) mod stream;
+pub mod swf;
+pub mod synthetic;
+mod time;
+pub mod work;
+
+pub use counts::{CountDistribution, Counts};
+pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
+pub use error::WorkloadError;
+pub use estimates::EstimateModel;
+pub use log::{LineCounts, Log, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Resample};
+pub use pattern::{Pattern, Patterns};
+pub use requests::{Requests, SideLengths, Subcubes, Submeshes, TaskDistribution};
+pub use service::ServiceDistribution;
+pub use shape::ShapeRule;
+pub use shared::SharedLogs;
+pub(crate) use stream::strategy_seed;
+pub use swf::LogError;
+pub use synthetic::{Arrivals, Rate, Synthetic, SyntheticJobs};
+pub use time::TimeUnit;
+pub use work::{Messages, Program, Work, WorkDistribution};
+
+/// The latest point of virtual time that is simulated, in ticks, some 71 years where a tick is a microsecond: sums of squares of up to
+/// [`JOBS_MAX`] spans stay exact in 128 bits.
+pub const TIME_MAX: Ticks = 1 << 51;
+
+/// The most jobs in one run.
+pub const JOBS_MAX: u32 = 1 << 24;
+
+/// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes it by less than
+/// a part in a thousand.
+pub const SERVICE_MEAN_SECONDS_MIN: f64 = 1e-3;
+
+/// The highest rate of arrivals, in jobs a tick: ten ticks from one to the next on average, for the same reason.
+pub const ARRIVALS_PER_TICK_MAX: f64 = 0.1;
+
+/// One job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// When it arrives, in ticks since the start of the workload.
+    pub arrival: Ticks,
+    /// What it asks for.
+    pub request: Request,
+    /// What it does once it has its processors.
+    pub work: Work,
+}
+
+/// These are serialised as the text that options take.
+macro_rules! serialized_as_text {
+    ($($type:ty),*) => {
+        $(impl Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        })*
+    };
+}
+
+serialized_as_text!(
+    EstimateModel,
+    Patterns,
+    ServiceDistribution,
+    ShapeRule,
+    SizeDistribution,
+    TaskDistribution
+);
+
+/// Where the jobs of an experiment come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum Workload {
+    /// Drawn from distributions.
+    Synthetic(Synthetic),
+    /// Read from a log, measured whole.
+    Log(Log),
+}
+
+impl Workload {
+    /// The jobs of one replication, in order of arrival.
+    ///
+    /// # Errors
+    ///
+    /// When a part of the description cannot be used.
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
+        Ok(match self {
+            Workload::Synthetic(workload) => {
+                Jobs::Synthetic(Box::new(workload.jobs(seed, replication)?))
+            }
+            Workload::Log(log) => Jobs::Log(log.jobs(seed, replication)?),
+        })
+    }
+
+    /// The messages of the jobs over a wormhole network; `None` if they do something else.
+    pub const fn messages(&self) -> Option<&Messages> {
+        match self {
+            Workload::Synthetic(workload) => match &workload.work {
+                WorkDistribution::Messages(messages) => Some(messages),
+                WorkDistribution::Service(_) | WorkDistribution::Io(_) => None,
+            },
+            Workload::Log(log) => match &log.messages {
+                Some(log) => Some(&log.messages),
+                None => None,
+            },
+        }
+    }
+
+    /// The communication and I/O of the jobs; `None` if they do something else.
+    pub const fn io(&self) -> Option<&IoTasks> {
+        match self {
+            Workload::Synthetic(Synthetic {
+                work: WorkDistribution::Io(io),
+                ..
+            }) => Some(io),
+            _ => None,
+        }
+    }
+
+    /// The unit of its times.
+    pub const fn time_unit(&self) -> TimeUnit {
+        match self.messages() {
+            None => TimeUnit::Second,
+            Some(_) => TimeUnit::Cycle,
+        }
+    }
+
+    /// Whether each replication has jobs of its own: not in a log that is not resampled.
+    pub const fn is_replicated(&self) -> bool {
+        match self {
+            Workload::Synthetic(_) => true,
+            Workload::Log(log) => log.is_resampled(),
+        }
+    }
+
+    /// How replications come about.
+    pub const fn sampling(&self) -> Sampling {
+        match self {
+            Workload::Synthetic(_) => Sampling::Independent,
+            Workload::Log(log) => Resample::sampling(log.resample),
+        }
+    }
+
+    /// Whether all jobs are there at time 0 and none arrives later.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self, Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::AtOnce { .. }))
+    }
+
+    /// The model of estimates.
+    pub const fn estimates(&self) -> EstimateModel {
+        match self {
+            Workload::Synthetic(workload) => workload.estimates,
+            Workload::Log(log) => log.estimates,
+        }
+    }
+
+    /// The log, if jobs come from one.
+    pub const fn log(&self) -> Option<&Log> {
+        match self {
+            Workload::Synthetic(_) => None,
+            Workload::Log(log) => Some(log),
+        }
+    }
+
+    /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at once.
+    pub const fn is_endless(&self) -> bool {
+        matches!(self, Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::Poisson(_)))
+    }
+}
+
+/// The jobs of a workload.
+#[derive(Clone, Debug)]
+pub enum Jobs<'w> {
+    /// Drawn.
+    Synthetic(Box<SyntheticJobs>),
+    /// Read.
+    Log(LogJobs<'w>),
+}
+
+impl Iterator for Jobs<'_> {
+    type Item = Job;
+
+    #[inline]
+    fn next(&mut self) -> Option<Job> {
+        match self {
+            Jobs::Synthetic(jobs) => jobs.next(),
+            Jobs::Log(jobs) => jobs.next(),
+        }
+    }
+}

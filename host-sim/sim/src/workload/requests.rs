@@ -1,0 +1,328 @@
+//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths,
+//! subcubes of a k-ary n-cube, or a number of processors.
+//!
+//! Numbers of dimensions and radices are drawn as side lengths are: whole numbers out of a range.
+
+use serde::{Serialize, Serializer};
+use std::array;
+use std::fmt;
+use std::str::FromStr;
+
+use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
+
+use super::counts::{CountSampler, Counts};
+use super::distributions::SideSampler;
+use super::stream::{Source, Stream};
+use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
+
+/// The machine and the requests to it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum Requests {
+    /// A side for each dimension of a grid.
+    Submeshes(Submeshes),
+    /// Of a cube, as Chuang and Wu draw them.
+    Subcubes(Subcubes),
+    /// A number of processors.
+    Counts(Counts),
+}
+
+/// Requests with a side for each dimension of a grid, all of them independent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Submeshes {
+    /// The machine.
+    pub machine: Grid,
+    /// How side lengths are distributed.
+    pub sizes: SizeDistribution,
+    /// Which sides may be drawn along each dimension of the machine. What stands behind these is not used.
+    pub sides: [SideRange; DIMENSIONS_MAX],
+}
+
+impl Submeshes {
+    /// Sides are 1 to the machine's.
+    pub fn new(machine: impl Into<Grid>, sizes: SizeDistribution) -> Self {
+        let machine = machine.into();
+        let up_to = |dimension| SideRange::new(1, machine.side(dimension));
+        Submeshes {
+            machine,
+            sizes,
+            sides: array::from_fn(|dimension| up_to(dimension).expect("a side is at least 1")),
+        }
+    }
+
+    /// Which sides may be drawn along the dimensions of the machine.
+    pub fn side_lengths(&self) -> SideLengths {
+        SideLengths::new(&self.sides[..self.machine.dimensions()])
+    }
+
+    /// The distribution of the side along each dimension.
+    fn samplers(&self) -> Result<Vec<SideSampler>, WorkloadError> {
+        let sides = &self.sides[..self.machine.dimensions()];
+        sides.iter().map(|&side| self.sizes.over(side)).collect()
+    }
+}
+
+/// Which side lengths may be drawn: one range for all dimensions, or one for each.
+///
+/// ```
+/// use meshalloc_sim::workload::SideLengths;
+/// let lengths: SideLengths = "2..9,4".parse().unwrap();
+/// assert_eq!(lengths.to_string(), "2..9,1..4");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SideLengths(Vec<SideRange>);
+
+impl SideLengths {
+    /// Those of all dimensions, dimension 0 first; a single one if they are equal.
+    fn new(ranges: &[SideRange]) -> Self {
+        let is_one = ranges.iter().all(|range| *range == ranges[0]);
+        SideLengths(ranges[..if is_one { 1 } else { ranges.len() }].to_vec())
+    }
+
+    /// The number of ranges: 1, or one for each dimension.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The range of each of so many dimensions; `None` if there is another number of ranges.
+    pub fn of(&self, dimensions: usize) -> Option<impl Iterator<Item = SideRange>> {
+        let is_one = self.count() == 1;
+        let ranges = self.0.iter().copied().cycle().take(dimensions);
+        (is_one || self.count() == dimensions).then_some(ranges)
+    }
+}
+
+impl FromStr for SideLengths {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let range = |text: &str| {
+            let (min, max) = text.split_once("..").unwrap_or(("1", text));
+            SideRange::new(min.parse().ok()?, max.parse().ok()?).ok()
+        };
+        let ranges: Option<Vec<_>> = text.split(',').map(|text| range(text.trim())).collect();
+        let unknown = || WorkloadError::UnknownName {
+            what: "range of side lengths",
+            given: text.into(),
+            expected: "MIN..MAX with 1 <= MIN <= MAX, such as 1..32, or one for each dimension, \
+                       such as 1..32,1..8"
+                .into(),
+        };
+        ranges.map(SideLengths).ok_or_else(unknown)
+    }
+}
+
+impl fmt::Display for SideLengths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |range: &SideRange| format!("{}..{}", range.min(), range.max());
+        f.pad(&self.0.iter().map(text).collect::<Vec<_>>().join(","))
+    }
+}
+
+fn as_grid<S: Serializer>(cube: &Cube, serializer: S) -> Result<S::Ok, S::Error> {
+    Grid::from(*cube).serialize(serializer)
+}
+
+/// Requests for subcubes as Chuang and Wu draw them: first the number m of dimensions, out of `1..=n`, then m
+/// radices out of `2..=k`, independent of each other and of m. A request names them in the order in which they were
+/// drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Subcubes {
+    /// The cube.
+    #[serde(serialize_with = "as_grid")]
+    pub cube: Cube,
+    /// How the number of dimensions is distributed.
+    pub dims: TaskDistribution,
+    /// How each radix is distributed.
+    pub radices: TaskDistribution,
+}
+
+impl Subcubes {
+    fn dims(&self) -> SideSampler {
+        self.dims.over(1, u16::from(self.cube.n()))
+    }
+
+    fn radices(&self) -> SideSampler {
+        self.radices.over(2, self.cube.k())
+    }
+
+    /// The sum over m of `P(m) * E[r]^m`, as the radices are independent.
+    fn mean_processors(&self) -> f64 {
+        let (dims, radix) = (self.dims(), self.radices().mean());
+        let parts =
+            (1..=self.cube.n()).map(|m| dims.probability(u16::from(m)) * radix.powi(i32::from(m)));
+        parts.sum()
+    }
+}
+
+/// How a number of dimensions, or a radix, is distributed over its range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskDistribution {
+    /// Every number is equally likely.
+    #[default]
+    Uniform,
+    /// Normal: the mean in the middle of the range, the standard deviation a quarter of the range (the largest less
+    /// the smallest), rounded half up, drawn again outside. A range of one number is that number.
+    Normal,
+}
+
+impl TaskDistribution {
+    /// Every distribution by name.
+    pub const LIST: &'static [DistributionInfo] = &[
+        DistributionInfo {
+            name: "uniform",
+            meaning: "every number of dimensions 1..n, or every radix 2..k, equally likely",
+            source: CHUANG_WU,
+        },
+        DistributionInfo {
+            name: "normal",
+            meaning: "mean in the middle of the range, standard deviation a quarter of the range",
+            source: CHUANG_WU,
+        },
+    ];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TaskDistribution::Uniform => "uniform",
+            TaskDistribution::Normal => "normal",
+        }
+    }
+
+    /// Over the numbers `min..=max`, of which there is one at least.
+    fn over(self, min: u16, max: u16) -> SideSampler {
+        let sizes = match self {
+            TaskDistribution::Normal if min < max => SizeDistribution::Normal {
+                mean: None,
+                spread: Spread::Deviation(f64::from(max - min) / 4.0),
+            },
+            _ => SizeDistribution::Uniform,
+        };
+        let range = SideRange::new(min, max);
+        let sampler = range.and_then(|range| sizes.over(range));
+        sampler.expect("two deviations to each side of the mean lie within the range")
+    }
+}
+
+pub(super) const CHUANG_WU: &str =
+    "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors";
+
+impl FromStr for TaskDistribution {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let known = [TaskDistribution::Uniform, TaskDistribution::Normal];
+        let found = known.into_iter().find(|known| known.name() == text);
+        found.ok_or_else(|| WorkloadError::UnknownName {
+            what: "distribution of tasks",
+            given: text.into(),
+            expected: "uniform or normal".into(),
+        })
+    }
+}
+
+impl fmt::Display for TaskDistribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Requests {
+    /// The machine.
+    pub fn machine(&self) -> Grid {
+        match self {
+            Requests::Submeshes(submeshes) => submeshes.machine,
+            Requests::Subcubes(subcubes) => subcubes.cube.into(),
+            Requests::Counts(counts) => counts.machine,
+        }
+    }
+
+    /// The mean number of processors of a request, exact for the whole numbers that are drawn.
+    ///
+    /// # Errors
+    ///
+    /// When the size distribution cannot be used on these sides.
+    pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
+        match self {
+            Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),
+            Requests::Subcubes(of) => Ok(of.mean_processors()),
+            Requests::Counts(of) => Ok(of.distribution.mean(of.machine.nodes())),
+        }
+    }
+
+    /// The requests in the order of the jobs; `stream` gives the stream of a source by its number.
+    pub(super) fn source(
+        &self,
+        stream: impl Fn(u8) -> Stream,
+    ) -> Result<RequestSource, WorkloadError> {
+        Ok(match self {
+            Requests::Submeshes(of) => {
+                let sides = SIDE_SOURCES.into_iter().zip(of.samplers()?);
+                let sides = sides.map(|(source, sampler)| stream(source).with(sampler));
+                RequestSource::Submeshes {
+                    sides: sides.collect(),
+                }
+            }
+            Requests::Subcubes(of) => RequestSource::Subcubes {
+                dims: Box::new(stream(4).with(of.dims())),
+                radices: Box::new(stream(5).with(of.radices())),
+            },
+            Requests::Counts(of) => RequestSource::Counts(Box::new(stream(21).with(of.sampler()?))),
+        })
+    }
+}
+
+/// The numbers of the sources of sides, by dimension.
+const SIDE_SOURCES: [u8; DIMENSIONS_MAX] =
+    [1, 2, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+
+/// Requests, without end.
+#[derive(Clone, Debug)]
+pub(super) enum RequestSource {
+    Submeshes {
+        /// For each dimension.
+        sides: Vec<Source<SideSampler>>,
+    },
+    Subcubes {
+        dims: Box<Source<SideSampler>>,
+        radices: Box<Source<SideSampler>>,
+    },
+    Counts(Box<Source<CountSampler>>),
+}
+
+impl RequestSource {
+    #[inline]
+    pub(super) fn next(&mut self) -> Request {
+        match self {
+            RequestSource::Submeshes { sides } => match &mut sides[..] {
+                [widths, heights] => Request::submesh(draw(widths), draw(heights)),
+                sides => request(sides.iter_mut().map(draw)),
+            },
+            RequestSource::Subcubes { dims, radices } => {
+                let dims = draw(dims);
+                request((0..dims).map(|_| draw(radices)))
+            }
+            RequestSource::Counts(counts) => counts.distribution.sample(&mut counts.rng),
+        }
+    }
+}
+
+#[inline]
+fn draw(source: &mut Source<SideSampler>) -> u16 {
+    source.distribution.sample(&mut source.rng)
+}
+
+/// Apart, so that what draws two sides stays short enough to be inlined.
+#[inline(never)]
+fn request(extents: impl Iterator<Item = u16>) -> Request {
+    let mut drawn = [0; DIMENSIONS_MAX];
+    let mut len = 0;
+    for (place, extent) in drawn.iter_mut().zip(extents) {
+        *place = extent;
+        len += 1;
+    }
+    let shape = Shape::new(&drawn[..len]);
+    Request::new(shape.expect("no more extents and no larger ones than the machine's"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What jobs do with their processors: run for a time, send messages over a network, or communicate and do I/O.
+
+use meshalloc::Ticks;
+use serde::Serialize;
+
+use super::{Pattern, Patterns, ServiceDistribution, TimeUnit};
+use crate::io::IoTasks;
+use crate::network::Parameters;
+
+/// What one job has to do once it has its processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// To run so long, in ticks.
+    Service(Ticks),
+    /// To send messages; it leaves when all of them are delivered.
+    Messages(Program),
+    /// To communicate and do I/O; all jobs of a workload do so in the same way.
+    Io {
+        /// The job's random number, from which its permutations derive: the same for every strategy.
+        draw: u32,
+    },
+}
+
+impl Work {
+    /// The service time, in ticks, if there is one beforehand.
+    pub const fn service(self) -> Option<Ticks> {
+        match self {
+            Work::Service(ticks) => Some(ticks),
+            Work::Messages(_) | Work::Io { .. } => None,
+        }
+    }
+}
+
+/// Which messages one job sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// The job's random number, from which its root and random destinations derive: the same for every strategy.
+    pub draw: u32,
+    /// How often each process goes through the steps of the pattern.
+    pub iterations: u32,
+}
+
+/// What the jobs of a workload do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum WorkDistribution {
+    /// They run for a time that is drawn, whatever else runs.
+    Service(ServiceDistribution),
+    /// They send messages, which meet those of other jobs.
+    Messages(Messages),
+    /// They communicate and do I/O, and share links and disks.
+    Io(IoTasks),
+}
+
+impl WorkDistribution {
+    /// The unit of the workload's times.
+    pub const fn time_unit(&self) -> TimeUnit {
+        match self {
+            WorkDistribution::Service(_) | WorkDistribution::Io(_) => TimeUnit::Second,
+            WorkDistribution::Messages(_) => TimeUnit::Cycle,
+        }
+    }
+
+    /// The mean service time, in seconds; `None` where the network or the disks decide it.
+    pub fn mean_service_seconds(&self) -> Option<f64> {
+        match self {
+            WorkDistribution::Service(service) => Some(service.mean_seconds()),
+            WorkDistribution::Messages(_) | WorkDistribution::Io(_) => None,
+        }
+    }
+}
+
+/// The messages of a workload's jobs, and what the network needs for one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Messages {
+    /// The pattern of each job.
+    pub patterns: Patterns,
+    /// How many messages a process sends in one step, one after the other; at least 1.
+    pub per_pair: u32,
+    /// How often each process goes through the steps of its pattern; at least 1.
+    pub iterations: u32,
+    /// Whether a process sends a message only when its previous one is delivered. Otherwise it does so as soon as that one has
+    /// left its injection channel.
+    pub blocking: bool,
+    /// Flits of a message, and the routing delay.
+    pub network: Parameters,
+}
+
+impl Messages {
+    /// One message for each pair of the pattern: 8 flits, a routing delay of 3 cycles, one iteration, not blocking.
+    pub fn new(patterns: impl Into<Patterns>) -> Self {
+        Messages {
+            patterns: patterns.into(),
+            per_pair: 1,
+            iterations: 1,
+            blocking: false,
+            network: Parameters::default(),
+        }
+    }
+
+    /// What job number `job`, from 0, in order of arrival, sends.
+    pub const fn program(&self, job: u32, draw: u32) -> Program {
+        Program {
+            pattern: self.patterns.of(job),
+            draw,
+            iterations: self.iterations,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The library from the outside.
+
+mod backlog;
+mod coverage;
+mod distributions;
+mod experiment;
+mod log;
+mod parallel;
+mod shape;
+mod statistics;
+mod swf;
+
+use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+use meshalloc_sim::experiment::{Experiment, Measure, Replications};
+use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+
+const AS: StrategyKind = StrategyKind::AdaptiveScan;
+const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
+
+/// Uniform sides on a square mesh, exponential service times of 10 s on average, first come, first served.
+fn uniform(side: u16, load: f64) -> Synthetic {
+    let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+    let mesh = Mesh::new(side, side).unwrap();
+    Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(load))
+}
+
+/// One replication of this number of jobs, with seed 1.
+fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Experiment {
+    Experiment {
+        machine: workload.machine(),
+        strategies: strategies.to_vec(),
+        scheduler: SchedulerKind::Fcfs,
+        workload: Workload::Synthetic(workload),
+        jobs,
+        measure: Measure::of(&workload),
+        backlog: None,
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
+        replications: Replications::Fixed(1),
+        seed: 1,
+    }
+}

@@ -1,0 +1,535 @@
+//! A controller at the end of a line: a board on a serial port, or one in an emulator behind a
+//! socket.
+
+use std::fmt;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::str::FromStr;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use meshalloc::message::Capacity;
+use meshalloc::{
+    Answer, Change, Configuration, Error, Outcome, Query, SchedulerKind, StrategyKind, Ticks,
+};
+use meshalloc_firmware::BAUD_DEFAULT;
+use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
+use meshalloc_firmware::protocol::{Greeting, ProtocolError};
+use meshalloc_firmware::rate::BAUDS;
+use serialport::SerialPort;
+
+use crate::failure;
+use crate::progress::INTERRUPTED;
+use meshalloc_sim::backend::{Backend, BackendError, Backends, OnEvent};
+
+mod audit;
+
+use audit::Audit;
+
+/// How long to wait for a TCP connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the controller may take to be put in order at the end: for a reply, how often it is
+/// asked, and how long without progress. After an interruption the user waits for it.
+const LEAVE: (Duration, u32, Duration) = (Duration::from_secs(1), 5, Duration::from_secs(2));
+const LEAVE_INTERRUPTED: (Duration, u32, Duration) =
+    (Duration::from_millis(200), 2, Duration::from_millis(100));
+
+/// The other end of a line.
+///
+/// ```
+/// use meshalloc_host_sim::line::Endpoint;
+/// let board: Endpoint = "serial:/dev/ttyACM0".parse().unwrap();
+/// assert_eq!(board.to_string(), "serial:/dev/ttyACM0@115200");
+/// assert!("tcp:localhost".parse::<Endpoint>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `tcp:HOST:PORT`.
+    Tcp {
+        /// Host and port.
+        address: String,
+    },
+    /// `unix:PATH`, on systems that have such sockets.
+    Unix {
+        /// The socket's path.
+        path: String,
+    },
+    /// `serial:DEVICE@BAUD`, 8 data bits, no parity, 1 stop bit.
+    Serial {
+        /// The device, as the system names it.
+        device: String,
+        /// Bits a second, one of [`BAUDS`], at which it is used: it is opened at [`BAUD_DEFAULT`],
+        /// and the controller asked to change.
+        baud: u32,
+    },
+}
+
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD".to_owned();
+        if let Some(address) = text.strip_prefix("tcp:") {
+            let (host, port) = address.rsplit_once(':').ok_or_else(expected)?;
+            let port = port.parse::<u16>().ok().filter(|&port| port > 0);
+            if host.is_empty() || port.is_none() {
+                return Err("expected tcp:HOST:PORT, the port 1 to 65535".to_owned());
+            }
+            return Ok(Endpoint::Tcp {
+                address: address.to_owned(),
+            });
+        }
+        if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
+            let path = path.to_owned();
+            return Ok(Endpoint::Unix { path });
+        }
+        let serial = text.strip_prefix("serial:").ok_or_else(expected)?;
+        let (device, baud) = match serial.rsplit_once('@') {
+            None => (serial, Some(BAUD_DEFAULT)),
+            Some((device, baud)) => (
+                device,
+                baud.parse().ok().filter(|baud| BAUDS.contains(baud)),
+            ),
+        };
+        match baud {
+            Some(baud) if !device.is_empty() => Ok(Endpoint::Serial {
+                device: device.to_owned(),
+                baud,
+            }),
+            _ => Err(format!(
+                "expected serial:DEVICE@BAUD, such as serial:/dev/ttyACM0@115200; BAUD is one of {}",
+                BAUDS.map(|baud| baud.to_string()).join(", ")
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Tcp { address } => write!(f, "tcp:{address}"),
+            Endpoint::Unix { path } => write!(f, "unix:{path}"),
+            Endpoint::Serial { device, baud } => write!(f, "serial:{device}@{baud}"),
+        }
+    }
+}
+
+/// What may be the cause, or what can be done.
+fn hint(error: &ClientError) -> &'static str {
+    match error {
+        ClientError::NoReply { stray, .. } if stray.bytes == 0 => {
+            "; a controller serves one client at a time, so another one may be connected, or nothing runs there"
+        }
+        ClientError::Refused {
+            error: ProtocolError::LeasesRun,
+            ..
+        } => "; a simulation needs it: wait until the leases of other clients have ended",
+        _ => "",
+    }
+}
+
+/// The one controller at the end of a line, for one run after another.
+///
+/// Opening it takes the controller over, and its clock, unless jobs of other clients have leases;
+/// jobs and faults of earlier clients are forgotten when a run begins. At its end it leaves no job
+/// behind, and the controller's own clock.
+pub struct LineBackends {
+    endpoint: Endpoint,
+    client: Client<Box<dyn Line>>,
+    /// Of the configurations so far, the latest last.
+    round_trips: Vec<(StrategyKind, RoundTrips)>,
+    /// Of the latest configuration.
+    scheduler: SchedulerKind,
+    /// Checks what the controller says since it was given a configuration.
+    audit: Option<Audit>,
+    /// Whether there is nothing to be put in order any more: the line is gone, or another client
+    /// has taken the controller over.
+    is_lost: bool,
+}
+
+impl LineBackends {
+    /// Opens the line, reads the greeting and takes the clock, which is virtual until this is
+    /// dropped.
+    ///
+    /// # Errors
+    ///
+    /// When the line cannot be opened, nothing that speaks this protocol answers, or jobs have
+    /// leases.
+    pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
+        let failed = |reason: String| BackendError::Line {
+            endpoint: endpoint.to_string(),
+            reason,
+        };
+        let line = open_line(endpoint).map_err(failed)?;
+        let baud = match endpoint {
+            Endpoint::Serial { baud, .. } => *baud,
+            _ => BAUD_DEFAULT,
+        };
+        let options = Options {
+            baud,
+            interrupted: Some(&INTERRUPTED),
+            ..Options::default()
+        };
+        let client = Client::connect(line, options);
+        let mut client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
+        client
+            .use_virtual_clock(true)
+            .map_err(|error| failed(format!("{error}{}", hint(&error))))?;
+        if client.baud() != baud {
+            let stays = client.baud();
+            failure::to_stderr(&format_args!(
+                "{endpoint}: this rate does not work here, the line stays at {stays}"
+            ));
+        }
+        Ok(LineBackends {
+            endpoint: endpoint.clone(),
+            client,
+            round_trips: Vec::new(),
+            scheduler: SchedulerKind::Fcfs,
+            audit: None,
+            is_lost: false,
+        })
+    }
+
+    /// The greeting of the controller.
+    pub fn greeting(&self) -> &Greeting {
+        self.client.greeting()
+    }
+
+    /// The round trips of all runs so far of a strategy, or of one that was given several seeds.
+    pub fn round_trips(&self, strategies: &[StrategyKind]) -> RoundTrips {
+        let runs = self.round_trips.iter();
+        let of_strategy = runs.filter(|run| strategies.contains(&run.0));
+        RoundTrips {
+            nanos: of_strategy.flat_map(|run| &run.1.nanos).copied().collect(),
+        }
+    }
+
+    fn failed(&mut self, error: &ClientError) -> BackendError {
+        self.is_lost |= ends_control(error);
+        if let ClientError::Interrupted = error {
+            return BackendError::Interrupted;
+        }
+        BackendError::Line {
+            endpoint: self.endpoint.to_string(),
+            reason: error.to_string(),
+        }
+    }
+
+    /// A change before a run, whose events do not matter.
+    fn prepare(&mut self, change: &Change) -> Result<Result<Outcome, Error>, BackendError> {
+        let outcome = self.client.call(change, Some(0), &mut |_, _| ());
+        outcome.map_err(|error| self.failed(&error))
+    }
+
+    fn untrue(&self, asked: &dyn fmt::Debug, odd: &Untrue) -> BackendError {
+        let Untrue { said, expected } = odd;
+        BackendError::Line {
+            endpoint: self.endpoint.to_string(),
+            reason: format!("the controller answered {asked:?} with {said} (expected {expected})"),
+        }
+    }
+}
+
+fn open_line(endpoint: &Endpoint) -> Result<Box<dyn Line>, String> {
+    match endpoint {
+        Endpoint::Tcp { address } => {
+            let stream = connect(address).map_err(|error| format!("cannot connect: {error}"))?;
+            let line = IoLine::tcp(stream).map_err(|error| error.to_string())?;
+            Ok(Box::new(line))
+        }
+        #[cfg(unix)]
+        Endpoint::Unix { path } => {
+            let stream = UnixStream::connect(path);
+            let stream = stream.map_err(|error| format!("cannot connect: {error}"))?;
+            Ok(Box::new(IoLine::unix(stream)))
+        }
+        #[cfg(not(unix))]
+        Endpoint::Unix { .. } => Err("this system has no such sockets".to_owned()),
+        Endpoint::Serial { device, .. } => {
+            let port = serialport::new(device, BAUD_DEFAULT)
+                .open()
+                .map_err(|error| format!("cannot open: {error}"))?;
+            Ok(Box::new(SerialLine(IoLine::new(
+                port,
+                set_timeout as fn(&mut Port, Duration) -> io::Result<()>,
+            ))))
+        }
+    }
+}
+
+type Port = Box<dyn SerialPort>;
+
+fn set_timeout(port: &mut Port, timeout: Duration) -> io::Result<()> {
+    port.set_timeout(timeout).map_err(io::Error::from)
+}
+
+/// A serial port, whose rate can be set.
+struct SerialLine(IoLine<Port, SetTimeout>);
+
+type SetTimeout = fn(&mut Port, Duration) -> io::Result<()>;
+
+impl Line for SerialLine {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.send(bytes)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
+        self.0.receive(buffer, timeout)
+    }
+
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        let port = self.0.stream_mut();
+        port.set_baud_rate(baud).map_err(io::Error::from)
+    }
+}
+
+/// Tries every address of the host in turn.
+fn connect(address: &str) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Something that a controller said and that cannot be true.
+struct Untrue {
+    said: String,
+    expected: String,
+}
+
+/// Keeps the first check that failed.
+fn note(untrue: &mut Option<Untrue>, said: &dyn fmt::Debug, checked: audit::Check) {
+    if let Err(expected) = checked
+        && untrue.is_none()
+    {
+        let said = format!("{said:?}");
+        *untrue = Some(Untrue { said, expected });
+    }
+}
+
+impl Backend for LineBackends {
+    fn call(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
+        let sent = Instant::now();
+        let mut untrue = None;
+        let audit = &mut self.audit;
+        if let Some(audit) = audit {
+            audit.begin(change, now);
+        }
+        let outcome = self.client.call(change, Some(now), &mut |event, blocks| {
+            if let Some(audit) = audit {
+                note(&mut untrue, event, audit.event(event, blocks));
+            }
+            if untrue.is_none() {
+                on_event(event, blocks);
+            }
+        });
+        let outcome = outcome.map_err(|error| self.failed(&error))?;
+        if let Some(audit) = &mut self.audit {
+            note(&mut untrue, &outcome, audit.end(change, &outcome));
+        }
+        if let Some(untrue) = untrue {
+            return Err(self.untrue(change, &untrue));
+        }
+        if let Some((_, run)) = self.round_trips.last_mut() {
+            run.nanos.push(sent.elapsed().as_nanos() as u64);
+        }
+        Ok(outcome)
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        let answer = self.client.query(query);
+        let answer = answer.map_err(|error| self.failed(&error))?;
+        let mut untrue = None;
+        if let Some(audit) = &mut self.audit {
+            note(&mut untrue, &answer, audit.answer(query, &answer));
+        }
+        match untrue {
+            Some(untrue) => Err(self.untrue(query, &untrue)),
+            None => Ok(answer),
+        }
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.client.greeting().capacity
+    }
+
+    fn scheduler(&self) -> SchedulerKind {
+        self.scheduler
+    }
+}
+
+impl Backends for LineBackends {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        // The reset makes an interrupted client's jobs go, which would forbid the configuration.
+        self.prepare(&Change::Reset)?
+            .map_err(|error| self.unexpected(&error))?;
+        match self.prepare(&Change::Configure(configuration))? {
+            Ok(_) => {
+                let audit = Audit::new(configuration).map_err(|reason| BackendError::Line {
+                    endpoint: self.endpoint.to_string(),
+                    reason: format!(
+                        "the controller has taken {} on a {} (expected an error: {reason})",
+                        configuration.strategy, configuration.machine
+                    ),
+                });
+                self.audit = Some(audit?);
+                self.scheduler = configuration.scheduler;
+                let round_trips = RoundTrips::default();
+                self.round_trips.push((configuration.strategy, round_trips));
+                body(self);
+                Ok(())
+            }
+            Err(Error::Configure(reason)) => Err(BackendError::Configure {
+                configuration,
+                reason,
+            }),
+            Err(error) => Err(self.unexpected(&error)),
+        }
+    }
+}
+
+impl Drop for LineBackends {
+    /// Leaves no job behind, and the controller's own clock.
+    fn drop(&mut self) {
+        if self.is_lost {
+            return;
+        }
+        let (timeout, tries, patience) = match INTERRUPTED.load(Ordering::Relaxed) {
+            true => LEAVE_INTERRUPTED,
+            false => LEAVE,
+        };
+        self.client.hurry(timeout, tries, patience);
+        let mut left = Ok(());
+        if self.audit.is_some() {
+            let reset = self.client.call(&Change::Reset, None, &mut |_, _| ());
+            left = reset.map(|_| ());
+        }
+        let left = left.and_then(|()| self.client.use_virtual_clock(false));
+        if let Err(error) = left {
+            let endpoint = &self.endpoint;
+            failure::to_stderr(&format_args!(
+                "{endpoint}: the controller may have jobs of this run still: {error}"
+            ));
+        }
+    }
+}
+
+/// Whether this client has no say on the controller any more.
+const fn ends_control(error: &ClientError) -> bool {
+    match error {
+        ClientError::Line { .. }
+        | ClientError::NoReply { .. }
+        | ClientError::WrongVersion { .. }
+        | ClientError::SessionLost => true,
+        ClientError::Refused { error, .. } => matches!(error, ProtocolError::NoVirtualClock),
+        ClientError::ControllerReset { .. }
+        | ClientError::UnknownReply { .. }
+        | ClientError::NoEnd { .. }
+        | ClientError::Untrue { .. }
+        | ClientError::Interrupted => false,
+    }
+}
+
+impl LineBackends {
+    fn unexpected(&self, error: &Error) -> BackendError {
+        BackendError::Line {
+            endpoint: self.endpoint.to_string(),
+            reason: format!("the controller cannot be made ready: {error}"),
+        }
+    }
+}
+
+/// How long changes took, from sending to the last byte of the reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    nanos: Vec<u64>,
+}
+
+impl RoundTrips {
+    /// The number of changes.
+    pub fn len(&self) -> usize {
+        self.nanos.len()
+    }
+
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.nanos.is_empty()
+    }
+
+    /// The shortest time, in seconds, that a share of `quantile`, 0 to 1, of the changes did not
+    /// exceed. `None` without any. Sorts them: `n log n`.
+    pub fn quantile_seconds(&mut self, quantile: f64) -> Option<f64> {
+        self.nanos.sort_unstable();
+        let rank = (quantile * self.nanos.len() as f64).ceil() as usize;
+        let nanos = self.nanos.get(rank.saturating_sub(1))?;
+        Some(*nanos as f64 / 1e9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_read_and_written() {
+        for (text, written) in [
+            ("tcp:127.0.0.1:4000", "tcp:127.0.0.1:4000"),
+            ("tcp:[::1]:4000", "tcp:[::1]:4000"),
+            ("unix:/tmp/serial", "unix:/tmp/serial"),
+            ("serial:/dev/ttyACM0", "serial:/dev/ttyACM0@115200"),
+            ("serial:/dev/ttyACM0@1000000", "serial:/dev/ttyACM0@1000000"),
+            ("serial:COM3@460800", "serial:COM3@460800"),
+        ] {
+            let endpoint: Endpoint = text.parse().unwrap();
+            assert_eq!(endpoint.to_string(), written);
+        }
+        for wrong in [
+            "",
+            "tcp",
+            "tcp:",
+            "tcp:host",
+            "tcp::4000",
+            "tcp:host:0",
+            "tcp:host:70000",
+            "unix:",
+            "serial:",
+            "serial:@115200",
+            "serial:/dev/x@9600",
+            "serial:/dev/x@",
+            "serial:/dev/x@fast",
+            "udp:host:1",
+        ] {
+            let error = wrong.parse::<Endpoint>().unwrap_err();
+            assert!(error.starts_with("expected "), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_ranks() {
+        let mut trips = RoundTrips {
+            nanos: (1..=100).rev().map(|ms| ms * 1_000_000).collect(),
+        };
+        assert_eq!(trips.quantile_seconds(0.5), Some(0.050));
+        assert_eq!(trips.quantile_seconds(0.99), Some(0.099));
+        assert_eq!(trips.quantile_seconds(1.0), Some(0.100));
+        assert_eq!(trips.quantile_seconds(0.0), Some(0.001));
+        assert_eq!(RoundTrips::default().quantile_seconds(0.5), None);
+    }
+}
