@@ -270,14 +270,14 @@
 //! ## Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::foresight::departures::{self, CANDIDATES_MIN};
-use super::foresight::{Decision, Foresight, Rule, Space};
+use super::foresight::{Decision, Foresight, Rule, Space, departures};
 use crate::request::Request;
 
 /// Least expected blocking.
 pub(super) type LeastExpectedBlocking<'m> = Foresight<'m, AnyDepartures>;
 
 /// Least expected blocking with estimates.
+#[cfg(feature = "leb-estimates")]
 pub(super) type LebEstimates<'m> = Foresight<'m, FirstEndFirst>;
 
 /// All sets with the same number of running jobs are equally likely to leave next.
@@ -297,15 +297,17 @@ impl Rule for AnyDepartures {
 }
 
 /// Running jobs leave in the order in which they are expected to end.
+#[cfg(feature = "leb-estimates")]
 #[derive(Debug)]
 pub(super) struct FirstEndFirst;
 
+#[cfg(feature = "leb-estimates")]
 impl Rule for FirstEndFirst {
     const BY_ENDS: bool = true;
 
     fn candidates_max(budget: u64, running: u64, request: &Request) -> u64 {
         match request.estimate {
-            Some(_) => CANDIDATES_MIN.max(budget / (1 + running)),
+            Some(_) => departures::CANDIDATES_MIN.max(budget / (1 + running)),
             None => departures::candidates_max(budget, running),
         }
     }
