@@ -60,13 +60,13 @@ pub(crate) struct Planes<'a> {
     starts: &'a mut [Word],
     /// The free bits of each row of bands, in the order of their coordinates.
     free: &'a mut [Word],
-    /// The bits that never become free; nothing if there are none.
+    /// A bit for each processor that never becomes free; nothing if there are none.
     fixed: &'a [Word],
     spare: &'a mut [Word],
 }
 
-/// The words that [`Planes`] takes of its memory: where bands start, the rows, the rows of what
-/// never becomes free, and what the search needs.
+/// The words that [`Planes`] takes of its memory: where bands start, the rows, and what the search
+/// needs.
 #[derive(Clone, Copy, Debug)]
 struct Division {
     starts: usize,
@@ -117,7 +117,7 @@ pub(crate) const fn words(grid: &Grid) -> usize {
         rows,
         spare,
     } = Division::new(grid);
-    starts + 2 * rows + spare
+    starts + rows + spare
 }
 
 /// The words for [`Planes`] or for a search of one box, one after the other.
@@ -137,49 +137,49 @@ impl<'a> Planes<'a> {
     pub(crate) fn new(
         occupancy: &Occupancy<'_>,
         blocks: impl Iterator<Item = Block>,
-        fixed: &[Word],
+        fixed: &'a [Word],
         memory: &'a mut [Word],
     ) -> Self {
         let grid = *occupancy.grid();
         let division = Division::new(&grid);
         let (starts, memory) = memory.split_at_mut(division.starts);
-        let (free, memory) = memory.split_at_mut(division.rows);
-        let (fixed_rows, spare) = memory.split_at_mut(division.rows);
+        let (free, spare) = memory.split_at_mut(division.rows);
         let stride = words_for(grid.side(0).into());
-        read_rows(&grid, occupancy.busy_rows(), free);
-        // Bits beyond the end of a row are busy.
-        let row_len = u32::from(grid.side(0));
-        let tail = match row_len % WORD_BITS {
-            0 => Word::MAX,
-            tail => ones(tail),
-        };
-        for row in free.chunks_exact_mut(stride) {
-            row.iter_mut().for_each(|word| *word = !*word);
-            row[stride - 1] &= tail;
-        }
-        let fixed_rows = match fixed.is_empty() {
-            true => &mut [],
-            false => {
-                read_rows(&grid, fixed, fixed_rows);
-                fixed_rows
-            }
-        };
         let mut planes = Planes {
             grid,
             stride,
             counts: [1; _],
             starts,
             free,
-            fixed: &[],
+            fixed,
             spare,
         };
         planes.starts.fill(0);
         for block in blocks {
             planes.mark_edges(block);
         }
-        planes.gather(fixed_rows);
-        planes.fixed = fixed_rows;
+        if !fixed.is_empty() {
+            planes.read(fixed);
+            planes.mark_changes();
+        }
+        planes.read(occupancy.busy_rows());
+        planes.mark_changes();
+        planes.gather();
         planes
+    }
+
+    /// Makes the rows those of the bits of all processors that are not set.
+    fn read(&mut self, bits: &[Word]) {
+        read_rows(&self.grid, bits, self.free);
+        // Bits beyond the end of a row are busy.
+        let tail = match u32::from(self.grid.side(0)) % WORD_BITS {
+            0 => Word::MAX,
+            tail => ones(tail),
+        };
+        for row in self.free.chunks_exact_mut(self.stride) {
+            row.iter_mut().for_each(|word| *word = !*word);
+            row[self.stride - 1] &= tail;
+        }
     }
 
     /// A band begins where this block begins, and where it ends.
@@ -195,36 +195,39 @@ impl<'a> Planes<'a> {
         }
     }
 
-    /// Finds the bands, and leaves one row for each row of bands.
-    fn gather(&mut self, fixed: &mut [Word]) {
-        let Planes {
-            grid,
-            counts,
-            starts,
-            free,
-            ..
-        } = self;
-        let mut starts = &mut **starts;
-        // The words of a position, and of all rows.
-        let (mut apart, mut len) = (self.stride, free.len());
-        for (side, bands) in grid.sides().iter().zip(counts).skip(1) {
-            let side = usize::from(*side);
+    /// A band begins where a position is not like the one before.
+    fn mark_changes(&mut self) {
+        let mut starts = &mut *self.starts;
+        let mut apart = self.stride;
+        for &side in &self.grid.sides()[1..] {
+            let side = usize::from(side);
             let (own, others) = starts.split_at_mut(side + 1);
             starts = others;
-            let is_new = |at: usize, rows: &[Word]| {
-                let mut rings = rows.chunks_exact(apart * side);
-                rings.any(|ring| {
-                    let (before, here) = ring[(at - 1) * apart..].split_at(apart);
-                    *before != here[..apart]
-                })
-            };
+            for (at, start) in own.iter_mut().enumerate().take(side).skip(1) {
+                let mut rings = self.free.chunks_exact(apart * side);
+                let is_new = *start == 0
+                    && rings.any(|ring| {
+                        let (before, here) = ring[(at - 1) * apart..].split_at(apart);
+                        *before != here[..apart]
+                    });
+                *start |= Word::from(is_new);
+            }
+            apart *= side;
+        }
+    }
+
+    /// Finds the bands, and leaves one row for each row of bands.
+    fn gather(&mut self) {
+        let mut starts = &mut *self.starts;
+        // The words of a position, and of all rows.
+        let (mut apart, mut len) = (self.stride, self.free.len());
+        for (&side, bands) in self.grid.sides().iter().zip(&mut self.counts).skip(1) {
+            let side = usize::from(side);
+            let (own, others) = starts.split_at_mut(side + 1);
+            starts = others;
             let mut count = 0;
             for at in 0..side {
-                let begins = at == 0
-                    || own[at] == 1
-                    || is_new(at, &free[..len])
-                    || (!fixed.is_empty() && is_new(at, &fixed[..len]));
-                if begins {
+                if at == 0 || own[at] == 1 {
                     own[count] = at as Word;
                     count += 1;
                 }
@@ -233,15 +236,11 @@ impl<'a> Planes<'a> {
             *bands = count as u16;
             if count < side {
                 let rings = len / (apart * side);
-                for rows in [&mut **free, &mut *fixed] {
-                    if rows.is_empty() {
-                        continue;
-                    }
-                    for ring in 0..rings {
-                        for (band, start) in own[..count].iter().enumerate() {
-                            let from = (ring * side + *start as usize) * apart;
-                            rows.copy_within(from..from + apart, (ring * count + band) * apart);
-                        }
+                for ring in 0..rings {
+                    for (band, start) in own[..count].iter().enumerate() {
+                        let from = (ring * side + *start as usize) * apart;
+                        let to = (ring * count + band) * apart;
+                        self.free.copy_within(from..from + apart, to);
                     }
                 }
                 len = rings * count * apart;
@@ -332,17 +331,25 @@ impl<'a> Planes<'a> {
         // Counts like an odometer.
         let mut steps = [0; DIMENSIONS_MAX];
         loop {
-            let row = (1..dimensions).rev().fold(0, |row, at| {
+            // The row of bands, and the first processor of a row that it stands for.
+            let (mut row, mut node) = (0, 0);
+            for at in (1..dimensions).rev() {
                 let count = self.counts[at];
                 let band = bands[at].start + steps[at];
-                let band = if band < count { band } else { band - count };
-                row * usize::from(count) + usize::from(band)
-            });
+                let band = usize::from(if band < count { band } else { band - count });
+                row = row * usize::from(count) + band;
+                let position = self.starts(at)[band] as usize;
+                node = node * usize::from(self.grid.side(at)) + position;
+            }
+            let node = node * usize::from(self.grid.side(0));
             for span in spans.iter().flatten() {
                 for word in span.first..=span.last {
-                    let at = row * self.stride + word;
-                    let fixed = self.fixed.get(at).copied().unwrap_or(0);
-                    change(&mut self.free[at], fixed, span.mask(word));
+                    let first = node + word * WORD_BITS as usize;
+                    let fixed = match self.fixed.is_empty() {
+                        true => 0,
+                        false => bits_from(self.fixed, first as i32),
+                    };
+                    change(&mut self.free[row * self.stride + word], fixed, span.mask(word));
                 }
             }
             let mut at = 1;
