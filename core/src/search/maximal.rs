@@ -349,7 +349,11 @@ impl<'a> Planes<'a> {
                         true => 0,
                         false => bits_from(self.fixed, first as i32),
                     };
-                    change(&mut self.free[row * self.stride + word], fixed, span.mask(word));
+                    change(
+                        &mut self.free[row * self.stride + word],
+                        fixed,
+                        span.mask(word),
+                    );
                 }
             }
             let mut at = 1;

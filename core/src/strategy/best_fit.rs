@@ -21,8 +21,8 @@
 //!
 //! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else
 //! O(H * ceil(W / word) * (log a + log b)). On any other grid of N processors
-//! O(N / word * log area), and O(dimensions) for each free place. A release takes nothing. Scratch: as many words as the
-//! occupancy, on any other grid twice as many.
+//! O(N / word * log area), and O(dimensions) for each free place. A release takes nothing. Scratch:
+//! as many words as the occupancy, on any other grid twice as many.
 //!
 //! # Recognition
 //!

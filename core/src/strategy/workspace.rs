@@ -33,8 +33,8 @@ pub(crate) enum StrategyMemory {
     /// occupancy, two words for each row, tables for two lengths up to the longest side, each with
     /// a bit for each of 72 requests, and room for this number of states of 72 bits and three
     /// words. On any grid but a two-dimensional mesh a bitmap and scratch for the search of maximal
-    /// free boxes in place of the first two, tables for two lengths for each dimension, and two
-    /// words more than dimensions for each state. No memory suffices for a number outside 4 to 4096.
+    /// free boxes in place of the first two, and tables for two lengths for each dimension. No
+    /// memory suffices for a number outside 4 to 4096.
     Foresight {
         /// The number of states.
         budget: u64,

@@ -7,6 +7,8 @@
 
 #[cfg(feature = "restore")]
 use super::Writer;
+use core::cmp::Ordering;
+
 use super::candidates::{Candidate, best};
 use super::expected::{MASK_WORDS, Mask, RECENT, WAITING};
 use super::fits::{Fits, is_within, or};
@@ -17,7 +19,7 @@ use crate::grid::{Block, Grid, Shape, Tuple, sort_descending};
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::Request;
-use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, overlap};
+use crate::search::arcs::{Arc, Arcs, Side, arcs_of, area, block_of, for_each_corner, overlap};
 use crate::search::boxes::{first_in_any_order, padded};
 use crate::search::maximal::{Planes, words_for_boxes};
 use crate::search::orders::each_order;
@@ -42,9 +44,8 @@ struct Division {
     planes: usize,
     /// For [`Fits`].
     masks: usize,
-    /// The candidates, and the arcs of each.
+    /// For the contacts of the candidates, and for their scores.
     candidates: usize,
-    dimensions: usize,
 }
 
 impl Division {
@@ -55,16 +56,15 @@ impl Division {
             planes: words_for_boxes(grid),
             masks: budget as usize * MASK_WORDS,
             candidates: budget as usize,
-            dimensions: grid.dimensions(),
         }
     }
 
     const fn words(self) -> usize {
-        self.arcs() + (self.dimensions + 2) * self.candidates
+        self.contacts() + 2 * self.candidates
     }
 
-    /// Where the arcs of the candidates begin; their contacts are behind them, then the scores.
-    const fn arcs(self) -> usize {
+    /// Where the contacts begin; the scores are behind them.
+    const fn contacts(self) -> usize {
         self.table + self.fixed + self.planes + self.masks
     }
 }
@@ -87,7 +87,6 @@ struct Parts<'a> {
     fixed: &'a mut [Word],
     planes: &'a mut [Word],
     masks: &'a mut [Mask],
-    arcs: &'a mut [Word],
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     ends: &'a mut [[Word; TICKS_WORDS]],
@@ -101,7 +100,6 @@ impl<'a> Parts<'a> {
             fixed: part(division.fixed),
             planes: part(division.planes),
             masks: part(division.masks).as_chunks_mut().0,
-            arcs: part(division.dimensions * division.candidates),
             contacts: part(division.candidates),
             scores: part(division.candidates),
             ends: words.as_chunks_mut().0,
@@ -265,8 +263,8 @@ impl Expected {
 pub(super) struct Boxes {
     division: Division,
     expected: Expected,
-    /// The candidates of the latest decision.
-    latest: usize,
+    /// The candidates of the latest decision: where they are in the list, and how many.
+    latest: (usize, usize),
 }
 
 impl Boxes {
@@ -274,14 +272,14 @@ impl Boxes {
         Boxes {
             division: Division::new(&grid, budget),
             expected: Expected::new(grid),
-            latest: 0,
+            latest: (0, 0),
         }
     }
 
     pub(super) fn forget(&mut self, words: &mut [Word]) {
         let parts = Parts::new(words, self.division);
         self.expected.begin(parts.table);
-        self.latest = 0;
+        self.latest = (0, 0);
     }
 
     pub(super) fn demand(&self, request: &Request) -> Result<u32, Refusal> {
@@ -336,7 +334,9 @@ impl Boxes {
         // Of reservations that lie where jobs run there may be more than there is room for.
         let busy = grid.nodes() - occupancy.free();
         let running = core::mem::take(&mut known.running).min(busy as usize);
-        let running = &mut workspace.list[..running];
+        // Behind them there is room for as many places as processors are free, which candidates are
+        // no more than.
+        let (running, places) = workspace.list.split_at_mut(running);
         let parts = Parts::new(workspace.words, self.division);
         let most = R::candidates_max(known.budget, running.len() as u64, request);
         let most = most.min(occupancy.free().into()) as usize;
@@ -350,7 +350,7 @@ impl Boxes {
         let spend = |instructions| draft.spend(instructions);
         let mut candidates = Candidates {
             grid: &grid,
-            arcs: parts.arcs,
+            places,
             contacts: parts.contacts,
             scores: parts.scores,
             len: 0,
@@ -382,7 +382,7 @@ impl Boxes {
             }
         });
         candidates.sort(&spend);
-        self.latest = candidates.len;
+        self.latest = (running.len(), candidates.len);
         if candidates.len > 1 {
             let mut space = Placing {
                 planes,
@@ -403,27 +403,24 @@ impl Boxes {
             candidates = decision.space.candidates;
         }
         let best = best(&candidates.scores[..candidates.len], candidates.contacts);
-        let place = best.map(|best| candidates.place(best));
+        let place = best.map(|best| Block::from_raw(candidates.places[best]));
         self.expected.wait(core::iter::empty(), parts.table);
-        Some(block_of(&grid, &place?[..grid.dimensions()]))
+        place
     }
 
     /// The candidates of the latest decision with their scores, which are 0 if there was only one.
     /// For tests.
     pub(super) fn latest<'w>(
         &self,
-        words: &'w [Word],
+        workspace: &'w Workspace<'_>,
     ) -> impl Iterator<Item = Candidate> + use<'w> {
-        let (grid, division) = (self.expected.grid, self.division);
-        let arcs = division.arcs();
-        let contacts = arcs + division.dimensions * division.candidates;
-        let scores = contacts + division.candidates;
-        (0..self.latest).map(move |at| Candidate {
-            place: {
-                let place = &words[arcs + at * division.dimensions..];
-                let arc = |at: usize| from_word(place[at]);
-                grid.encode(|at| arc(at).start.into(), |at| arc(at).len.into())
-            },
+        let contacts = self.division.contacts();
+        let scores = contacts + self.division.candidates;
+        let (first, len) = self.latest;
+        let words = &*workspace.words;
+        let places = workspace.list[first..].iter().take(len);
+        places.enumerate().map(move |(at, &place)| Candidate {
+            place: Block::from_raw(place),
             contact: low_half(words[contacts + at]),
             score: low_half(words[scores + at]),
         })
@@ -433,63 +430,36 @@ impl Boxes {
 /// Candidates, up to a number those of the largest contact.
 struct Candidates<'a> {
     grid: &'a Grid,
-    /// A word for each arc: the length in the upper half of 32 bits, the start in the lower.
-    arcs: &'a mut [Word],
+    /// Blocks ([`Block::into_raw`]).
+    places: &'a mut [u64],
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     len: usize,
 }
 
-fn to_word(arc: Arc) -> Word {
-    Word::from(arc.start) | Word::from(arc.len) << u16::BITS
-}
-
-fn from_word(word: Word) -> Arc {
-    let bits = low_half(word);
-    Arc {
-        start: bits as u16,
-        len: (bits >> u16::BITS) as u16,
-    }
-}
-
 impl Candidates<'_> {
-    fn words(&self, at: usize) -> &[Word] {
-        let dimensions = self.grid.dimensions();
-        &self.arcs[at * dimensions..][..dimensions]
-    }
-
     fn place(&self, at: usize) -> Arcs {
-        let mut place = Arcs::default();
-        for (arc, &word) in place.iter_mut().zip(self.words(at)) {
-            *arc = from_word(word);
-        }
-        place
+        arcs_of(self.grid, Block::from_raw(self.places[at]))
     }
 
     /// Whether one place is before another: by the number of its first node, then by its extents
     /// from the highest dimension down.
-    fn precedes(one: &[Word], other: &[Word]) -> bool {
-        let start = |arc: &Word| arc & Word::from(u16::MAX);
-        let starts = one.iter().rev().map(start);
-        let order = starts.cmp(other.iter().rev().map(start));
-        // Of the same starts the words are in the order of the lengths.
-        order
-            .then_with(|| one.iter().rev().cmp(other.iter().rev()))
-            .is_lt()
+    fn precedes(&self, one: u64, other: u64) -> bool {
+        let arcs = |place| arcs_of(self.grid, Block::from_raw(place));
+        let (one, other) = (arcs(one), arcs(other));
+        let both = || one.iter().zip(&other).rev();
+        let starts = both().map(|(one, other)| one.start.cmp(&other.start));
+        let lengths = both().map(|(one, other)| one.len.cmp(&other.len));
+        let mut orders = starts.chain(lengths);
+        orders.find(|order| order.is_ne()) == Some(Ordering::Less)
     }
 
     /// Adds a place unless it is a candidate already, or there are `most` candidates that are
     /// better: of larger contact, or of the same contact and first in order. `contact` gets the
     /// least contact that matters, and may return `None` for a smaller one.
     fn consider(&mut self, place: &[Arc], most: usize, contact: impl FnOnce(u32) -> Option<u32>) {
-        let dimensions = place.len();
-        let mut words = [0; crate::grid::DIMENSIONS_MAX];
-        for (word, &arc) in words.iter_mut().zip(place) {
-            *word = to_word(arc);
-        }
-        let words = &words[..dimensions];
-        let mut known = self.arcs[..self.len * dimensions].chunks_exact(dimensions);
-        if known.any(|known| known == words) {
+        let place = block_of(self.grid, place).into_raw();
+        if self.places[..self.len].contains(&place) {
             return;
         }
         let least = match self.len == most {
@@ -502,7 +472,8 @@ impl Candidates<'_> {
         let contact = Word::from(contact);
         let is_better = |candidates: &Self, other: usize| {
             let there = candidates.contacts[other];
-            contact > there || (contact == there && Self::precedes(words, candidates.words(other)))
+            contact > there
+                || (contact == there && candidates.precedes(place, candidates.places[other]))
         };
         if self.len == most {
             if !is_better(self, most - 1) {
@@ -516,22 +487,18 @@ impl Candidates<'_> {
         }
         self.contacts.copy_within(at..self.len, at + 1);
         self.contacts[at] = contact;
-        let (first, end) = (at * dimensions, self.len * dimensions);
-        self.arcs.copy_within(first..end, first + dimensions);
-        self.arcs[first..first + dimensions].copy_from_slice(words);
+        self.places.copy_within(at..self.len, at + 1);
+        self.places[at] = place;
         self.len += 1;
     }
 
     /// Puts them in order, with a score of 0.
     fn sort(&mut self, spend: &dyn Fn(u32)) {
         self.scores[..self.len].fill(0);
-        let dimensions = self.grid.dimensions();
         for len in 1..self.len {
             let mut at = len;
-            while at > 0 && Self::precedes(self.words(at), self.words(at - 1)) {
-                for word in at * dimensions..(at + 1) * dimensions {
-                    self.arcs.swap(word, word - dimensions);
-                }
+            while at > 0 && self.precedes(self.places[at], self.places[at - 1]) {
+                self.places.swap(at, at - 1);
                 self.contacts.swap(at, at - 1);
                 at -= 1;
             }

@@ -175,7 +175,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
     /// The candidates of the latest decision with their scores, which are 0 if there was only one.
     /// For tests.
     pub(super) fn latest(&self, show: &mut dyn FnMut(Candidate)) {
-        with_form!(&self.form, form => form.latest(self.workspace.words).for_each(show));
+        with_form!(&self.form, form => form.latest(&self.workspace).for_each(show));
     }
 }
 

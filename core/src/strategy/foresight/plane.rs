@@ -238,8 +238,9 @@ impl Plane {
     /// For tests.
     pub(super) fn latest<'w>(
         &self,
-        words: &'w [Word],
+        workspace: &'w Workspace<'_>,
     ) -> impl Iterator<Item = Candidate> + use<'w> {
+        let words = &*workspace.words;
         let keys = self.division.keys();
         let contacts = keys + self.division.candidates;
         let scores = contacts + self.division.candidates;

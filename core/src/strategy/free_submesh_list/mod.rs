@@ -49,8 +49,8 @@
 //!   are named, then to the first order in ascending lexicographic order.
 //! - In three and more dimensions there may be more maximal free boxes than processors. A box takes
 //!   half a cell for its size and half a cell for each dimension, and the list has a cell for each
-//!   processor. So on 16 x 16 x 16 it has room for 2,048 boxes. It holds as many as it has room for,
-//!   the first in order. A request for which no box of the list has room is placed as by adaptive
+//!   processor. So on 16 x 16 x 16 it has room for 2,048 boxes. It holds as many as have room, the
+//!   first in order. A request for which no box of the list has room is placed as by adaptive
 //!   scan, so no free box is ever missed.
 //!
 //! The list is made for a decision from the occupancy and kept until that changes.
