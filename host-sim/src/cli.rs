@@ -27,8 +27,8 @@ use crate::replay::{self, Interruptible, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
-use crate::scenario::{self, BackendChoice, Given, Takes, ThreadsArgs, only};
 use crate::schema::{self, SchemaArgs};
+use crate::settings::{self, FormatArgs, Given, Takes, ThreadsArgs, only};
 use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
@@ -36,6 +36,7 @@ use crate::view::{self, ViewArgs};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::names;
+use meshalloc_sim::scenario::{self, Origin, Resolved};
 use meshalloc_sim::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
@@ -75,7 +76,7 @@ enum Command {
     Slurm(SlurmArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
-    /// Needs no options, and less than a minute on two processors. Everything runs in this process,
+    /// Needs no options, and about ten seconds on two processors. Everything runs in this process,
     /// on all its processors.
     Compare(Box<CompareArgs>),
     /// Measure what part of the processors each strategy keeps in use when jobs always wait
@@ -193,6 +194,9 @@ struct RunArgs {
     options: Given<Self>,
 
     #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
     threads: ThreadsArgs,
 
     /// Also measure the controller's time on the wall clock for submit and release, per job; in this
@@ -272,13 +276,34 @@ struct ListArgs {
     what: Option<list::Part>,
 
     #[command(flatten)]
-    settings: Given<Self>,
+    format: FormatArgs,
 }
 
-impl Takes for ListArgs {
-    fn take(arg: Arg) -> Option<Arg> {
-        only(&["format"], arg)
+/// The options of `run` that are no settings, so that they are no keys of its files.
+const OF_RUN_ONLY: &[&str] = &[
+    "format",
+    "jobs-output",
+    "plot",
+    "plot-output",
+    "scenario",
+    "search-time",
+    "threads",
+];
+
+/// Those of `view`.
+const OF_VIEW_ONLY: &[&str] = &["output", "scenario"];
+
+/// The scenario of the settings on the command line and of a file, if one is given.
+fn read<T>(
+    given: &Given<T>,
+    file: Option<&Path>,
+    command_line: &[&str],
+) -> Result<Resolved, String> {
+    let (scenario, note) = scenario::read(given.entries(), file, command_line)?;
+    if let Some(note) = note {
+        failure::to_stderr(&note);
     }
+    Ok(scenario)
 }
 
 /// Reads the command line of this process and carries it out.
@@ -303,8 +328,9 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
     match command {
         Command::Run(args) => {
             let file = args.scenario.as_deref();
-            let scenario = scenario::read(&args.options, file, scenario::OF_RUN_ONLY)?;
+            let scenario = read(&args.options, file, OF_RUN_ONLY)?;
             let how = RunHow {
+                format: args.format.get(),
                 threads: args.threads.count,
                 search_time: args.search_time,
                 jobs_output: args.jobs_output.as_deref(),
@@ -313,22 +339,20 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
             let picture = args.plot.path();
             let files = [
                 ("--scenario", args.scenario.as_deref()),
-                ("--swf", scenario.log_file()),
                 ("--jobs-output", args.jobs_output.as_deref()),
                 ("--plot-output", picture.as_deref()),
             ];
-            file::distinct(&files)?;
+            file::spare(&scenario.files(), &files)?;
             failure::files_first(output, |output| run::run(&scenario, &how, output))
         }
         Command::View(args) => {
             let file = args.scenario.as_deref();
-            let scenario = scenario::read(&args.options, file, scenario::OF_VIEW_ONLY)?;
+            let scenario = read(&args.options, file, OF_VIEW_ONLY)?;
             let files = [
                 ("--scenario", args.scenario.as_deref()),
-                ("--swf", scenario.log_file()),
                 ("--output", Some(&*args.output)),
             ];
-            file::distinct(&files)?;
+            file::spare(&scenario.files(), &files)?;
             file::check_ending(
                 &args.output,
                 "the page is written as HTML",
@@ -348,10 +372,7 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
         }
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::Log(args) => log::log(args, output),
-        Command::List(args) => {
-            let format = args.settings.scenario().format.unwrap_or_default();
-            Ok(list::list(args.what, format, output)?)
-        }
+        Command::List(args) => Ok(list::list(args.what, args.format.get(), output)?),
         Command::Schema(args) => Ok(schema::schema(args, output)?),
         Command::Reference(args) => reference::reference(args, Cli::command(), output),
         Command::Completions { shell } => Ok(completions(*shell, output)?),
@@ -380,7 +401,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         Some(_) => Waiting::Queue,
         None => Waiting::Never,
     };
-    let resolved = settings.resolve()?;
+    let resolved = settings.resolve_of(Origin::CommandLine)?;
     let (machine, strategy) = (resolved.plan.machine, resolved.plan.strategies[0]);
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
@@ -400,9 +421,9 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let mut line = None;
     let mut interrupts = None;
     let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match &resolved.backend() {
-        BackendChoice::InProcess => &mut in_process,
-        BackendChoice::Line(endpoint) => {
+    let backends: &mut dyn Backends = match &settings::endpoint(&resolved)? {
+        None => &mut in_process,
+        Some(endpoint) => {
             let opened = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
             // From now on there is something to be put in order at the end.
             interrupts = Some(Bar::interruptible()?);
@@ -475,6 +496,8 @@ fn open(path: &Path, machine: Grid) -> Result<(String, Box<dyn Read>), String> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use meshalloc_sim::scenario::Setting;
+
     use super::*;
 
     #[test]
@@ -486,12 +509,11 @@ mod tests {
     fn what_is_no_key_of_a_scenario_is_known_as_such() {
         let mut command = Cli::command();
         command.build();
-        let keys = scenario::options();
-        let is_key = |name: &&str| keys.get_arguments().any(|arg| arg.get_long() == Some(name));
+        let is_key = |name: &&str| Setting::of(name).is_some();
         for (name, known) in [
-            ("run", scenario::OF_RUN_ONLY),
-            ("view", scenario::OF_VIEW_ONLY),
-            ("sweep", scenario::OF_SWEEP_ONLY),
+            ("run", OF_RUN_ONLY),
+            ("view", OF_VIEW_ONLY),
+            ("sweep", sweep::FOREIGN.command_line),
         ] {
             let command = command.find_subcommand(name).unwrap();
             let names = command.get_arguments().filter_map(Arg::get_long);

@@ -18,12 +18,15 @@ use crate::file;
 use crate::map::{self, MapArgs, PictureFile};
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
-use crate::report::{self, Document, LogJson, ResultJson, shown};
-use crate::scenario::{Format, Given, Scenario, StrategyChoice, Takes, ThreadsArgs, several};
+use crate::report::{self, Document, LogJson};
+use crate::settings::{Format, FormatArgs, Given, Takes, ThreadsArgs, several};
 use meshalloc_sim::backend::{self, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
+use meshalloc_sim::parameters;
+use meshalloc_sim::results::{StrategySummary, shown};
+use meshalloc_sim::scenario::{Origin, Scenario, StrategyChoice};
 use meshalloc_sim::wording::{Number, counted};
 use meshalloc_sim::workload::{EstimateModel, Log, SharedLogs, TimeUnit, Workload};
 
@@ -35,6 +38,9 @@ pub struct CompareArgs {
     #[command(flatten)]
     settings: Given<Self>,
 
+    #[command(flatten)]
+    format: FormatArgs,
+
     /// Where the picture of the mean waiting delay over the load goes; its folder is made if need be [default with several
     /// loads: out/compare.svg; with one there is none, as it would be one of single points]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -43,6 +49,10 @@ pub struct CompareArgs {
     /// Draw no picture of the mean waiting delay over the load
     #[arg(long, conflicts_with = "output")]
     no_picture: bool,
+
+    /// Compare at the loads 0.25, 0.30, ..., 0.55; takes more than twice as long
+    #[arg(long, conflicts_with_all = ["load", "swf"])]
+    full: bool,
 
     #[command(flatten)]
     threads: ThreadsArgs,
@@ -54,8 +64,9 @@ pub struct CompareArgs {
     map: MapArgs,
 }
 
-/// The loads and the schedulers that are compared by default.
-const LOADS: &str = "0.25,0.30,0.35,0.40,0.45,0.50,0.55";
+/// The loads and the schedulers that are compared by default, and the loads with `--full`.
+const LOADS: &str = "0.3,0.4,0.5";
+const FULL: &str = "0.25,0.30,0.35,0.40,0.45,0.50,0.55";
 const SCHEDULERS: &str = "fcfs,easy";
 
 /// Jobs have service times and arrive at loads, or are those of a log.
@@ -108,7 +119,7 @@ struct PointJson {
     /// The offered load; `null` if it is not known, of a log whose jobs all arrive at once.
     load: Option<f64>,
     /// One for each scheduler and strategy.
-    results: Vec<ResultJson>,
+    results: Vec<StrategySummary>,
 }
 
 /// All strategies at one load, in the order of the columns, under one scheduler after the other.
@@ -168,20 +179,19 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     }
     let map_path = args.map.path();
     let files = [
-        ("--swf", compared.settings.swf.as_deref()),
         ("--output", compared.picture_path()),
         ("--plot-output", map_path.as_deref()),
     ];
-    file::distinct(&files)?;
+    file::spare(&compared.settings.files(), &files)?;
     // Now rather than after a minute's work.
     let file = compared.picture_path().map(PictureFile::open);
     let file = file.transpose()?;
-    let show = args.map.show(compared.format() == Format::Table)?;
+    let show = args.map.show(args.format.get() == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
     if let (Some(file), None) = (file, &incomplete) {
         file.write(&plot::svg(&picture(&compared, &rows))?)?;
     }
-    match compared.format() {
+    match args.format.get() {
         Format::Table => tables::write_tables(&compared, &rows, incomplete.as_ref(), output)?,
         Format::Json => write_json(&compared, &rows, incomplete.as_ref(), output)?,
     }
@@ -210,16 +220,18 @@ impl<'a> Comparison<'a> {
         let schedulers = given.take("scheduler", SCHEDULERS);
         let schedulers = schedulers.iter().map(|text| names::scheduler(text));
         let schedulers = names::each_once(schedulers.collect::<Result<Vec<_>, _>>()?);
+        let default = if args.full { FULL } else { LOADS };
         let (loads, log_loads) = (
-            numbers(given.take("load", LOADS))?,
+            numbers(given.take("load", default))?,
             numbers(given.take("log-load", ""))?,
         );
         let mut settings = given.scenario();
-        let is_log = settings.swf.is_some();
+        let is_log = settings.log_file().is_some();
         if !is_log && !log_loads.is_empty() {
-            return Err("--log-load requires --swf".to_owned());
+            return Err("--log-load requires --swf or --jobs-file".to_owned());
         }
-        let machine = settings.machine()?;
+        let machine = settings.machine();
+        let machine = machine.map_err(|error| error.on_command_line())?;
         if settings.strategy.is_none() {
             let default = match settings.cube {
                 Some(_) => DEFAULT_CUBE,
@@ -241,7 +253,7 @@ impl<'a> Comparison<'a> {
                 log_load: load.filter(|_| is_log),
                 ..settings.clone()
             };
-            let resolved = scenario.resolve()?;
+            let resolved = scenario.resolve_of(Origin::CommandLine)?;
             let experiment = resolved.experiment(&logs)?;
             known.get_or_insert(resolved.settings);
             Ok(experiment)
@@ -277,10 +289,6 @@ impl<'a> Comparison<'a> {
     /// Under the first scheduler.
     fn at_highest_load(&self) -> &Experiment {
         &self.experiments[0][self.loads.len() - 1]
-    }
-
-    fn format(&self) -> Format {
-        self.settings.format.unwrap_or_default()
     }
 
     /// The number of replications.
@@ -328,12 +336,14 @@ impl<'a> Comparison<'a> {
         } = self.any();
         let (workload, jobs) = match workload {
             Workload::Synthetic(workload) => {
-                let requests = report::requests_text(&workload.requests);
-                let service = match (self.settings.mean_service, self.settings.service) {
+                let requests = parameters::requests_text(&workload.requests);
+                let service = match (self.settings.mean_service, &self.settings.service) {
+                    _ if workload.model().is_some() => "its run times".to_owned(),
                     (None, Some(service)) => format!("service {service} s"),
                     (mean, _) => format!("mean service {} s", Number(mean.unwrap_or_default())),
                 };
-                let estimates = report::estimates_text(workload.estimates, EstimateModel::Perfect);
+                let estimates =
+                    parameters::estimates_text(workload.estimates, EstimateModel::Perfect);
                 (format!("{requests}, {service}{estimates}"), *jobs as usize)
             }
             Workload::Log(log) => {
@@ -341,7 +351,7 @@ impl<'a> Comparison<'a> {
                     load: None,
                     ..log.clone()
                 };
-                let (name, text) = (file::name(&log.path), report::log_text(&unstretched));
+                let (name, text) = (file::name(&log.path), parameters::log_text(&unstretched));
                 (format!("{name}, {text}"), log.jobs.len())
             }
         };
@@ -410,7 +420,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
         y: shown(result, metric).map(|estimate| Measured {
             mean: estimate.mean,
             ci95: estimate.ci95,
-            grows: report::grows(result, metric),
+            grows: meshalloc_sim::results::grows(result, metric),
             saturated: result.saturated,
             refused: report::refused_percent(result),
         }),
@@ -455,8 +465,8 @@ fn write_json(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let of_scheduler = |results: &Vec<StrategyResult>| -> Vec<ResultJson> {
-        let result = |result| ResultJson::new(result, results);
+    let of_scheduler = |results: &Vec<StrategyResult>| -> Vec<StrategySummary> {
+        let result = |result| StrategySummary::new(result, results);
         results.iter().map(result).collect()
     };
     let points = rows.iter().map(|row| PointJson {

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::progress::EXIT_INTERRUPTED;
 use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::experiment::{ExperimentError, Failed, StrategyResult};
+use meshalloc_sim::scenario::SettingError;
 use meshalloc_sim::simulation::SimulationError;
 
 /// Exit code of everything that could not be done.
@@ -14,6 +14,9 @@ const EXIT_FAILURE: u8 = 2;
 
 /// Exit code when the controller was lost, a run failed after others were complete, or the picture of results failed that are written.
 const EXIT_INCOMPLETE: u8 = 1;
+
+/// Exit code after Ctrl-C: 128 and the number of SIGINT.
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// The exit codes, for the help.
 pub(crate) const EXIT_CODES: &str = "\
@@ -112,6 +115,13 @@ fn code(reason: &ExperimentError) -> u8 {
             _ => EXIT_FAILURE,
         },
         _ => EXIT_FAILURE,
+    }
+}
+
+/// Of settings on the command line.
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Self {
+        Failure::Message(error.on_command_line())
     }
 }
 

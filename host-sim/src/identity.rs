@@ -12,9 +12,3 @@ pub const REVISION: &str = env!("HOST_SIM_VERSION");
 pub fn hash(value: u64) -> String {
     format!("{value:016x}")
 }
-
-/// A label of keys and values in a line: `mesh = 16x16, load = 0.3`.
-pub fn label_text(label: &[(String, String)]) -> String {
-    let pairs = label.iter().map(|(key, value)| format!("{key} = {value}"));
-    pairs.collect::<Vec<_>>().join(", ")
-}

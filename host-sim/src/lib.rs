@@ -3,7 +3,7 @@
 //!
 //! [`meshalloc_sim`] simulates; this package is its command line:
 //!
-//! - [`cli`]: the commands; [`scenario`]: what is to be run, from the command line and from files;
+//! - [`cli`]: the commands, whose options are the settings of a scenario;
 //! - [`line`]: a controller on a board;
 //! - [`sweep`]: many experiments, which go on where they were interrupted;
 //! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: what the commands show.
@@ -30,8 +30,8 @@ pub mod report;
 pub mod reproduce;
 mod run;
 mod saturation;
-pub mod scenario;
 pub mod schema;
+mod settings;
 mod slurm;
 pub mod sweep;
 mod traffic;

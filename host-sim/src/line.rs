@@ -366,8 +366,8 @@ impl Backend for LineBackends {
         self.client.greeting().capacity
     }
 
-    fn scheduler(&self) -> SchedulerKind {
-        self.scheduler
+    fn is_in_order(&self) -> bool {
+        self.scheduler == SchedulerKind::Fcfs
     }
 }
 

@@ -13,21 +13,25 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::identity::{PROGRAM, VERSION};
 use crate::report::{self, LogJson, table, trimmed};
-use crate::scenario::{Format, Given, Takes, only};
+use crate::settings::{Format, FormatArgs, Given, Takes, only};
 use meshalloc_sim::statistics::Delays;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::log::WEEK;
-use meshalloc_sim::workload::{Log, LogJob, TimeUnit};
+use meshalloc_sim::workload::{Log, LogForm, LogJob, LogOptions, TimeUnit};
 
 /// Which log, and on which machine.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LogStatisticsArgs {
-    /// A log in the Standard Workload Format, plain or .gz; - reads standard input
+    /// A log in the Standard Workload Format, or with --columns or the ending .csv or .csv.gz a trace in CSV, plain or .gz; -
+    /// reads standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
     #[command(flatten)]
     settings: Given<Self>,
+
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 impl Takes for LogStatisticsArgs {
@@ -37,10 +41,11 @@ impl Takes for LogStatisticsArgs {
             "wrap",
             "torus",
             "cube",
+            "columns",
+            "processors-per-node",
             "partition",
             "from",
             "to",
-            "format",
         ];
         only(&keys, arg)
     }
@@ -55,9 +60,18 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     let settings = args.settings.scenario();
     let machine = settings.machine()?;
     let options = settings.window(machine)?;
+    let name = args.file.to_string_lossy().to_ascii_lowercase();
+    let is_csv = [".csv", ".csv.gz"].iter().any(|end| name.ends_with(end));
+    let options = LogOptions {
+        form: match (is_csv, settings.columns.clone()) {
+            (false, None) => LogForm::Swf,
+            (_, columns) => LogForm::Csv(columns.unwrap_or_default()),
+        },
+        ..options
+    };
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
     let statistics = Statistics::of(&log, settings.is_machine_named().then_some(machine));
-    match settings.format.unwrap_or_default() {
+    match args.format.get() {
         Format::Table => statistics.write(output),
         Format::Json => Ok(report::write_json(&statistics.json(), output)?),
     }

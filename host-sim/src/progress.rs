@@ -9,11 +9,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::failure;
+use crate::failure::{self, EXIT_INTERRUPTED};
 use meshalloc_sim::experiment::Progress;
-
-/// Exit code after Ctrl-C: 128 and the number of SIGINT.
-pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// Whether the command is to end: after the first Ctrl-C, SIGTERM or SIGHUP.
 pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);

@@ -1,6 +1,6 @@
 //! `reference`: the pages of `docs/reference/`, made from the definitions that the program uses.
 //!
-//! Each page is Markdown. `cargo xtask docs` writes them, and `cargo xtask docs --check` compares
+//! Each page is Markdown. `cargo xtask docs` writes them, and `tests/it/reference.rs` compares
 //! them.
 
 use std::fs;
@@ -13,8 +13,8 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::failure::{self, Failure};
 use crate::list::{self, strategy_parameters};
-use crate::scenario;
 use crate::schema;
+use crate::settings;
 use meshalloc_sim::metrics::Metric;
 
 /// Where the pages go.
@@ -117,7 +117,7 @@ fn scenario_keys(output: &mut dyn Write) -> io::Result<()> {
          [`run`](command-line.md#host-sim-run) without the dashes. A list of values is an array.\n\
          `sweep` takes the same keys, and lists of them in a table `[grid]`.",
     )?;
-    options(&scenario::options(), "", output)
+    options(&settings::options(), "", output)
 }
 
 /// A table of options under each heading of the help, in its order.
@@ -217,7 +217,7 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
         let pieces = match info.holds {
             meshalloc::Holds::OneBlock => "one",
             meshalloc::Holds::TwoBlocks => "one or two",
-            meshalloc::Holds::Processors => "any number",
+            meshalloc::Holds::Parts | meshalloc::Holds::Processors => "any number",
         };
         let mut names = names(std::iter::once(&info.name).chain(info.aliases));
         for parameter in strategy_parameters(*kind) {

@@ -12,16 +12,20 @@ use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
 use crate::line::RoundTrips;
-use crate::scenario::Resolved;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use meshalloc_sim::experiment::{
     Experiment, Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION,
 };
 use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::names;
+use meshalloc_sim::parameters::{
+    log_text, messages_text, reservations_text, slowdown_text, unless, workload_text,
+};
+use meshalloc_sim::results::{Mark, is_comparable, is_hidden, shown};
+use meshalloc_sim::scenario::Resolved;
 use meshalloc_sim::simulation::PASSING_MAX;
 use meshalloc_sim::statistics::Estimate;
-use meshalloc_sim::wording::counted;
+use meshalloc_sim::wording::{alone, counted, number};
 use meshalloc_sim::workload::{Log, TimeUnit, Workload};
 
 /// The width of tables in characters: that of the terminal, or 80 where standard output is none.
@@ -36,20 +40,8 @@ pub(crate) fn width() -> usize {
 
 pub(crate) mod cells;
 mod json;
-mod number;
-mod words;
 
-pub(crate) use json::{
-    Document, EstimateJson, LogJson, MetricsJson, Recorded, ResultJson, RunContent, ServedJson,
-    write_json,
-};
-pub use number::number;
-pub(crate) use words::slowdown_text;
-use words::unless;
-pub use words::{
-    estimates_text, io_text, log_text, messages_text, requests_text, reservations_text,
-    workload_text,
-};
+pub(crate) use json::{Document, LogJson, Recorded, RunContent, write_json};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]
@@ -64,8 +56,8 @@ pub struct Timing {
 pub struct Report<'r> {
     /// The scenario.
     pub scenario: &'r Resolved,
-    /// The log, if jobs came from one.
-    pub log: Option<&'r Log>,
+    /// Its workload, with all that was read from files.
+    pub workload: &'r Workload,
     /// Version and build of the controller, if it is at the end of a line.
     pub controller: Option<String>,
     /// One result for each strategy.
@@ -76,74 +68,24 @@ pub struct Report<'r> {
     pub incomplete: Option<&'r Incomplete>,
 }
 
-/// The metrics that depend on the length of the run where the backlog grows.
-pub const fn depends_on_length(metric: Metric) -> bool {
-    matches!(
-        metric,
-        Metric::WaitingDelay
-            | Metric::WaitingMedian
-            | Metric::WaitingP95
-            | Metric::WaitingP99
-            | Metric::BoundedSlowdown
-            | Metric::Turnaround
-            | Metric::TurnaroundVariance
-    )
-}
-
-/// Whether the metric has no value because the system was saturated. That of a log has one, which
-/// is [marked](Mark).
-fn is_hidden(result: &StrategyResult, metric: Metric) -> bool {
-    !result.has_delays && !result.is_of_log && depends_on_length(metric)
-}
-
-/// The estimate as it may be shown: `None` where the system was saturated and the metric means nothing.
-pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
-    result.metrics[metric].filter(|_| !is_hidden(result, metric))
-}
-
-/// What stands behind a mean that says less than it seems to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// It still grows with the length of the run.
-    Grows,
-    /// It is that of a log that saturates the strategy.
-    Saturated,
-    /// It leaves out more than 1 % of the jobs.
-    Partial,
-}
-
-impl Mark {
-    /// Every mark.
-    pub const ALL: [Mark; 3] = [Mark::Grows, Mark::Saturated, Mark::Partial];
-
-    /// The mark in a table.
-    pub const fn symbol(self) -> char {
-        match self {
-            Mark::Grows => '↑',
-            Mark::Saturated => '†',
-            Mark::Partial => '*',
-        }
+/// A mark in a table.
+const fn symbol(mark: Mark) -> char {
+    match mark {
+        Mark::Grows => '↑',
+        Mark::Saturated => '†',
+        Mark::Partial => '*',
     }
+}
 
-    const fn meaning(self) -> &'static str {
-        match self {
-            Mark::Grows => "the mean still grows with the length of the run; it takes more --jobs.",
-            Mark::Saturated => {
-                "saturated: the backlog grew, so the mean depends on where the log ends."
-            }
-            Mark::Partial => {
-                "a mean over less than 99 % of the measured jobs; the others were refused or\n\
-                 left behind."
-            }
+const fn meaning(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Grows => "the mean still grows with the length of the run; it takes more --jobs.",
+        Mark::Saturated => {
+            "saturated: the backlog grew, so the mean depends on where the log ends."
         }
-    }
-
-    /// Whether the mean of this metric has it.
-    pub fn is_on(self, result: &StrategyResult, metric: Metric) -> bool {
-        match self {
-            Mark::Grows => grows(result, metric),
-            Mark::Saturated => result.is_of_log && result.saturated && depends_on_length(metric),
-            Mark::Partial => result.is_partial() && metric.is_of_served_jobs(),
+        Mark::Partial => {
+            "a mean over less than 99 % of the measured jobs; the others were refused or\n\
+             left behind."
         }
     }
 }
@@ -160,7 +102,7 @@ pub fn legend<'r>(results: impl Iterator<Item = &'r StrategyResult>) -> Vec<Stri
     let marks = Mark::ALL.into_iter().zip(used);
     let lines = marks.filter(|(_, used)| *used);
     lines
-        .map(|(mark, _)| format!("{}: {}", mark.symbol(), mark.meaning()))
+        .map(|(mark, _)| format!("{}: {}", symbol(mark), meaning(mark)))
         .collect()
 }
 
@@ -168,23 +110,7 @@ pub fn legend<'r>(results: impl Iterator<Item = &'r StrategyResult>) -> Vec<Stri
 pub fn refused_percent(result: &StrategyResult) -> Option<String> {
     let refused = result.refused.total();
     let percent = || 100.0 * refused as f64 / result.measured() as f64;
-    (refused > 0).then(|| format!("{} %", number::alone(percent())))
-}
-
-/// Whether the mean of this metric still grows with the length of the run.
-pub fn grows(result: &StrategyResult, metric: Metric) -> bool {
-    result.grows_with_length && depends_on_length(metric)
-}
-
-/// Why replicating ended, in machine-readable output.
-pub(crate) const fn stop_name(stop: Stop) -> &'static str {
-    match stop {
-        Stop::Fixed => "fixed",
-        Stop::ErrorReached => "error-reached",
-        Stop::CapReached => "cap-reached",
-        Stop::Saturated => "saturated",
-        Stop::Incomplete => "incomplete",
-    }
+    (refused > 0).then(|| format!("{} %", alone(percent())))
 }
 
 impl Report<'_> {
@@ -195,7 +121,7 @@ impl Report<'_> {
     /// When `output` does not take them.
     pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
-        if let Some(log) = self.log {
+        if let Some(log) = self.workload.log() {
             write!(output, "{}", log_line(log))?;
             match log.offered_load() {
                 Some(load) => writeln!(output, ", offered load {load:.3} as logged")?,
@@ -315,13 +241,13 @@ impl Report<'_> {
         let Experiment {
             machine,
             scheduler,
-            workload,
             jobs,
             measure,
             slowdown_threshold,
             seed,
             ..
         } = &self.scenario.plan;
+        let workload = self.workload;
         let slowdown = slowdown_text(*slowdown_threshold, workload.time_unit());
         let jobs = match workload {
             Workload::Synthetic(synthetic) => {
@@ -502,14 +428,6 @@ fn identical_text(results: &[StrategyResult]) -> Vec<String> {
     groups.map(text).collect()
 }
 
-/// Whether its mean waiting delay can be compared with that of others: it has a mean that is no
-/// matter of the length of the run, and is over all jobs.
-pub(crate) fn is_comparable(result: &StrategyResult) -> bool {
-    let marks = Mark::ALL.into_iter();
-    let mut marks = marks.filter(|mark| mark.is_on(result, Metric::WaitingDelay));
-    shown(result, Metric::WaitingDelay).is_some() && marks.next().is_none()
-}
-
 /// How far the others are below the strategy with the longest mean waiting delay, of those whose
 /// means can be compared.
 fn best_gains(results: &[StrategyResult]) -> Vec<String> {
@@ -618,7 +536,7 @@ pub fn cell(result: &StrategyResult, metric: Metric) -> String {
     if marks.peek().is_some() {
         text.push(' ');
     }
-    text.extend(marks.map(Mark::symbol));
+    text.extend(marks.map(symbol));
     text
 }
 

@@ -1,8 +1,8 @@
 //! `reproduce`: the figures of a paper, its claims, and the verdict on each.
 //!
-//! A [paper] is a list of [figures](figure) and of claims. What the figures need is [measured](measure) as one sweep,
+//! A [paper] is a list of figures and of claims. What the figures need is measured as one sweep,
 //! so it goes over all processors and, interrupted, goes on where it stopped; search times follow, one after
-//! another. Each [claim](claims) is then judged by a rule on the measurement, and a page puts everything
+//! another. Each claim is then judged by a rule on the measurement, and a page puts everything
 //! together.
 
 use std::fs;
@@ -16,34 +16,25 @@ use clap::{Arg, Args};
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::progress::Bar;
-use crate::scenario::{Given, SEED_DEFAULT, Takes, ThreadsArgs, only};
+use crate::settings::{Given, Takes, ThreadsArgs, only};
 use crate::sweep;
 use crate::sweep::part::Part;
 use meshalloc_sim::backend::StopwatchBackends;
 use meshalloc_sim::experiment::{self, ExperimentError};
 use meshalloc_sim::input;
 use meshalloc_sim::names;
+use meshalloc_sim::scenario::SEED_DEFAULT;
 
-mod axis;
-pub mod case;
-pub mod claims;
-pub mod extent;
-pub mod figure;
-pub mod length;
-pub mod logs;
-pub mod measure;
+pub(crate) mod figure;
 mod page;
-pub mod paper;
-pub mod setting;
 
-use claims::rule::Evidence;
-use claims::{Claim, tally};
-use extent::Extent;
-use figure::Figure;
-use logs::{FOLDER_VARIABLE, Logs};
-use measure::{Measurements, Plan};
-use paper::{File, Paper};
-use setting::Setting;
+use meshalloc_papers::claims::{Claim, tally};
+use meshalloc_papers::extent::Extent;
+use meshalloc_papers::figure::Figure;
+use meshalloc_papers::logs::{FOLDER_VARIABLE, Logs};
+use meshalloc_papers::measure::{Measurements, Plan};
+use meshalloc_papers::paper::{self, File, Paper};
+use meshalloc_papers::setting::Setting;
 
 static PAPERS: LazyLock<Vec<File>> =
     LazyLock::new(|| paper::all().expect("a test reads every paper"));
@@ -302,7 +293,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     }
     let measurements = sweep.measurements(finished, &extent, &logs, &bar);
     let measurements = measurements?.ok_or_else(goes_on)?;
-    let claims = judge(&paper, &measurements);
+    let claims = paper.judge(&measurements);
     // Another command may have written there since.
     let known = check_folder(&folder, &record, &paper.figures, &command);
     match known {
@@ -320,7 +311,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     write(&record, &format!("{command}\n{}\n", files.join("\n")))?;
     for figure in &paper.figures {
         let stem = figure.file_stem();
-        let table = figure.csv(&measurements, |setting| {
+        let table = figure::csv(figure, &measurements, |setting| {
             if figure.is_clocked() {
                 extent.clocked
             } else {
@@ -333,7 +324,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     for figure in &paper.figures {
         write(
             &folder.join(format!("{}.svg", figure.file_stem())),
-            &figure.svg(&measurements)?,
+            &figure::svg(figure, &measurements)?,
         )?;
     }
     let page_path = folder.join(page_name);
@@ -370,22 +361,6 @@ fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
         Some((number, reason))
     };
     paper.figures.iter().filter_map(missing).collect()
-}
-
-/// The claims with their verdicts.
-fn judge(paper: &Paper, measurements: &Measurements) -> Vec<Claim> {
-    let claim = |case: &case::Case| Claim {
-        figure: case.figure,
-        text: case.text.clone(),
-        paper: case.paper.clone(),
-        judgement: case.rule.judge(&Evidence {
-            measurements,
-            metric: case.metric,
-            lines: &case.lines,
-            rivals: &case.rivals,
-        }),
-    };
-    paper.claims.iter().map(claim).collect()
 }
 
 /// Everything that the figures need.

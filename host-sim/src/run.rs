@@ -15,12 +15,13 @@ use crate::plot::over_time;
 use crate::progress::Bar;
 use crate::records::{JobsFile, Recorded};
 use crate::report::{self, Report, Timing};
-use crate::scenario::{BackendChoice, Format, Resolved};
+use crate::settings::{self, Format};
 use meshalloc_sim::backend::{
     Backend, BackendError, Backends, InProcessBackends, StopwatchBackends,
 };
 use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
 use meshalloc_sim::history;
+use meshalloc_sim::scenario::Resolved;
 use meshalloc_sim::workload::SharedLogs;
 
 /// The error when the clock would be around a line.
@@ -32,6 +33,8 @@ const THREADS_NEED_IN_PROCESS: &str = "--threads is about runs in this process (
 
 /// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {
+    /// How results are written.
+    pub(crate) format: Format,
     /// The number of threads; `None` for as many as there may be.
     pub(crate) threads: Option<NonZero<usize>>,
     /// Whether the search time is measured.
@@ -53,16 +56,17 @@ pub(crate) fn run(
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let &RunHow {
+        format,
         threads,
         search_time,
         jobs_output,
         plot,
     } = how;
-    let (backend, format) = (scenario.backend(), scenario.format());
-    if threads.is_some() && backend != BackendChoice::InProcess {
+    let endpoint = settings::endpoint(scenario)?;
+    if threads.is_some() && endpoint.is_some() {
         return Err(THREADS_NEED_IN_PROCESS.to_owned().into());
     }
-    if search_time && backend != BackendChoice::InProcess {
+    if search_time && endpoint.is_some() {
         return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
     let experiment = scenario.experiment(&SharedLogs::default())?;
@@ -70,12 +74,8 @@ pub(crate) fn run(
         check_plot(plot, &experiment)?;
     }
     let show = plot.show(format == Format::Table)?;
-    let mut line = match &backend {
-        BackendChoice::InProcess => None,
-        BackendChoice::Line(endpoint) => {
-            Some(LineBackends::open(endpoint).map_err(|error| error.to_string())?)
-        }
-    };
+    let line = endpoint.map(|endpoint| LineBackends::open(&endpoint));
+    let mut line = line.transpose().map_err(|error| error.to_string())?;
     let jobs = jobs_output.map(|path| JobsFile::open(path, &experiment));
     let jobs = jobs.transpose()?;
     let clock = Clock::default();
@@ -119,7 +119,7 @@ pub(crate) fn run(
     let timings: Vec<_> = results.iter().map(timing).collect();
     let report = Report {
         scenario,
-        log: experiment.workload.log(),
+        workload: &experiment.workload,
         controller: line.as_ref().map(|line| {
             let greeting = line.greeting();
             format!("meshalloc {} for {}", greeting.software, greeting.build)

@@ -13,14 +13,15 @@ use serde::Serialize;
 use crate::failure::{self, Failure, Incomplete};
 use crate::identity::hash;
 use crate::progress::Bar;
-use crate::report::{self, Document, EstimateJson, MetricsJson, ServedJson, cell, table, trimmed};
-use crate::scenario::{
-    Format, Given, REPLICATIONS_MAX_DEFAULT, Resolved, StrategyChoice, Takes, ThreadsArgs, only,
-};
+use crate::report::{self, Document, cell, table, trimmed};
+use crate::settings::{Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
+use meshalloc_sim::parameters;
+use meshalloc_sim::results::{MetricSummaries, MetricSummary, ServedSummary};
+use meshalloc_sim::scenario::{Origin, REPLICATIONS_MAX_DEFAULT, Resolved, StrategyChoice};
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{EstimateModel, Synthetic, TimeUnit, WorkDistribution, Workload};
@@ -37,6 +38,9 @@ const BACKLOG_MAX: u32 = 1_000;
 pub(crate) struct SaturationArgs {
     #[command(flatten)]
     settings: Given<Self>,
+
+    #[command(flatten)]
+    format: FormatArgs,
 
     /// Jobs that wait at all times; a new one arrives as soon as fewer do
     #[arg(long, value_name = "COUNT", value_parser = backlog, allow_negative_numbers = true, default_value_t = BACKLOG_DEFAULT)]
@@ -75,7 +79,6 @@ impl Takes for SaturationArgs {
             "replications",
             "max-replications",
             "seed",
-            "format",
         ];
         let arg = only(&keys, arg)?;
         Some(match arg.get_long()? {
@@ -111,13 +114,13 @@ pub(crate) struct SaturationContent {
 struct SaturationResult {
     /// The strategy with its parameters.
     strategy: String,
-    metrics: MetricsJson,
+    metrics: MetricSummaries,
     /// The number of replications.
     replications: usize,
     /// Why there were no more: `fixed`, `error-reached`, `cap-reached` or `incomplete`.
     stop: &'static str,
     #[serde(flatten)]
-    served: ServedJson,
+    served: ServedSummary,
     /// All decisions as one number, hexadecimal.
     decision_hash: String,
 }
@@ -141,7 +144,7 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
     let results = experiment::run_parallel(&plan, args.threads.count, &backends, &bar);
     bar.clear();
     let (results, incomplete) = failure::complete_of_one(results)?;
-    match settings.format.unwrap_or_default() {
+    match args.format.get() {
         Format::Table => {
             write_table(args, &plan, &results, output)?;
             if let Some(incomplete) = &incomplete {
@@ -170,7 +173,7 @@ impl SaturationArgs {
         settings.strategy.get_or_insert(vec![StrategyChoice::All]);
         // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
         settings.traffic = Some(1.0);
-        let mut resolved = settings.resolve()?;
+        let mut resolved = settings.resolve_of(Origin::CommandLine)?;
         let Resolved { settings, plan, .. } = &mut resolved;
         settings.traffic = None;
         plan.backlog = Some(self.backlog);
@@ -201,9 +204,9 @@ impl SaturationArgs {
             counted(self.backlog.get(), "job"),
             counted(plan.jobs, "job"),
             plan.seed,
-            report::requests_text(requests),
+            parameters::requests_text(requests),
             service,
-            report::estimates_text(*estimates, EstimateModel::Perfect)
+            parameters::estimates_text(*estimates, EstimateModel::Perfect)
         )
     }
 }
@@ -271,16 +274,16 @@ fn write_json(
 ) -> Result<(), Failure> {
     let result = |result: &StrategyResult| {
         let estimate = |metric| {
-            let estimate = EstimateJson::new(result.metrics[metric], result.values(metric));
+            let estimate = MetricSummary::new(result.metrics[metric], result.values(metric));
             (metric, estimate)
         };
         let metrics = [Metric::Utilization, Metric::InternalFragmentation].map(estimate);
         SaturationResult {
             strategy: result.strategy.to_string(),
-            metrics: MetricsJson(metrics.into()),
+            metrics: MetricSummaries(metrics.into()),
             replications: result.runs.len(),
-            stop: report::stop_name(result.stop),
-            served: ServedJson::new(result),
+            stop: result.stop.name(),
+            served: ServedSummary::new(result),
             decision_hash: hash(result.decision_hash),
         }
     };

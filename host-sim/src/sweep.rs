@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::{fs, io};
 
-use crate::identity::label_text;
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
+use meshalloc_sim::scenario::label_text;
 use meshalloc_sim::wording::{are, counted};
 
 pub(crate) mod command;

@@ -16,13 +16,13 @@ use crate::failure::{self, Failure};
 use crate::map::svg::LinkMap;
 use crate::map::{self, PictureArgs, PictureFile};
 use crate::progress::Bar;
-use crate::report::{self, Document, EstimateJson, table, trimmed};
-use crate::scenario::{
-    Format, Given, REPLICATIONS_DEFAULT, SEED_DEFAULT, Scenario, Takes, ThreadsArgs, only,
-};
+use crate::report::{Document, table, trimmed};
+use crate::settings::{Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::names;
 use meshalloc_sim::network::Parameters;
+use meshalloc_sim::results::MetricSummary;
+use meshalloc_sim::scenario::{REPLICATIONS_DEFAULT, SEED_DEFAULT, Scenario, SettingError};
 use meshalloc_sim::statistics::{Estimate, Sampling};
 use meshalloc_sim::traffic::{Measured, OpenLoop, Pattern};
 use meshalloc_sim::wording::{Number, counted};
@@ -32,6 +32,9 @@ use meshalloc_sim::wording::{Number, counted};
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
     settings: Given<Self>,
+
+    #[command(flatten)]
+    format: FormatArgs,
 
     /// Where messages go: uniform-random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
     #[arg(long, value_name = "NAME", default_value = "uniform-random")]
@@ -71,7 +74,6 @@ impl Takes for TrafficArgs {
             "routing-delay",
             "replications",
             "seed",
-            "format",
         ];
         let arg = only(&keys, arg)?;
         Some(match arg.get_long()? {
@@ -123,20 +125,20 @@ struct TrafficResult {
 struct TrafficMetrics {
     /// Mean cycles from generation to the delivery of the last flit; no value above saturation, nor
     /// in a run that is too short.
-    message_latency: EstimateJson,
+    message_latency: MetricSummary,
     /// Mean number of channels between processors that a message crosses; no value in a run that is too short.
-    hops: EstimateJson,
+    hops: MetricSummary,
     /// Mean cycles for which a message stands still in the network: its header waits for a channel behind the one into the
     /// network. The wait for that first channel is a part of the latency alone. No value in a run that is too short.
-    blocked_time: EstimateJson,
+    blocked_time: MetricSummary,
     /// Flits generated a processor and cycle.
-    offered: EstimateJson,
+    offered: MetricSummary,
     /// Flits delivered a processor and cycle.
-    accepted: EstimateJson,
+    accepted: MetricSummary,
     /// Flits a cycle on the busiest link.
-    link_utilization_max: EstimateJson,
+    link_utilization_max: MetricSummary,
     /// Flits a cycle, mean of all links.
-    link_utilization: EstimateJson,
+    link_utilization: MetricSummary,
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -231,7 +233,7 @@ impl Row {
         }
         let accepted = self.metric(|run| Some(run.accepted));
         let accepted = accepted.estimate.map(|accepted| {
-            let accepted = report::number(&accepted, 1.0);
+            let accepted = meshalloc_sim::wording::number(&accepted, 1.0);
             format!("accepted {accepted} flits a processor and cycle")
         });
         LinkMap {
@@ -289,7 +291,8 @@ fn threads(given: Option<NonZero<usize>>, runs: usize) -> usize {
 impl<'a> Traffic<'a> {
     fn new(args: &'a TrafficArgs) -> Result<Self, String> {
         let mut settings = args.settings.scenario();
-        let grid = settings.machine()?;
+        let machine = settings.machine();
+        let grid = machine.map_err(|error: SettingError| error.on_command_line())?;
         settings.name_machine(grid);
         args.pattern.on(grid)?;
         Ok(Traffic {
@@ -298,7 +301,7 @@ impl<'a> Traffic<'a> {
             network: settings.network(),
             replications: *settings.replications.get_or_insert(REPLICATIONS_DEFAULT),
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),
-            format: settings.format.unwrap_or_default(),
+            format: args.format.get(),
             settings,
         })
     }
@@ -385,7 +388,9 @@ impl<'a> Traffic<'a> {
         )?;
         let cell = |metric: MeasuredMetric| {
             let estimate = metric.estimate;
-            estimate.map_or("-".to_owned(), |estimate| report::number(&estimate, 1.0))
+            estimate.map_or("-".to_owned(), |estimate| {
+                meshalloc_sim::wording::number(&estimate, 1.0)
+            })
         };
         let mut table = table([
             "rate",
@@ -432,7 +437,7 @@ impl<'a> Traffic<'a> {
         scenario["cycles"] = self.args.cycles.into();
         let row = |row: &Row| {
             let metrics = row.metrics();
-            let metrics = metrics.map(|metric| EstimateJson::new(metric.estimate, metric.values));
+            let metrics = metrics.map(|metric| MetricSummary::new(metric.estimate, metric.values));
             let [
                 message_latency,
                 hops,

@@ -17,9 +17,10 @@ use crate::identity::{PROGRAM, VERSION};
 use crate::line::LineBackends;
 use crate::progress::Bar;
 use crate::report;
-use crate::scenario::{BackendChoice, Given, Resolved, Takes, only};
+use crate::settings::{self, Given, Takes, only};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::history;
+use meshalloc_sim::scenario::Resolved;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::SharedLogs;
 
@@ -61,12 +62,7 @@ pub(crate) struct ViewArgs {
 impl Takes for ViewArgs {
     fn take(arg: Arg) -> Option<Arg> {
         let others = only(
-            &[
-                "format",
-                "replications",
-                "until-rel-error",
-                "max-replications",
-            ],
+            &["replications", "until-rel-error", "max-replications"],
             arg.clone(),
         );
         others.is_none().then_some(arg)
@@ -88,9 +84,9 @@ pub(crate) fn view(
     let experiment = scenario.experiment(&SharedLogs::default())?;
     let mut line;
     let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match scenario.backend() {
-        BackendChoice::InProcess => &mut in_process,
-        BackendChoice::Line(endpoint) => {
+    let backends: &mut dyn Backends = match settings::endpoint(scenario)? {
+        None => &mut in_process,
+        Some(endpoint) => {
             line = LineBackends::open(&endpoint).map_err(|error| error.to_string())?;
             &mut line
         }

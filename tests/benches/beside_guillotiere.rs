@@ -421,14 +421,15 @@ fn measure(setting: Setting) -> Vec<String> {
         }
     }
 
-    println!(
-        "\n{side} x {side}, sides 1..={side_requested_max}, {percent} % of the nodes on offer, {OPERATIONS} operations, median of {count} rounds",
+    let title = format!(
+        "{side} x {side}, sides 1..={side_requested_max}, {percent} % of the nodes on offer"
     );
+    println!("\n{title}, {OPERATIONS} operations, median of {count} rounds");
     println!(
         "{:<22} {:>12} {:>8} {:>14} {:>14} {:>16}",
         "allocator", "operations/s", "ns each", "x guillotiere", "refused", "hole was there"
     );
-    let mut wrong = Vec::new();
+    let (mut wrong, mut rows) = (Vec::new(), String::new());
     let mut reference = None;
     for (contender, rounds) in contenders.iter().zip(rounds) {
         let seconds = median(rounds).as_secs_f64();
@@ -444,6 +445,7 @@ fn measure(setting: Setting) -> Vec<String> {
             f64::from(audit.refused) * 100.0 / f64::from(audit.offered),
             audit.refused_in_vain,
         );
+        rows += &format!("| {title} | {} | {ratio:.3} |\n", contender.name());
         if *contender != Contender::Guillotiere && audit.refused_in_vain > 0 {
             wrong.push(format!(
                 "{} refused {} times although a hole was free, at {percent} % on offer",
@@ -458,6 +460,7 @@ fn measure(setting: Setting) -> Vec<String> {
             ));
         }
     }
+    println!("\nThe rows of docs/measurements/benchmarks.md:\n{rows}");
     wrong
 }
 

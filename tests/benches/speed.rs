@@ -113,8 +113,8 @@ impl Backend for Recorder<'_, '_> {
         self.inner.capacity()
     }
 
-    fn scheduler(&self) -> SchedulerKind {
-        self.inner.scheduler()
+    fn is_in_order(&self) -> bool {
+        self.inner.is_in_order()
     }
 
     fn make_room(&mut self) -> bool {

@@ -1,89 +1,201 @@
 //! `cargo xtask docs`: the files that are generated, and the book.
 
 use std::fs;
-use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use meshalloc::{SchedulerKind, StrategyInfo, StrategyKind};
+use xshell::{Shell, cmd};
 
-use crate::command::{Cmd, root};
-use crate::{book, instructions, protocol, size};
+use crate::shell::{root, succeeds, target_dir};
+use crate::tables::{Row, Table, code};
+use crate::{instructions, size, web};
 
-/// The options of `cargo xtask docs`.
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    /// Write nothing: fail if a generated page differs from its source
-    #[arg(long)]
-    check: bool,
-}
-
-/// The folder of the generated reference.
-const REFERENCE: &str = "docs/reference";
-
-/// Writes all generated files and measures what has no row in the tables of measurements, then
-/// writes the book; or compares the reference and the protocol with their sources.
-pub(crate) fn run(options: &Options) -> Result<()> {
-    if options.check {
-        return check();
+/// Writes all generated files, measures what has no row in the tables of measurements, and builds
+/// the book.
+pub(crate) fn run(sh: &Shell) -> Result<()> {
+    for (table, columns, rows) in tables() {
+        table.write(columns, &rows)?;
     }
-    reference(&root().join(REFERENCE))?;
-    protocol::write()?;
-    // Golden frames of the protocol, outputs that the documents show, hashes of new strategies, the
-    // header for C.
-    for test in [
-        "cargo test --package meshalloc-firmware --features client,durable,memory-flash --test it -- golden",
-        "cargo test --package meshalloc-host-sim --test it -- documents::",
-        "cargo test --package meshalloc-tests --test across -- word_lengths::",
-        "cargo test --package meshalloc-c --test it -- header",
+    // Golden frames of the protocol, reference pages, outputs that the documents show, hashes of
+    // new strategies, and the header for C.
+    for (package, test, filters) in [
+        ("meshalloc-firmware", "it", &["golden"][..]),
+        ("meshalloc-host-sim", "it", &["documents::", "reference::"]),
+        ("meshalloc-tests", "across", &["word_lengths::"]),
+        ("meshalloc-c", "it", &["header"]),
     ] {
+        let command = || {
+            let test = cmd!(sh, "cargo test --package {package} --test {test}");
+            test.arg("--").args(filters)
+        };
+        let refresh = command().env("MESHALLOC_REFRESH_GOLDEN", "1");
         // A test that has refreshed a file fails once.
-        let refreshed = Cmd::new(test).env("MESHALLOC_REFRESH_GOLDEN", "1").run();
-        if refreshed.is_err() {
-            Cmd::new(test).run()?;
+        if refresh.run().is_err() {
+            command().run()?;
         }
     }
-    size::add_missing()?;
-    instructions::add_missing()?;
-    book::build()
+    size::add_missing(sh)?;
+    instructions::add_missing(sh)?;
+    book(sh)
 }
 
-/// Writes the reference pages into a folder.
-fn reference(folder: &Path) -> Result<()> {
-    Cmd::new("cargo run --quiet --bin host-sim -- reference")
-        .arg(folder.display().to_string())
-        .run()
+/// Builds the book with mdBook, if that is installed.
+///
+/// It is built from a copy of the repository in which each `README.md` is an `index.md`, as mdBook
+/// calls them, so that links to files outside `docs/` lead somewhere in the book, too.
+fn book(sh: &Shell) -> Result<()> {
+    if !succeeds(cmd!(sh, "mdbook --version")) {
+        println!("The book is not built: `cargo install mdbook` installs what it needs.");
+        return Ok(());
+    }
+    let folder = root().join(target_dir()).join("book-sources");
+    sh.remove_path(&folder)?;
+    for file in cmd!(sh, "git ls-files").read()?.lines() {
+        let copy = folder
+            .join("src")
+            .join(file.replace("README.md", "index.md"));
+        if file.ends_with(".md") {
+            let text = sh.read_file(file)?.replace("README.md)", "index.md)");
+            sh.write_file(copy, text.replace("README.md#", "index.md#"))?;
+        } else {
+            sh.create_dir(copy.parent().unwrap_or(&folder))?;
+            sh.copy_file(file, copy)?;
+        }
+    }
+    // The chapters by their places in the repository.
+    let summary = sh.read_file(folder.join("src/docs/SUMMARY.md"))?;
+    let summary = summary.replace("](", "](docs/").replace("docs/../", "");
+    sh.write_file(folder.join("src/SUMMARY.md"), summary)?;
+    for file in ["book.toml", "book.css"] {
+        sh.copy_file(format!("docs/{file}"), folder.join(file))?;
+    }
+    let book = root().join(target_dir()).join("book");
+    cmd!(sh, "mdbook build {folder} --dest-dir {book}").run()?;
+    web::build(sh)?;
+    Ok(sh.copy_file(web::page(), book.join("docs/start").join(web::PAGE))?)
 }
 
-fn check() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    reference(folder.path())?;
-    let mut differing = Vec::new();
-    for entry in fs::read_dir(folder.path())? {
-        let entry = entry?;
-        let page = Path::new(REFERENCE).join(entry.file_name());
-        let present = fs::read_to_string(root().join(&page)).unwrap_or_default();
-        if present != fs::read_to_string(entry.path())? {
-            differing.push(page.display().to_string());
+/// The tables of the protocol that follow from the tables of strategies and schedulers.
+pub(crate) fn tables() -> [(Table, &'static [&'static str], Vec<Row>); 2] {
+    let table = |name| Table {
+        page: "firmware/PROTOCOL.md",
+        name,
+    };
+    let strategies = StrategyKind::ALL
+        .iter()
+        .zip(0..)
+        .map(|(kind, number): (_, u32)| {
+            let info = kind.info();
+            let parameters = parameters(info.parameters, unit(info));
+            vec![
+                number.to_string(),
+                code(info.name),
+                parameters,
+                serves(*kind),
+            ]
+        });
+    let schedulers = SchedulerKind::INFO
+        .iter()
+        .zip(0..)
+        .map(|(info, number): (_, u32)| {
+            vec![
+                number.to_string(),
+                code(info.name),
+                parameters(info.parameters, 1),
+            ]
+        });
+    [
+        (
+            table("strategies"),
+            &["number", "strategy", "parameters", "serves"],
+            strategies.collect(),
+        ),
+        (
+            table("schedulers"),
+            &["number", "scheduler", "parameters"],
+            schedulers.collect(),
+        ),
+    ]
+}
+
+/// The machines that a strategy serves. The exponent of a page decides for paging, so the row names
+/// it in place of a number.
+fn serves(kind: StrategyKind) -> String {
+    match kind {
+        StrategyKind::Paging { order, .. } => {
+            let pages = StrategyKind::Paging { order, exponent: 7 };
+            pages.serves().to_string().replace('7', "exponent")
+        }
+        kind => kind.serves().to_string(),
+    }
+}
+
+/// In how many parts a number of the strategy is counted.
+fn unit(info: &StrategyInfo) -> u64 {
+    info.forms.iter().map(|form| form.unit).max().unwrap_or(1)
+}
+
+/// A list of names and types.
+fn parameters(parameters: &[(&str, &str)], unit: u64) -> String {
+    let one = |&(name, kind): &(&str, &str)| {
+        let kind = match (kind, unit) {
+            ("Ticks", _) => "u64, ticks".to_owned(),
+            ("u64", 1_000_000) => "u64, in millionths".to_owned(),
+            ("u64", unit) if unit > 1 => format!("u64, in parts of 1/{unit}"),
+            _ => kind.to_owned(),
+        };
+        format!("{name} {kind}").trim_start().to_owned()
+    };
+    parameters.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The program in the guide "Link the core", built for a chip without atomic compare-and-swap. A
+/// line `<!-- file: NAME -->` before a block of code makes it a file of the program.
+pub(crate) fn guide(sh: &Shell) -> Result<()> {
+    const PAGE: &str = "docs/guides/link-the-core.md";
+    crate::setup::target(sh, "thumbv6m-none-eabi")?;
+    let folder = root().join(target_dir()).join("guide");
+    let page = fs::read_to_string(root().join(PAGE)).context(PAGE)?;
+    let core = root().join("core");
+    for part in page.split("\n<!-- file: ").skip(1) {
+        let (name, behind) = part
+            .split_once(" -->\n```")
+            .context("no block behind a file")?;
+        let (_kind, text) = behind.split_once('\n').context(name.to_owned())?;
+        let (text, _) = text.split_once("\n```\n").context(name.to_owned())?;
+        let text = text.replace("../meshalloc/core", &core.display().to_string());
+        // It stands within the workspace and is no member of it.
+        let end = if name == "Cargo.toml" {
+            "\n\n[workspace]\n"
+        } else {
+            "\n"
+        };
+        sh.write_file(folder.join(name), text + end)?;
+    }
+    // The versions of dependencies that the workspace has.
+    sh.copy_file("Cargo.lock", folder.join("Cargo.lock"))?;
+    let _inside = sh.push_dir(folder);
+    Ok(cmd!(sh, "cargo build --release --target-dir target").run()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::markdown;
+
+    #[test]
+    fn the_protocol_has_the_tables_of_this_build() {
+        for (table, columns, rows) in tables() {
+            let text = markdown(columns, &rows);
+            assert_eq!(table.read().unwrap(), text, "cargo xtask docs writes it");
         }
     }
-    for entry in fs::read_dir(root().join(REFERENCE)).context(REFERENCE)? {
-        let entry = entry?;
-        if !folder.path().join(entry.file_name()).exists() {
-            differing.push(format!("{REFERENCE}/{}", entry.file_name().display()));
-        }
+
+    #[test]
+    fn numbers_in_parts_say_so() {
+        let cell = parameters(&[("ratio", "u64"), ("", "Threshold")], 8);
+        assert_eq!(cell, "ratio u64, in parts of 1/8, Threshold");
+        assert_eq!(parameters(&[("after", "Ticks")], 1), "after u64, ticks");
+        assert_eq!(parameters(&[], 1), "");
     }
-    if !protocol::is_up_to_date()? {
-        differing.push(protocol::PAGE.to_owned());
-    }
-    differing.sort();
-    if !differing.is_empty() {
-        bail!(
-            "these pages differ from their source; `cargo xtask docs` writes them: {}",
-            differing.join(", ")
-        );
-    }
-    println!(
-        "every page in {REFERENCE} and {} are up to date",
-        protocol::PAGE
-    );
-    book::build()
 }

@@ -1,43 +1,42 @@
-//! Installs what the other steps need.
+//! Installs what the chores need.
 //!
 //! rustup's components are added without a question. System packages are installed for root, or
-//! with `--install`; otherwise the error names the one command that installs them.
+//! with `--install`; otherwise the error names the command that installs them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use meshalloc_firmware::boards::{BOARDS, Emulator, Info};
+use xshell::{Cmd, Shell, cmd};
 
-use crate::command::Cmd;
+use crate::shell::succeeds;
 use crate::web;
 
 /// Whether `--install` stands on the command line.
-static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
-
-/// Allows installing system packages as a user who is not root.
-pub(crate) fn allow_installing() {
-    MAY_INSTALL.store(true, Ordering::Relaxed);
-}
+pub(crate) static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
 
 /// Makes sure that rustfmt, clippy, the target of the page, and the targets and emulators of all
-/// boards are there.
-pub(crate) fn install() -> Result<()> {
-    component("rustfmt", "cargo fmt --version")?;
-    component("clippy", "cargo clippy --version")?;
-    target(web::TARGET)?;
-    for board in &BOARDS {
-        target(board.target)?;
-        if let Some(emulator) = &board.emulator {
-            qemu(emulator)?;
+/// boards are installed.
+pub(crate) fn install(sh: &Shell) -> Result<()> {
+    for (name, program) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        if !succeeds(cmd!(sh, "cargo {program} --version")) {
+            rustup(&cmd!(sh, "rustup component add {name}"))?;
         }
     }
-    Ok(())
+    target(sh, web::TARGET)?;
+    target(sh, web::TARGET)?;
+    BOARDS
+        .iter()
+        .try_for_each(|board| target_and_emulator(sh, board))
 }
 
-/// Makes sure that the target and the emulator of a board are there.
-pub(crate) fn board(board: &'static Info) -> Result<()> {
-    target(board.target)?;
-    qemu(emulator(board)?)
+/// Makes sure that the target of a board is installed, and its emulator, if there is one.
+pub(crate) fn target_and_emulator(sh: &Shell, board: &Info) -> Result<()> {
+    target(sh, board.target)?;
+    board
+        .emulator
+        .as_ref()
+        .map_or(Ok(()), |emulator| qemu(sh, emulator))
 }
 
 /// The emulator of a board.
@@ -47,172 +46,123 @@ pub(crate) fn board(board: &'static Info) -> Result<()> {
 /// When it has none.
 pub(crate) fn emulator(board: &'static Info) -> Result<&'static Emulator> {
     board.emulator.as_ref().with_context(|| {
-        let others = BOARDS.iter().filter(|board| board.emulator.is_some());
-        let names: Vec<_> = others.map(|board| board.name).collect();
-        let name = board.name;
+        let others = names(|board| board.emulator.is_some());
         format!(
-            "QEMU has no machine for {name}; it has some for {}",
-            names.join(", ")
+            "QEMU has no machine for {}; it has some for {others}",
+            board.name
         )
     })
 }
 
-fn component(name: &str, probe: &str) -> Result<()> {
-    if !Cmd::new(probe).succeeds() {
-        rustup(&format!("rustup component add {name}"), name)?;
+/// The names of these boards.
+pub(crate) fn names(wanted: impl Fn(&Info) -> bool) -> String {
+    let names = BOARDS
+        .iter()
+        .filter(|board| wanted(board))
+        .map(|board| board.name);
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Makes sure that a target is installed. The toolchain file lists it as well, but rustup ignores
+/// that list where automatic installation is off (`RUSTUP_AUTO_INSTALL=0`).
+pub(crate) fn target(sh: &Shell, target: &str) -> Result<()> {
+    let is_installed = || -> Result<bool> {
+        let folder = cmd!(sh, "rustc --print target-libdir --target {target}").read()?;
+        Ok(sh.path_exists(folder))
+    };
+    if !is_installed()? {
+        rustup(&cmd!(sh, "rustup target add {target}"))?;
+        ensure!(
+            is_installed()?,
+            "rustup has added the target {target}, but rustc does not find it: is rustc rustup's own?"
+        );
     }
-    println!("{name}: {}", Cmd::new(probe).output()?.trim());
     Ok(())
 }
 
-/// Makes sure that a target is there.
-///
-/// The toolchain file lists it as well, but rustup ignores that list where automatic installation
-/// is off (`RUSTUP_AUTO_INSTALL=0`).
-pub(crate) fn target(target: &str) -> Result<()> {
-    if !target_is_installed(target)? {
-        rustup(&format!("rustup target add {target}"), target)?;
-        if !target_is_installed(target)? {
-            bail!(
-                "rustup has added the target {target}, but rustc does not find it: is rustc rustup's own?"
-            );
-        }
-    }
-    println!("target: {target}");
-    Ok(())
-}
-
-fn target_is_installed(target: &str) -> Result<bool> {
-    let folder = Cmd::new("rustc --print target-libdir --target")
-        .arg(target)
-        .output()?;
-    Ok(std::fs::read_dir(folder.trim()).is_ok_and(|mut files| files.next().is_some()))
-}
-
-/// Makes sure that this toolchain is there.
-pub(crate) fn toolchain(version: &str) -> Result<()> {
-    if Cmd::new(&format!("rustup run {version} cargo --version")).succeeds() {
+/// Makes sure that this toolchain is installed.
+pub(crate) fn toolchain(sh: &Shell, version: &str) -> Result<()> {
+    if succeeds(cmd!(sh, "rustup run {version} cargo --version")) {
         return Ok(());
     }
-    rustup(
-        &format!("rustup toolchain install {version} --profile minimal --no-self-update"),
-        version,
-    )
+    let install = cmd!(
+        sh,
+        "rustup toolchain install {version} --profile minimal --no-self-update"
+    );
+    rustup(&install)
 }
 
-/// Runs rustup. In a run of cargo it changes the toolchain of that run.
-fn rustup(line: &str, what: &str) -> Result<()> {
-    Cmd::new(line)
+fn rustup(command: &Cmd<'_>) -> Result<()> {
+    command
         .run()
-        .with_context(|| format!("{what} is missing and rustup could not install it"))
+        .context("something is missing and rustup could not install it")
 }
 
-/// Makes sure that QEMU is there and has the machine.
-fn qemu(emulator: &Emulator) -> Result<()> {
+/// Makes sure that QEMU is installed and has the machine.
+fn qemu(sh: &Shell, emulator: &Emulator) -> Result<()> {
     let Emulator {
-        program, machine, ..
+        program,
+        machine,
+        package,
+        ..
     } = *emulator;
-    let version = Cmd::new(program).args("--version");
-    if !version.succeeds() {
-        apt_install(emulator.package)?;
-    }
-    let banner = version
-        .output()
-        .with_context(|| format!("{program} was installed but does not start"))?;
-    let machines = Cmd::new(program).args("-machine help").output()?;
-    let mut names = machines.lines().filter_map(|line| line.split(' ').next());
-    if !names.any(|name| name == machine) {
-        bail!("this {program} does not know the machine {machine}; version 7.2 or later is needed");
-    }
-    println!("QEMU: {}", banner.lines().next().unwrap_or_default());
+    packages(sh, package, || succeeds(cmd!(sh, "{program} --version")))?;
+    let machines = cmd!(sh, "{program} -machine help").read()?;
+    let is_known = machines
+        .lines()
+        .any(|line| line.split(' ').next() == Some(machine));
+    ensure!(
+        is_known,
+        "{program} has no machine {machine}; version 7.2 or later is needed"
+    );
     Ok(())
 }
 
-/// Makes sure that a browser is there.
-pub(crate) fn chromium() -> Result<()> {
-    let version = Cmd::new("chromium --version");
-    if !version.succeeds() {
-        apt_install("chromium")?;
-    }
-    println!("browser: {}", version.output()?.trim());
-    Ok(())
-}
-
-/// Makes sure that compilers for C and C++, CMake and pkg-config are there.
-pub(crate) fn c_compilers() -> Result<()> {
-    programs(
-        "C",
-        &["cc", "c++", "make", "cmake", "pkg-config"],
-        "gcc g++ make cmake pkg-config",
-    )
-}
-
-/// Makes sure that the compiler for Cortex-M and its library are there.
-pub(crate) fn cortex_m_compiler() -> Result<()> {
-    programs(
-        "C for Cortex-M",
-        &["arm-none-eabi-gcc", "arm-none-eabi-size"],
-        "gcc-arm-none-eabi libnewlib-arm-none-eabi",
-    )
-}
-
-/// Makes sure that programs are there, which these Debian packages have.
-fn programs(what: &str, names: &[&str], packages: &str) -> Result<()> {
-    let is_missing = |name: &&&str| !Cmd::new(name).args("--version").succeeds();
-    if names.iter().find(is_missing).is_some() {
-        apt_install(packages)?;
-        if let Some(name) = names.iter().find(is_missing) {
-            bail!("{packages} are installed, but {name} is not found");
-        }
-    }
-    println!("{what}: {}", names.join(", "));
-    Ok(())
-}
-
-/// Makes sure that Slurm and its authentication are there.
-pub(crate) fn slurm() -> Result<()> {
-    // Some of them answer no question without a configuration.
-    let programs = "type munged mungekey slurmctld slurmd sbatch scontrol sinfo scancel";
-    let is_there = || Cmd::new("sh -c").arg(programs).succeeds();
-    if !is_there() {
-        apt_install("slurm-wlm munge")?;
-        if !is_there() {
-            bail!("slurm-wlm and munge are installed, but not all of their programs are found");
-        }
-    }
-    println!("Slurm: {}", Cmd::new("slurmctld -V").output()?.trim());
-    Ok(())
-}
-
-/// Installs Debian packages.
+/// Makes sure that Debian packages are installed: `are_there` says whether their programs start.
 ///
 /// # Errors
 ///
 /// Names the command that installs them, where this user may not, or `apt-get` fails.
-fn apt_install(packages: &str) -> Result<()> {
-    let by_hand = format!(
-        "{packages} is missing. Install it and start again:\n  \
-         Debian, Ubuntu: sudo apt-get install {packages}\n  \
-         other systems:  the package of that name, or what provides its programs"
-    );
-    if !Cmd::new("apt-get --version").succeeds() {
-        bail!("{by_hand}");
+pub(crate) fn packages(sh: &Shell, packages: &str, are_there: impl Fn() -> bool) -> Result<()> {
+    if are_there() {
+        return Ok(());
     }
-    let sudo = match Cmd::new("id -u").output()?.trim() == "0" {
-        true => "",
-        false if MAY_INSTALL.load(Ordering::Relaxed) => "sudo ",
-        false => bail!("{by_hand}\n  or let this command do it: add --install"),
+    let by_hand = format!(
+        "{packages} is missing. Install it and start again (add --install, and this command does it):\n  \
+         Debian, Ubuntu: sudo apt-get install {packages}\n  \
+         other systems:  the package of that name, or one that provides its programs"
+    );
+    let is_root = cmd!(sh, "id -u").read()? == "0";
+    let can = succeeds(cmd!(sh, "apt-get --version"));
+    ensure!(
+        can && (is_root || MAY_INSTALL.load(Ordering::Relaxed)),
+        "{by_hand}"
+    );
+    let (program, env) = if is_root {
+        ("env", None)
+    } else {
+        ("sudo", Some("env"))
     };
-    let apt = |line: &str| {
-        Cmd::new(&format!(
-            "{sudo}env DEBIAN_FRONTEND=noninteractive apt-get {line}"
-        ))
-        .run()
-        .with_context(|| by_hand.clone())
+    let apt = |words: &[&str]| {
+        let settings = "DEBIAN_FRONTEND=noninteractive";
+        cmd!(sh, "{program} {env...} {settings} apt-get {words...}").run()
     };
     // One unreachable source must not hide a package that another has.
-    if let Err(error) = apt("update") {
-        println!("warning: {:#}", error.root_cause());
+    if let Err(error) = apt(&["update"]) {
+        println!("warning: {error}");
     }
-    apt(&format!("install --yes --no-install-recommends {packages}"))
+    let install = ["install", "--yes", "--no-install-recommends"];
+    let names: Vec<_> = packages.split(' ').collect();
+    apt(&[&install[..], &names].concat()).with_context(|| by_hand.clone())?;
+    ensure!(
+        are_there(),
+        "{packages} is installed, but not all of its programs are found"
+    );
+    Ok(())
+}
+
+/// Makes sure that programs are installed, which these Debian packages have.
+pub(crate) fn programs(sh: &Shell, names: &[&str], from: &str) -> Result<()> {
+    let starts = |name: &&str| succeeds(cmd!(sh, "{name} --version"));
+    packages(sh, from, || names.iter().all(starts))
 }

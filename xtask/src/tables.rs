@@ -1,11 +1,10 @@
 //! Tables in documents that a chore writes.
 
 use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::command::root;
+use crate::shell::root;
 
 /// A table between `<!-- begin NAME -->` and `<!-- end NAME -->`; the prose around it stays.
 #[derive(Clone, Copy, Debug)]
@@ -16,14 +15,13 @@ pub(crate) struct Table {
     pub(crate) name: &'static str,
 }
 
-impl Table {
-    fn path(self) -> PathBuf {
-        root().join(self.page)
-    }
+/// The cells of a row. The first one is the row's name.
+pub(crate) type Row = Vec<String>;
 
+impl Table {
     /// The page up to the table, the table, and the rest.
     fn split(self) -> Result<[String; 3]> {
-        let text = fs::read_to_string(self.path()).context(self.page)?;
+        let text = fs::read_to_string(root().join(self.page)).context(self.page)?;
         let [begin, end] = ["begin", "end"].map(|word| format!("<!-- {word} {} -->", self.name));
         let marks = text.find(&begin).zip(text.find(&end));
         let (start, end) = marks
@@ -32,45 +30,108 @@ impl Table {
         Ok([&text[..start], &text[start..end], &text[end..]].map(str::to_owned))
     }
 
-    /// The table as it stands in the page.
+    /// The table in the page.
     pub(crate) fn read(self) -> Result<String> {
         let [_, table, _] = self.split()?;
-        Ok(table.trim().to_owned())
+        Ok(table.trim().to_owned() + "\n")
+    }
+
+    /// The rows in the page.
+    pub(crate) fn rows(self) -> Result<Vec<Row>> {
+        let table = self.read()?;
+        let cells = |line: &str| {
+            line.trim_matches('|')
+                .split('|')
+                .map(|it| it.trim().to_owned())
+                .collect()
+        };
+        Ok(table.lines().skip(2).map(cells).collect())
     }
 
     /// Replaces the table in the page.
-    pub(crate) fn write(self, table: &str) -> Result<()> {
+    pub(crate) fn write(self, columns: &[&str], rows: &[Row]) -> Result<()> {
         let [before, _, after] = self.split()?;
-        let page = format!("{before}\n\n{}\n\n{after}", table.trim());
-        fs::write(self.path(), page).context(self.page)
+        let page = format!("{before}\n\n{}\n{after}", markdown(columns, rows));
+        fs::write(root().join(self.page), page).context(self.page)
     }
 
-    /// The names that no row of the table begins with.
-    pub(crate) fn lacks(self, names: impl IntoIterator<Item = String>) -> Result<Vec<String>> {
-        let table = self.read()?;
-        let has_row = |name: &String| table.lines().any(|line| row_name(line) == Some(name));
-        Ok(names.into_iter().filter(|name| !has_row(name)).collect())
-    }
-
-    /// Replaces the rows that `measured`, a table of the same columns, has. The other rows stay.
-    /// The table has the rows with these names in their order, and no others.
-    pub(crate) fn update(
-        self,
-        measured: &str,
-        names: impl IntoIterator<Item = String>,
-    ) -> Result<()> {
-        let before = self.read()?;
-        let head = measured.lines().take_while(|line| row_name(line).is_none());
-        let row = |name: String| {
-            let mut newest = measured.lines().chain(before.lines());
-            newest.find(|line| row_name(line) == Some(&name))
+    /// Replaces the rows that were measured. The table has the rows of these names in their order,
+    /// and no others.
+    pub(crate) fn update(self, columns: &[&str], measured: &[Row], names: &[String]) -> Result<()> {
+        let before = self.rows()?;
+        let row = |name: &String| {
+            measured
+                .iter()
+                .chain(&before)
+                .find(|row| row[0] == code(name))
         };
-        let rows = names.into_iter().filter_map(row);
-        self.write(&head.chain(rows).collect::<Vec<_>>().join("\n"))
+        let rows: Vec<Row> = names.iter().filter_map(row).cloned().collect();
+        self.write(columns, &rows)
+    }
+
+    /// The names without a row.
+    pub(crate) fn lacks(self, names: Vec<String>) -> Result<Vec<String>> {
+        let rows = self.rows()?;
+        let is_new = |name: &String| rows.iter().all(|row| row[0] != code(name));
+        Ok(names.into_iter().filter(is_new).collect())
     }
 }
 
-/// The name with which a row begins.
-fn row_name(line: &str) -> Option<&str> {
-    line.strip_prefix("| `")?.split('`').next()
+/// A name as a cell has it.
+pub(crate) fn code(name: &str) -> String {
+    format!("`{name}`")
+}
+
+/// A table with numbers on the right of their columns.
+pub(crate) fn markdown(columns: &[&str], rows: &[Row]) -> String {
+    let is_number =
+        |cell: &String| !cell.is_empty() && cell.chars().all(|c| "0123456789.-/ ".contains(c));
+    let ends =
+        (0..columns.len()).map(
+            |at| match rows.first().is_some_and(|row| is_number(&row[at])) {
+                true => "--:|",
+                false => "---|",
+            },
+        );
+    let mut text = format!(
+        "| {} |\n|{}\n",
+        columns.join(" | "),
+        ends.collect::<String>()
+    );
+    for row in rows {
+        let cells = row.iter().map(|cell| {
+            if cell.is_empty() {
+                " |".into()
+            } else {
+                format!(" {cell} |")
+            }
+        });
+        text += &format!("|{}\n", cells.collect::<String>());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{c, docs, instructions, size};
+
+    #[test]
+    fn each_table_is_written_as_it_is_read() {
+        let mut tables = vec![size::TABLE, c::TABLE];
+        tables.extend(instructions::Table::ALL.map(instructions::Table::in_page));
+        tables.extend(docs::tables().map(|(table, ..)| table));
+        for table in tables {
+            let text = table.read().unwrap();
+            let head = text
+                .lines()
+                .next()
+                .unwrap()
+                .trim_matches('|')
+                .split('|')
+                .map(str::trim);
+            let head: Vec<_> = head.collect();
+            assert_eq!(markdown(&head, &table.rows().unwrap()), text, "{table:?}");
+        }
+    }
 }

@@ -1,14 +1,14 @@
 //! `cargo xtask web`: the page on which the core itself decides, in one file that needs no network.
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use xshell::{Cmd, Shell, cmd};
 
-use crate::command::{Cmd, root, target_dir};
 use crate::setup;
+use crate::shell::{root, succeeds, target_dir};
 
 /// The options of `cargo xtask web`.
 #[derive(clap::Args)]
@@ -20,9 +20,6 @@ pub(crate) struct Options {
 
 /// The target of the module.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
-
-/// The package of the module.
-const PACKAGE: &str = "meshalloc-wasm";
 
 /// The most bytes of the module.
 const MODULE_MAX: usize = 300_000;
@@ -42,7 +39,7 @@ pub(crate) const PAGE: &str = "meshalloc.html";
 
 /// Where the module and the page are built.
 fn folder() -> PathBuf {
-    target_dir().join("web")
+    root().join(target_dir()).join("web")
 }
 
 /// Where the page is.
@@ -56,24 +53,24 @@ pub(crate) fn page() -> PathBuf {
 ///
 /// When the target is missing and cannot be installed, the module does not build, or it is too
 /// large.
-pub(crate) fn build() -> Result<()> {
-    setup::target(TARGET)?;
-    command("rustc").args("--crate-type cdylib").run()?;
-    let path = folder().join(TARGET).join("web/meshalloc_wasm.wasm");
-    let module = fs::read(&path).with_context(|| path.display().to_string())?;
-    println!(
-        "the module has {} of at most {MODULE_MAX} bytes",
-        module.len()
-    );
-    if module.len() > MODULE_MAX {
-        bail!("the module of the page is too large");
-    }
-    let page = fs::read_to_string(root().join("bindings/wasm/page/page.html"))?
-        .replace("{{style}}", &joined(&STYLES)?)
-        .replace("{{scripts}}", &joined(&SCRIPTS)?)
+pub(crate) fn build(sh: &Shell) -> Result<()> {
+    setup::target(sh, TARGET)?;
+    command(sh, "rustc")
+        .args(["--crate-type", "cdylib"])
+        .run()?;
+    let module = sh.read_binary_file(folder().join(TARGET).join("web/meshalloc_wasm.wasm"))?;
+    let bytes = module.len();
+    println!("the module has {bytes} of at most {MODULE_MAX} bytes");
+    ensure!(bytes <= MODULE_MAX, "the module of the page is too large");
+    let joined = |paths: &[&str]| paths.iter().map(|path| sh.read_file(path)).collect();
+    let [style, scripts]: [xshell::Result<String>; 2] = [joined(&STYLES), joined(&SCRIPTS)];
+    let text = sh.read_file("bindings/wasm/page/page.html")?;
+    let text = text
+        .replace("{{style}}", &style?)
+        .replace("{{scripts}}", &scripts?)
         .replace("{{module}}", &BASE64_STANDARD.encode(module));
-    fs::write(self::page(), page)?;
-    println!("page: {}", self::page().display());
+    sh.write_file(page(), text)?;
+    println!("page: {}", page().display());
     Ok(())
 }
 
@@ -83,46 +80,38 @@ pub(crate) fn build() -> Result<()> {
 /// # Errors
 ///
 /// Those of [`build`]; when the page does not show a placement.
-pub(crate) fn run(options: &Options) -> Result<()> {
-    build()?;
+pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
+    build(sh)?;
     if !options.check {
         return Ok(());
     }
-    command("clippy").args("-- -D warnings").run()?;
-    if !Cmd::new("chromium --version").succeeds() {
+    command(sh, "clippy").args(["--", "-Dwarnings"]).run()?;
+    if !succeeds(cmd!(sh, "chromium --version")) {
         println!("SKIPPED: the page in a browser: chromium is not installed");
         return Ok(());
     }
     // The browser waits for the module without passing real time.
-    let shown = Cmd::new("chromium --headless --no-sandbox --disable-gpu --dump-dom")
-        .arg("--virtual-time-budget=20000")
-        .arg(format!("file://{}", page().display()))
-        .output()?;
+    let address = format!("file://{}", page().display());
+    let chromium = cmd!(
+        sh,
+        "chromium --headless --no-sandbox --disable-gpu --dump-dom"
+    );
+    let chromium = chromium.args(["--virtual-time-budget=20000", &address]);
+    let shown = chromium.ignore_stderr().read()?;
     for part in ["data-ready=\"true\"", "job 10 gets 6x6 at 0,10"] {
-        if !shown.contains(part) {
-            bail!("the page in chromium lacks {part}");
-        }
+        ensure!(shown.contains(part), "the page in chromium lacks {part}");
     }
     println!("the page starts in chromium");
     Ok(())
 }
 
 /// A command of cargo for the module.
-fn command(verb: &str) -> Cmd {
-    Cmd::new("cargo")
-        .arg(verb)
-        .args(&format!(
-            "--package {PACKAGE} --lib --target {TARGET} --profile web"
-        ))
-        .args("--target-dir")
-        .arg(folder().display().to_string())
-}
-
-/// Files one after another.
-fn joined(paths: &[&str]) -> Result<String> {
-    let mut joined = String::new();
-    for path in paths {
-        joined += &fs::read_to_string(root().join(path)).with_context(|| (*path).to_owned())?;
-    }
-    Ok(joined)
+fn command<'s>(sh: &'s Shell, verb: &str) -> Cmd<'s> {
+    let command = cmd!(
+        sh,
+        "cargo {verb} --package meshalloc-wasm --lib --target {TARGET}"
+    );
+    command
+        .args(["--profile", "web", "--target-dir"])
+        .arg(folder())
 }

@@ -10,6 +10,7 @@ pub(crate) mod curve;
 mod failed;
 pub(crate) mod few;
 pub(crate) mod halves;
+pub(crate) mod hilbert;
 #[cfg(feature = "any-grid")]
 pub(crate) mod maximal;
 pub(crate) mod orders;

@@ -111,6 +111,8 @@ impl Needs {
             workspace: Workspace {
                 words: from.provide::<Word>(self.scratch)?,
                 list,
+                #[cfg(feature = "machine")]
+                machine: None,
             },
             blocks: &mut [],
         })

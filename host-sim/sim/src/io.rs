@@ -29,8 +29,8 @@
 use meshalloc::{Grid, MESH_SIDE_MAX, NodeId};
 use serde::Serialize;
 
+use crate::error::WorkloadError;
 use crate::sharing::Load;
-use crate::workload::error::WorkloadError;
 
 mod loads;
 mod tasks;

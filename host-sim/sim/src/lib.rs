@@ -1,6 +1,7 @@
 //! Simulates multicomputers whose processors [`meshalloc`] allocates.
 //!
-//! From the jobs to the results:
+//! [`scenario`]: what is to be run, one table of settings; most programs begin there. Below it, from
+//! the jobs to the results:
 //!
 //! - [`workload`]: what jobs arrive, drawn from distributions or read from a log;
 //! - [`backend`]: where the controller runs that decides about them;
@@ -11,13 +12,14 @@
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;
 //! - [`traffic`]: messages of processors that do not wait for each other, on the bare network;
-//! - [`names`], [`wording`], [`input`]: values as text, and files that are read.
+//! - [`parameters`]: settings in a few words; [`names`], [`wording`], [`time`], [`input`]: values as text, units, and files that are read.
 
 // A library prints nothing.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod backend;
 pub mod dispersal;
+pub mod error;
 pub mod experiment;
 pub mod history;
 pub mod input;
@@ -25,10 +27,14 @@ pub mod io;
 pub mod metrics;
 pub mod names;
 pub mod network;
+pub mod parameters;
 pub mod processors;
+pub mod results;
+pub mod scenario;
 pub mod sharing;
 pub mod simulation;
 pub mod statistics;
+pub mod time;
 pub mod traffic;
 pub mod wording;
 pub mod workload;

@@ -253,3 +253,19 @@ impl Refusals {
         self.0.iter().sum()
     }
 }
+
+impl Metric {
+    /// Whether it depends on the length of the run where the backlog grows.
+    pub const fn depends_on_length(self) -> bool {
+        matches!(
+            self,
+            Metric::WaitingDelay
+                | Metric::WaitingMedian
+                | Metric::WaitingP95
+                | Metric::WaitingP99
+                | Metric::BoundedSlowdown
+                | Metric::Turnaround
+                | Metric::TurnaroundVariance
+        )
+    }
+}

@@ -8,7 +8,7 @@ use meshalloc::{
     StrategyTextError, Ticks, Tuple,
 };
 
-use crate::workload::{TIME_MAX, TimeUnit};
+use crate::time::{TIME_MAX, TimeUnit};
 
 mod numbers;
 
@@ -133,6 +133,11 @@ pub fn cube(text: &str) -> Result<Cube, String> {
             "{expected}: k at least 2, n 1 to {DIMENSIONS_MAX}, k^n at most {NODES_MAX}, not {k}^{n}"
         )
     })
+}
+
+/// A cube as [`cube`] reads it.
+pub fn cube_text(cube: Cube) -> String {
+    format!("k={},n={}", cube.k(), cube.n())
 }
 
 /// Dimensions as [`wrap`] reads them.

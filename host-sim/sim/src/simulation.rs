@@ -68,7 +68,7 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Change, Error, Grid, JobId, Outcome, Refusal, SchedulerKind, Ticks};
+use meshalloc::{Change, Error, Grid, JobId, Outcome, Refusal, Ticks};
 
 use serde::{Deserialize, Serialize};
 
@@ -255,7 +255,7 @@ struct Run<'b, J, E> {
 impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn new(execution: E, backend: &'b mut dyn Backend, mut state: State<'b>, mut jobs: J) -> Self {
         let room = backend.capacity().jobs;
-        let is_in_order = backend.scheduler() == SchedulerKind::Fcfs;
+        let is_in_order = backend.is_in_order();
         let put_off_from = match is_in_order {
             true => KEPT_MAX,
             false => room.max(WAITING_MAX),

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+mod number;
+
+pub use number::{alone, number};
+
 /// A number with an exponent where it would have very many digits otherwise; it can be read again.
 ///
 /// ```

@@ -79,9 +79,10 @@ pub(super) fn write_tables(
         writeln!(output, "{}", sampling.interval_meaning())?;
     }
     for &scheduler in &compared.schedulers {
-        if let Some(note) =
-            report::reservations_text(scheduler, compared.any().workload.estimates())
-        {
+        if let Some(note) = meshalloc_sim::parameters::reservations_text(
+            scheduler,
+            compared.any().workload.estimates(),
+        ) {
             writeln!(output, "{note}")?;
         }
     }

@@ -3,16 +3,15 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::claims::{Claim, Verdict, tally};
-use super::extent::Extent;
-use super::figure::{Curve, Figure, Panel};
-use super::measure::{Cell, Measurements, Shown};
-use super::paper::File;
-use super::setting::Setting;
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot;
-use crate::report;
+use meshalloc_papers::claims::{Claim, Verdict, tally};
+use meshalloc_papers::extent::Extent;
+use meshalloc_papers::figure::{Curve, Figure, Panel};
+use meshalloc_papers::measure::{Cell, Measurements, Shown};
+use meshalloc_papers::paper::File;
+use meshalloc_papers::setting::Setting;
 use meshalloc_sim::experiment::{Measure, Replications, Stop};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::statistics::Sampling;
@@ -270,7 +269,7 @@ fn section(content: &Content<'_>, number: u32) -> Result<Markup, String> {
 }
 
 fn picture(figure: &Figure, panel: &Panel, measurements: &Measurements) -> Result<Markup, String> {
-    let svg = plot::svg(&panel.picture(measurements))?;
+    let svg = plot::svg(&super::figure::picture(panel, measurements))?;
     let name = format!(
         "Figure {}: {}, {}",
         figure.number, figure.title, panel.heading
@@ -372,7 +371,7 @@ fn number(curve: &Curve, row: usize, metric: Metric, measurements: &Measurements
     let cell = &curve.cells[row];
     let shown = measurements.shown(cell, curve.against(row), metric);
     let mut text = match &shown {
-        Shown::Number { estimate, .. } => report::number(estimate, 1.0),
+        Shown::Number { estimate, .. } => meshalloc_sim::wording::number(estimate, 1.0),
         Shown::Saturated => "saturated".to_owned(),
         Shown::Missing => "-".to_owned(),
     };
@@ -404,7 +403,7 @@ fn number_of_first(
     let estimate = reading.estimate_of_first(replications);
     estimate.map_or_else(
         || "-".to_owned(),
-        |estimate| report::number(&estimate, metric.scale()),
+        |estimate| meshalloc_sim::wording::number(&estimate, metric.scale()),
     )
 }
 

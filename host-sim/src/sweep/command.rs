@@ -12,7 +12,8 @@ use super::{Point, results};
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::progress::Bar;
-use crate::scenario::{self, GridPoint, ThreadsArgs};
+use crate::settings::ThreadsArgs;
+use meshalloc_sim::scenario::{self, Foreign, GridPoint};
 use meshalloc_sim::workload::SharedLogs;
 
 /// What to sweep, and where the results go.
@@ -37,6 +38,15 @@ pub(crate) struct SweepArgs {
     part: Part,
 }
 
+/// Keys that the file of a sweep does not take.
+pub(crate) const FOREIGN: Foreign<'_> = Foreign {
+    command_line: &["merge", "output", "restart", "shard", "threads"],
+    useless: &[
+        ("backend", "a sweep runs in the process that is started"),
+        ("format", "a sweep writes results.csv and results.json"),
+    ],
+};
+
 /// The folder of a sweep's results unless another is given.
 pub(crate) fn default_folder(file: &Path) -> PathBuf {
     Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
@@ -48,7 +58,7 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
 ///
 /// When the file is wrong.
 pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
-    let grid = scenario::grid(file)?;
+    let grid = scenario::grid(file, FOREIGN)?;
     let logs = SharedLogs::default();
     let points = grid.iter().map(|point| {
         let label = point.label.clone();
@@ -65,9 +75,9 @@ pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String
 ///
 /// The first that is.
 fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 2]) -> Result<(), String> {
-    let logs = grid.iter().filter_map(|point| point.scenario.log_file());
-    let logs = logs.collect::<BTreeSet<_>>().into_iter();
-    let read = std::iter::once(("FILE.toml", file)).chain(logs.map(|log| ("swf", log)));
+    let files = grid.iter().flat_map(|point| point.scenario.files());
+    let files = files.collect::<BTreeSet<_>>().into_iter();
+    let read = std::iter::once(("FILE.toml", file)).chain(files);
     for (option, path) in read {
         let written = written.map(|path| ("--output", Some(path)));
         file::distinct(&[&[(option, Some(path))], &written[..]].concat())?;

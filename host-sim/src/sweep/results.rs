@@ -13,10 +13,11 @@ use serde_json::Value;
 
 use super::{Finished, Point};
 use crate::identity::{PROGRAM, VERSION, hash};
-use crate::report::{self, LogJson, Recorded, ResultJson};
-use crate::scenario::{self, GridPoint};
+use crate::report::{self, LogJson, Recorded};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::results::{StrategySummary, shown};
+use meshalloc_sim::scenario::{GridPoint, SETTINGS, Setting};
 use meshalloc_sim::workload::Workload;
 
 /// The metrics of a result file.
@@ -29,16 +30,9 @@ fn metrics() -> impl Iterator<Item = Metric> {
 /// The columns of the CSV file with what they mean: first the keys of the scenario, then what was measured. They are the same for
 /// every sweep.
 pub(crate) fn columns() -> Vec<(String, String)> {
-    let options = scenario::options();
-    let described = |key: String| {
-        let arg = options
-            .get_arguments()
-            .find(|arg| arg.get_long() == Some(key.as_str()));
-        let help = arg.and_then(clap::Arg::get_help).map(ToString::to_string);
-        (key, help.unwrap_or_default())
-    };
     let pair = |(name, meaning): (&str, &str)| (name.to_owned(), meaning.to_owned());
-    let mut columns: Vec<_> = keys().into_iter().map(described).collect();
+    let described = |setting: &Setting| (setting.key.to_owned(), setting.help());
+    let mut columns: Vec<_> = settings().map(described).collect();
     columns.extend(BEFORE_METRICS.map(pair));
     for metric in metrics() {
         let (name, meaning, unit) = (metric.name(), metric.meaning(), metric.unit().words());
@@ -112,13 +106,12 @@ const AFTER_METRICS: [(&str, &str); 7] = [
 
 /// The CSV file.
 pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u8>> {
-    let keys = keys();
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(columns().iter().map(|(name, _)| name))?;
     for (point, finished) in grid.iter().zip(finished) {
         let scenario = point.scenario.settings.record();
         for result in &finished.results {
-            let of_scenario = keys.iter().map(|key| match key.as_str() {
+            let of_scenario = settings().map(|setting| match setting.key {
                 "strategy" => result.strategy.to_string(),
                 key => cell(&scenario[key]),
             });
@@ -128,13 +121,9 @@ pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u
     writer.into_inner().map_err(csv::IntoInnerError::into_error)
 }
 
-/// The keys of scenarios that a result depends on.
-fn keys() -> Vec<String> {
-    let options = scenario::options();
-    let keys = options.get_arguments().filter_map(clap::Arg::get_long);
-    keys.filter(|key| !matches!(*key, "backend" | "format"))
-        .map(str::to_owned)
-        .collect()
+/// The settings that a result depends on.
+fn settings() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().filter(|setting| setting.key != "backend")
 }
 
 fn cell(value: &Value) -> String {
@@ -148,12 +137,12 @@ fn cell(value: &Value) -> String {
 fn measured(result: &StrategyResult) -> Vec<String> {
     let mut cells = vec![
         result.runs.len().to_string(),
-        report::stop_name(result.stop).to_owned(),
+        result.stop.name().to_owned(),
         result.saturated.to_string(),
         result.grows_with_length.to_string(),
     ];
     for metric in metrics() {
-        let shown = report::shown(result, metric);
+        let shown = shown(result, metric);
         let replications = result.metrics[metric].map_or(0, |estimate| estimate.replications);
         cells.extend(report::cells::estimate(shown, 1.0));
         cells.extend([
@@ -221,7 +210,7 @@ struct PointDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<LogJson>,
     /// One for each strategy.
-    results: Vec<ResultJson>,
+    results: Vec<StrategySummary>,
 }
 
 /// A document for each point, made when it is written.
@@ -249,7 +238,7 @@ fn document(
     finished: &Finished,
 ) -> serde_json::Result<PointDocument> {
     let results = finished.results.iter();
-    let results = results.map(|result| ResultJson::new(result, &finished.results));
+    let results = results.map(|result| StrategySummary::new(result, &finished.results));
     Ok(PointDocument {
         scenario: Recorded(point.scenario.settings.record()),
         log: match &run.experiment.workload {

@@ -22,7 +22,6 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use crate::map::layout::Layout;
-use crate::report;
 use meshalloc_sim::experiment::{Experiment, StrategyResult};
 use meshalloc_sim::history::{History, Means, PastJob};
 use meshalloc_sim::metrics::Metric;
@@ -126,9 +125,9 @@ fn run(history: &History, result: &StrategyResult, end: u64) -> Value {
         "name": history.strategy.to_string(),
         "jobs": history.jobs.len(),
         "end": history.end,
-        "meanWait": report::shown(result, Metric::WaitingDelay).map(|wait| wait.mean),
+        "meanWait": meshalloc_sim::results::shown(result, Metric::WaitingDelay).map(|wait| wait.mean),
         "saturated": result.saturated,
-        "grows": report::grows(result, Metric::WaitingDelay),
+        "grows": meshalloc_sim::results::grows(result, Metric::WaitingDelay),
         "measuredRefused": refused,
         "measured": served + refused + result.left_behind,
         "used": curve(|means| means.used),

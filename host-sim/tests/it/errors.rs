@@ -384,7 +384,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --shape near-square",
-            &["--shape requires --swf or --task-processors"],
+            &["--shape requires --swf or --jobs-file or --task-processors or --model"],
         ),
         (
             "run --io communications=4 --mesh 8x8",
@@ -484,12 +484,7 @@ fn help_names_every_option_with_its_default() {
         ),
         (
             "compare",
-            &[
-                "--output",
-                "out/compare.svg",
-                "--load",
-                "less than a minute",
-            ],
+            &["--output", "out/compare.svg", "--load", "about ten seconds"],
         ),
         ("list", &["--format", "[default: table]"]),
         ("replay", &["default: no waiting", "line by line"]),

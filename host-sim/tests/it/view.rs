@@ -79,7 +79,7 @@ fn options_that_do_nothing_are_refused() {
             "{ended}"
         );
     }
-    let scenario = "mesh = \"8x8\"\njobs = 50\nwarmup = 0\nreplications = 3\nformat = \"json\"\n";
+    let scenario = "mesh = \"8x8\"\njobs = 50\nwarmup = 0\nreplications = 3\n";
     fs::write(folder.path().join("s.toml"), scenario).unwrap();
     page(folder.path(), "--scenario s.toml");
 }

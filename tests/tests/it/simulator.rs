@@ -6,7 +6,7 @@ use std::path::Path;
 
 use meshalloc::{
     Answer, Capacity, Change, Error, Happened, JobId, Mesh, Outcome, Query, Refusal, Request,
-    SchedulerKind, StrategyKind, Ticks,
+    StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends, OnEvent};
 use meshalloc_sim::metrics::Metric;
@@ -149,8 +149,8 @@ impl Backend for Recorder<'_, '_> {
         self.backend.capacity()
     }
 
-    fn scheduler(&self) -> SchedulerKind {
-        self.backend.scheduler()
+    fn is_in_order(&self) -> bool {
+        self.backend.is_in_order()
     }
 
     fn make_room(&mut self) -> bool {

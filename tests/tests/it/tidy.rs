@@ -61,6 +61,35 @@ fn files(path: &Path, ending: &str, found: &mut Vec<(String, String)>) {
     }
 }
 
+/// What belongs to the command line.
+const OF_COMMAND_LINE: &[&str] = &[
+    "clap",
+    "comfy-table",
+    "console",
+    "ctrlc",
+    "indicatif",
+    "maud",
+    "meshalloc-host-sim",
+    "plotters",
+    "serialport",
+];
+
+#[test]
+fn simulator_and_papers_know_no_command_line() {
+    for package in ["host-sim/sim", "host-sim/papers"] {
+        let path = root().join(package).join("Cargo.toml");
+        let text = fs::read_to_string(path).unwrap();
+        let names = text
+            .lines()
+            .filter_map(|line| line.split(['.', ' ']).next());
+        let names: Vec<_> = names.collect();
+        assert!(names.contains(&"meshalloc"), "{package}: {names:?}");
+        for name in OF_COMMAND_LINE {
+            assert!(!names.contains(name), "{package} depends on {name}");
+        }
+    }
+}
+
 fn documents() -> Vec<(String, String)> {
     let mut found = Vec::new();
     files(&root(), "md", &mut found);

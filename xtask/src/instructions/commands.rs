@@ -1,6 +1,5 @@
 //! The instructions of every command, with each strategy.
 
-use std::fmt::Write as _;
 use std::num::NonZeroU64;
 
 use anyhow::{Context, Result};
@@ -9,11 +8,13 @@ use meshalloc::{
     StrategyKind,
 };
 
-use super::MESH;
+use rayon::prelude::*;
+
 use super::count::{Spread, Step, instructions, rounded};
-use crate::ask::Ask;
-use crate::command::in_parallel;
+use super::{MESH, Measured};
+use crate::emulator::Ask;
 use crate::image::Image;
+use crate::tables::{Row, code};
 
 /// Of as many processors as the mesh, for strategies that do not serve that.
 const CUBE: Grid = match Cube::new(2, 12) {
@@ -27,73 +28,54 @@ const REPLACED: u32 = 160;
 /// After how many of these all other commands are measured.
 const EVERY: u32 = 5;
 
-/// A kind of command.
-type Kind = (&'static str, fn(&Ask) -> bool);
-
 /// The columns of the table.
-const KINDS: [Kind; 14] = [
-    ("submit", |ask| {
-        matches!(ask, Ask::Change(Change::Submit { lease: None, .. }))
-    }),
-    ("release", |ask| {
-        matches!(ask, Ask::Change(Change::Release { .. }))
-    }),
-    ("submit leased", |ask| {
-        matches!(ask, Ask::Change(Change::Submit { lease: Some(_), .. }))
-    }),
-    ("lease", |ask| {
-        matches!(ask, Ask::Change(Change::Lease { .. }))
-    }),
-    ("mark faulty", |ask| {
-        matches!(ask, Ask::Change(Change::MarkFaulty { .. }))
-    }),
-    ("clear faulty", |ask| {
-        matches!(ask, Ask::Change(Change::ClearFaulty { .. }))
-    }),
-    ("query job", |ask| {
-        matches!(ask, Ask::Query(Query::Job { .. }))
-    }),
-    ("blocks", |ask| {
-        matches!(ask, Ask::Query(Query::Blocks { .. }))
-    }),
-    ("list jobs", |ask| {
-        matches!(ask, Ask::Query(Query::Jobs { on: None, .. }))
-    }),
-    ("jobs on a row", |ask| {
-        matches!(ask, Ask::Query(Query::Jobs { on: Some(_), .. }))
-    }),
-    ("occupancy", |ask| {
-        matches!(ask, Ask::Query(Query::Occupancy { .. }))
-    }),
-    ("statistics", |ask| {
-        matches!(ask, Ask::Query(Query::Statistics))
-    }),
-    ("reset", |ask| matches!(ask, Ask::Change(Change::Reset))),
-    ("configure", |ask| {
-        matches!(ask, Ask::Change(Change::Configure(_)))
-    }),
+const KINDS: [&str; 14] = [
+    "submit",
+    "release",
+    "submit leased",
+    "lease",
+    "mark faulty",
+    "clear faulty",
+    "query job",
+    "blocks",
+    "list jobs",
+    "jobs on a row",
+    "occupancy",
+    "statistics",
+    "reset",
+    "configure",
 ];
 
-/// `names` are those of the strategies to be measured; none for all.
-pub(super) fn table(image: &Image, names: &[String]) -> Result<String> {
-    let is_wanted = |strategy: &StrategyKind| {
-        names.is_empty() || names.iter().any(|name| name == strategy.name())
-    };
-    let strategies = StrategyKind::ALL.iter().copied();
-    let strategies: Vec<_> = strategies.filter(is_wanted).collect();
-    let rows = in_parallel(&strategies, |_, &strategy| {
-        row(image, strategy).with_context(|| format!("counting the instructions of {strategy}"))
-    })?;
-    let names = KINDS.map(|(name, _)| name).join(" | ");
-    let mut text = format!(
-        "| strategy | jobs placed | {names} |\n|---|--:|{}\n",
-        "--:|".repeat(KINDS.len())
-    );
-    text.push_str(&rows.concat());
-    Ok(text)
+/// The column of a command.
+fn kind(ask: &Ask) -> &'static str {
+    match ask {
+        Ask::Change(Change::Submit { lease: None, .. }) => "submit",
+        Ask::Change(Change::Submit { .. }) => "submit leased",
+        Ask::Change(Change::Release { .. }) => "release",
+        Ask::Change(Change::Lease { .. }) => "lease",
+        Ask::Change(Change::MarkFaulty { .. }) => "mark faulty",
+        Ask::Change(Change::ClearFaulty { .. }) => "clear faulty",
+        Ask::Change(Change::Reset) => "reset",
+        Ask::Change(Change::Configure(_)) => "configure",
+        Ask::Query(Query::Job { .. }) => "query job",
+        Ask::Query(Query::Blocks { .. }) => "blocks",
+        Ask::Query(Query::Jobs { on: None, .. }) => "list jobs",
+        Ask::Query(Query::Jobs { .. }) => "jobs on a row",
+        Ask::Query(Query::Occupancy { .. }) => "occupancy",
+        Ask::Query(Query::Statistics) => "statistics",
+        _ => "none of the table",
+    }
 }
 
-fn row(image: &Image, strategy: StrategyKind) -> Result<String> {
+pub(super) fn table(image: &Image, strategies: &[StrategyKind]) -> Result<Measured> {
+    let rows = strategies.par_iter().map(|&strategy| {
+        row(image, strategy).with_context(|| format!("counting the instructions of {strategy}"))
+    });
+    let columns = ["strategy", "jobs placed"].into_iter().chain(KINDS);
+    Ok(Measured::new(columns, rows.collect::<Result<_>>()?))
+}
+
+fn row(image: &Image, strategy: StrategyKind) -> Result<Row> {
     let machine = match strategy.serves().includes(&MESH) {
         true => MESH,
         false => CUBE,
@@ -103,35 +85,48 @@ fn row(image: &Image, strategy: StrategyKind) -> Result<String> {
         strategy,
         scheduler: SchedulerKind::Fcfs,
     };
-    let work = work(configuration)?;
+    let work: Vec<Step> = work(configuration)?
+        .into_iter()
+        .map(|ask| (0, ask))
+        .collect();
     let (granted, counted) = instructions(image, configuration, &work)?;
-    let mut row = format!("| `{}` | {granted} ", strategy.name());
-    for (name, is_kind) in KINDS {
-        let commands = work.iter().zip(&counted);
-        let of_kind = commands.filter(|((_, command), _)| is_kind(command));
-        let spread = Spread::of(of_kind.map(|(_, &counted)| counted)).context(name)?;
+    let mut row = vec![code(strategy.name()), granted.to_string()];
+    for name in KINDS {
+        let commands = work
+            .iter()
+            .zip(&counted)
+            .filter(|((_, command), _)| kind(command) == name);
+        let spread = Spread::of(commands.map(|(_, &counted)| counted)).context(name)?;
         let thousands = |count: u64| rounded(count) as f64 / 1e3;
-        write!(
-            row,
-            "| {} / {} ",
+        row.push(format!(
+            "{} / {}",
             thousands(spread.median),
             thousands(spread.most)
-        )?;
+        ));
     }
-    row.push_str("|\n");
     Ok(row)
 }
 
 /// Fills the machine with jobs, then has one after the other leave, out of order, and another come;
-/// in between, all other commands.
-fn work(configuration: Configuration) -> Result<Vec<Step>> {
+/// in between, all other commands. Under other schedulers than first come, first served, jobs have
+/// estimates, and every eighth may wait.
+pub(crate) fn work(configuration: Configuration) -> Result<Vec<Ask>> {
     let machine = configuration.machine;
-    let submit = |job: u32| {
-        let request = request(machine, job).with_flags(Flags::NO_WAIT);
-        Ask::Change(Change::submit(JobId(job), request))
+    let is_fcfs = configuration.scheduler == SchedulerKind::Fcfs;
+    let request = |job: u32| {
+        let request = request(machine, job);
+        let request = match is_fcfs || job.is_multiple_of(7) {
+            true => request,
+            false => request.with_estimate((20 + job * 37 % 200).into()),
+        };
+        match !is_fcfs && job.is_multiple_of(8) {
+            true => request,
+            false => request.with_flags(Flags::NO_WAIT),
+        }
     };
+    let submit = |job: u32| Change::submit(JobId(job), request(job)).into();
     let mut jobs: Vec<u32> = (1..=JOBS).collect();
-    let mut commands: Vec<_> = jobs.iter().copied().map(submit).collect();
+    let mut commands: Vec<Ask> = jobs.iter().copied().map(submit).collect();
     let mut row = vec![1; machine.dimensions()];
     row[0] = machine.side(0);
     for job in (JOBS + 1..).take(REPLACED as usize) {
@@ -146,49 +141,48 @@ fn work(configuration: Configuration) -> Result<Vec<Step>> {
         let block = machine.unit(node).context("a processor of the machine")?;
         let mut start = machine.coordinates(node).context("the same")?.to_vec();
         start[0] = 0;
+        let on = machine.block(&start, &row);
         let other = JobId(jobs[(place + 1) % jobs.len()]);
-        let changes = [
-            Change::Submit {
+        let (leased, ticks) = (request(job), NonZeroU64::new(1000));
+        commands.extend([
+            Ask::Change(Change::Submit {
                 job: JobId(job),
-                request: request(machine, job).with_flags(Flags::NO_WAIT),
-                lease: NonZeroU64::new(1000),
-            },
-            Change::Lease {
-                job: other,
-                ticks: NonZeroU64::new(1000),
-            },
-            Change::MarkFaulty { block },
-            Change::ClearFaulty { block },
-        ];
-        let queries = [
-            Query::Job { job: other },
-            Query::Blocks {
+                request: leased,
+                lease: ticks,
+            }),
+            Ask::Change(Change::Lease { job: other, ticks }),
+            Ask::Change(Change::MarkFaulty { block }),
+            Ask::Change(Change::ClearFaulty { block }),
+            Ask::Query(Query::Job { job: other }),
+            Ask::Query(Query::Blocks {
                 job: other,
                 from: 0,
-            },
-            Query::Jobs { on: None, from: 0 },
-            Query::Jobs {
-                on: machine.block(&start, &row),
-                from: 0,
-            },
-            Query::Occupancy { from: NodeId(0) },
-            Query::Statistics,
-        ];
-        commands.extend(changes.map(Ask::Change));
-        commands.extend(queries.map(Ask::Query));
+            }),
+            Ask::Query(Query::Jobs { on: None, from: 0 }),
+            Ask::Query(Query::Jobs { on, from: 0 }),
+            Ask::Query(Query::Occupancy { from: NodeId(0) }),
+            Ask::Query(Query::Statistics),
+        ]);
     }
     commands.extend([Change::Reset, Change::Configure(configuration)].map(Ask::Change));
-    Ok(commands.into_iter().map(|command| (0, command)).collect())
+    Ok(commands)
 }
 
-/// 64 such jobs are as large as the machine, about.
+/// 64 of these jobs are as large as the machine, about.
 fn request(machine: Grid, job: u32) -> Request {
-    if machine == MESH {
+    let Some(cube) = Cube::of(&machine) else {
         let (w, h) = (1 + job * 7 % 15, 1 + job * job * 11 / 4 % 15);
         return Request::submesh(w as u16, h as u16);
-    }
-    let extents = &[2; 8][..(job * 7 % 9) as usize];
-    Request::new(Shape::new(extents).expect("extents of the cube"))
+    };
+    let (k, n) = (u32::from(cube.k()), u32::from(cube.n()));
+    // There are strategies that serve whole rings only.
+    let is_whole = job.is_multiple_of(3);
+    let radix = |dimension| match is_whole {
+        true => cube.k(),
+        false => (2 + (job * job + 5 * dimension) % (k - 1)) as u16,
+    };
+    let radices: Vec<u16> = (0..job * 7 % (2 * n / 3 + 1)).map(radix).collect();
+    Request::new(Shape::new(&radices).expect("radices of the cube"))
 }
 
 #[cfg(test)]
@@ -207,11 +201,11 @@ mod tests {
                 scheduler: SchedulerKind::Fcfs,
             };
             let work = work(configuration).unwrap();
-            let changes = work.iter().filter(|(_, ask)| matches!(ask, Ask::Change(_)));
+            let changes = work.iter().filter(|ask| matches!(ask, Ask::Change(_)));
             // The image keeps as many.
             assert!(changes.count() <= 512);
-            for (name, is_kind) in KINDS {
-                assert!(work.iter().any(|(_, command)| is_kind(command)), "{name}");
+            for name in KINDS {
+                assert!(work.iter().any(|command| kind(command) == name), "{name}");
             }
             let processors: u32 = (1..=JOBS).map(|job| request(machine, job).processors).sum();
             assert!((3000..5500).contains(&processors), "{processors}");

@@ -1,11 +1,10 @@
 //! Counting instructions in QEMU: of each command of a script the least of several runs, since the
 //! clock interrupts a command here or there, every 500,000 instructions.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use meshalloc::{Change, Configuration, Ticks};
 
-use crate::ask::Ask;
-use crate::emulator::Emulator;
+use crate::emulator::{Ask, Emulator};
 use crate::image::Image;
 
 /// How often a script is run.
@@ -13,7 +12,9 @@ const REPEATS: usize = 2;
 /// 2 ns an instruction.
 pub(super) const QEMU_CLOCK: [&str; 2] = ["-icount", "shift=1,sleep=off"];
 /// Of SysTick in QEMU, 168 MHz.
-pub(super) const TICKS_EACH: f64 = 0.168 * 2.0;
+const TICKS_EACH: f64 = 0.168 * 2.0;
+/// The image's record of the time that commands take.
+pub(super) const TICKS: &str = "COMMAND_TICKS";
 
 /// A command and its time.
 pub(super) type Step = (Ticks, Ask);
@@ -42,8 +43,8 @@ impl Spread {
     }
 
     /// Two cells of a table.
-    pub(super) fn cells(self) -> String {
-        format!("{} | {}", rounded(self.median), rounded(self.most))
+    pub(super) fn cells(self) -> [String; 2] {
+        [self.median, self.most].map(|count| rounded(count).to_string())
     }
 }
 
@@ -60,12 +61,11 @@ pub(super) fn instructions(
     let (granted, mut least) = ticks(image, configuration, script)?;
     for _ in 1..REPEATS {
         let (again, ticks) = ticks(image, configuration, script)?;
-        if again != granted {
-            bail!("it placed {granted} jobs, then {again}");
-        }
-        for (least, ticks) in least.iter_mut().zip(ticks) {
-            *least = ticks.min(*least);
-        }
+        ensure!(again == granted, "it placed {granted} jobs, then {again}");
+        least
+            .iter_mut()
+            .zip(ticks)
+            .for_each(|(least, ticks)| *least = ticks.min(*least));
     }
     let Configuration {
         strategy,
@@ -73,51 +73,54 @@ pub(super) fn instructions(
         ..
     } = configuration;
     println!("{strategy}, {}: {granted} jobs placed", scheduler.name());
-    let instructions = |&ticks: &u32| (f64::from(ticks) / TICKS_EACH).round() as u64;
-    Ok((granted, least.iter().map(instructions).collect()))
+    Ok((granted, least.into_iter().map(of_ticks).collect()))
+}
+
+/// Ticks of SysTick as instructions.
+pub(super) fn of_ticks(ticks: u32) -> u64 {
+    (f64::from(ticks) / TICKS_EACH).round() as u64
+}
+
+/// The first commands of each script.
+pub(super) fn first(configuration: Configuration) -> [Step; 2] {
+    [Change::Reset, Change::Configure(configuration)].map(|change| (0, change.into()))
 }
 
 /// How many jobs are placed, and the ticks of each command. The image keeps those of changes, and
 /// that of a query until the next frame.
 fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result<(u32, Vec<u32>)> {
-    let (address, bytes) = image
-        .command_ticks
-        .context("the image does not keep how long commands take")?;
-    let (mut emulator, mut client) = Emulator::start(&QEMU_CLOCK)?;
+    let (address, bytes) = image.symbol(TICKS)?;
+    let (mut emulator, mut client) = Emulator::start(image, &QEMU_CLOCK)?;
     client.use_virtual_clock(true)?;
-    let first = [Change::Reset, Change::Configure(configuration)];
-    let first = first.map(|change| (0, Ask::Change(change)));
     let mut granted = 0;
     let mut queries = Vec::new();
-    for (at, command) in first.iter().chain(script) {
+    for (at, command) in first(configuration).iter().chain(script) {
         // Whether it is refused does not matter here.
         let _ = command.call(&mut client, Some(*at), &mut |_, _| granted += 1)?;
         if let Ask::Query(_) = command {
-            let latest = emulator.peek(address + bytes - 8, 4)?;
-            queries.extend(words(&latest));
+            queries.extend(words(&emulator.peek((address + bytes - 8, 4))?));
         }
     }
     let end = client.line_counters()?.changes as usize;
-    drop(client);
-    let memory: Vec<u32> = words(&emulator.memory(address, bytes)?).collect();
+    let memory: Vec<u32> = words(&emulator.peek((address, bytes))?).collect();
     let [_, kept @ .., _, _] = &memory[..] else {
         bail!("there is no count of commands");
     };
     let changes = script.len() - queries.len();
-    let before = end
-        .checked_sub(changes)
-        .filter(|_| changes <= kept.len())
-        .context("commands are missing")?;
-    let mut changes = (before..end).map(|number| kept[number % kept.len()]);
+    let begin = end.checked_sub(changes).filter(|_| changes <= kept.len());
+    let begin = begin.context("commands are missing")?;
+    let mut changes = (begin..end).map(|number| kept[number % kept.len()]);
     let mut queries = queries.into_iter();
-    let ticks = script.iter().map(|(_, command)| {
-        let ticks = match command {
-            Ask::Change(_) => changes.next(),
-            Ask::Query(_) => queries.next(),
-        };
-        ticks.expect("one for each command")
+    let ticks = script.iter().map(|(_, command)| match command {
+        Ask::Change(_) => changes.next(),
+        Ask::Query(_) => queries.next(),
     });
-    Ok((granted, ticks.collect()))
+    Ok((
+        granted,
+        ticks
+            .collect::<Option<_>>()
+            .context("commands are missing")?,
+    ))
 }
 
 /// The words in these bytes of the board.

@@ -4,18 +4,18 @@
 //! its last byte to the last one of the replies. So the figures have the protocol in them, which is
 //! the same for all strategies but for the length of the replies.
 
-mod commands;
+pub(crate) mod commands;
 mod count;
-mod decisions;
-mod passes;
-mod script;
+mod queues;
 mod slices;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use meshalloc::{Grid, StrategyKind};
+use xshell::Shell;
 
-use crate::image::{self, Image};
-use crate::{setup, tables};
+use crate::image::{Image, MAIN};
+use crate::setup;
+use crate::tables::{self, Row, markdown};
 
 /// The options of `cargo xtask instructions`.
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Options {
 
 /// A table of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Table {
+pub(crate) enum Table {
     /// Every command, with each strategy.
     Commands,
     /// Decisions with foresight, for each budget.
@@ -45,8 +45,27 @@ enum Table {
     Slices,
 }
 
+/// A table that was measured.
+struct Measured {
+    columns: Vec<String>,
+    rows: Vec<Row>,
+    /// Which figures are larger than they may be.
+    failure: Option<String>,
+}
+
+impl Measured {
+    fn new(columns: impl IntoIterator<Item: Into<String>>, rows: Vec<Row>) -> Measured {
+        let columns = columns.into_iter().map(Into::into).collect();
+        Measured {
+            columns,
+            rows,
+            failure: None,
+        }
+    }
+}
+
 impl Table {
-    const ALL: [Table; 4] = [
+    pub(crate) const ALL: [Table; 4] = [
         Table::Commands,
         Table::Decisions,
         Table::Passes,
@@ -54,35 +73,17 @@ impl Table {
     ];
 
     /// Where it stands.
-    const fn in_page(self) -> tables::Table {
+    pub(crate) const fn in_page(self) -> tables::Table {
+        let name = match self {
+            Table::Commands => "commands",
+            Table::Decisions => "decisions",
+            Table::Passes => "passes",
+            Table::Slices => "slices",
+        };
         tables::Table {
             page: "docs/measurements/instructions.md",
-            name: match self {
-                Table::Commands => "commands",
-                Table::Decisions => "decisions",
-                Table::Passes => "passes",
-                Table::Slices => "slices",
-            },
+            name,
         }
-    }
-
-    /// The features of the image.
-    const fn features(self) -> &'static str {
-        match self {
-            Table::Slices => "qemu,journal",
-            Table::Commands | Table::Decisions | Table::Passes => "qemu",
-        }
-    }
-
-    /// The table, and what in it is more than it may be.
-    fn measure(self, image: &Image, strategies: &[String]) -> Result<(String, Vec<String>)> {
-        let text = match self {
-            Table::Commands => commands::table(image, strategies),
-            Table::Decisions => decisions::table(image),
-            Table::Passes => passes::table(image),
-            Table::Slices => return slices::table(image, strategies),
-        };
-        Ok((text?, Vec::new()))
     }
 }
 
@@ -92,58 +93,77 @@ const MESH: Grid = match Grid::mesh(&[64, 64]) {
 };
 
 /// Builds the image, counts, prints the tables and does what the options say.
-pub(crate) fn run(options: &Options) -> Result<()> {
-    setup::board(image::MAIN)?;
-    let is_wanted = |table: &Table| options.only.is_empty() || options.only.contains(table);
-    for table in Table::ALL.into_iter().filter(is_wanted) {
-        image::build(
-            image::MAIN,
-            &image::build_command(image::MAIN, table.features()),
-        )?;
-        let image = Image::read()?;
-        let (text, longer) = table.measure(&image, &options.strategies)?;
-        println!("\n{text}");
-        if options.update {
-            match table {
-                Table::Commands | Table::Slices => table.in_page().update(&text, strategies())?,
-                Table::Decisions | Table::Passes => table.in_page().write(&text)?,
-            }
+pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
+    let wanted = &options.strategies;
+    for name in wanted {
+        ensure!(strategies().contains(name), "there is no strategy {name:?}");
+    }
+    let is_wanted =
+        |kind: &&StrategyKind| wanted.is_empty() || wanted.iter().any(|it| it == kind.name());
+    let chosen: Vec<_> = StrategyKind::ALL
+        .iter()
+        .filter(is_wanted)
+        .copied()
+        .collect();
+    setup::target_and_emulator(sh, MAIN)?;
+    for table in Table::ALL {
+        if !options.only.is_empty() && !options.only.contains(&table) {
+            continue;
         }
-        if !longer.is_empty() {
-            bail!("longer than a slice: {}", longer.join(", "));
+        let features = if table == Table::Slices {
+            "qemu,journal"
+        } else {
+            "qemu"
+        };
+        let image = Image::build(sh, MAIN, features, true)?;
+        let Measured {
+            columns,
+            rows,
+            failure,
+        } = match table {
+            Table::Commands => commands::table(&image, &chosen)?,
+            Table::Decisions => queues::decisions(&image)?,
+            Table::Passes => queues::passes(&image)?,
+            Table::Slices => slices::table(&image, &chosen)?,
+        };
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        println!("\n{}", markdown(&columns, &rows));
+        match table {
+            _ if !options.update => {}
+            Table::Commands | Table::Slices => {
+                table.in_page().update(&columns, &rows, &strategies())?;
+            }
+            Table::Decisions | Table::Passes => table.in_page().write(&columns, &rows)?,
+        }
+        if let Some(failure) = failure {
+            bail!("{failure}");
         }
     }
     Ok(())
 }
 
 /// Counts the instructions of strategies that have no row in the tables of commands and slices.
-pub(crate) fn add_missing() -> Result<()> {
+pub(crate) fn add_missing(sh: &Shell) -> Result<()> {
     for table in [Table::Commands, Table::Slices] {
         let missing = table.in_page().lacks(strategies())?;
         if !missing.is_empty() {
-            run(&Options {
-                update: true,
-                only: vec![table],
-                strategies: missing,
-            })?;
+            run(
+                sh,
+                &Options {
+                    update: true,
+                    only: vec![table],
+                    strategies: missing,
+                },
+            )?;
         }
     }
     Ok(())
 }
 
 /// The names of all strategies.
-fn strategies() -> impl Iterator<Item = String> {
-    StrategyKind::ALL.iter().map(|kind| kind.name().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_has_each_table() {
-        for table in Table::ALL {
-            assert!(table.in_page().read().is_ok(), "{table:?}");
-        }
-    }
+fn strategies() -> Vec<String> {
+    StrategyKind::ALL
+        .iter()
+        .map(|kind| kind.name().to_owned())
+        .collect()
 }

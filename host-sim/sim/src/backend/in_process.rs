@@ -137,8 +137,8 @@ impl Backend for InProcess<'_> {
         self.controller.capacity()
     }
 
-    fn scheduler(&self) -> SchedulerKind {
-        self.controller.configuration().scheduler
+    fn is_in_order(&self) -> bool {
+        self.controller.configuration().scheduler == SchedulerKind::Fcfs
     }
 
     /// Restores a checkpoint of the controller in twice the memory.

@@ -7,9 +7,11 @@ use meshalloc::{
 };
 
 pub mod in_process;
+pub mod own;
 pub mod stopwatch;
 
 pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage};
+pub use own::{OwnBackends, Policy, Waiting};
 pub use stopwatch::{Stopwatch, StopwatchBackends};
 
 /// Takes an event, with the blocks of a job that was granted.
@@ -37,14 +39,17 @@ pub trait Backend {
     ///
     /// # Errors
     ///
-    /// When the controller cannot be reached.
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError>;
+    /// When the controller cannot be reached, or answers no queries.
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        let _ = query;
+        Err(BackendError::NoQueries)
+    }
 
     /// What the controller has room for.
     fn capacity(&self) -> Capacity;
 
-    /// Who decides which waiting job may try.
-    fn scheduler(&self) -> SchedulerKind;
+    /// Whether only the first of the waiting jobs may try: first come, first served.
+    fn is_in_order(&self) -> bool;
 
     /// Makes room for more jobs than [`Backend::capacity`] said until now; the state of the
     /// controller stays. False if there is no more, as on a board.
@@ -145,6 +150,21 @@ pub enum BackendError {
         /// What went wrong.
         reason: String,
     },
+    /// A strategy of your own proposed what cannot be granted.
+    #[error("the strategy proposed what cannot be granted: {reason}")]
+    Illegal {
+        /// Why not.
+        reason: String,
+    },
+    /// The controller takes no changes of this kind.
+    #[error("this controller does not carry out {change}")]
+    Unsupported {
+        /// The change.
+        change: String,
+    },
+    /// The controller answers no queries.
+    #[error("this controller answers no queries")]
+    NoQueries,
     /// The run was abandoned.
     #[error("interrupted")]
     Interrupted,

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
-use meshalloc::{Answer, Change, Configuration, Error, Outcome, Query, SchedulerKind, Ticks};
+use meshalloc::{Answer, Change, Configuration, Error, Outcome, Query, Ticks};
 
 use super::{Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent};
 
@@ -67,8 +67,8 @@ impl Backend for Stopwatch<'_> {
         self.inner.capacity()
     }
 
-    fn scheduler(&self) -> SchedulerKind {
-        self.inner.scheduler()
+    fn is_in_order(&self) -> bool {
+        self.inner.is_in_order()
     }
 
     fn make_room(&mut self) -> bool {

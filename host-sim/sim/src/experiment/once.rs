@@ -1,7 +1,7 @@
 //! One replication of one strategy.
 
 use meshalloc::message::Capacity;
-use meshalloc::{Answer, Change, Error, Outcome, Query, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{Answer, Change, Error, Outcome, Query, StrategyKind, Ticks};
 
 use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
@@ -145,8 +145,8 @@ impl Backend for Interruptible<'_> {
         self.backend.capacity()
     }
 
-    fn scheduler(&self) -> SchedulerKind {
-        self.backend.scheduler()
+    fn is_in_order(&self) -> bool {
+        self.backend.is_in_order()
     }
 
     fn make_room(&mut self) -> bool {

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::str::FromStr;
 
-use crate::workload::JOBS_MAX;
+use crate::time::JOBS_MAX;
 
 /// Reads decimal digits and nothing else.
 pub(super) fn whole<N: FromStr>(text: &str) -> Option<N> {

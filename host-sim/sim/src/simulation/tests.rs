@@ -139,8 +139,8 @@ impl Backend for Spy<'_> {
         self.inner.capacity()
     }
 
-    fn scheduler(&self) -> SchedulerKind {
-        self.inner.scheduler()
+    fn is_in_order(&self) -> bool {
+        self.inner.is_in_order()
     }
 
     fn make_room(&mut self) -> bool {
@@ -375,8 +375,8 @@ fn a_controller_with_less_room_than_its_capacity_is_used() {
                 ..self.0.capacity()
             }
         }
-        fn scheduler(&self) -> SchedulerKind {
-            self.0.scheduler()
+        fn is_in_order(&self) -> bool {
+            self.0.is_in_order()
         }
     }
     let machine = mesh(8, 8);

@@ -3,8 +3,10 @@
 mod backlog;
 mod coverage;
 mod distributions;
+mod examples;
 mod experiment;
 mod log;
+mod own;
 mod parallel;
 mod shape;
 mod statistics;
@@ -31,9 +33,9 @@ fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Ex
         machine: workload.machine(),
         strategies: strategies.to_vec(),
         scheduler: SchedulerKind::Fcfs,
+        measure: Measure::of(&workload),
         workload: Workload::Synthetic(workload),
         jobs,
-        measure: Measure::of(&workload),
         backlog: None,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),

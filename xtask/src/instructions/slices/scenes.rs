@@ -5,9 +5,9 @@ use meshalloc::{
     Block, Change, Flags, Grid, JobId, NodeId, Query, Request, Shape, StrategyKind, Ticks,
 };
 
-use crate::ask::Ask;
+use crate::emulator::Ask;
 use crate::instructions::MESH;
-use crate::instructions::script::random;
+use crate::instructions::queues::random;
 
 /// What is done on a machine.
 pub(super) struct Scene {

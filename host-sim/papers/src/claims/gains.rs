@@ -1,0 +1,259 @@
+//! Rules about gains: by what part one system's number is below another's.
+
+use super::judgement::{
+    At, Gain, HALF_WIDTH_MAX, Judgement, LEVEL, OPEN_MAX, Verdict, interval, is_over_open_max,
+    is_wide, percent, places_text,
+};
+use meshalloc_sim::statistics::{Estimate, Interval};
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::wording::number as number_text;
+
+/// On which side of 0 a gain is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Over,
+    Level,
+    Below,
+    Open,
+}
+
+/// The side of a gain; those within `level` of 0 are level.
+fn side(gain: &Gain, level: f64) -> Option<Side> {
+    Some(match gain {
+        Gain::OtherSaturated => Side::Over,
+        Gain::OwnSaturated => Side::Below,
+        Gain::BothSaturated => return None,
+        Gain::Growing => Side::Open,
+        Gain::By(estimate) => match interval(estimate) {
+            Some((low, high)) if low > -level && high < level => Side::Level,
+            Some((low, _)) if low > 0.0 => Side::Over,
+            Some((_, high)) if high < 0.0 => Side::Below,
+            _ => Side::Open,
+        },
+    })
+}
+
+/// The gain is between `low` and `high`, as in the paper, wherever it was measured.
+pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
+    let reaches = |gain: &Gain| match gain {
+        Gain::By(estimate) => interval(estimate).is_some_and(|(_, top)| top >= low),
+        other => *other == Gain::OtherSaturated,
+    };
+    let wide = |gain: &Gain| match gain {
+        Gain::By(estimate) => is_wide(estimate, HALF_WIDTH_MAX),
+        _ => false,
+    };
+    let sides = sides(gains, 0.0);
+    let verdict = if sides.is_empty() {
+        Verdict::NotDecided
+    } else if sides.contains(&Side::Below) {
+        Verdict::DoesNotHold
+    } else if sides.contains(&Side::Open) || gains.iter().any(|gain| wide(&gain.value)) {
+        Verdict::NotDecided
+    } else {
+        let compared = |gain: &&At<Gain>| gain.value != Gain::BothSaturated;
+        let all = gains
+            .iter()
+            .filter(compared)
+            .all(|gain| reaches(&gain.value));
+        if all { Verdict::Holds } else { Verdict::Weaker }
+    };
+    let rule = format!(
+        "holds if the interval of the gain reaches {} % at every point; weaker if all gains are over 0 \
+         but some stay below; does not hold if one is below 0; not decided if an interval holds 0, its \
+         half-width is over {:.0} points or a mean still grows with the run. More than {} % is not counted against the claim",
+        percent(low),
+        HALF_WIDTH_MAX * 100.0,
+        percent(high),
+    );
+    judgement(verdict, gains, rule)
+}
+
+/// One is below the other wherever both were measured.
+pub(super) fn everywhere(gains: &[At<Gain>]) -> Judgement {
+    let sides = sides(gains, LEVEL);
+    let count = |side| sides.iter().filter(|&&other| other == side).count();
+    let all = sides.len();
+    let (over, level) = (count(Side::Over), count(Side::Level));
+    let (below, open) = (count(Side::Below), count(Side::Open));
+    let nearly_all = |count: usize| !is_over_open_max(all - count, all);
+    let verdict = match () {
+        () if below > 0 && over > below => Verdict::Weaker,
+        () if below > 0 => Verdict::DoesNotHold,
+        () if all == 0 => Verdict::NotDecided,
+        () if nearly_all(over) => Verdict::Holds,
+        // As the open points turn out.
+        () if nearly_all(over + open) => Verdict::NotDecided,
+        () if over > 0 => Verdict::Weaker,
+        () if open > 0 => Verdict::NotDecided,
+        () => Verdict::DoesNotHold,
+    };
+    let rule = format!(
+        "holds if the gain is over 0 at {} % of the points or more, and below 0 at none; weaker if \
+         it is over 0 at fewer, but at more than below; does not hold otherwise; not decided where \
+         that depends on open points, at which the interval holds 0 or a mean still grows with the \
+         run. Within {} % of 0 a point is level",
+        100 - OPEN_MAX,
+        percent(LEVEL)
+    );
+    let mut judgement = judgement(verdict, gains, rule);
+    if all > 0 {
+        let counts = format!(
+            "; over 0 at {over}, level at {level}, below 0 at {below}, open at {open} of {}",
+            counted(all, "point")
+        );
+        judgement.ours.push_str(&counts);
+    }
+    judgement
+}
+
+/// The gain grows from the first point to the last.
+pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
+    // Against a saturated competitor a gain is 1, the most there is.
+    let numbers: Vec<Estimate> = gains
+        .iter()
+        .filter_map(|gain| match gain.value {
+            Gain::By(estimate) => Some(estimate),
+            Gain::OtherSaturated => Some(Estimate {
+                mean: 1.0,
+                ci95: Some(Interval::around(1.0, 0.0)),
+                deviation: None,
+                replications: 0,
+            }),
+            Gain::OwnSaturated | Gain::BothSaturated | Gain::Growing => None,
+        })
+        .collect();
+    // The two points have workloads of their own, so their errors add up as independent ones do.
+    let rise = |from: &Estimate, to: &Estimate| to.minus_independent(from);
+    let verdict = match (numbers.first(), numbers.last()) {
+        (Some(first), Some(last)) if numbers.len() > 1 => match rise(first, last) {
+            Some(Interval { low, .. }) if low > 0.0 => {
+                let falls = |pair: &[Estimate]| {
+                    rise(&pair[0], &pair[1]).is_some_and(|rise| rise.high < 0.0)
+                };
+                if numbers.windows(2).any(falls) {
+                    Verdict::Weaker
+                } else {
+                    Verdict::Holds
+                }
+            }
+            Some(Interval { high, .. }) if high < 0.0 => Verdict::DoesNotHold,
+            _ => Verdict::NotDecided,
+        },
+        _ => Verdict::NotDecided,
+    };
+    let rule = "holds if the gain at the last point is over that at the first by more than the error of their \
+                difference and no step between neighbours is downwards; weaker with such a step; does not hold if \
+                the last is below the first; a saturated competitor counts as a gain of 100 %";
+    let mut judgement = judgement(verdict, gains, rule.to_owned());
+    let left_out = gains.len() - numbers.len();
+    if left_out > 0 {
+        let left_out = format!("; left out: {left_out} of {} points", gains.len());
+        judgement.ours.push_str(&left_out);
+    }
+    judgement
+}
+
+/// The mean of the gains over all points is between `low` and `high`, as in the paper.
+pub(super) fn average(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
+    let numbers = gains
+        .iter()
+        .filter(|gain| matches!(gain.value, Gain::By(_)));
+    let at = match (numbers.count(), gains.len()) {
+        (count, all) if count == all => format!("mean of {all} points"),
+        (count, all) => format!("mean of {count} of {all} points"),
+    };
+    let value = mean_gain(gains).map(Gain::By);
+    let mean = value.map(|value| At { at, value });
+    let mut judgement = range(mean.as_slice(), low, high);
+    let details = gains.iter();
+    let details = details.map(|gain| format!("{}: {}", gain.at, gain_text(&gain.value)));
+    judgement.details.extend(details);
+    judgement
+}
+
+/// The mean of gains, with an interval that holds even if all their errors have the same cause. `None` without
+/// numbers.
+pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
+    let numbers: Vec<&Estimate> = gains
+        .iter()
+        .filter_map(|gain| match &gain.value {
+            Gain::By(estimate) => Some(estimate),
+            _ => None,
+        })
+        .collect();
+    let replications = numbers.iter().map(|number| number.replications).min()?;
+    let count = numbers.len() as f64;
+    let intervals: Option<Vec<Interval>> = numbers.iter().map(|number| number.ci95).collect();
+    let ends = |intervals: Vec<Interval>| Interval {
+        low: intervals.iter().map(|interval| interval.low).sum::<f64>() / count,
+        high: intervals.iter().map(|interval| interval.high).sum::<f64>() / count,
+    };
+    Some(Estimate {
+        mean: numbers.iter().map(|number| number.mean).sum::<f64>() / count,
+        ci95: intervals.map(ends),
+        deviation: None,
+        replications,
+    })
+}
+
+fn sides(gains: &[At<Gain>], level: f64) -> Vec<Side> {
+    let sides = gains.iter().map(|gain| side(&gain.value, level));
+    sides.flatten().collect()
+}
+
+/// A gain in a table.
+fn gain_text(gain: &Gain) -> String {
+    match gain {
+        Gain::By(estimate) => format!("{} %", number_text(estimate, 100.0)),
+        Gain::OtherSaturated => "the other is saturated".to_owned(),
+        Gain::OwnSaturated => "this one is saturated, the other not".to_owned(),
+        Gain::BothSaturated => "both saturated".to_owned(),
+        Gain::Growing => "a mean still grows with the run".to_owned(),
+    }
+}
+
+/// Adds our numbers to a verdict: the smallest and the largest gain, and how often one of the two was saturated.
+fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
+    let measured = || {
+        gains.iter().filter_map(|gain| match &gain.value {
+            Gain::By(estimate) => Some((estimate, &gain.at)),
+            _ => None,
+        })
+    };
+    let smallest = measured().min_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
+    let largest = measured().max_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
+    let show =
+        |(estimate, at): (&Estimate, &String)| format!("{} % ({at})", number_text(estimate, 100.0));
+    let mut parts = Vec::new();
+    match (smallest, largest) {
+        (Some(low), Some(high)) if measured().count() > 1 => {
+            parts.push(format!("{} to {}", show(low), show(high)));
+        }
+        (Some(only), _) => parts.push(show(only)),
+        _ => {}
+    }
+    for (kind, text) in [
+        (Gain::OtherSaturated, "only the other saturated"),
+        (Gain::OwnSaturated, "only this one saturated"),
+        (Gain::BothSaturated, "both saturated"),
+        (Gain::Growing, "a mean still grows with the run"),
+    ] {
+        let places = gains.iter().filter(|gain| gain.value == kind);
+        let places: Vec<_> = places.map(|gain| gain.at.as_str()).collect();
+        if let Some(places) = places_text(&places, gains.len()) {
+            parts.push(format!("{text}: {places}"));
+        }
+    }
+    if parts.is_empty() {
+        parts.push("nothing to compare".to_owned());
+    }
+    let details = gains.iter();
+    let details = details.map(|gain| format!("{}: {}", gain.at, gain_text(&gain.value)));
+    Judgement {
+        verdict,
+        ours: parts.join("; "),
+        details: details.collect(),
+        rule,
+    }
+}

@@ -1,0 +1,170 @@
+//! Rules about ratios of two numbers that are near 1.
+
+use super::judgement::{At, Judgement, Verdict, interval, is_wide, percent};
+use meshalloc_sim::statistics::Estimate;
+use meshalloc_sim::wording::number as number_text;
+
+/// "Nearly the same" is a ratio within this of 1.
+const SIMILAR: f64 = 0.25;
+
+/// The ratio of two numbers, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Ratio {
+    /// Over paired replications.
+    Of(Estimate),
+    /// One of the two is saturated and the other is not.
+    Saturated,
+    /// Both are.
+    BothSaturated,
+    /// A mean of the two still grows with the length of the run.
+    Growing,
+    /// One of the two was not measured.
+    Missing,
+}
+
+impl Ratio {
+    fn text(&self) -> String {
+        match self {
+            Ratio::Of(ratio) => number_text(ratio, 1.0),
+            Ratio::Saturated => "saturated".to_owned(),
+            Ratio::BothSaturated => "both saturated".to_owned(),
+            Ratio::Growing => "still grows with the run".to_owned(),
+            Ratio::Missing => "not measured".to_owned(),
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self, Ratio::Growing | Ratio::Missing)
+    }
+}
+
+/// The places that have a ratio.
+fn known(ratios: &[At<Ratio>]) -> Vec<At<Estimate>> {
+    let known = ratios.iter().filter_map(|ratio| match ratio.value {
+        Ratio::Of(value) => Some(At {
+            at: ratio.at.clone(),
+            value,
+        }),
+        _ => None,
+    });
+    known.collect()
+}
+
+/// The ratio of a strategy's numbers under two workloads is near 1, and nearer than those of others: `all_own` are its ratios of one to
+/// the other, `others` theirs at the same places.
+pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Judgement {
+    let mut all = all_own.iter().chain(others);
+    let open = all.any(|ratio| ratio.value.is_open())
+        || all_own.iter().any(|own| own.value == Ratio::BothSaturated);
+    // Saturated under one workload alone is farther from 1 than any number.
+    let distance = |ratio: &Ratio| match ratio {
+        Ratio::Of(ratio) => (ratio.mean - 1.0).abs(),
+        _ => f64::INFINITY,
+    };
+    let near = all_own.iter().all(|own| distance(&own.value) <= SIMILAR);
+    let nearest = all_own.iter().all(|own| {
+        let mut rivals = others.iter().filter(|other| other.at == own.at);
+        rivals.all(|other| distance(&own.value) <= distance(&other.value))
+    });
+    let wide = |ratio: &At<Estimate>| is_wide(&ratio.value, SIMILAR);
+    let verdict = match (near, nearest) {
+        _ if open || all_own.is_empty() || known(all_own).iter().any(wide) => Verdict::NotDecided,
+        (true, true) => Verdict::Holds,
+        (true, false) | (false, true) => Verdict::Weaker,
+        (false, false) => Verdict::DoesNotHold,
+    };
+    let show = |ratios: &[At<Ratio>]| {
+        let shown = ratios.iter();
+        let shown = shown.map(|ratio| format!("{} {}", ratio.at, ratio.value.text()));
+        shown.collect::<Vec<_>>().join(", ")
+    };
+    let (mine, theirs) = (show(all_own), show(others));
+    Judgement {
+        verdict,
+        ours: format!("ratio {mine}"),
+        details: vec![format!("this one: {mine}"), format!("the others: {theirs}")],
+        rule: format!(
+            "holds if the ratio is within {:.0} % of 1 everywhere and nearer to 1 than the others'; weaker if one of \
+             the two; does not hold otherwise; not decided if a half-width is over {:.0} points, \
+             or a number is not measured or still grows with the run. Saturated under one of the two workloads is \
+             farther from 1 than any number",
+            SIMILAR * 100.0,
+            SIMILAR * 100.0
+        ),
+    }
+}
+
+/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker". A number beside a saturated one is farther away than
+/// any limit; where there is nothing to compare, the point is left out and named.
+pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
+    let ratios = known(all);
+    let distance = |ratio: &At<Estimate>| (ratio.value.mean - 1.0).abs();
+    let all_within = |limit: f64| {
+        let mut intervals = ratios.iter().map(|ratio| interval(&ratio.value));
+        intervals
+            .all(|ends| ends.is_some_and(|(low, high)| low >= 1.0 - limit && high <= 1.0 + limit))
+    };
+    let beyond = |ratio: &At<Estimate>| {
+        interval(&ratio.value).is_some_and(|(low, high)| high < 1.0 - loose || low > 1.0 + loose)
+    };
+    let one_saturated = all.iter().any(|ratio| ratio.value == Ratio::Saturated);
+    let verdict = if one_saturated || ratios.iter().any(beyond) {
+        Verdict::DoesNotHold
+    } else if ratios.is_empty() || !all_within(loose) {
+        Verdict::NotDecided
+    } else if all_within(tight) {
+        Verdict::Holds
+    } else if ratios.iter().any(|ratio| distance(ratio) > tight) {
+        Verdict::Weaker
+    } else {
+        Verdict::NotDecided
+    };
+    let details = all
+        .iter()
+        .map(|ratio| format!("{}: {}", ratio.at, ratio.value.text()));
+    let lowest = ratios
+        .iter()
+        .min_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
+    let highest = ratios
+        .iter()
+        .max_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
+    let ours = match (lowest, highest) {
+        (Some(low), Some(high)) if ratios.len() > 1 => format!(
+            "ratio {} ({}) to {} ({})",
+            number_text(&low.value, 1.0),
+            low.at,
+            number_text(&high.value, 1.0),
+            high.at
+        ),
+        (Some(only), _) => format!("ratio {} ({})", number_text(&only.value, 1.0), only.at),
+        _ => "no point where both have a number".to_owned(),
+    };
+    let mut parts = vec![ours];
+    for (kind, text) in [
+        (Ratio::Saturated, "only one of the two saturated"),
+        (Ratio::BothSaturated, "left out, as both are saturated"),
+        (
+            Ratio::Growing,
+            "left out, as a mean still grows with the run",
+        ),
+        (Ratio::Missing, "left out, as not measured"),
+    ] {
+        let places = all.iter().filter(|ratio| ratio.value == kind);
+        let places: Vec<_> = places.map(|ratio| ratio.at.as_str()).collect();
+        if !places.is_empty() {
+            parts.push(format!("{text}: {}", places.join(", ")));
+        }
+    }
+    Judgement {
+        verdict,
+        ours: parts.join("; "),
+        details: details.collect(),
+        rule: format!(
+            "holds if every ratio is within {} % of 1, weaker within {} %, does not hold if one is \
+             farther away or only one of the two is saturated; not decided if an interval goes across the limit or nothing is left to \
+             compare. Points where both are saturated, a mean still grows with the run or one of the two was not measured are left out",
+            percent(tight),
+            percent(loose)
+        ),
+    }
+}

@@ -1,0 +1,435 @@
+//! The rules, with their parameters as a paper's file gives them, and what each is applied to.
+
+use serde::Deserialize;
+
+use super::difference::{difference, value};
+use super::gains::{average, everywhere, grows, range};
+use super::growth::{nearly_constant, proportional};
+use super::judgement::{At, Gain, Judgement, OPEN_MAX, Verdict, is_over_open_max, places_text};
+use super::number::{between, exact, nothing, number, share};
+use super::ratios::{Ratio, close, least_affected};
+use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
+use crate::measure::{Line, Measurements, Point, Reading, Shown};
+use meshalloc_sim::metrics::{Metric, Unit};
+use meshalloc_sim::statistics::Estimate;
+
+/// A rule with its parameters; parts of 1 are in percent.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Rule {
+    /// The gain is in the paper's range at every point.
+    Range {
+        /// The least, in percent.
+        low: f64,
+        /// The most.
+        high: f64,
+    },
+    /// The mean of the gains over all points is in the paper's range.
+    Average {
+        /// The least, in percent.
+        low: f64,
+        /// The most.
+        high: f64,
+        /// Whether the paper states by what part the own number is above the other one, and not below.
+        #[serde(default)]
+        more: bool,
+    },
+    /// The own number is below the other one at every point.
+    Everywhere {},
+    /// The gain grows from the first point to the last.
+    Grows {},
+    /// The two numbers are nearly the same at every point.
+    Close {
+        /// So near to hold, in percent.
+        tight: f64,
+        /// So near not to fail.
+        loose: f64,
+    },
+    /// The ratio of own to other is near 1, and nearer than that of the rivals.
+    LeastAffected {},
+    /// The number hardly changes over the points.
+    NearlyConstant {},
+    /// The number grows as the place of the points does.
+    Proportional {},
+    /// The system is saturated at every point.
+    Saturates {},
+    /// The system alone sustains loads over a limit.
+    AloneSustains {
+        /// The limit.
+        over: f64,
+        /// Up to here.
+        nearly: f64,
+    },
+    /// Each system sustains a higher load than the rival.
+    SaturatesLater {},
+    /// The number at the only point is the paper's; or the difference of own and other is, or how much that difference is larger at the
+    /// first of two points, where more than the paper's also holds.
+    Number {
+        /// The paper's, in percent.
+        number: f64,
+        /// Its error, in percent of each number that went into it.
+        error: f64,
+        /// `points` or `%`.
+        unit: String,
+    },
+    /// The own number is over the other one by the paper's part at every point, in runs of this length.
+    Difference {
+        /// The paper's, in percent; below 0 if the own number is the smaller one.
+        number: f64,
+        /// Half the width of the paper's interval, in points.
+        error: f64,
+    },
+    /// The number is the paper's at every point.
+    Value {
+        /// The paper's.
+        number: f64,
+        /// Its error, in percent of it.
+        error: f64,
+    },
+    /// The share is 0 at every point.
+    Nothing {},
+    /// The share is between two numbers at every point.
+    Between {
+        /// The least, in percent.
+        low: f64,
+        /// The most.
+        high: f64,
+    },
+    /// This number of replications is exact enough.
+    Exact {
+        /// The number.
+        replications: usize,
+        /// The largest error, in percent.
+        limit: f64,
+        /// `points` or `% of the mean`.
+        unit: String,
+    },
+}
+
+/// A number that a claim states, as people read it: shares in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StatedNumber {
+    /// Of the only point, unless it is a difference.
+    OfOne(f64),
+    /// Of each point.
+    OfEach(f64),
+    /// The relative difference of own and other at each point, in percent.
+    OfDifference(f64),
+}
+
+/// What a rule is applied to.
+#[derive(Clone, Copy)]
+pub struct Evidence<'e> {
+    /// Everything measured.
+    pub measurements: &'e Measurements,
+    /// What is compared.
+    pub metric: Metric,
+    /// What the claim is about.
+    pub lines: &'e [Line],
+    /// The systems that it is compared with.
+    pub rivals: &'e [Line],
+}
+
+impl Rule {
+    /// The number that it compares with, if that is one of points that a figure about this metric shows.
+    pub fn stated(&self, metric: Metric) -> Option<StatedNumber> {
+        match *self {
+            Rule::Number { number, .. } if metric.unit() == Unit::Fraction => {
+                Some(StatedNumber::OfOne(number))
+            }
+            Rule::Value { number, .. } => Some(StatedNumber::OfEach(number * metric.scale())),
+            Rule::Difference { number, .. } => Some(StatedNumber::OfDifference(number)),
+            _ => None,
+        }
+    }
+
+    /// Whether it compares with rivals, of which it needs one at least.
+    pub const fn needs_rivals(&self) -> bool {
+        matches!(
+            self,
+            Rule::LeastAffected {} | Rule::AloneSustains { .. } | Rule::SaturatesLater {}
+        )
+    }
+
+    /// Applies the rule.
+    pub fn judge(&self, evidence: &Evidence<'_>) -> Judgement {
+        let mut judgement = self.apply(evidence);
+        let (growing, all) = (evidence.growing(), evidence.points().len());
+        let is_named = matches!(self, Rule::Close { .. } | Rule::Grows {});
+        if self.leaves_out_growing() {
+            if growing > 0 && !is_named {
+                let left_out = format!(
+                    "; left out, as a mean still grows with the run: {growing} of {all} points"
+                );
+                judgement.ours.push_str(&left_out);
+            }
+            let holds = matches!(judgement.verdict, Verdict::Holds | Verdict::Weaker);
+            if holds && is_over_open_max(growing, all) {
+                judgement.verdict = Verdict::NotDecided;
+            }
+            let rule = format!(
+                ". It is not decided either if a mean still grows with the run at more than \
+                 {OPEN_MAX} % of the points"
+            );
+            judgement.rule.push_str(&rule);
+        }
+        if let Some(identical) = evidence.identical() {
+            judgement.ours.push_str(&identical);
+        }
+        judgement
+    }
+
+    /// Whether it leaves out the points at which a mean still grows with the run; other rules count
+    /// them as open, or have a number even so.
+    const fn leaves_out_growing(&self) -> bool {
+        matches!(
+            self,
+            Rule::Average { .. }
+                | Rule::Nothing {}
+                | Rule::Between { .. }
+                | Rule::Exact { .. }
+                | Rule::Close { .. }
+                | Rule::Grows {}
+        )
+    }
+
+    fn apply(&self, evidence: &Evidence<'_>) -> Judgement {
+        let part = |percent: &f64| percent / 100.0;
+        match self {
+            Rule::Range { low, high } => range(&evidence.gains(), part(low), part(high)),
+            Rule::Average { low, high, more } => {
+                let gains = match more {
+                    true => evidence.gains_above(),
+                    false => evidence.gains(),
+                };
+                average(&gains, part(low), part(high))
+            }
+            Rule::Everywhere {} => everywhere(&evidence.gains()),
+            Rule::Grows {} => grows(&evidence.gains()),
+            Rule::Close { tight, loose } => {
+                let ratios = evidence.ratios(evidence.lines);
+                close(&ratios, part(tight), part(loose))
+            }
+            Rule::LeastAffected {} => least_affected(
+                &evidence.ratios(evidence.lines),
+                &evidence.ratios(evidence.rivals),
+            ),
+            Rule::NearlyConstant {} => nearly_constant(evidence.growth().as_ref(), evidence.span()),
+            Rule::Proportional {} => proportional(evidence.growth().as_ref(), evidence.span()),
+            Rule::Saturates {} => {
+                let backlog = |point: &Point| evidence.measurements.backlog(&point.own);
+                saturates(&evidence.each(backlog))
+            }
+            Rule::AloneSustains { over, nearly } => {
+                let (own, others) = (evidence.ladders(evidence.lines), evidence.rivals);
+                alone_sustains(&own[0], &evidence.ladders(others), *over, *nearly)
+            }
+            Rule::SaturatesLater {} => saturates_later(
+                &evidence.ladders(evidence.lines),
+                &evidence.ladders(evidence.rivals)[0],
+            ),
+            Rule::Number {
+                number: paper,
+                error,
+                unit,
+            } => {
+                let paper = part(paper);
+                match evidence.points() {
+                    [only] if only.own == only.other => {
+                        share(evidence.mean(only), paper, part(error) * paper, unit)
+                    }
+                    points => {
+                        let (found, error) = evidence.differences(points, part(error));
+                        number(found, paper, error, unit)
+                    }
+                }
+            }
+            Rule::Difference { number, error } => difference(
+                &evidence.each(|point| evidence.difference(point)),
+                *number,
+                *error,
+            ),
+            Rule::Value { number, error } => value(
+                &evidence.each(|point| evidence.number_of(point)),
+                *number,
+                part(error),
+            ),
+            Rule::Nothing {} => nothing(&evidence.each(|point| evidence.mean(point))),
+            Rule::Between { low, high } => {
+                let shares = evidence.each(|point| evidence.mean(point));
+                between(&shares, part(low), part(high))
+            }
+            Rule::Exact {
+                replications,
+                limit,
+                unit,
+            } => {
+                let (measurements, metric) = (evidence.measurements, evidence.metric);
+                let error = |point: &Point| {
+                    let width =
+                        measurements.half_width_in_blocks(&point.own, metric, *replications)?;
+                    match unit == "points" {
+                        true => Some(width),
+                        false => Some(width / evidence.mean(point)?.mean),
+                    }
+                };
+                exact(&evidence.each(error), *replications, part(limit), unit)
+            }
+        }
+    }
+}
+
+impl Evidence<'_> {
+    fn points(&self) -> &[Point] {
+        &self.lines[0].points
+    }
+
+    /// A value for each point that has one.
+    fn each<T>(&self, value: impl Fn(&Point) -> Option<T>) -> Vec<At<T>> {
+        let points = self.points().iter().filter_map(|point| {
+            let value = value(point)?;
+            let at = point.at.clone();
+            Some(At { at, value })
+        });
+        points.collect()
+    }
+
+    fn gain(&self, point: &Point) -> Option<Gain> {
+        let Point { own, other, .. } = point;
+        self.measurements.gain(own, other, self.metric)
+    }
+
+    fn gains(&self) -> Vec<At<Gain>> {
+        self.each(|point| self.gain(point))
+    }
+
+    /// Where the two systems that are compared made the same decisions, in words.
+    fn identical(&self) -> Option<String> {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let is_identical = |point: &&Point| {
+            let Point { own, other, .. } = point;
+            self.measurements.are_identical(own, other, self.metric)
+        };
+        let places: Vec<&str> = points()
+            .filter(is_identical)
+            .map(|point| point.at.as_str())
+            .collect();
+        let at = places_text(&places, points().count())?;
+        Some(format!(
+            "; the two systems are identical (same decision hash): {at}"
+        ))
+    }
+
+    /// The number of points at which a mean still grows with the run.
+    fn growing(&self) -> usize {
+        let points = self.points().iter();
+        let growing = points.filter(|point| self.gain(point) == Some(Gain::Growing));
+        growing.count()
+    }
+
+    /// The same with the part by which the own number is above the other one.
+    fn gains_above(&self) -> Vec<At<Gain>> {
+        self.each(|point| {
+            let Point { own, other, .. } = point;
+            match self.gain(point)? {
+                Gain::By(_) => {
+                    let ratio = self.measurements.ratio(own, other, self.metric)?;
+                    Some(Gain::By(ratio.affine(1.0, -1.0)))
+                }
+                without_number => Some(without_number),
+            }
+        })
+    }
+
+    /// The ratios of own to other.
+    fn ratios(&self, lines: &[Line]) -> Vec<At<Ratio>> {
+        let points = lines.iter().flat_map(|line| &line.points);
+        let ratio = |point: &Point| At {
+            at: point.at.clone(),
+            value: self.ratio(point),
+        };
+        points.map(ratio).collect()
+    }
+
+    fn ratio(&self, point: &Point) -> Ratio {
+        let Point { own, other, .. } = point;
+        if let Some(ratio) = self.measurements.ratio(own, other, self.metric) {
+            return Ratio::Of(ratio);
+        }
+        match self.gain(point) {
+            Some(Gain::OwnSaturated | Gain::OtherSaturated) => Ratio::Saturated,
+            Some(Gain::BothSaturated) => Ratio::BothSaturated,
+            Some(Gain::Growing) => Ratio::Growing,
+            Some(Gain::By(_)) | None => Ratio::Missing,
+        }
+    }
+
+    /// By how many percent own is over other.
+    fn difference(&self, point: &Point) -> Option<Estimate> {
+        let Point { own, other, .. } = point;
+        match self.measurements.shown(own, Some(other), self.metric) {
+            Shown::Number { estimate, .. } => Some(estimate),
+            Shown::Saturated | Shown::Missing => None,
+        }
+    }
+
+    /// The number of the own side.
+    fn number_of(&self, point: &Point) -> Option<Estimate> {
+        self.measurements
+            .reading(&point.own, self.metric)
+            .estimate()
+    }
+
+    /// `None` where it still grows with the length of the run.
+    fn mean(&self, point: &Point) -> Option<Estimate> {
+        match self.measurements.reading(&point.own, self.metric) {
+            Reading::Values(sample) => sample.estimate(),
+            Reading::Growing(_) | Reading::Saturated(_) | Reading::Missing => None,
+        }
+    }
+
+    /// The ratio of the last point to the first.
+    fn growth(&self) -> Option<At<Estimate>> {
+        let [first, .., last] = self.points() else {
+            return None;
+        };
+        let value = self
+            .measurements
+            .ratio(&last.own, &first.own, self.metric)?;
+        let at = format!("{} to {}", first.at, last.at);
+        Some(At { at, value })
+    }
+
+    /// By what factor the place grows.
+    fn span(&self) -> f64 {
+        let ends = self.points().first().zip(self.points().last());
+        let ends = ends.and_then(|(first, last)| first.place.zip(last.place));
+        ends.map_or(1.0, |(first, last)| last / first)
+    }
+
+    /// The trend of the backlog at each load.
+    fn ladders(&self, lines: &[Line]) -> Vec<Ladder> {
+        let step = |point: &Point| Some((point.place?, self.measurements.backlog(&point.own)?));
+        let ladder = |line: &Line| Ladder {
+            name: line.name.clone(),
+            steps: line.points.iter().filter_map(step).collect(),
+        };
+        lines.iter().map(ladder).collect()
+    }
+
+    /// The difference at the only point, or how much it is larger at the first of two, and the error of the paper's, `error` being a part
+    /// of each number that went into it.
+    fn differences(&self, points: &[Point], error: f64) -> (Option<Estimate>, f64) {
+        let found = match points {
+            [to, from] => self.measurements.rise(to, from, self.metric),
+            [only, ..] => self
+                .measurements
+                .difference(&only.own, &only.other, self.metric),
+            [] => None,
+        };
+        let cells = points.iter().flat_map(|point| [&point.own, &point.other]);
+        let mean = |cell| self.measurements.reading(cell, self.metric).estimate();
+        let errors = cells.filter_map(|cell| Some(error * mean(cell)?.mean));
+        (found, errors.fold(0.0, f64::hypot))
+    }
+}

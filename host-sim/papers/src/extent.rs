@@ -1,0 +1,85 @@
+//! How long a paper is measured.
+
+use super::length::Length;
+use super::paper::Lengths;
+use super::setting::Setting;
+use meshalloc_sim::experiment::Replications;
+use meshalloc_sim::workload::{Pattern, WorkDistribution};
+
+/// The lengths of all runs.
+#[derive(Clone, Debug)]
+pub struct Extent {
+    /// `quick` or `full`.
+    pub name: &'static str,
+    /// The length of runs whose jobs arrive over time.
+    pub length: Length,
+    /// How often runs whose jobs are all there at time 0 are made.
+    pub closed_replications: Replications,
+    /// How often runs are made in which every processor sends to every other of its job.
+    pub dense_replications: Replications,
+    /// The length of runs that are measured with a clock.
+    pub clocked: Length,
+    /// So often each of those runs is made; the least time counts. They do the same work, and whatever else the
+    /// machine does makes one longer, never shorter.
+    pub clocked_repeats: u32,
+}
+
+impl Extent {
+    /// The paper's lengths, with jobs and replications in place of them where given.
+    pub fn new(
+        name: &'static str,
+        lengths: &Lengths,
+        jobs: Option<u32>,
+        replications: Option<u32>,
+        seed: u64,
+    ) -> Self {
+        let fixed = |count| Replications::Fixed(replications.unwrap_or(count));
+        let length = Length {
+            jobs: jobs.unwrap_or(lengths.jobs),
+            replications: replications.map_or(lengths.replications(), Replications::Fixed),
+            seed,
+        };
+        Extent {
+            name,
+            length,
+            closed_replications: lengths
+                .closed_replications
+                .map_or(length.replications, fixed),
+            dense_replications: lengths
+                .dense_replications
+                .map_or(length.replications, fixed),
+            clocked: Length {
+                jobs: length.jobs.min(lengths.clocked_jobs),
+                replications: fixed(lengths.clocked_replications),
+                seed,
+            },
+            clocked_repeats: lengths.clocked_repeats,
+        }
+    }
+
+    /// The length of simulated runs of this setting.
+    pub fn simulated(&self, setting: &Setting) -> Length {
+        let Some(workload) = setting.synthetic() else {
+            return self.length;
+        };
+        if let Some(tasks) = workload.arrivals.tasks() {
+            return Length {
+                jobs: tasks,
+                replications: self.closed_replications,
+                ..self.length
+            };
+        }
+        let replications = match &workload.work {
+            WorkDistribution::Messages(messages)
+                if messages.patterns.as_slice().contains(&Pattern::AllToAll) =>
+            {
+                self.dense_replications
+            }
+            _ => self.length.replications,
+        };
+        Length {
+            replications,
+            ..self.length
+        }
+    }
+}

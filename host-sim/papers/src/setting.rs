@@ -1,0 +1,199 @@
+//! A setting of a paper's figure: everything about a run but the strategy, its length and its random numbers.
+
+use meshalloc::StrategyKind;
+
+use super::length::Length;
+use super::logs::Logs;
+use meshalloc_sim::experiment::Experiment;
+use meshalloc_sim::names;
+use meshalloc_sim::parameters;
+use meshalloc_sim::statistics::Sampling;
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::{
+    EstimateModel, Log, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
+};
+
+/// Everything about a run but the strategy, its length and its random numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// A run without strategies. A log in it has no jobs yet.
+    pub plan: Experiment,
+}
+
+impl Setting {
+    /// The setting in words.
+    pub fn label(&self) -> String {
+        let (jobs, estimates) = match &self.plan.workload {
+            Workload::Synthetic(workload) => {
+                let requests = match &workload.requests {
+                    Requests::Submeshes(of) => of.sizes.to_string(),
+                    Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
+                    Requests::Counts(of) => of.distribution.to_string(),
+                    Requests::Mix(of) => of.source.to_string(),
+                };
+                let work = work_text(&workload.work);
+                let default = EstimateModel::of(&workload.work);
+                (
+                    format!("{requests} {} {work}", self.offered_text()),
+                    parameters::estimates_text(workload.estimates, default),
+                )
+            }
+            Workload::Log(log) => (
+                format!("{} {}", log.path.display(), self.offered_text()),
+                parameters::estimates_text(log.estimates, EstimateModel::Log),
+            ),
+        };
+        let machine = self.machine_text();
+        let scheduler = names::scheduler_text(self.plan.scheduler, self.time_unit());
+        format!("{machine} {jobs} {scheduler}{estimates}")
+    }
+
+    /// The unit of its times.
+    pub const fn time_unit(&self) -> TimeUnit {
+        self.plan.workload.time_unit()
+    }
+
+    /// Its workload, if it is drawn from distributions.
+    pub const fn synthetic(&self) -> Option<&Synthetic> {
+        match &self.plan.workload {
+            Workload::Synthetic(workload) => Some(workload),
+            Workload::Log(_) => None,
+        }
+    }
+
+    /// Its log, if it has one.
+    pub const fn log(&self) -> Option<&Log> {
+        self.plan.workload.log()
+    }
+
+    /// Whether a number of jobs ends its runs: not where all jobs are there at time 0, nor where a
+    /// log has them.
+    pub const fn has_length(&self) -> bool {
+        self.plan.workload.is_endless()
+    }
+
+    /// Whether its runs are repeated, with other jobs each time.
+    pub const fn is_replicated(&self) -> bool {
+        self.plan.workload.is_replicated()
+    }
+
+    /// How its replications come about.
+    pub const fn sampling(&self) -> Sampling {
+        self.plan.workload.sampling()
+    }
+
+    /// The machine in words: `64x64`, `4-ary 3-cube`.
+    pub fn machine_text(&self) -> String {
+        let text = self.plan.machine.to_string();
+        text.strip_prefix("mesh ")
+            .map_or(text.clone(), str::to_owned)
+    }
+
+    /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`.
+    pub fn offered_text(&self) -> String {
+        let workload = match &self.plan.workload {
+            Workload::Synthetic(workload) => workload,
+            Workload::Log(log) => {
+                return log
+                    .load
+                    .map_or("own load".into(), |load| format!("load {load}"));
+            }
+        };
+        match (workload.arrivals.rate(), workload.arrivals.tasks()) {
+            (Some(Rate::Load(load)), _) => format!("load {load}"),
+            (Some(Rate::Traffic(traffic)), _) => format!("traffic {traffic}"),
+            (Some(Rate::Arrivals(rate)), _) => format!("rate {rate}"),
+            (None, Some(tasks)) => format!("{} at time 0", counted(tasks, "task")),
+            (None, None) => "own load".into(),
+        }
+    }
+
+    /// How often jobs arrive; `None` when they all come at once, or as a log says.
+    pub fn rate(&self) -> Option<Rate> {
+        self.synthetic()?.arrivals.rate()
+    }
+
+    /// Names and values of the columns that describe the workload in CSV files. Settings with the same kind of
+    /// machine have the same columns.
+    pub fn columns(&self) -> Vec<(&'static str, String)> {
+        let (machine, offered) = (self.machine_text(), self.offered_text());
+        let workload = match &self.plan.workload {
+            Workload::Synthetic(workload) => workload,
+            Workload::Log(log) => {
+                return vec![
+                    ("log", log.path.display().to_string()),
+                    ("shape", log.options.shape.to_string()),
+                    ("mesh", machine),
+                    ("offered", offered),
+                    ("estimates", log.estimates.to_string()),
+                ];
+            }
+        };
+        let (mut columns, is_cube) = match &workload.requests {
+            Requests::Submeshes(of) => (
+                vec![("sizes", of.sizes.to_string()), ("mesh", machine)],
+                false,
+            ),
+            Requests::Counts(of) => {
+                let counts = ("task_processors", of.distribution.to_string());
+                (vec![counts, ("mesh", machine)], false)
+            }
+            Requests::Mix(of) => {
+                let mix = ("mix", of.source.to_string());
+                (vec![mix, ("mesh", machine)], false)
+            }
+            Requests::Subcubes(of) => {
+                let (dims, radices) = (of.dims.to_string(), of.radices.to_string());
+                let columns = vec![("dims", dims), ("radices", radices), ("cube", machine)];
+                (columns, true)
+            }
+        };
+        columns.push(("offered", offered));
+        columns.push(match &workload.work {
+            WorkDistribution::Service(service) if is_cube => ("service_s", service.to_string()),
+            WorkDistribution::Service(service) => {
+                ("mean_service_s", service.mean_seconds().to_string())
+            }
+            WorkDistribution::Messages(messages) => {
+                ("messages", parameters::messages_text(messages))
+            }
+            WorkDistribution::Io(io) => ("io", io.to_string()),
+        });
+        columns.push(("estimates", workload.estimates.to_string()));
+        columns
+    }
+
+    /// The experiment that measures these strategies.
+    ///
+    /// # Errors
+    ///
+    /// When its log cannot be read.
+    pub fn experiment(
+        &self,
+        strategies: Vec<StrategyKind>,
+        length: Length,
+        logs: &Logs,
+    ) -> Result<Experiment, String> {
+        let workload = match &self.plan.workload {
+            Workload::Log(log) => Workload::Log(logs.read(log)?),
+            synthetic @ Workload::Synthetic(_) => synthetic.clone(),
+        };
+        Ok(Experiment {
+            strategies,
+            workload,
+            jobs: length.jobs,
+            replications: length.replications,
+            seed: length.seed,
+            ..self.plan.clone()
+        })
+    }
+}
+
+/// What jobs do, in words: `service exponential:10`, `all-to-all, 8 flits, routing delay 3`.
+fn work_text(work: &WorkDistribution) -> String {
+    match work {
+        WorkDistribution::Service(service) => format!("service {service}"),
+        WorkDistribution::Messages(messages) => parameters::messages_text(messages),
+        WorkDistribution::Io(io) => parameters::io_text(io),
+    }
+}

@@ -1,0 +1,253 @@
+//! A controller with a strategy and a scheduler of your own.
+
+use std::collections::HashMap;
+
+use meshalloc::message::Capacity;
+use meshalloc::storage::{HeapStorage, Needs};
+use meshalloc::{
+    AllocateError, Allocation, Allocator, Block, Change, Configuration, Error, Event, Grid,
+    Happened, JobId, Outcome, Refusal, Request, Strategy, StrategyKind, Ticks,
+};
+
+use super::{Backend, BackendError, Backends, OnEvent};
+use crate::workload::JOBS_MAX;
+
+/// A job that waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// Its name.
+    pub job: JobId,
+    /// What it asks for.
+    pub request: Request,
+    /// When it was submitted, in ticks.
+    pub since: Ticks,
+    /// Whether an attempt for it has failed since the latest change.
+    pub has_failed: bool,
+    attempts: u32,
+    misses: u32,
+}
+
+/// A scheduler of your own: it chooses which waiting job may try.
+pub trait Policy {
+    /// The place in the queue of the job that may try next; `None` ends the pass.
+    ///
+    /// The queue is in order of submission. The method is called after each change and after each
+    /// attempt. The pass also ends with a place whose job has failed, or of which the queue has no
+    /// job.
+    fn next(&mut self, queue: &[Waiting], now: Ticks) -> Option<usize>;
+}
+
+impl<F: FnMut(&[Waiting], Ticks) -> Option<usize>> Policy for F {
+    fn next(&mut self, queue: &[Waiting], now: Ticks) -> Option<usize> {
+        self(queue, now)
+    }
+}
+
+/// First come, first served, as a [`Policy`].
+pub fn first_come(queue: &[Waiting], _: Ticks) -> Option<usize> {
+    queue.first().map(|_| 0)
+}
+
+/// Jobs, waiting and running, for which a controller has room at first.
+const ROOM: u32 = 1 << 12;
+
+/// A controller whose strategy and scheduler are not of the [`meshalloc`] crate.
+#[derive(Debug)]
+struct Own<'m, S, P> {
+    allocator: Allocator<'m, S>,
+    policy: P,
+    queue: Vec<Waiting>,
+    running: HashMap<JobId, Allocation>,
+    /// Events so far.
+    events: u64,
+    room: u32,
+    /// The blocks of a job; kept for its memory.
+    blocks: Vec<Block>,
+}
+
+impl<S: Strategy, P: Policy> Own<'_, S, P> {
+    fn submit(&mut self, job: JobId, request: Request, now: Ticks) -> Result<(), Refusal> {
+        self.allocator.demand(&request)?;
+        if self.queue.len() + self.running.len() >= self.room as usize {
+            return Err(Refusal::TableFull);
+        }
+        self.queue.push(Waiting {
+            job,
+            request,
+            since: now,
+            has_failed: false,
+            attempts: 0,
+            misses: 0,
+        });
+        Ok(())
+    }
+
+    /// The processors of a job that is released.
+    fn release(&mut self, job: JobId) -> Option<u32> {
+        if let Some(place) = self.queue.iter().position(|waiting| waiting.job == job) {
+            self.queue.remove(place);
+            return Some(0);
+        }
+        let allocation = self.running.remove(&job)?;
+        self.allocator.release(allocation).ok()
+    }
+
+    /// Lets jobs try as the policy says.
+    fn pass(&mut self, now: Ticks, on_event: OnEvent<'_>) -> Result<(), BackendError> {
+        for waiting in &mut self.queue {
+            waiting.has_failed = false;
+        }
+        while let Some(place) = self.policy.next(&self.queue, now)
+            && let Some(waiting) = self.queue.get_mut(place)
+            && !waiting.has_failed
+        {
+            waiting.attempts += 1;
+            let request = waiting.request;
+            let is_valid = self.allocator.occupancy().free() >= request.processors;
+            match self.allocator.allocate_checked(&request) {
+                Ok(allocation) => {
+                    let waiting = self.queue.remove(place);
+                    self.grant(waiting, allocation, now, on_event);
+                }
+                Err(AllocateError::Refused(_)) => {
+                    waiting.has_failed = true;
+                    waiting.misses += u32::from(is_valid);
+                }
+                Err(reason) => {
+                    let reason = reason.to_string();
+                    return Err(BackendError::Illegal { reason });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn grant(
+        &mut self,
+        waiting: Waiting,
+        allocation: Allocation,
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) {
+        self.blocks.clear();
+        let blocks = self.allocator.blocks(&allocation);
+        self.blocks.extend(blocks.into_iter().flatten());
+        let processors = self.allocator.processors(&allocation);
+        self.running.insert(waiting.job, allocation);
+        self.events += 1;
+        let event = Event {
+            number: self.events,
+            job: waiting.job,
+            at: now,
+            processors: processors.unwrap_or_default(),
+            what: Happened::Granted {
+                attempts: waiting.attempts,
+                misses: waiting.misses,
+                blocks_total: self.blocks.len() as u32,
+                block: self.blocks[0],
+            },
+        };
+        on_event(&event, &self.blocks);
+    }
+}
+
+impl<S: Strategy, P: Policy> Backend for Own<'_, S, P> {
+    fn call(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
+        let outcome = match *change {
+            Change::Submit {
+                job,
+                request,
+                lease: None,
+            } => match self.submit(job, request, now) {
+                Ok(()) => Outcome::Done,
+                Err(refusal) => return Ok(Err(Error::Refused(refusal))),
+            },
+            Change::Release { job } => match self.release(job) {
+                Some(processors) => Outcome::Released { processors },
+                None => return Ok(Err(Error::UnknownJob)),
+            },
+            _ => {
+                let change = format!("{change:?}");
+                return Err(BackendError::Unsupported { change });
+            }
+        };
+        self.pass(now, on_event)?;
+        Ok(Ok(outcome))
+    }
+
+    fn capacity(&self) -> Capacity {
+        let grid = self.allocator.occupancy().grid();
+        let needs = needs(*grid);
+        Capacity {
+            words: needs.words as u32,
+            word_bits: usize::BITS as u8,
+            jobs: self.room,
+            blocks: needs.blocks as u32,
+            list: 0,
+        }
+    }
+
+    fn is_in_order(&self) -> bool {
+        false
+    }
+
+    fn make_room(&mut self) -> bool {
+        let has_more = self.room < JOBS_MAX;
+        self.room = self.room.saturating_mul(2).min(JOBS_MAX);
+        has_more
+    }
+}
+
+/// What an allocator needs whose strategy brings its own memory.
+fn needs(machine: Grid) -> Needs {
+    Needs {
+        scratch: 0,
+        list: 0,
+        blocks: machine.nodes() as usize,
+        ..Needs::of(StrategyKind::FirstFit, &machine, 1)
+    }
+}
+
+/// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names.
+///
+/// `strategy` makes the strategy for a machine, `policy` the scheduler. Each proposal of the
+/// strategy is checked before it takes effect. `host-sim/sim/examples/own_policies.rs` has one of
+/// each.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnBackends<F, G> {
+    /// Makes the strategy.
+    pub strategy: F,
+    /// Makes the scheduler.
+    pub policy: G,
+}
+
+impl<S: Strategy, P: Policy, F: FnMut(Grid) -> S, G: FnMut() -> P> Backends for OwnBackends<F, G> {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        let machine = configuration.machine;
+        let mut storage = HeapStorage::new(needs(machine), 0);
+        let strategy = (self.strategy)(machine);
+        let allocator = Allocator::with_strategy(storage.allocator_memory(), machine, strategy);
+        body(&mut Own {
+            allocator: allocator.map_err(|reason| BackendError::Configure {
+                configuration,
+                reason,
+            })?,
+            policy: (self.policy)(),
+            queue: Vec::new(),
+            running: HashMap::new(),
+            events: 0,
+            room: machine.nodes() + ROOM,
+            blocks: Vec::new(),
+        });
+        Ok(())
+    }
+}

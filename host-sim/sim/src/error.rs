@@ -1,0 +1,65 @@
+//! What is wrong with the description of a workload.
+
+/// A description of a workload that cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// A distribution of this name is not known.
+    #[error("unknown {what} {given:?}: expected {expected}")]
+    UnknownName {
+        /// What was to be named.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// What is known.
+        expected: String,
+    },
+    /// A number is out of its range.
+    #[error("{}", out_of_range(what, options, given, expected, |option| format!("--{option}")))]
+    OutOfRange {
+        /// What the number is.
+        what: String,
+        /// The options, without the dashes, of which it comes; any of them may be the wrong one.
+        options: &'static [&'static str],
+        /// What was given.
+        given: String,
+        /// The range.
+        expected: String,
+    },
+}
+
+impl WorkloadError {
+    /// The same where the option is known, as its value is being read.
+    pub(crate) fn without_options(self) -> Self {
+        match self {
+            WorkloadError::OutOfRange {
+                what,
+                given,
+                expected,
+                ..
+            } => WorkloadError::OutOfRange {
+                what,
+                options: &[],
+                given,
+                expected,
+            },
+            other => other,
+        }
+    }
+}
+
+/// The message about a number that is out of its range, with each of its options as it is to be shown.
+pub fn out_of_range(
+    what: &str,
+    options: &[&'static str],
+    given: &str,
+    expected: &str,
+    shown: impl Fn(&'static str) -> String,
+) -> String {
+    let shown: Vec<_> = options.iter().copied().map(shown).collect();
+    let named = match &shown[..] {
+        [] => String::new(),
+        shown => format!(" ({})", shown.join(" or ")),
+    };
+    format!("{what}{named} is {given}: expected {expected}")
+}

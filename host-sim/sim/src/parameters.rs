@@ -1,0 +1,194 @@
+//! Parameters in a few words, as headings have them.
+
+use std::fmt::Write as _;
+
+use meshalloc::SchedulerKind;
+
+use crate::io::{Bandwidths, IoNetwork, IoTasks};
+use crate::metrics::SLOWDOWN_THRESHOLD;
+use crate::names;
+use crate::wording::{Number, counted};
+use crate::workload::{
+    Arrivals, EstimateModel, Log, LogOptions, Messages, Process, Rate, Requests, Submeshes,
+    Synthetic, TimeUnit, WorkDistribution,
+};
+
+/// A synthetic workload in a few words.
+pub fn workload_text(workload: &Synthetic) -> String {
+    let rate = match workload.arrivals.rate() {
+        Some(Rate::Load(load)) => format!("load {}", Number(load)),
+        Some(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
+        Some(Rate::Arrivals(rate)) => {
+            format!(
+                "{} a {}",
+                counted(Number(rate), "job"),
+                workload.work.time_unit().name()
+            )
+        }
+        None => "own load".to_owned(),
+    };
+    let arrivals = match (&workload.arrivals, workload.arrivals.process()) {
+        (Arrivals::AtOnce { tasks }, _) => format!("{} at time 0", counted(tasks, "task")),
+        (_, Some(Process::Empirical(gaps))) => format!("{rate}, arrivals {gaps}"),
+        (_, Some(Process::Lublin(_))) => format!("{rate}, daily cycle"),
+        (_, None) => rate,
+    };
+    let requests = requests_text(&workload.requests);
+    let estimates = estimates_text(workload.estimates, EstimateModel::of(&workload.work));
+    match &workload.work {
+        WorkDistribution::Service(_) if workload.model().is_some() => {
+            format!("{requests}, {arrivals}, its run times{estimates}")
+        }
+        WorkDistribution::Service(service) => {
+            format!("{requests}, {arrivals}, service {service} s{estimates}")
+        }
+        WorkDistribution::Messages(messages) => {
+            format!("{requests}, {arrivals},\n{}", messages_text(messages))
+        }
+        WorkDistribution::Io(io) => format!("{requests}, {arrivals},\n{}", io_text(io)),
+    }
+}
+
+/// What is made of a log, in a few words.
+pub fn log_text(log: &Log) -> String {
+    let LogOptions {
+        from,
+        to,
+        shape,
+        processors_per_node,
+        ..
+    } = log.options;
+    let mut text = format!("shapes {shape}");
+    if let Some(each) = processors_per_node {
+        let _ = write!(text, ", {} a node", counted(each, "processor"));
+    }
+    for (word, time) in [("from", from), ("to", to)] {
+        if let Some(time) = time {
+            let _ = write!(text, ", {word} {}", names::span_text(time));
+        }
+    }
+    if let Some(load) = log.load {
+        let _ = write!(text, ", stretched to load {}", Number(load));
+    }
+    if let Some(by) = log.resample {
+        let _ = write!(text, ", {by} resampled");
+    }
+    let default = match log.messages {
+        None => EstimateModel::Log,
+        Some(_) => EstimateModel::None,
+    };
+    text + &estimates_text(log.estimates, default)
+}
+
+/// What is missing where a scheduler that reserves by estimates gets none.
+pub fn reservations_text(scheduler: SchedulerKind, estimates: EstimateModel) -> Option<String> {
+    let reserves = matches!(
+        scheduler,
+        SchedulerKind::Easy { .. } | SchedulerKind::Conservative
+    );
+    (reserves && estimates == EstimateModel::None).then(|| {
+        format!(
+            "{}: without estimates (`--estimates`) nobody knows when a job ends, so jobs that fit pass those that do not without limit.",
+            scheduler.info().name
+        )
+    })
+}
+
+/// Estimates in a few words, where they are not the default.
+pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> String {
+    match estimates == default {
+        true => String::new(),
+        false => format!(", estimates {estimates}"),
+    }
+}
+
+/// The threshold of the bounded slowdown, where it is not the default.
+pub fn slowdown_text(threshold: f64, unit: TimeUnit) -> String {
+    let unit = format!(" {}", unit.symbol());
+    unless(threshold, SLOWDOWN_THRESHOLD, "slowdown threshold", &unit)
+}
+
+/// The value of a parameter in words, where it is not the default.
+pub fn unless(value: f64, default: f64, what: &str, unit: &str) -> String {
+    match value == default {
+        true => String::new(),
+        false => format!(", {what} {}{unit}", Number(value)),
+    }
+}
+
+/// The messages of jobs, in a few words.
+pub fn messages_text(messages: &Messages) -> String {
+    let Messages {
+        patterns,
+        per_pair,
+        iterations,
+        blocking,
+        network,
+    } = messages;
+    let count = |count: &u32, what: &str| match count {
+        1 => String::new(),
+        count => format!(", {count} {what}"),
+    };
+    format!(
+        "{patterns}{}{}{}, {}, routing delay {}",
+        count(per_pair, "messages a pair"),
+        count(iterations, "iterations"),
+        if *blocking { ", blocking" } else { "" },
+        counted(network.flits, "flit"),
+        network.routing_delay
+    )
+}
+
+/// Communication and I/O of jobs, in a few words.
+pub fn io_text(io: &IoTasks) -> String {
+    let communications = match io.communications {
+        0 => "no communication".to_owned(),
+        count => format!("{count} x {} communication", io.pattern),
+    };
+    let Bandwidths { link, disk } = io.bandwidths;
+    let network = match io.network {
+        IoNetwork::FairShares => String::new(),
+        IoNetwork::Wormhole { flits } => {
+            format!(", wormhole network, {} a MB", counted(flits, "flit"))
+        }
+    };
+    format!(
+        "{communications}, then a {}, I/O nodes {}, links {link} MB/s, disks {disk} MB/s{network}",
+        io.direction, io.nodes
+    )
+}
+
+/// What jobs ask for, in a few words.
+pub fn requests_text(requests: &Requests) -> String {
+    match requests {
+        Requests::Submeshes(submeshes) => {
+            let mut text = format!("{} sides", submeshes.sizes);
+            if submeshes.sides != Submeshes::new(submeshes.machine, submeshes.sizes).sides {
+                let _ = write!(text, ", lengths {}", submeshes.side_lengths());
+            }
+            text
+        }
+        Requests::Subcubes(subcubes) => {
+            format!("{} dimensions, {} radices", subcubes.dims, subcubes.radices)
+        }
+        Requests::Counts(counts) => {
+            format!(
+                "{} processors, shapes {}",
+                counts.distribution, counts.shape
+            )
+        }
+        Requests::Mix(mix) => {
+            let mut text = format!("mix {}", mix.source);
+            if !mix.dropped.is_empty() {
+                let _ = write!(
+                    text,
+                    ", {} of {} left out ({:.1} % of the weight)",
+                    mix.dropped.len(),
+                    counted(mix.dropped.len() + mix.entries.len(), "shape"),
+                    mix.dropped_share() * 100.0
+                );
+            }
+            text
+        }
+    }
+}

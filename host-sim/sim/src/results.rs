@@ -1,0 +1,262 @@
+//! Results for programs: what came out for each strategy, with names for everything, as JSON and
+//! other formats of serde have it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use crate::experiment::StrategyResult;
+use crate::metrics::Metric;
+use crate::names;
+use crate::statistics::Estimate;
+
+/// What stands behind a mean that says less than it seems to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It still grows with the length of the run.
+    Grows,
+    /// It is that of a log that saturates the strategy.
+    Saturated,
+    /// It leaves out more than 1 % of the jobs.
+    Partial,
+}
+
+impl Mark {
+    /// Every mark.
+    pub const ALL: [Mark; 3] = [Mark::Grows, Mark::Saturated, Mark::Partial];
+
+    /// Whether the mean of this metric has it.
+    pub fn is_on(self, result: &StrategyResult, metric: Metric) -> bool {
+        match self {
+            Mark::Grows => grows(result, metric),
+            Mark::Saturated => result.is_of_log && result.saturated && metric.depends_on_length(),
+            Mark::Partial => result.is_partial() && metric.is_of_served_jobs(),
+        }
+    }
+}
+
+/// Whether the mean of this metric still grows with the length of the run.
+pub fn grows(result: &StrategyResult, metric: Metric) -> bool {
+    result.grows_with_length && metric.depends_on_length()
+}
+
+/// Whether the metric has no value because the system was saturated.
+pub fn is_hidden(result: &StrategyResult, metric: Metric) -> bool {
+    !result.has_delays && !result.is_of_log && metric.depends_on_length()
+}
+
+/// The estimate as it may be shown: `None` where the system was saturated and the metric means
+/// nothing. That of a log has a value, which is [marked](Mark).
+pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
+    result.metrics[metric].filter(|_| !is_hidden(result, metric))
+}
+
+/// Whether its mean waiting delay can be compared with that of others: it has a mean that is no
+/// matter of the length of the run, and is over all jobs.
+pub fn is_comparable(result: &StrategyResult) -> bool {
+    let marks = Mark::ALL.into_iter();
+    let mut marks = marks.filter(|mark| mark.is_on(result, Metric::WaitingDelay));
+    shown(result, Metric::WaitingDelay).is_some() && marks.next().is_none()
+}
+
+/// A mean over the replications; a number that does not exist is `null`.
+#[derive(Serialize, JsonSchema)]
+pub struct MetricSummary {
+    /// The mean; `null` where it would depend on the length of the run, as the backlog grew. That
+    /// of a log is there even so.
+    mean: Option<f64>,
+    /// Lower end of the 95 % confidence interval: Student's t on the logarithm of the mean, with
+    /// arms 1 + 1/n times as long, n being the number of replications; `null` with a single one.
+    /// Where a log is resampled it is Student's t with the standard deviation of the replications
+    /// as standard error, and more of them do not narrow it.
+    low: Option<f64>,
+    /// Upper end of that interval.
+    high: Option<f64>,
+    /// Standard deviation of the replications; `null` with a single one.
+    standard_deviation: Option<f64>,
+    /// The replications that had something to measure.
+    replications: usize,
+    /// The value of each replication, also where there is no mean; `null` where there was nothing
+    /// to measure.
+    values: Vec<Option<f64>>,
+}
+
+impl MetricSummary {
+    /// Of what is shown, and the value of each replication.
+    pub fn new(shown: Option<Estimate>, values: Vec<Option<f64>>) -> Self {
+        let interval = shown.and_then(|estimate| estimate.ci95);
+        MetricSummary {
+            mean: shown.map(|estimate| estimate.mean),
+            low: interval.map(|interval| interval.low),
+            high: interval.map(|interval| interval.high),
+            standard_deviation: shown.and_then(|estimate| estimate.deviation),
+            replications: values.iter().flatten().count(),
+            values,
+        }
+    }
+}
+
+/// Estimates by the names of metrics.
+pub struct MetricSummaries(pub Vec<(Metric, MetricSummary)>);
+
+impl Serialize for MetricSummaries {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = self.0.iter();
+        serializer.collect_map(entries.map(|(metric, estimate)| (metric.name(), estimate)))
+    }
+}
+
+impl JsonSchema for MetricSummaries {
+    fn schema_name() -> Cow<'static, str> {
+        "Metrics".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let estimate = generator.subschema_for::<MetricSummary>();
+        let property = |metric: Metric| {
+            let description = format!("{} Unit: {}.", metric.meaning(), metric.unit().words());
+            let mut schema = json!({"allOf": [estimate]});
+            schema["description"] = description.into();
+            (metric.name().to_owned(), schema)
+        };
+        let properties: Map<String, Value> = Metric::ALL.into_iter().map(property).collect();
+        json_schema!({
+            "type": "object",
+            "description": "Metrics by name, those that were measured.",
+            "properties": properties,
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// Measured jobs refused for good, by reason; a reason that did not occur is not there.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct RefusedSummary(BTreeMap<&'static str, u64>);
+
+/// Which measured jobs means of jobs are over.
+#[derive(Serialize, JsonSchema)]
+pub struct ServedSummary {
+    refused: RefusedSummary,
+    /// Measured jobs that were served, as a part of all of them.
+    served_share: f64,
+    /// Whether that is less than 0.99: means of jobs leave out the others, which were refused or
+    /// left behind.
+    partial: bool,
+}
+
+impl ServedSummary {
+    /// Of one strategy.
+    pub fn new(result: &StrategyResult) -> Self {
+        let reasons = result.refused.iter();
+        let reasons = reasons.map(|(reason, count)| (reason.name(), count));
+        ServedSummary {
+            refused: RefusedSummary(reasons.collect()),
+            served_share: result.served_share(),
+            partial: result.is_partial(),
+        }
+    }
+}
+
+/// By what part the mean waiting delay is below that of another strategy, over replications with the same jobs.
+#[derive(Serialize, JsonSchema)]
+pub struct GainSummary {
+    /// The other strategy.
+    over: String,
+    /// The gain, a part of 1.
+    mean: f64,
+    /// Lower end of its 95 % confidence interval, which is that of the ratio of the two means.
+    low: Option<f64>,
+    /// Upper end.
+    high: Option<f64>,
+    /// The paired replications.
+    replications: usize,
+}
+
+/// The results of one strategy.
+#[derive(Serialize, JsonSchema)]
+pub struct StrategySummary {
+    /// The strategy with its parameters.
+    strategy: String,
+    /// The scheduler with its parameters.
+    scheduler: String,
+    /// `second` or `cycle`.
+    time_unit: &'static str,
+    metrics: MetricSummaries,
+    /// Whether the backlog grew in most replications, or jobs were left behind in one.
+    saturated: bool,
+    /// Whether mean delays still grow with the length of the run.
+    grows_with_length: bool,
+    /// The number of replications.
+    replications: usize,
+    /// Why there were no more: `fixed`, `error-reached`, `cap-reached`, `saturated` or `incomplete`.
+    stop: &'static str,
+    /// Gains over the other strategies, where neither mean depends on the length of the run or is
+    /// partial.
+    waiting_delay_gains: Vec<GainSummary>,
+    #[serde(flatten)]
+    served: ServedSummary,
+    /// Measured jobs that had not left when ten times as many later ones had passed them.
+    left_behind: u64,
+    /// How often the scheduler did not see a job that it might have chosen, because the controller's table was full.
+    table_limited: u64,
+    /// Jobs granted in all replications.
+    decisions: u64,
+    /// All decisions as one number, hexadecimal.
+    decision_hash: String,
+}
+
+impl StrategySummary {
+    /// One strategy's results; `all` are those it is compared with.
+    pub fn new(result: &StrategyResult, all: &[StrategyResult]) -> Self {
+        // Results of the same seed must be the same unless a clock was asked for, and not all jobs send messages.
+        let is_there = |metric: Metric, estimate: &Option<Estimate>| {
+            estimate.is_some() || (metric.is_reproducible() && metric.is_of_all_jobs())
+        };
+        let metrics = result.metrics.iter();
+        let metrics = metrics.filter(|(metric, estimate)| is_there(*metric, estimate));
+        let metrics = metrics.map(|(metric, _)| {
+            let estimate = MetricSummary::new(shown(result, metric), result.values(metric));
+            (metric, estimate)
+        });
+        StrategySummary {
+            strategy: result.strategy.to_string(),
+            scheduler: names::scheduler_text(result.scheduler, result.time_unit),
+            time_unit: result.time_unit.name(),
+            metrics: MetricSummaries(metrics.collect()),
+            saturated: result.saturated,
+            grows_with_length: result.grows_with_length,
+            replications: result.runs.len(),
+            stop: result.stop.name(),
+            waiting_delay_gains: gains_json(result, all),
+            served: ServedSummary::new(result),
+            left_behind: result.left_behind,
+            table_limited: result.table_limited,
+            decisions: result.decisions,
+            decision_hash: format!("{:016x}", result.decision_hash),
+        }
+    }
+}
+
+/// Only where both means can be compared.
+fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<GainSummary> {
+    let metric = Metric::WaitingDelay;
+    let others = all.iter().filter(|other| {
+        other.strategy != result.strategy && is_comparable(other) && is_comparable(result)
+    });
+    others
+        .filter_map(|other| {
+            let gain = result.gain_over(other, metric)?;
+            Some(GainSummary {
+                over: other.strategy.to_string(),
+                mean: gain.mean,
+                low: gain.ci95.map(|interval| interval.low),
+                high: gain.ci95.map(|interval| interval.high),
+                replications: gain.replications,
+            })
+        })
+        .collect()
+}

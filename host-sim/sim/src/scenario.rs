@@ -1,0 +1,41 @@
+//! What is to be run: [`Scenario`], the settings that were given in a program, on a command line or
+//! in files, and [`Resolved`], the same with the defaults filled in.
+//!
+//! [`SETTINGS`] is the one table of settings. Each value has one text form, which the command line,
+//! TOML and JSON files and the records in results share.
+//!
+//! ```
+//! use meshalloc::{Shape, StrategyKind};
+//! use meshalloc_sim::metrics::Metric;
+//! use meshalloc_sim::scenario::{RunError, Scenario};
+//!
+//! let scenario = Scenario {
+//!     mesh: Some(Shape::sides(16, 16)),
+//!     load: Some(0.4),
+//!     jobs: Some(1_000),
+//!     ..Scenario::default()
+//! };
+//! let results = scenario.run()?;
+//! let first_fit = results.of(StrategyKind::FirstFit).unwrap();
+//! assert!(first_fit.metrics[Metric::Utilization].unwrap().mean > 0.3);
+//! # Ok::<(), RunError>(())
+//! ```
+
+mod error;
+mod file;
+mod grid;
+mod merge;
+mod needs;
+mod resolve;
+mod run;
+mod table;
+
+pub use error::{FileOrigin, Origin, SettingError};
+pub use file::{Entry, Foreign};
+pub use grid::{GridPoint, grid, grid_of, label_text, of_keys};
+pub use merge::read;
+pub use resolve::*;
+pub use run::{Results, RunError};
+pub use table::{
+    BackendChoice, Form, Measured, SETTINGS, Scenario, Setting, StrategyChoice, contradiction,
+};

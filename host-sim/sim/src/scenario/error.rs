@@ -1,0 +1,223 @@
+//! What is wrong with settings, which of them it is about, and where they were given.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::file::Entry;
+use super::grid::label_text;
+use crate::error::{WorkloadError, out_of_range};
+
+/// What is wrong with settings, and which of them it is about.
+///
+/// Its text has the keys of settings in backquotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingError {
+    /// Keys; that of which the place is shown first.
+    settings: Vec<&'static str>,
+    /// Keys are in backquotes, and nothing else is.
+    reason: String,
+}
+
+impl SettingError {
+    /// An error about these settings, whose keys `reason` has in backquotes.
+    pub fn new(settings: &[&'static str], reason: impl Into<String>) -> Self {
+        SettingError {
+            settings: settings.to_vec(),
+            reason: reason.into(),
+        }
+    }
+
+    /// The same with a reason that names no settings, but may have any text in it.
+    pub fn unquoted(settings: &[&'static str], reason: &dyn fmt::Display) -> Self {
+        SettingError::new(settings, reason.to_string().replace('`', "'"))
+    }
+
+    /// The same text as on the command line: dashes before the keys of settings.
+    pub fn on_command_line(&self) -> String {
+        let parts = self.reason.split('`').enumerate();
+        // Every second part was in backquotes.
+        let parts = parts.flat_map(|(place, part)| [["", "--"][place % 2], part]);
+        parts.collect()
+    }
+
+    /// Of a workload that is made of this file, as the setting says.
+    pub(super) fn of_file(
+        setting: &'static str,
+        file: &dyn fmt::Display,
+        error: WorkloadError,
+    ) -> Self {
+        let mut error = SettingError::from(error);
+        error.settings.push(setting);
+        let file = file.to_string().replace('`', "'");
+        error.reason = format!("{file}: {}", error.reason);
+        error
+    }
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+impl From<WorkloadError> for SettingError {
+    fn from(error: WorkloadError) -> Self {
+        match error {
+            WorkloadError::OutOfRange {
+                what,
+                options,
+                given,
+                expected,
+            } => {
+                let quoted = |key| format!("`{key}`");
+                let reason = out_of_range(&what, options, &given, &expected, quoted);
+                SettingError::new(options, reason)
+            }
+            other => SettingError::unquoted(&[], &other),
+        }
+    }
+}
+
+/// Where the settings of a scenario were given, which errors about them name.
+#[derive(Clone, Debug, Default)]
+pub enum Origin {
+    /// In a program.
+    #[default]
+    Program,
+    /// On the command line.
+    CommandLine,
+    /// In a file, or at a point of its grid.
+    File(Arc<FileOrigin>),
+}
+
+/// The keys and the lines they are in.
+pub(super) type Lines = BTreeMap<&'static str, usize>;
+
+/// A scenario file; settings of the command line replace its settings.
+#[derive(Debug)]
+pub(super) struct ScenarioFile {
+    /// What errors call it.
+    pub(super) name: String,
+    /// The keys that it gives, but for those of a grid.
+    pub(super) lines: Lines,
+    /// The keys that the command line gives.
+    pub(super) given: Vec<&'static str>,
+}
+
+/// A scenario file, or a point of its grid.
+#[derive(Debug)]
+pub struct FileOrigin {
+    /// All points share it.
+    file: Arc<ScenarioFile>,
+    /// The keys of the grid.
+    of_point: Lines,
+    /// Which point it is; empty if there is no grid.
+    label: String,
+}
+
+/// The lines of those entries that stand in a file.
+pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Lines {
+    let line = |entry: &Entry| Some((entry.setting.key, entry.line?));
+    entries.into_iter().filter_map(line).collect()
+}
+
+impl Origin {
+    /// That of a scenario of which a file gives settings.
+    pub(super) fn of_file(file: ScenarioFile) -> Self {
+        Origin::of_point(&Arc::new(file), Lines::new(), &[])
+    }
+
+    /// That of a point of a file's grid.
+    pub(super) fn of_point(
+        file: &Arc<ScenarioFile>,
+        of_point: Lines,
+        label: &[(String, String)],
+    ) -> Self {
+        Origin::File(Arc::new(FileOrigin {
+            file: file.clone(),
+            of_point,
+            label: label_text(label),
+        }))
+    }
+
+    /// The error with the file and line of the first of its settings that stands in the file.
+    pub fn place(&self, error: &SettingError) -> String {
+        let origin = match self {
+            Origin::Program => return error.to_string(),
+            Origin::CommandLine => return error.on_command_line(),
+            Origin::File(origin) => origin,
+        };
+        let ScenarioFile { name, lines, given } = &*origin.file;
+        let line = |key: &str| origin.of_point.get(key).or_else(|| lines.get(key));
+        let label = match &*origin.label {
+            "" => String::new(),
+            label => format!(" ({label})"),
+        };
+        let reason = &error.reason;
+        let mut settings = error.settings.iter();
+        match settings.clone().find_map(|&key| line(key)) {
+            Some(line) => format!("{name}:{line}: {reason}{label}"),
+            None if settings.any(|key| given.contains(key)) => {
+                format!("{}{label}", error.on_command_line())
+            }
+            None => format!("{name}: {reason}{label}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_placed_where_the_first_of_its_settings_stands() {
+        let error = SettingError::new(&["from", "swf"], "`from` is about logs (expected `swf`)");
+        let dashes = "--from is about logs (expected --swf)";
+        assert_eq!(Origin::default().place(&error), error.to_string());
+        assert_eq!(Origin::CommandLine.place(&error), dashes);
+        let origin = |lines: &[(&'static str, usize)],
+                      of_point: &[(&'static str, usize)],
+                      given: &[&'static str],
+                      label: &[(String, String)]| {
+            let file = ScenarioFile {
+                name: "s.toml".to_owned(),
+                lines: lines.iter().copied().collect(),
+                given: given.to_vec(),
+            };
+            Origin::of_point(&Arc::new(file), of_point.iter().copied().collect(), label)
+        };
+        let seed = [("seed".to_owned(), "1".to_owned())];
+        let reason = "`from` is about logs (expected `swf`)";
+        for (origin, placed) in [
+            (
+                origin(&[("swf", 4), ("from", 7)], &[], &[], &[]),
+                format!("s.toml:7: {reason}"),
+            ),
+            (
+                origin(&[("swf", 4)], &[], &["from"], &[]),
+                format!("s.toml:4: {reason}"),
+            ),
+            (
+                origin(&[("load", 1)], &[], &["from"], &[]),
+                dashes.to_owned(),
+            ),
+            (
+                origin(&[("load", 1)], &[], &[], &[]),
+                format!("s.toml: {reason}"),
+            ),
+            (
+                origin(&[("from", 2)], &[], &[], &seed),
+                format!("s.toml:2: {reason} (seed = 1)"),
+            ),
+            (
+                origin(&[("swf", 4)], &[("from", 9)], &[], &seed),
+                format!("s.toml:9: {reason} (seed = 1)"),
+            ),
+        ] {
+            assert_eq!(origin.place(&error), placed);
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! Scenario files: TOML whose keys are settings.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::table::{Form, SETTINGS, Setting, contradiction};
+use crate::input;
+use crate::names::nearest;
+use crate::wording::Number;
+use crate::workload::empirical::names_file;
+
+/// The name of the table of a sweep.
+pub(super) const GRID: &str = "grid";
+
+/// A setting with its value as text.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// Its value; several are separated by commas.
+    pub value: OsString,
+    /// The line of the value in its file, or of the first of several.
+    pub line: Option<usize>,
+}
+
+/// Keys that a reader of files does not take, for what is said about them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Foreign<'f> {
+    /// Options that are no settings, as they stand on the command line only.
+    pub command_line: &'f [&'f str],
+    /// Settings that have no use there, and why; other keys may have no use either.
+    pub useless: &'f [(&'f str, &'f str)],
+}
+
+/// Reads a scenario file.
+///
+/// # Errors
+///
+/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a
+/// value that its setting does not take: one line with the place and what was expected.
+pub(super) fn read(path: &Path, foreign: Foreign<'_>) -> Result<Vec<Entry>, String> {
+    let name = path.display();
+    let text = text(path)?;
+    parse(&text, foreign, &|file| beside(path, file))
+        .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))
+}
+
+/// The text of a scenario file.
+///
+/// # Errors
+///
+/// When it cannot be read, is too large or is not UTF-8.
+pub(super) fn text(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    input::text(path).map_err(|error| format!("{name}: cannot read the scenario: {error}"))
+}
+
+/// What is wrong with a scenario file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    /// From 1.
+    pub(super) line: usize,
+    pub(super) reason: String,
+}
+
+/// A file named in a scenario is looked for beside the scenario.
+pub(super) fn beside(scenario: &Path, file: &str) -> PathBuf {
+    match scenario.parent() {
+        Some(folder) => folder.join(file),
+        None => PathBuf::from(file),
+    }
+}
+
+/// The entries in the order of the file.
+fn parse(
+    text: &str,
+    foreign: Foreign<'_>,
+    locate: &dyn Fn(&str) -> PathBuf,
+) -> Result<Vec<Entry>, Wrong> {
+    let reader = Reader::new(text, foreign, locate);
+    let mut entries = Vec::new();
+    let mut keys = Vec::new();
+    for (line, key, value) in reader.in_order(&reader.table()?) {
+        let entry = reader.entry(key, line, value)?;
+        keys.push((line, entry.setting));
+        agree(&keys)?;
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// What the values of a scenario file are read with.
+pub(super) struct Reader<'r> {
+    text: &'r str,
+    /// Where lines begin, but for the first.
+    lines: Vec<usize>,
+    foreign: Foreign<'r>,
+    locate: &'r dyn Fn(&str) -> PathBuf,
+}
+
+impl<'r> Reader<'r> {
+    /// Of a file with this text; files that it names are found by `locate`.
+    pub(super) fn new(
+        text: &'r str,
+        foreign: Foreign<'r>,
+        locate: &'r dyn Fn(&str) -> PathBuf,
+    ) -> Self {
+        let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+        Reader {
+            text,
+            lines: ends.map(|(at, _)| at + 1).collect(),
+            foreign,
+            locate,
+        }
+    }
+
+    /// The whole file.
+    ///
+    /// # Errors
+    ///
+    /// When it is no TOML.
+    pub(super) fn table(&self) -> Result<DeTable<'r>, Wrong> {
+        let table = DeTable::parse(self.text).map_err(|error| Wrong {
+            line: self.line(error.span().map_or(0, |span| span.start)),
+            reason: error.message().replace('\n', ", "),
+        })?;
+        Ok(table.into_inner())
+    }
+
+    /// The number of the line, from 1, in which the byte `at` is.
+    fn line(&self, at: usize) -> usize {
+        1 + self.lines.partition_point(|&begin| begin <= at)
+    }
+
+    /// The line in which a value begins.
+    pub(super) fn line_of(&self, value: &Spanned<DeValue<'_>>) -> usize {
+        self.line(value.span().start)
+    }
+
+    /// Lines, keys and values in the order of the file.
+    pub(super) fn in_order<'t, 'v>(
+        &self,
+        table: &'t DeTable<'v>,
+    ) -> Vec<(usize, &'t str, &'t Spanned<DeValue<'v>>)> {
+        let mut pairs: Vec<_> = table.iter().collect();
+        pairs.sort_by_key(|(key, _)| key.span().start);
+        let pairs = pairs.into_iter().map(|(key, value)| {
+            let line = self.line(key.span().start);
+            (line, &**key.get_ref(), value)
+        });
+        pairs.collect()
+    }
+
+    /// Reads the value of a key in this line.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such setting, or it does not take the value; the line is that of the value,
+    /// among several of the wrong one.
+    pub(super) fn entry(
+        &self,
+        key: &str,
+        line: usize,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Entry, Wrong> {
+        let setting = self.setting(key).map_err(|reason| Wrong { line, reason })?;
+        match value.get_ref() {
+            DeValue::Array(items) if setting.form == Form::List => {
+                let line = self.line_of(value);
+                if items.is_empty() {
+                    let reason = no_values(key);
+                    return Err(Wrong { line, reason });
+                }
+                let items = items.iter().map(|item| self.single(setting, item));
+                let items = items.collect::<Result<Vec<_>, Wrong>>()?;
+                let values: Vec<_> = items.into_iter().map(|entry| entry.value).collect();
+                Ok(Entry {
+                    setting,
+                    value: values.join(std::ffi::OsStr::new(",")),
+                    line: Some(line),
+                })
+            }
+            _ => self.single(setting, value),
+        }
+    }
+
+    /// The setting of a key.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a key that is no setting here.
+    fn setting(&self, key: &str) -> Result<&'static Setting, String> {
+        if key == GRID {
+            let sweep = "`host-sim sweep` runs files with one";
+            return Err(format!("a scenario has no `{GRID}` ({sweep})"));
+        }
+        let Foreign {
+            command_line,
+            useless,
+        } = self.foreign;
+        if let Some((_, reason)) = useless.iter().find(|(other, _)| *other == key) {
+            return Err(format!("`{key}` has no use here: {reason}"));
+        }
+        if command_line.contains(&key) {
+            return Err(format!(
+                "`{key}` is an option of the command line only (expected --{key} there)"
+            ));
+        }
+        let is_useless = |key: &str| useless.iter().any(|(other, _)| *other == key);
+        let keys = SETTINGS.iter().map(|setting| setting.key);
+        Setting::of(key).ok_or_else(|| unknown_key(key, keys.filter(|key| !is_useless(key))))
+    }
+
+    /// One value.
+    fn single(
+        &self,
+        setting: &'static Setting,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Entry, Wrong> {
+        let (line, key) = (self.line_of(value), setting.key);
+        let wrong = |reason| Wrong { line, reason };
+        let text = match (value.get_ref(), setting.form) {
+            (DeValue::Boolean(choice), Form::Switch) => choice.to_string(),
+            (other, form) => scalar(other).ok_or_else(|| {
+                let expected = match form {
+                    Form::Switch => "true or false",
+                    _ => "a string or a number",
+                };
+                let kind = other.type_str();
+                wrong(format!("`{key}` is of type {kind} (expected {expected})"))
+            })?,
+        };
+        let value_text = match setting.form {
+            Form::File if text == "-" => {
+                return Err(wrong(format!(
+                    "`{key}` is standard input (expected a file; --{key} - on the command line takes it)"
+                )));
+            }
+            Form::File => (self.locate)(&text).into_os_string(),
+            Form::NameOrFile if names_file(&text) => (self.locate)(&text).into_os_string(),
+            _ => OsString::from(text),
+        };
+        setting.check(&value_text).map_err(|expected| {
+            // As it is written in the file.
+            let shown = self.text[value.span()].lines().next();
+            wrong(format!("{key} = {}: {expected}", shown.unwrap_or_default()))
+        })?;
+        Ok(Entry {
+            setting,
+            value: value_text,
+            line: Some(line),
+        })
+    }
+}
+
+/// The message about a key that is none of those that are known.
+pub(super) fn unknown_key(key: &str, known: impl Iterator<Item = &'static str>) -> String {
+    let keys: Vec<_> = known.collect();
+    match nearest(key, keys.iter().copied()) {
+        Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
+        None => format!("unknown key {key:?} (known: {})", keys.join(", ")),
+    }
+}
+
+/// The message about a key whose list is empty.
+pub(super) fn no_values(key: &str) -> String {
+    format!("`{key}` has no values (expected at least one)")
+}
+
+/// Whether these settings, each with its line, go together.
+pub(super) fn agree(keys: &[(usize, &'static Setting)]) -> Result<(), Wrong> {
+    let settings: Vec<_> = keys.iter().map(|(_, setting)| *setting).collect();
+    let Some((earlier, at)) = contradiction(&settings) else {
+        return Ok(());
+    };
+    let ((before, other), (line, setting)) = (keys[earlier], keys[at]);
+    let (key, other) = (setting.key, other.key);
+    Err(Wrong {
+        line,
+        reason: format!(
+            "`{key}` contradicts `{other}` in line {before} (expected only one of them)"
+        ),
+    })
+}
+
+/// A value as text, if it is a string or a number.
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    let number = |text: &str| text.parse().map(|number: f64| Number(number).to_string());
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(digits) => {
+            let number = i128::from_str_radix(digits.as_str(), digits.radix());
+            // One that is too large is left to the setting.
+            Some(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
+        }
+        DeValue::Float(digits) => number(digits.as_str()).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<(String, String)>, Wrong> {
+        let foreign = Foreign {
+            command_line: &["search-time", "threads"],
+            useless: &[],
+        };
+        let entries = parse(text, foreign, &|file| Path::new("folder").join(file))?;
+        Ok(entries
+            .into_iter()
+            .map(|entry| {
+                (
+                    entry.setting.key.to_owned(),
+                    entry.value.into_string().unwrap(),
+                )
+            })
+            .collect())
+    }
+
+    #[test]
+    fn values_of_all_types_become_options() {
+        let text = "# a comment\nmesh = \"16x22\"\nstrategy = [\"fsl\", \"as\"]\nload = 0.5\njobs = 1_000\n";
+        let pairs = read(text).unwrap();
+        let expected = [
+            ("mesh", "16x22"),
+            ("strategy", "fsl,as"),
+            ("load", "0.5"),
+            ("jobs", "1000"),
+        ];
+        assert_eq!(
+            pairs,
+            expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_log_is_looked_for_beside_the_scenario() {
+        let pairs = read("swf = \"log.swf.gz\"").unwrap();
+        assert_eq!(
+            Path::new(&pairs[0].1),
+            Path::new("folder").join("log.swf.gz")
+        );
+    }
+
+    #[test]
+    fn errors_name_line_and_reason() {
+        for (text, line, part) in [
+            (
+                "mesh = \"8x8\"\n\nrelications = 3\n",
+                3,
+                "did you mean \"replications\"?",
+            ),
+            ("zzz = 1", 1, "unknown key \"zzz\" (known: mesh, "),
+            ("\nmesh = \"8by8\"", 2, "mesh = \"8by8\": "),
+            ("\nmesh = \"8by8\"", 2, "expected WxH"),
+            ("\nreplications = 2.5", 2, "replications = 2.5: expected"),
+            (
+                "load = 1e-400",
+                1,
+                "load = 1e-400: expected a number over 0",
+            ),
+            (
+                "strategy = [\n  \"ff\",\n  \"fits\",\n  \"as\",\n]",
+                3,
+                "strategy = \"fits\": unknown strategy",
+            ),
+            (
+                "threads = 2",
+                1,
+                "`threads` is an option of the command line only (expected --threads there)",
+            ),
+            (
+                "search-time = true",
+                1,
+                "`search-time` is an option of the command line only",
+            ),
+            ("shards = 2", 1, "unknown key \"shards\""),
+            (
+                "replications = 1_000_000_000_000_000_000_000_000_000_000_000_000_000",
+                1,
+                "000: expected a whole number, 1 to",
+            ),
+            (
+                "load = 0x1_0000_0000_0000_0000_0000_0000_0000_0000",
+                1,
+                "0000: expected a number over 0",
+            ),
+            (
+                "\nstrategy = []",
+                2,
+                "`strategy` has no values (expected at least one)",
+            ),
+            (
+                "pattern = \"ring\"\nblocking = \"yes\"",
+                2,
+                "blocking = \"yes\": expected true or false",
+            ),
+            (
+                "blocking = []",
+                1,
+                "`blocking` is of type array (expected true or false)",
+            ),
+            ("blocking = 1", 1, "blocking = 1: expected true or false"),
+            ("mesh = 0", 1, "expected WxH"),
+            ("mesh = [\"8x8\"]", 1, "of type array"),
+            ("load = true", 1, "of type boolean"),
+            ("load = 0", 1, "over 0"),
+            ("jobs = -5", 1, "jobs = -5: expected a whole number, 1 to"),
+            ("strategy = \"fits\"", 1, "known: "),
+            (
+                "load = 0.4\n# and\ntraffic = 1.5",
+                3,
+                "contradicts `load` in line 1",
+            ),
+            (
+                "swf = \"a.swf\"\nsizes = \"uniform\"",
+                2,
+                "contradicts `swf` in line 1",
+            ),
+            ("load = 0.4\nload = 0.5", 2, "duplicate"),
+            ("mesh = \"8x8\"\nload 0.4", 2, ""),
+            ("[run]\nload = 0.4", 1, "unknown key \"run\""),
+            ("\n[grid]\nload = [0.4]", 2, "`host-sim sweep` runs"),
+        ] {
+            let Wrong { line: at, reason } = read(text).unwrap_err();
+            assert!(
+                at == line && reason.contains(part),
+                "{text:?}: {at}: {reason}"
+            );
+            assert!(!reason.contains('\n'), "{text:?}: {reason}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Settings that have no effect without another one.
+
+use std::ffi::OsStr;
+
+use super::error::SettingError;
+use super::table::{SETTINGS, Scenario, Setting};
+
+/// The keys of settings of which one is required.
+pub(super) type Need = &'static [&'static str];
+
+/// What this setting requires with this value.
+pub(super) fn needs(setting: &Setting, value: &OsStr) -> impl Iterator<Item = Need> {
+    let of_value: &[Need] = match setting.key {
+        "estimates" if value == "log" => &[&["swf", "jobs-file"]],
+        _ => &[],
+    };
+    setting.needs.iter().chain(of_value).copied()
+}
+
+/// A need as a sentence has it.
+pub(super) fn words(need: Need) -> String {
+    let keys: Vec<_> = need.iter().map(|key| format!("`{key}`")).collect();
+    keys.join(" or ")
+}
+
+/// Whether each setting has what it requires. The workload knows which estimates it has.
+///
+/// # Errors
+///
+/// The first that has not.
+pub(super) fn check(scenario: &Scenario) -> Result<(), SettingError> {
+    let record = scenario.record();
+    let is_given = |key: &&str| record.get(*key).is_some();
+    for &Setting { key, needs, .. } in SETTINGS.iter().filter(|setting| is_given(&setting.key)) {
+        if let Some(need) = needs.iter().find(|need| !need.iter().any(is_given)) {
+            let reason = format!("`{key}` requires {}", words(need));
+            return Err(SettingError::new(&[key], reason));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_with_a_need_is_an_error_alone() {
+        let with_needs = SETTINGS.iter().filter(|setting| !setting.needs.is_empty());
+        let mut count = 0;
+        for &Setting { key, needs, .. } in with_needs {
+            let value = match key {
+                "dims" | "radices" => "normal",
+                "resample" => "weeks",
+                "shape" => "near-square",
+                "blocking" | "mix-drop" => "true",
+                "columns" => "submit=arrival",
+                _ => "1",
+            };
+            let mut scenario = Scenario::default();
+            scenario.set(key, value).unwrap();
+            let error = scenario.resolve().unwrap_err().on_command_line();
+            let expected = format!("--{key} requires --{}", needs[0][0]);
+            assert!(error.contains(&expected), "{error}");
+            count += 1;
+        }
+        assert!(count > 10, "{count}");
+    }
+
+    #[test]
+    fn estimates_of_a_log_require_one() {
+        let mut scenario = Scenario::default();
+        scenario.set("estimates", "log").unwrap();
+        let error = scenario.resolve().unwrap_err().to_string();
+        assert!(error.contains("(`estimates`) is log"), "{error}");
+        let setting = Setting::of("estimates").unwrap();
+        assert!(needs(setting, "log".as_ref()).eq([&["swf", "jobs-file"][..]]));
+        assert_eq!(needs(setting, "perfect".as_ref()).count(), 0);
+    }
+}

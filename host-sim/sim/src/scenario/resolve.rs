@@ -1,0 +1,658 @@
+//! A scenario with its defaults filled in: [`Resolved`], what is run and what a result records.
+
+use std::path::{Path, PathBuf};
+
+use meshalloc::{Grid, NODES_MAX, Request, SchedulerKind, Shape, StrategyKind};
+
+use super::error::{Origin, SettingError};
+use super::needs;
+use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
+use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
+use crate::io::{IoMesh, IoNetwork, IoTasks};
+use crate::metrics::SLOWDOWN_THRESHOLD;
+use crate::names;
+use crate::network::Parameters;
+use crate::statistics::NOT_NARROWED;
+use crate::workload::{
+    Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
+    MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
+    SizeDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload, fits_turned,
+};
+
+/// The sides of the mesh of a scenario that names no machine.
+pub const MESH_DEFAULT: Shape = Shape::sides(64, 64);
+/// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
+pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
+/// Jobs in one replication.
+pub const JOBS_DEFAULT: u32 = 40_000;
+/// The same of jobs that send messages: the thesis's on neighbour allocation.
+pub const JOBS_OF_MESSAGES_DEFAULT: u32 = 1_000;
+/// Replications of a scenario that names neither a number nor an error.
+pub const REPLICATIONS_DEFAULT: u32 = 10;
+/// The cap where replications go on until an error is reached.
+pub const REPLICATIONS_MAX_DEFAULT: u32 = 100;
+/// The offered load of a scenario on a mesh that names none.
+pub const LOAD_DEFAULT: f64 = 0.4;
+/// The tasks of a scenario on a cube that names neither a load nor a traffic ratio: Chuang and Wu's.
+pub const TASKS_DEFAULT: u32 = 100;
+/// How long these tasks run, in seconds: one of Chuang and Wu's two distributions.
+pub const TASK_SERVICE_DEFAULT: ServiceDistribution = ServiceDistribution::Uniform {
+    lo_seconds: 5.0,
+    hi_seconds: 10.0,
+};
+/// The seed of a scenario that names none.
+pub const SEED_DEFAULT: u64 = 1;
+
+/// A scenario with its defaults filled in.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// All settings that have an effect, which results record.
+    pub settings: Scenario,
+    /// What is run. A log in it has no jobs yet: [`Resolved::experiment`] reads them.
+    pub plan: Experiment,
+    /// Whether the scenario names a machine: a log does not run on the default one.
+    is_machine_named: bool,
+    /// Where its options were given.
+    pub(super) origin: Origin,
+}
+
+impl Resolved {
+    /// The files that it reads, with the options that name them.
+    pub fn files(&self) -> Vec<(&'static str, &Path)> {
+        self.settings.files()
+    }
+
+    /// Where the controller is.
+    pub fn backend(&self) -> BackendChoice {
+        self.settings.backend.clone().unwrap_or_default()
+    }
+
+    /// The error with the place of its settings.
+    pub fn place(&self, error: &SettingError) -> String {
+        self.origin.place(error)
+    }
+
+    /// The experiment; its log, if there is one, is of `logs`.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read, or the distributions or the conditions cannot be used: one line,
+    /// with the place in the scenario's file if there is one.
+    pub fn experiment(&self, logs: &SharedLogs) -> Result<Experiment, String> {
+        let experiment = self.read(logs);
+        experiment.map_err(|error| self.origin.place(&error))
+    }
+
+    fn read(&self, logs: &SharedLogs) -> Result<Experiment, SettingError> {
+        let mut experiment = self.plan.clone();
+        let machine = experiment.machine;
+        match &mut experiment.workload {
+            Workload::Synthetic(workload) => {
+                let is_legal = |request: &Request| fits_turned(machine, request.shape);
+                let read = workload.read(is_legal);
+                *workload = read.map_err(|(option, error)| match error {
+                    MixError::Shapes(error) => error.into(),
+                    MixError::File(error) => SettingError::unquoted(&[option], &error),
+                })?;
+                workload.jobs(experiment.seed, 0)?;
+            }
+            Workload::Log(log) => {
+                let option = log_option(&log.options.form);
+                let unquoted = |error| SettingError::unquoted(&[option], &error);
+                *log = logs.fill(log).map_err(unquoted)?;
+                if !self.is_machine_named {
+                    return Err(unnamed_machine(log));
+                }
+                log.check_fits().map_err(unquoted)?;
+                let usable = log.jobs(experiment.seed, 0).map(|_| ());
+                let path = log.path.display();
+                usable.map_err(|error| SettingError::of_file(option, &path, error))?;
+            }
+        }
+        experiment.conditions(0)?;
+        Ok(experiment)
+    }
+}
+
+/// The option that names a log.
+const fn log_option(form: &LogForm) -> &'static str {
+    match form {
+        LogForm::Swf => "swf",
+        LogForm::Csv(_) => "jobs-file",
+    }
+}
+
+/// The error about a log without a machine.
+fn unnamed_machine(log: &Log) -> SettingError {
+    let path = log.path.display().to_string().replace('`', "'");
+    let reason = format!(
+        "{path}: no machine is named, and {} (expected `mesh`, `torus` or `cube`{})",
+        log.processors_text(),
+        match log.fitting_mesh() {
+            Some(sides) => format!(", such as `mesh` {sides}"),
+            None => format!("; machines have up to {NODES_MAX} processors"),
+        }
+    );
+    SettingError::new(&[log_option(&log.options.form)], reason)
+}
+
+impl Scenario {
+    /// Fills in the defaults.
+    ///
+    /// # Errors
+    ///
+    /// When settings need others that were not given, contradict each other, or do not go with the
+    /// machine.
+    pub fn resolve(&self) -> Result<Resolved, SettingError> {
+        self.check_contradictions()?;
+        self.check_replications()?;
+        needs::check(self)?;
+        let mut settings = self.clone();
+        let machine = settings.machine()?;
+        settings.name_machine(machine);
+        let strategies = settings.strategies(machine)?;
+        let scheduler = *settings.scheduler.get_or_insert(SchedulerKind::Fcfs);
+        let messages = settings.messages();
+        let file = settings.log_file().map(|(_, file)| file.to_owned());
+        let (workload, jobs, measure, replications) = match file {
+            Some(file) => {
+                let log = settings.log(file, machine, messages)?;
+                let replications = match log.resample {
+                    Some(_) => settings.replications()?,
+                    None => Replications::Fixed(1),
+                };
+                let workload = Workload::Log(log);
+                (workload, JOBS_DEFAULT, Measure::Departures, replications)
+            }
+            None => {
+                let workload = settings.synthetic(machine, messages)?;
+                let measure = settings.measure(&workload)?;
+                let replications = settings.replications()?;
+                let is_closed = workload.arrivals.tasks().is_some();
+                let jobs = match messages {
+                    Some(_) => JOBS_OF_MESSAGES_DEFAULT,
+                    None => JOBS_DEFAULT,
+                };
+                let jobs = match is_closed {
+                    true => jobs,
+                    false => *settings.jobs.get_or_insert(jobs),
+                };
+                (Workload::Synthetic(workload), jobs, measure, replications)
+            }
+        };
+        settings.backend.get_or_insert_default();
+        let threshold = settings.slowdown_threshold;
+        let plan = Experiment {
+            machine,
+            strategies,
+            scheduler: names::scheduler_in(scheduler, workload.time_unit()),
+            workload,
+            jobs,
+            measure,
+            backlog: None,
+            slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
+            replications,
+            seed: *settings.seed.get_or_insert(SEED_DEFAULT),
+        };
+        settings.slowdown_threshold = Some(plan.slowdown_threshold);
+        Ok(Resolved {
+            is_machine_named: self.is_machine_named(),
+            settings,
+            plan,
+            origin: Origin::default(),
+        })
+    }
+
+    /// The same, of settings that were given there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scenario::resolve`], with the place.
+    pub fn resolve_of(&self, origin: Origin) -> Result<Resolved, String> {
+        match self.resolve() {
+            Ok(resolved) => Ok(Resolved { origin, ..resolved }),
+            Err(error) => Err(origin.place(&error)),
+        }
+    }
+
+    /// The log that it reads, if it does, and the option that names it.
+    pub fn log_file(&self) -> Option<(&'static str, &Path)> {
+        let swf = self.swf.as_deref().map(|file| ("swf", file));
+        swf.or_else(|| Some(("jobs-file", self.jobs_file.as_deref()?)))
+    }
+
+    /// All files that it reads, with the options that name them.
+    pub fn files(&self) -> Vec<(&'static str, &Path)> {
+        let mix = match &self.mix {
+            Some(MixSource::File(file)) => Some(("mix", &**file)),
+            _ => None,
+        };
+        let service = match &self.service {
+            Some(ServiceDistribution::Empirical(times)) => Some(("service", times.path())),
+            _ => None,
+        };
+        let gaps = self.interarrival.as_ref();
+        let gaps = gaps.map(|gaps| ("interarrival", gaps.path()));
+        let files = [self.log_file(), mix, service, gaps];
+        files.into_iter().flatten().collect()
+    }
+
+    /// Whether a machine is named.
+    pub const fn is_machine_named(&self) -> bool {
+        self.mesh.is_some() || self.torus.is_some() || self.cube.is_some()
+    }
+
+    /// The machine that is named, or else the default.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of these sides, or a dimension is to wrap that it does not have.
+    pub fn machine(&self) -> Result<Grid, SettingError> {
+        if let Some(cube) = self.cube {
+            return Ok(cube.into());
+        }
+        if let Some(sides) = self.torus {
+            let grid = Grid::torus(&sides.extents());
+            return grid.map_err(|error| {
+                SettingError::new(&["torus"], format!("`torus` {sides}: {error}"))
+            });
+        }
+        let sides = self.mesh.unwrap_or(MESH_DEFAULT);
+        let grid = Grid::new(&sides.extents(), self.wrap.unwrap_or(0));
+        grid.map_err(|error| {
+            SettingError::new(&["wrap", "mesh"], format!("`mesh` {sides}: {error}"))
+        })
+    }
+
+    /// Names this machine in its usual way: a mesh that wraps everywhere is a torus.
+    pub fn name_machine(&mut self, machine: Grid) {
+        if self.cube.is_some() {
+            return;
+        }
+        let wraps = (0..machine.dimensions()).filter(|&dimension| machine.wraps(dimension));
+        let wrap = wraps
+            .clone()
+            .fold(0, |bits, dimension| bits | 1 << dimension);
+        let sides = Shape::new(machine.sides()).ok();
+        (self.mesh, self.torus, self.wrap) = match wraps.count() {
+            0 => (sides, None, None),
+            count if count == machine.dimensions() => (None, sides, None),
+            _ => (sides, None, Some(wrap)),
+        };
+    }
+
+    /// The strategies, each once, in the order in which they were named first.
+    ///
+    /// # Errors
+    ///
+    /// When one does not serve the machine: what it serves, and which strategies would do.
+    fn strategies(&mut self, machine: Grid) -> Result<Vec<StrategyKind>, SettingError> {
+        let default = || vec![StrategyChoice::One(default_strategy(machine))];
+        let named = self.strategy.get_or_insert_with(default);
+        let strategies = named.iter().flat_map(|&choice| match choice {
+            StrategyChoice::All => suitable(machine).collect(),
+            StrategyChoice::One(kind) => vec![kind],
+        });
+        let strategies = names::each_once(strategies);
+        for &strategy in &strategies {
+            check_serves(machine, strategy)?;
+        }
+        let named = strategies.iter().copied().map(StrategyChoice::One);
+        self.strategy = Some(named.collect());
+        Ok(strategies)
+    }
+
+    /// Whether a log is repeated only as it can be.
+    fn check_replications(&self) -> Result<(), SettingError> {
+        if self.log_file().is_none() {
+            return Ok(());
+        }
+        for (given, key) in [
+            (self.until_rel_error.is_some(), "until-rel-error"),
+            (self.max_replications.is_some(), "max-replications"),
+        ] {
+            if given {
+                let reason = format!(
+                    "`{key}` is about independent replications: {NOT_NARROWED} (expected `replications` and `resample` weeks in place of it)"
+                );
+                return Err(SettingError::new(&[key], reason));
+            }
+        }
+        if self.replications.is_some() && self.resample.is_none() {
+            return Err(SettingError::new(
+                &["replications"],
+                "`replications` is about new jobs, and a log has the same ones every time (expected `resample` weeks beside it)",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The log, whose jobs are not read yet.
+    fn log(
+        &mut self,
+        file: PathBuf,
+        machine: Grid,
+        messages: Option<Messages>,
+    ) -> Result<Log, SettingError> {
+        let (default, has_service) = match messages {
+            None => (EstimateModel::Log, true),
+            Some(_) => (EstimateModel::None, false),
+        };
+        let options = LogOptions {
+            limit: self.jobs.map(|jobs| jobs as usize),
+            shape: self.shape(machine)?,
+            ..self.window(machine)?
+        };
+        let estimates = *self.estimates.get_or_insert(default);
+        estimates.check(has_service, true)?;
+        let sent = messages.map(|messages| LogMessages {
+            messages,
+            seconds_per_iteration: self.iteration_seconds,
+            cycles_per_second: *self.cycles_per_second.get_or_insert(1.0),
+        });
+        if self.iteration_seconds.is_some() {
+            self.iterations = None;
+        }
+        Ok(Log {
+            load: self.log_load,
+            resample: self.resample,
+            messages: sent,
+            estimates,
+            ..Log::unread(file, options, machine)
+        })
+    }
+
+    /// Which jobs of a log are taken, near-square or near-cubic.
+    ///
+    /// # Errors
+    ///
+    /// When the window is empty.
+    pub fn window(&self, machine: Grid) -> Result<LogOptions, SettingError> {
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && to <= from
+        {
+            let [from, to] = [from, to].map(names::span_text);
+            let reason = format!("`to` is {to}, not after `from`, {from} (expected a later time)");
+            return Err(SettingError::new(&["to", "from"], reason));
+        }
+        let columns = || self.columns.clone().unwrap_or_default();
+        Ok(LogOptions {
+            form: match self.jobs_file {
+                Some(_) => LogForm::Csv(columns()),
+                None => LogForm::Swf,
+            },
+            processors_per_node: self.processors_per_node,
+            partition: self.partition,
+            from: self.from,
+            to: self.to,
+            limit: None,
+            shape: ShapeRule::of(&machine),
+        })
+    }
+
+    /// The rule of shapes.
+    fn shape(&mut self, machine: Grid) -> Result<ShapeRule, SettingError> {
+        let shape = *self.shape.get_or_insert(ShapeRule::of(&machine));
+        let usable = shape.check(machine);
+        usable.map_err(|reason| SettingError::unquoted(&["shape"], &reason))?;
+        Ok(shape)
+    }
+
+    /// The workload of distributions.
+    fn synthetic(
+        &mut self,
+        machine: Grid,
+        messages: Option<Messages>,
+    ) -> Result<Synthetic, SettingError> {
+        if let Some(model) = self.model {
+            model.check(machine.nodes())?;
+            let rate = self.load.map(Rate::Load);
+            let workload = Synthetic::lublin(model, machine, self.shape(machine)?, rate);
+            return self.estimated(workload);
+        }
+        let requests = self.requests(machine)?;
+        let io = self.io(machine)?;
+        let arrivals = self.arrivals(machine)?;
+        let work = match (messages, io) {
+            (Some(messages), _) => WorkDistribution::Messages(messages),
+            (None, Some(io)) => WorkDistribution::Io(io),
+            (None, None) => {
+                let is_closed = arrivals.tasks().is_some();
+                let default = match is_closed && machine.is_written_high_first() {
+                    true => TASK_SERVICE_DEFAULT,
+                    false => exponential(MEAN_SERVICE_DEFAULT),
+                };
+                WorkDistribution::Service(self.service(default))
+            }
+        };
+        self.estimated(Synthetic {
+            requests,
+            estimates: EstimateModel::of(&work),
+            work,
+            arrivals,
+        })
+    }
+
+    /// The workload with the estimates that are asked for.
+    fn estimated(&mut self, mut workload: Synthetic) -> Result<Synthetic, SettingError> {
+        workload.estimates = *self.estimates.get_or_insert(workload.estimates);
+        workload.check_estimates()?;
+        Ok(workload)
+    }
+
+    /// What jobs ask for.
+    fn requests(&mut self, machine: Grid) -> Result<Requests, SettingError> {
+        if let Some(cube) = self.cube {
+            return Ok(Requests::Subcubes(Subcubes {
+                cube,
+                dims: *self.dims.get_or_insert_default(),
+                radices: *self.radices.get_or_insert_default(),
+            }));
+        }
+        if let Some(source) = &self.mix {
+            let drop = *self.mix_drop.get_or_insert(false);
+            return Ok(Requests::Mix(Mix::unread(machine, source.clone(), drop)));
+        }
+        if let Some(distribution) = self.task_processors {
+            return Ok(Requests::Counts(Counts {
+                machine,
+                distribution,
+                shape: self.shape(machine)?,
+            }));
+        }
+        let sizes = *self.sizes.get_or_insert(SizeDistribution::Uniform);
+        let mut submeshes = Submeshes::new(machine, sizes);
+        if let Some(lengths) = &self.side_lengths {
+            let bad = |reason| Err(SettingError::new(&["side-lengths"], reason));
+            let dimensions = machine.dimensions();
+            let Some(sides) = lengths.of(dimensions) else {
+                let count = lengths.count();
+                return bad(format!(
+                    "`side-lengths` has {count} ranges (expected one for all dimensions, or \
+                     {dimensions} on {machine})"
+                ));
+            };
+            for (dimension, (range, side)) in sides.zip(machine.sides()).enumerate() {
+                if range.max() > *side {
+                    return bad(format!(
+                        "`side-lengths` go to {} in dimension {dimension} (expected at most {side} \
+                         on {machine})",
+                        range.max()
+                    ));
+                }
+                submeshes.sides[dimension] = range;
+            }
+        }
+        self.side_lengths = Some(submeshes.side_lengths());
+        Ok(Requests::Submeshes(submeshes))
+    }
+
+    /// When jobs arrive.
+    fn arrivals(&mut self, machine: Grid) -> Result<Arrivals, SettingError> {
+        if let Some(gaps) = self.interarrival.clone() {
+            return Ok(Arrivals::Process {
+                process: Process::Empirical(gaps),
+                rate: self.load.map(Rate::Load),
+            });
+        }
+        let rate = match (self.load, self.traffic, self.arrival_rate) {
+            _ if self.tasks.is_some() => None,
+            (_, _, Some(rate)) => Some(Rate::Arrivals(rate)),
+            _ if self.pattern.is_some() || self.io.is_some() => {
+                return Err(SettingError::new(
+                    &["pattern", "io", "io-nodes"],
+                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `tasks` beside \
+                     `pattern`, `io` or `io-nodes`)",
+                ));
+            }
+            (_, Some(traffic), _) => Some(Rate::Traffic(traffic)),
+            (Some(load), ..) => Some(Rate::Load(load)),
+            (None, None, None) if machine.is_written_high_first() => {
+                for (given, key) in [
+                    (self.jobs.is_some(), "jobs"),
+                    (self.warmup.is_some(), "warmup"),
+                    (self.measure.is_some(), "measure"),
+                ] {
+                    if given {
+                        let reason = format!(
+                            "`{key}` is about jobs that go on arriving (expected `load` or `traffic` beside it, or \
+                             `tasks` in place of it)"
+                        );
+                        return Err(SettingError::new(&[key], reason));
+                    }
+                }
+                None
+            }
+            (None, None, None) => Some(Rate::Load(*self.load.insert(LOAD_DEFAULT))),
+        };
+        Ok(match rate {
+            Some(rate) => Arrivals::Poisson(rate),
+            None => Arrivals::AtOnce {
+                tasks: *self.tasks.get_or_insert(TASKS_DEFAULT),
+            },
+        })
+    }
+
+    /// The service time, recorded in one way.
+    fn service(&mut self, default: ServiceDistribution) -> ServiceDistribution {
+        let mean = self.mean_service.map(exponential);
+        let service = self.service.take().or(mean).unwrap_or(default);
+        (self.mean_service, self.service) = match service {
+            ServiceDistribution::Exponential { mean_seconds } => (Some(mean_seconds), None),
+            ref other => (None, Some(other.clone())),
+        };
+        service
+    }
+
+    /// What jobs send, if they do.
+    fn messages(&mut self) -> Option<Messages> {
+        let patterns = self.pattern?;
+        let default = Messages::new(patterns);
+        Some(Messages {
+            patterns,
+            per_pair: *self.messages.get_or_insert(default.per_pair),
+            iterations: *self.iterations.get_or_insert(default.iterations),
+            blocking: *self.blocking.get_or_insert(default.blocking),
+            network: self.network(),
+        })
+    }
+
+    /// The network.
+    pub fn network(&mut self) -> Parameters {
+        let default = Parameters::default();
+        Parameters {
+            flits: *self.flits.get_or_insert(default.flits),
+            routing_delay: *self.routing_delay.get_or_insert(default.routing_delay),
+        }
+    }
+
+    /// What jobs communicate, read and write, if they do.
+    fn io(&mut self, machine: Grid) -> Result<Option<IoTasks>, SettingError> {
+        if self.io.is_none() && self.io_nodes.is_none() {
+            return Ok(None);
+        }
+        let io = IoTasks {
+            nodes: *self.io_nodes.get_or_insert_default(),
+            ..self.io.unwrap_or_default()
+        };
+        let mesh = IoMesh::new(machine, io.nodes)?;
+        if let IoNetwork::Wormhole { .. } = io.network {
+            mesh.grid()?;
+        }
+        self.io = Some(io);
+        Ok(Some(io))
+    }
+
+    /// Which jobs of a synthetic workload are measured; all tasks are that are there at time 0.
+    fn measure(&mut self, workload: &Synthetic) -> Result<Measure, SettingError> {
+        let default = Measure::of(workload);
+        if workload.arrivals.tasks().is_some() {
+            return Ok(default);
+        }
+        let measured = *self.measure.get_or_insert(match default {
+            Measure::Arrivals { .. } => Measured::Arrivals,
+            Measure::Departures => Measured::Departures,
+        });
+        match (measured, self.warmup) {
+            (Measured::Arrivals, _) => Ok(Measure::Arrivals {
+                warmup_fraction: *self.warmup.get_or_insert(WARMUP_FRACTION),
+            }),
+            (Measured::Departures, None) => Ok(Measure::Departures),
+            (Measured::Departures, Some(_)) => Err(SettingError::new(
+                &["warmup"],
+                "`warmup` is about the first jobs to arrive (expected `measure` arrivals beside it)",
+            )),
+        }
+    }
+
+    /// How often it is repeated.
+    fn replications(&mut self) -> Result<Replications, SettingError> {
+        Ok(match self.until_rel_error {
+            None => Replications::Fixed(*self.replications.get_or_insert(REPLICATIONS_DEFAULT)),
+            Some(target) => Replications::UntilRelativeError {
+                target,
+                max: *self
+                    .max_replications
+                    .get_or_insert(REPLICATIONS_MAX_DEFAULT),
+            },
+        })
+    }
+}
+
+fn exponential(mean_seconds: f64) -> ServiceDistribution {
+    ServiceDistribution::Exponential { mean_seconds }
+}
+
+/// The strategy of a command that names none.
+fn default_strategy(machine: Grid) -> StrategyKind {
+    match machine.is_written_high_first() {
+        true => StrategyKind::TreeCollapsing,
+        false => StrategyKind::FirstFit,
+    }
+}
+
+/// The strategies of this build that serve the machine.
+fn suitable(machine: Grid) -> impl Iterator<Item = StrategyKind> {
+    StrategyKind::built().filter(move |kind| kind.serves().includes(&machine))
+}
+
+/// Whether the strategy serves the machine.
+///
+/// # Errors
+///
+/// When it does not: what it serves, and which strategies would do.
+fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), SettingError> {
+    let serves = strategy.serves();
+    if serves.includes(&machine) {
+        return Ok(());
+    }
+    let suitable: Vec<_> = suitable(machine).map(StrategyKind::name).collect();
+    let reason = format!(
+        "`strategy` {strategy} serves {serves}, not {machine} (expected one of {})",
+        suitable.join(", ")
+    );
+    Err(SettingError::new(&["strategy"], reason))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+use super::*;
+
+/// From words as they stand on the command line.
+fn scenario(line: &str) -> Result<Resolved, String> {
+    let mut scenario = Scenario::default();
+    let mut words = line.split_whitespace();
+    while let Some(word) = words.next() {
+        let key = word.strip_prefix("--").unwrap();
+        let (key, value) = match key.split_once('=') {
+            Some(pair) => pair,
+            None => (key, words.next().unwrap()),
+        };
+        scenario
+            .set(key, value)
+            .map_err(|error| error.to_string())?;
+    }
+    scenario.resolve_of(Origin::CommandLine)
+}
+
+#[test]
+fn defaults_are_recorded() {
+    let record = scenario("").unwrap().settings.record();
+    let expected = serde_json::json!({
+        "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "sizes": "uniform",
+        "side-lengths": "1..64", "load": 0.4, "mean-service": 10.0, "measure": "arrivals", "warmup": 0.05,
+        "estimates": "perfect", "jobs": 40000, "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
+    });
+    assert_eq!(record, expected);
+}
+
+#[test]
+fn what_is_recorded_is_the_same_scenario_again() {
+    for line in [
+        "--mesh 16x22 --strategy fsl,as,naive --sizes exponential --traffic 1.5 --seed 7",
+        "--service uniform:5,10 --side-lengths 2..9,4 --until-rel-error 0.03",
+        "--until-rel-error 0.05 --max-replications 12 --jobs 99 --warmup 0",
+        "--swf a/log.swf.gz --partition 2 --jobs 50 --backend tcp:127.0.0.1:4000",
+        "--mesh 8x8 --tasks 20 --service uniform:5,10",
+        "--mesh 8x8x16 --wrap 0,2 --strategy as,tc --side-lengths 2..3",
+        "--torus 4x4x8 --side-lengths 4,1..3,2..8",
+        "--torus 16",
+        "--torus 4x4x4 --swf log.swf",
+        "--cube k=4,n=3 --swf log.swf",
+        "--cube k=4,n=3",
+        "--cube k=16,n=3 --strategy tc,sniffing --dims normal --tasks 7 --service uniform:10,15",
+        "--cube k=2,n=12 --tasks 7 --mean-service 3 --until-rel-error 0.1",
+        "--cube k=8,n=3 --radices normal --load 0.3 --service uniform:5,10 --jobs 50",
+        "--cube k=8,n=3 --traffic 2 --warmup 0.1",
+        "--mesh 16x16 --io-nodes left --io communications=4 --tasks 16 --task-processors exponential:16",
+        "--mesh 8x4 --io-nodes top --arrival-rate 0.5 --sizes exponential --jobs 70",
+        "--mesh 8x8 --task-processors exponential:3.5 --shape near-cubic --load 0.5",
+        "--estimates factor:0.5..5 --scheduler easy",
+        "--slowdown-threshold 1 --estimates none --scheduler easy:reservations=3",
+        "--swf log.swf --estimates perfect --scheduler conservative",
+        "--swf log.swf --pattern ring",
+        "--swf log.swf --from 4w --to 8.5w --log-load 0.7 --shape drawn:normal:var --mesh 10x10",
+        "--swf log.swf --resample weeks --shape flat --replications 12 --seed 3 --jobs 70",
+        "--swf - --resample weeks --replications 20 --shape power-of-two",
+        "--jobs-file a/trace.csv.gz --columns submit=arrival,user= --processors-per-node 8 --to 3w",
+        "--torus 16x16x16 --mix tpu-v4 --mix-drop --load .3 --service lognormal:-2,1.5",
+        "--torus 16x16x16 --mix a/mix.csv --interarrival trace.csv:gap --service log.swf:run",
+        "--interarrival log.swf.gz:submit --load .6 --service hyper-exponential:0.9,5,55",
+        "--model lublin:both --shape flat --mesh 16x16 --scheduler easy",
+        "--model lublin --load .7 --estimates factor:1..5",
+        "--service weibull:0.7,8",
+    ] {
+        let record = scenario(line).unwrap().settings.record();
+        let options: Vec<String> = record
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(key, value)| match value {
+                serde_json::Value::Array(items) => {
+                    let items: Vec<_> = items.iter().filter_map(|item| item.as_str()).collect();
+                    format!("--{key}={}", items.join(","))
+                }
+                serde_json::Value::String(text) => format!("--{key}={text}"),
+                other => format!("--{key}={other}"),
+            })
+            .collect();
+        let again = scenario(&options.join(" ")).unwrap().settings.record();
+        assert_eq!(record, again);
+    }
+}
+
+#[test]
+fn jobs_that_arrive_on_a_cube_have_the_defaults_of_a_mesh() {
+    let dynamic = scenario("--cube k=4,n=3 --load .4").unwrap();
+    assert!(!dynamic.plan.workload.is_closed());
+    let record = dynamic.settings.record();
+    assert_eq!(record["jobs"], JOBS_DEFAULT);
+    assert_eq!(record["mean-service"], MEAN_SERVICE_DEFAULT);
+}
+
+#[test]
+fn tasks_at_once_are_all_measured() {
+    for line in ["", "--tasks 7"] {
+        let error = scenario(&format!("--cube k=4,n=3 --measure arrivals {line}")).unwrap_err();
+        assert!(error.contains("measure"), "{error}");
+    }
+    assert!(scenario("--cube k=4,n=3 --load .3 --measure departures").is_ok());
+}
+
+#[test]
+fn a_strategy_named_twice_runs_once() {
+    let scenario = scenario("--strategy ff,first-fit,as,ff").unwrap();
+    let expected = [StrategyKind::FirstFit, StrategyKind::AdaptiveScan];
+    assert_eq!(scenario.plan.strategies, expected);
+}

@@ -1,0 +1,654 @@
+//! The settings of a scenario: [`Scenario`] and [`SETTINGS`], one table of them.
+//!
+//! Command line, scenario files, help, reference pages, JSON Schema and the record in every result
+//! follow from the table. A setting is its row here and the code that uses it.
+
+use std::ffi::OsStr;
+use std::fmt::{self, Display};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use meshalloc::{Cube, SchedulerKind, Shape, StrategyKind, Ticks};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::error::SettingError;
+use super::file::Entry;
+use crate::io::{IoSide, IoTasks};
+use crate::names;
+use crate::network::CYCLES_MAX;
+use crate::workload::{
+    Columns, CountDistribution, Empirical, EstimateModel, Lublin, MixSource, Patterns, Resample,
+    ServiceDistribution, ShapeRule, SideLengths, SizeDistribution, TaskDistribution, TimeUnit,
+};
+
+const MACHINE: &str = "Machine";
+const SYNTHETIC: &str = "Synthetic workload";
+const MESSAGES: &str = "Jobs that send messages (in place of service times)";
+const IO: &str = "Jobs that communicate and do I/O (in place of service times)";
+const REPLICATION: &str = "Replications";
+const LOG: &str = "Workload log (in place of a synthetic workload)";
+const ESTIMATES: &str = "Estimates of run times (for schedulers and strategies that look ahead)";
+const OUTPUT: &str = "Where and how";
+
+/// What the values of a setting look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A text, such as `16x22`.
+    Text,
+    /// A number.
+    Number,
+    /// Several texts, separated by commas.
+    List,
+    /// The path of a file.
+    File,
+    /// A text that may name a file; see [`names_file`](crate::workload::empirical::names_file).
+    NameOrFile,
+    /// True or false.
+    Switch,
+}
+
+/// A setting: a row of [`SETTINGS`].
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name in files and, behind two dashes, on the command line.
+    pub key: &'static str,
+    help: &'static [&'static str],
+    /// What stands for its value in help texts.
+    pub value_name: &'static str,
+    /// The group of settings to which it belongs.
+    pub heading: &'static str,
+    /// What its values look like.
+    pub form: Form,
+    not: &'static [&'static str],
+    pub(super) needs: &'static [&'static [&'static str]],
+    read: fn(&mut Scenario, &OsStr) -> Result<(), String>,
+    record: fn(&Scenario) -> Option<Value>,
+}
+
+impl Setting {
+    /// The setting with this key.
+    pub fn of(key: &str) -> Option<&'static Setting> {
+        SETTINGS.iter().find(|setting| setting.key == key)
+    }
+
+    /// What it means, in a sentence or two, with its default in brackets.
+    pub fn help(&self) -> String {
+        let lines: Vec<_> = self.help.iter().map(|line| line.trim()).collect();
+        lines.join(" ")
+    }
+
+    /// Whether both cannot be given.
+    pub fn contradicts(&self, other: &Setting) -> bool {
+        self.not.contains(&other.key) || other.not.contains(&self.key)
+    }
+
+    /// Whether it takes this value.
+    ///
+    /// # Errors
+    ///
+    /// What was expected.
+    pub fn check(&self, value: &OsStr) -> Result<(), String> {
+        (self.read)(&mut Scenario::default(), value)
+    }
+}
+
+/// The first of these settings that contradicts an earlier one: the place of that one, and its own.
+pub fn contradiction(settings: &[&Setting]) -> Option<(usize, usize)> {
+    let mut pairs = (0..settings.len()).flat_map(|at| (0..at).map(move |earlier| (earlier, at)));
+    pairs.find(|&(earlier, at)| settings[at].contradicts(settings[earlier]))
+}
+
+/// Makes the type and the table from rows `field: FORM TYPE = VALUE_NAME, HEADING`. `read` reads a
+/// value where `FromStr` does not, `record` gives its text or number where `Display` does not, `not`
+/// has the settings that contradict it, `needs` lists of settings, one of each of which it requires.
+macro_rules! settings {
+    ($(
+        $(#[doc = $help:literal])+
+        $field:ident: $form:ident $kind:ty = $value_name:literal, $heading:ident
+        $(, read = $read:expr)? $(, record = $record:expr)? $(, not = [$($not:literal),+])?
+        $(, needs = [$([$($need:literal),+]),+])?;
+    )*) => {
+        /// All settings of a scenario. `None` is a setting that was not given.
+        ///
+        /// Each is an option of `host-sim run` and a key of scenario files. Results record them,
+        /// with the defaults that [`resolve`](Scenario::resolve) fills in.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Scenario {
+            $($(#[doc = $help])+ pub $field: Option<$kind>,)*
+        }
+
+        /// The settings in the order in which they are shown.
+        pub static SETTINGS: &[Setting] = &[$(Setting {
+            key: {
+                const KEY: [u8; stringify!($field).len()] = kebab(stringify!($field));
+                match std::str::from_utf8(&KEY) {
+                    Ok(key) => key,
+                    Err(_) => panic!("a field has an ASCII name"),
+                }
+            },
+            help: &[$($help),+],
+            value_name: $value_name,
+            heading: $heading,
+            form: settings!(@form $form),
+            not: &[$($($not),+)?],
+            needs: &[$($(&[$($need),+]),+)?],
+            read: |scenario, value| {
+                scenario.$field = Some(settings!(@read $form value, $kind $(, $read)?)?);
+                Ok(())
+            },
+            record: |scenario| {
+                let value = scenario.$field.as_ref()?;
+                Some(settings!(@record $form value $(, $record)?))
+            },
+        }),*];
+    };
+    (@form text) => { Form::Text };
+    (@form number) => { Form::Number };
+    (@form list) => { Form::List };
+    (@form file) => { Form::File };
+    (@form named) => { Form::NameOrFile };
+    (@form switch) => { Form::Switch };
+    (@read file $value:ident, $kind:ty) => { Ok::<_, String>(PathBuf::from($value)) };
+    (@read list $value:ident, $kind:ty, $read:expr) => {
+        text($value)?.split(',').map($read).collect::<Result<$kind, String>>()
+    };
+    (@read switch $value:ident, $kind:ty) => {
+        text($value)?.parse::<$kind>().map_err(|_| "expected true or false")
+    };
+    (@read $form:ident $value:ident, $kind:ty, $read:expr) => { $read(text($value)?) };
+    (@read $form:ident $value:ident, $kind:ty) => {
+        text($value)?.parse::<$kind>().map_err(|error| error.to_string())
+    };
+    (@record $form:ident $value:ident, $record:expr) => { Value::from($record(*$value)) };
+    (@record named $value:ident) => { Value::from($value.to_string()) };
+    (@record text $value:ident) => { Value::from($value.to_string()) };
+    (@record list $value:ident) => {
+        $value.iter().map(ToString::to_string).collect::<Value>()
+    };
+    (@record file $value:ident) => { Value::from($value.to_string_lossy()) };
+    (@record $form:ident $value:ident) => { Value::from(*$value) };
+}
+
+/// The name of a field as a key: hyphens in place of underscores.
+const fn kebab<const LENGTH: usize>(field: &str) -> [u8; LENGTH] {
+    let mut key = [0; LENGTH];
+    let mut at = 0;
+    while at < LENGTH {
+        key[at] = match field.as_bytes()[at] {
+            b'_' => b'-',
+            other => other,
+        };
+        at += 1;
+    }
+    key
+}
+
+fn text(value: &OsStr) -> Result<&str, String> {
+    value.to_str().ok_or_else(|| "expected UTF-8".to_owned())
+}
+
+settings! {
+    /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): each 1 to 65535, in
+    /// two dimensions 1 to 1024, and up to 1048576 processors [default: 64x64; none for a log]
+    mesh: text Shape = "WxH...", MACHINE, read = names::sides;
+
+    /// Dimensions of the mesh that wrap around, by number (0 is x)
+    wrap: text u16 = "D,...", MACHINE, read = names::wrap, record = names::wrap_text;
+
+    /// Sides of a torus, a mesh in which all dimensions wrap around
+    torus: text Shape = "WxH...", MACHINE, read = names::sides, not = ["mesh", "wrap"];
+
+    /// A k-ary n-cube: k at least 2, n 1 to 16, k^n at most 1048576
+    cube: text Cube = "k=K,n=N", MACHINE,
+        read = names::cube, record = names::cube_text, not = ["mesh", "wrap", "torus"];
+
+    /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
+    /// `host-sim list` shows variants [default: uniform]
+    sizes: text SizeDistribution = "NAME", SYNTHETIC, read = sizes, not = ["cube"];
+
+    /// Side lengths that are drawn, in processors: MIN..MAX (or MAX alone) for all dimensions, or
+    /// a range for each, separated by commas, dimension 0 (x) first [default: 1 to the machine's]
+    side_lengths: text SideLengths = "MIN..MAX,...", SYNTHETIC, not = ["cube"];
+
+    /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
+    /// [default: uniform]
+    dims: text TaskDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
+
+    /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default:
+    /// uniform]
+    radices: text TaskDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
+
+    /// Allocation strategies, separated by commas, or all that serve the machine; all get the same
+    /// jobs. `host-sim list` shows them [default: first-fit; on a cube: tree-collapsing]
+    strategy: list Vec<StrategyChoice> = "NAME,...", MACHINE, read = strategy_choice;
+
+    /// Scheduling policy [default: fcfs]
+    scheduler: text SchedulerKind = "NAME", MACHINE,
+        read = names::scheduler, record = scheduler_text;
+
+    /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most
+    /// the whole machine
+    task_processors: text CountDistribution = "DISTRIBUTION", SYNTHETIC,
+        not = ["cube", "sizes", "side-lengths", "swf", "jobs-file"];
+
+    /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, or a CSV file with the
+    /// columns shape (such as 4x4x8) and weight, whose name has a dot or a slash
+    mix: named MixSource = "NAME|FILE", SYNTHETIC,
+        not = ["cube", "sizes", "side-lengths", "task-processors", "swf", "jobs-file"];
+
+    /// Leave out shapes of the mix that the machine never gives, and count them [default: they are
+    /// an error]
+    mix_drop: switch bool = "true|false", SYNTHETIC, needs = [["mix"]];
+
+    /// A model of numbers of processors, run times that depend on them, and arrivals with a daily
+    /// cycle: lublin, lublin:batch, lublin:interactive or lublin:both. With --load times between
+    /// arrivals are stretched [default: no model]
+    model: text Lublin = "NAME", SYNTHETIC,
+        not = ["cube", "sizes", "side-lengths", "task-processors", "mix", "traffic",
+            "arrival-rate", "tasks", "mean-service", "service", "interarrival", "pattern", "io",
+            "io-nodes", "swf", "jobs-file"];
+
+    /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
+    /// cube without --load and --traffic: 100; with tasks on a cube --service is uniform:5,10 by
+    /// default]
+    tasks: number u32 = "COUNT", SYNTHETIC,
+        read = names::jobs, not = ["load", "traffic", "jobs", "warmup", "measure", "swf", "jobs-file"];
+
+    /// Offered load: processor seconds requested per processor second of the machine [default on a
+    /// mesh: 0.4]
+    load: number f64 = "FRACTION", SYNTHETIC, read = names::positive, not = ["traffic"];
+
+    /// Traffic ratio in place of a load: jobs that arrive in a mean service time
+    traffic: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["swf", "jobs-file"];
+
+    /// Arrival rate in place of a load: jobs a second; jobs a cycle with --pattern
+    arrival_rate: number f64 = "RATE", SYNTHETIC,
+        read = names::positive, not = ["load", "traffic", "tasks", "swf", "jobs-file"];
+
+    /// Times between arrivals in place of a Poisson process: a column of a CSV file, in seconds,
+    /// drawn with replacement. The column submit, also of a log (.swf, .swf.gz), stands for the
+    /// differences of successive submit times. With --load they are stretched
+    interarrival: named Empirical = "FILE:COLUMN", SYNTHETIC, read = column,
+        not = ["traffic", "arrival-rate", "tasks", "pattern", "io", "io-nodes", "swf", "jobs-file"];
+
+    /// Mean of the exponential service time, in seconds [default: 10]
+    mean_service: number f64 = "SECONDS", SYNTHETIC, read = names::positive, not = ["service"];
+
+    /// Another service time, in seconds: exponential:MEAN, uniform:SHORTEST,LONGEST,
+    /// hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, weibull:SHAPE,SCALE or FILE:COLUMN;
+    /// `host-sim list service` explains them
+    service: named ServiceDistribution = "DISTRIBUTION", SYNTHETIC;
+
+    /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the
+    /// first to leave, from the start on [default: arrivals; with --pattern: departures]
+    measure: text Measured = "WHICH", SYNTHETIC, not = ["swf", "jobs-file"];
+
+    /// Run times count as at least this in the bounded slowdown, in seconds or cycles [default:
+    /// 10]
+    slowdown_threshold: number f64 = "SECONDS", REPLICATION, read = names::positive;
+
+    /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
+    warmup: number f64 = "FRACTION", SYNTHETIC, read = warmup, not = ["swf", "jobs-file"];
+
+    /// Jobs send messages over a wormhole network and leave when all are delivered; times are in
+    /// cycles. The pattern says who sends to whom; several with + between them take turns, job by
+    /// job. `host-sim list` shows them
+    pattern: text Patterns = "NAME[+NAME...]", MESSAGES,
+        not = ["load", "traffic", "mean-service", "service"];
+
+    /// Flits of a message, 1 to 65536 [default: 8]
+    flits: number u32 = "COUNT", MESSAGES, read = flits, needs = [["pattern"]];
+
+    /// Cycles for which a header stays at each processor on its way, 0 to 65536 [default: 3]
+    routing_delay: number u32 = "CYCLES", MESSAGES, read = routing_delay, needs = [["pattern"]];
+
+    /// Messages for each pair of the pattern, one after the other [default: 1]
+    messages: number u32 = "COUNT", MESSAGES, read = names::count::<u32>, needs = [["pattern"]];
+
+    /// How often each process goes through its part of the pattern [default: 1]
+    iterations: number u32 = "COUNT", MESSAGES, read = names::count::<u32>, needs = [["pattern"]];
+
+    /// Of a log's jobs, in place of --iterations: one for each SECONDS of the run time, rounded,
+    /// at least one
+    iteration_seconds: number f64 = "SECONDS", MESSAGES,
+        read = names::positive, not = ["iterations"], needs = [["pattern"], ["swf", "jobs-file"]];
+
+    /// Cycles in a second of a log's submit times [default: 1]
+    cycles_per_second: number f64 = "COUNT", MESSAGES, read = names::positive,
+        needs = [["pattern"], ["swf", "jobs-file"]];
+
+    /// A process sends its next message only when the one before is delivered
+    blocking: switch bool = "true|false", MESSAGES, needs = [["pattern"]];
+
+    /// The side of the mesh on which I/O nodes are, a disk each: left, right, top or bottom
+    /// [default with --io: left]
+    io_nodes: text IoSide = "SIDE", IO,
+        not = ["pattern", "load", "traffic", "mean-service", "service", "swf", "jobs-file"];
+
+    /// Jobs go through communication phases, then an I/O phase, and share links and disks:
+    /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS
+    /// [default with --io-nodes:
+    /// communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
+    io: text IoTasks = "KEY=VALUE,...", IO,
+        not = ["pattern", "load", "traffic", "mean-service", "service", "swf", "jobs-file"];
+
+    /// Jobs in one replication, those not measured included; of a log, its first jobs [default:
+    /// 40000; with --pattern: 1000; with --swf: all]
+    jobs: number u32 = "COUNT", REPLICATION, read = names::jobs;
+
+    /// Runs of each strategy, each with new jobs [default: 10; with --swf and no --resample: 1]
+    replications: number u32 = "COUNT", REPLICATION,
+        read = names::replications::<u32>, not = ["until-rel-error", "max-replications"];
+
+    /// Replicate, at least 10 times, until the mean waiting delay is within this part of the true
+    /// one, with a confidence of 95 %; where departures are measured, the mean turnaround. Not of
+    /// a log: more replications do not narrow the interval of a resampled one
+    until_rel_error: number f64 = "FRACTION", REPLICATION, read = names::fraction;
+
+    /// The most replications with --until-rel-error [default: 100]
+    max_replications: number u32 = "COUNT", REPLICATION, read = names::replications::<u32>,
+        needs = [["until-rel-error"]];
+
+    /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
+    /// [default: 1]
+    seed: number u64 = "NUMBER", REPLICATION, read = seed;
+
+    /// A log in the Standard Workload Format, plain or .gz, measured whole, on a machine that is
+    /// named; - reads standard input
+    swf: file PathBuf = "FILE", LOG,
+        not = ["sizes", "side-lengths", "dims", "radices", "load", "mean-service", "service"];
+
+    /// A trace in CSV in place of a log: a header with the columns submit, run, and shape or
+    /// processors, and if need be estimate, id, user, group, priority; times in seconds; plain or
+    /// .gz, - reads standard input
+    jobs_file: file PathBuf = "FILE", LOG,
+        not = ["swf", "sizes", "side-lengths", "dims", "radices", "load", "mean-service", "service"];
+
+    /// What the trace calls its columns, such as submit=arrival,run=duration; nothing behind the =
+    /// leaves a column out [default: their own names]
+    columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
+
+    /// The log counts processors, and the machine allocates nodes of so many: a job gets the nodes
+    /// that hold its processors [default: the machine allocates processors]
+    processors_per_node: number NonZeroU32 = "COUNT", LOG, read = names::count::<NonZeroU32>,
+        record = NonZeroU32::get, needs = [["swf", "jobs-file"]];
+
+    /// Only the log's jobs of this partition [default: all]
+    partition: number i64 = "NUMBER", LOG, read = partition, needs = [["swf"]];
+
+    /// Only the log's jobs submitted this long after the log's zero, or later: seconds, or a
+    /// number with a unit, such as 90m, 12h, 30d or 4w. Times are then counted from there
+    from: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
+
+    /// Only the log's jobs submitted less than this after the log's zero, written like --from
+    to: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
+
+    /// Replications of a log: weeks, each is made of whole weeks of the log, drawn with
+    /// replacement [default: the log is run once, as it is]
+    resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
+
+    /// The rule that gives a number of processors a shape, of a log's jobs, with
+    /// --task-processors or --model: near-square, near-cubic, power-of-two, flat or drawn:DISTRIBUTION;
+    /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else
+    /// near-cubic]
+    shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "task-processors", "model"]];
+
+    /// Stretch the log's submit times so that its offered load on the machine becomes this
+    /// [default: they stay as they are]
+    log_load: number f64 = "FRACTION", LOG, read = names::positive, not = ["pattern"],
+        needs = [["swf", "jobs-file"]];
+
+    /// The estimate of its run time that each request carries: perfect, log (the requested time,
+    /// at most 71 years), factor:LOW..HIGH (the run time times a number drawn for each job) or
+    /// none [default: perfect; with --swf: log; with --pattern and --io: none]
+    estimates: text EstimateModel = "MODEL", ESTIMATES;
+
+    /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD [default:
+    /// in-process]
+    backend: text BackendChoice = "WHERE", OUTPUT;
+}
+
+impl Scenario {
+    /// The scenario of these values.
+    ///
+    /// # Errors
+    ///
+    /// When one is wrong.
+    pub fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Result<Self, SettingError> {
+        let mut scenario = Scenario::default();
+        for entry in entries {
+            scenario.set(entry.setting.key, &entry.value)?;
+        }
+        Ok(scenario)
+    }
+
+    /// Reads a value of a setting, in its text form.
+    ///
+    /// ```
+    /// use meshalloc_sim::scenario::Scenario;
+    /// let mut scenario = Scenario::default();
+    /// scenario.set("mesh", "16x22")?;
+    /// assert_eq!(scenario.mesh.unwrap().to_string(), "16x22");
+    /// let error = scenario.set("load", "-1").unwrap_err();
+    /// assert_eq!(error.to_string(), "`load` is \"-1\": expected a number over 0");
+    /// # Ok::<(), meshalloc_sim::scenario::SettingError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When there is no such setting, or it does not take the value.
+    pub fn set(&mut self, key: &str, value: impl AsRef<OsStr>) -> Result<(), SettingError> {
+        let Some(setting) = Setting::of(key) else {
+            let reason = super::file::unknown_key(key, SETTINGS.iter().map(|setting| setting.key));
+            return Err(SettingError::new(&[], reason));
+        };
+        let value = value.as_ref();
+        (setting.read)(self, value).map_err(|expected| {
+            let reason = format!("`{key}` is {value:?}: {}", expected.replace('`', "'"));
+            SettingError::new(&[setting.key], reason)
+        })
+    }
+
+    /// The settings that were given, as results record them: texts, numbers and lists of texts.
+    pub fn record(&self) -> Value {
+        let record = |setting: &Setting| Some((setting.key.to_owned(), (setting.record)(self)?));
+        SETTINGS
+            .iter()
+            .filter_map(record)
+            .collect::<Map<_, _>>()
+            .into()
+    }
+
+    /// Whether two settings that were given contradict each other.
+    ///
+    /// # Errors
+    ///
+    /// The first two that do.
+    pub fn check_contradictions(&self) -> Result<(), SettingError> {
+        let given = SETTINGS.iter();
+        let given: Vec<_> = given
+            .filter(|setting| (setting.record)(self).is_some())
+            .collect();
+        let Some((earlier, at)) = contradiction(&given) else {
+            return Ok(());
+        };
+        let (key, other) = (given[at].key, given[earlier].key);
+        let reason = format!("`{key}` contradicts `{other}` (expected only one of them)");
+        Err(SettingError::new(&[key, other], reason))
+    }
+}
+
+/// As [`Scenario::record`].
+impl Serialize for Scenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.record().serialize(serializer)
+    }
+}
+
+/// From what [`Scenario::record`] gives.
+impl<'de> Deserialize<'de> for Scenario {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut scenario = Scenario::default();
+        for (key, value) in Map::deserialize(deserializer)? {
+            let text = |value: &Value| match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let text = match &value {
+                Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
+                other => text(other),
+            };
+            scenario.set(&key, text).map_err(D::Error::custom)?;
+        }
+        Ok(scenario)
+    }
+}
+
+/// A time in it was read as one in seconds.
+fn scheduler_text(kind: SchedulerKind) -> String {
+    names::scheduler_text(kind, TimeUnit::Second)
+}
+
+fn seconds(ticks: Ticks) -> f64 {
+    TimeUnit::Second.of(ticks)
+}
+
+// Values that no other part of the simulator reads.
+
+/// Where the controller is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// In this process.
+    #[default]
+    InProcess,
+    /// At the end of a line: how the program that opens it calls the other end, `tcp:HOST:PORT`,
+    /// `unix:PATH` or `serial:DEVICE@BAUD`.
+    Line(String),
+}
+
+impl Display for BackendChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BackendChoice::InProcess => "in-process",
+            BackendChoice::Line(endpoint) => endpoint,
+        })
+    }
+}
+
+impl FromStr for BackendChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "in-process" => Ok(BackendChoice::InProcess),
+            Some(("tcp" | "unix" | "serial", _)) => Ok(BackendChoice::Line(text.to_owned())),
+            _ => Err(
+                "expected in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD".to_owned(),
+            ),
+        }
+    }
+}
+
+/// Which jobs are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// The first to arrive.
+    Arrivals,
+    /// The first to leave.
+    Departures,
+}
+
+impl Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Measured::Arrivals => "arrivals",
+            Measured::Departures => "departures",
+        })
+    }
+}
+
+impl FromStr for Measured {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "arrivals" => Ok(Measured::Arrivals),
+            "departures" => Ok(Measured::Departures),
+            _ => Err("expected arrivals or departures"),
+        }
+    }
+}
+
+/// One word of `strategy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrategyChoice {
+    /// All strategies that serve the machine.
+    All,
+    /// One of them.
+    One(StrategyKind),
+}
+
+impl Display for StrategyChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StrategyChoice::All => f.write_str("all"),
+            StrategyChoice::One(kind) => kind.fmt(f),
+        }
+    }
+}
+
+/// Reads the name of a strategy, or `all`.
+fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
+    match text {
+        "all" => Ok(StrategyChoice::All),
+        name => names::strategy(name).map(StrategyChoice::One),
+    }
+}
+
+/// Reads the column of a file.
+fn column(text: &str) -> Result<Empirical, String> {
+    let expected = "expected FILE:COLUMN, where the name of the file has a dot or a slash";
+    Empirical::unread(text).ok_or_else(|| expected.to_owned())
+}
+
+/// Reads a size distribution.
+fn sizes(text: &str) -> Result<SizeDistribution, String> {
+    text.parse::<SizeDistribution>().map_err(|error| {
+        let name = |text: &'static str| text.split(':').next().unwrap_or(text);
+        let names = SizeDistribution::LIST.iter().map(|info| name(info.name));
+        let given = text.split(':').next().unwrap_or(text);
+        match names::nearest(given, names) {
+            // What follows a name that is known is no slip.
+            Some(near) if near != given => format!("{error}; did you mean {near:?}?"),
+            _ => error.to_string(),
+        }
+    })
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    names::value(text, &format!("a whole number, 0 to {}", u64::MAX), |_| {
+        true
+    })
+}
+
+fn warmup(text: &str) -> Result<f64, String> {
+    let is_good = |part: &f64| (0.0..1.0).contains(part);
+    names::value(text, "a number from 0 to below 1", is_good)
+}
+
+fn partition(text: &str) -> Result<i64, String> {
+    names::value(text, "a whole number", |_| true)
+}
+
+fn flits(text: &str) -> Result<u32, String> {
+    let expected = format!("a whole number, 1 to {CYCLES_MAX}");
+    names::value(text, &expected, |flits| (1..=CYCLES_MAX).contains(flits))
+}
+
+fn routing_delay(text: &str) -> Result<u32, String> {
+    let expected = format!("a whole number, 0 to {CYCLES_MAX}");
+    names::value(text, &expected, |cycles| *cycles <= CYCLES_MAX)
+}

@@ -1,0 +1,138 @@
+//! Controllers with a strategy and a scheduler of one's own, against those of core.
+
+use meshalloc::{
+    Block, Change, Draft, Grid, JobId, Mesh, Occupancy, Refusal, Request, Shape, Strategy,
+    StrategyKind, Submesh, Ticks,
+};
+use meshalloc_sim::backend::own::{OwnBackends, Waiting, first_come};
+use meshalloc_sim::backend::{BackendError, Backends};
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::scenario::{Scenario, StrategyChoice};
+
+/// The first base node in row-major order, for the request as it is, then turned.
+struct NaiveScan(Mesh);
+
+fn naive(machine: Grid) -> NaiveScan {
+    NaiveScan(Mesh::new(machine.sides()[0], machine.sides()[1]).unwrap())
+}
+
+impl NaiveScan {
+    fn ways(&self, request: &Request) -> Vec<(u16, u16)> {
+        let extents = request.shape.extents();
+        let (w, h) = (extents[0], extents.get(1).copied().unwrap_or(1));
+        let mut ways = vec![(w, h), (h, w)];
+        ways.dedup();
+        ways.retain(|&(w, h)| self.0.contains(Submesh::new(0, 0, w, h)));
+        ways
+    }
+}
+
+impl Strategy for NaiveScan {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        let way = self.ways(request).first().copied();
+        let (w, h) = way.ok_or(Refusal::NeverFits)?;
+        Ok(u32::from(w) * u32::from(h))
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let sides = self.0.sides();
+        for (w, h) in self.ways(request) {
+            for (y, x) in (0..=sides.h - h).flat_map(|y| (0..=sides.w - w).map(move |x| (y, x))) {
+                let place = Block::from(Submesh::new(x, y, w, h));
+                if occupancy.is_free(place) {
+                    draft.push(place);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+/// The job with the shortest estimate, of equal ones the first; each has one here.
+fn shortest_first(queue: &[Waiting], _: Ticks) -> Option<usize> {
+    (0..queue.len()).min_by_key(|&place| queue[place].request.estimate)
+}
+
+#[test]
+fn a_naive_adaptive_scan_decides_as_that_of_core() {
+    for (scheduler, policy) in [
+        ("fcfs", first_come as fn(&[Waiting], Ticks) -> Option<usize>),
+        ("sjf", shortest_first),
+    ] {
+        let mut scenario = Scenario {
+            mesh: Some(Shape::sides(12, 7)),
+            strategy: Some(vec![StrategyChoice::One(StrategyKind::AdaptiveScan)]),
+            load: Some(0.6),
+            jobs: Some(500),
+            replications: Some(3),
+            ..Scenario::default()
+        };
+        scenario.set("scheduler", scheduler).unwrap();
+        let resolved = scenario.resolve().unwrap();
+        let own = || OwnBackends {
+            strategy: naive,
+            policy: move || policy,
+        };
+        let (core, own) = (resolved.run().unwrap(), resolved.run_on(&own, &()).unwrap());
+        let [core, own] = [&core, &own].map(|results| &results.strategies[0]);
+        assert!(core.decisions > 1_000);
+        assert_eq!(own.decision_hash, core.decision_hash, "{scheduler}");
+        for (own, core) in own.runs.iter().zip(&core.runs) {
+            // The schedulers of core leave out attempts that cannot succeed.
+            let [own, core] = [own, core].map(|run| {
+                let mut run = run.clone();
+                run.values[Metric::AllocationMiss] = None;
+                run
+            });
+            assert_eq!(own, core, "{scheduler}");
+        }
+    }
+}
+
+/// It proposes the same processors again and again.
+struct Stubborn;
+
+impl Strategy for Stubborn {
+    fn demand(&self, _: &Request) -> Result<u32, Refusal> {
+        Ok(1)
+    }
+
+    fn propose(&mut self, _: &Occupancy<'_>, _: &Request, draft: &mut Draft<'_, '_>) -> bool {
+        draft.push(Submesh::new(0, 0, 1, 1));
+        true
+    }
+}
+
+#[test]
+fn what_cannot_be_granted_ends_the_run() {
+    let configuration = meshalloc::Configuration {
+        machine: Mesh::new(4, 4).unwrap().grid(),
+        strategy: StrategyKind::FirstFit,
+        scheduler: meshalloc::SchedulerKind::Fcfs,
+    };
+    let mut backends = OwnBackends {
+        strategy: |_| Stubborn,
+        policy: || first_come,
+    };
+    let mut is_called = false;
+    let made = backends.with(configuration, &mut |backend| {
+        is_called = true;
+        let mut submit = |job| {
+            let change = Change::submit(JobId(job), Request::submesh(1, 1));
+            backend.call(&change, 0, &mut |_, _| {})
+        };
+        assert!(matches!(submit(0), Ok(Ok(_))));
+        assert!(matches!(submit(1), Err(BackendError::Illegal { .. })));
+        let reset = backend.call(&Change::Reset, 0, &mut |_, _| {});
+        assert!(matches!(reset, Err(BackendError::Unsupported { .. })));
+        let unknown = backend.call(&Change::Release { job: JobId(9) }, 0, &mut |_, _| {});
+        assert!(matches!(unknown, Ok(Err(meshalloc::Error::UnknownJob))));
+    });
+    assert!(made.is_ok() && is_called);
+}

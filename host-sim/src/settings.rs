@@ -1,0 +1,265 @@
+//! The settings of a scenario as options of commands, and what commands share beside them.
+//!
+//! Options are made from [`SETTINGS`], the table of settings.
+
+use std::ffi::{OsStr, OsString};
+use std::marker::PhantomData;
+use std::num::NonZero;
+
+use clap::builder::ValueHint;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
+
+use crate::line::Endpoint;
+use meshalloc_sim::names;
+use meshalloc_sim::scenario::{
+    BackendChoice, Entry, Form, Resolved, SETTINGS, Scenario, Setting, SettingError, contradiction,
+};
+
+/// A command that takes settings of a scenario.
+pub(crate) trait Takes {
+    /// The option of a setting, with the command's own words if it has some; `None` if the command
+    /// does not take it.
+    fn take(arg: Arg) -> Option<Arg>;
+}
+
+/// The option if it is one of these.
+pub(crate) fn only(keys: &[&str], arg: Arg) -> Option<Arg> {
+    keys.contains(&arg.get_id().as_str()).then_some(arg)
+}
+
+/// The option with a list of values, whatever it has in a scenario.
+pub(crate) fn several(arg: Arg) -> Arg {
+    let names = arg.get_value_names().unwrap_or_default().first();
+    let name = format!("{},...", names.map_or("", |name| name));
+    arg.value_name(name)
+        .value_delimiter(',')
+        .action(ArgAction::Append)
+}
+
+/// A setting as an option.
+fn option(setting: &'static Setting) -> Arg {
+    let arg = Arg::new(setting.key)
+        .long(setting.key)
+        .value_name(setting.value_name)
+        .help_heading(setting.heading)
+        .help(setting.help())
+        .allow_negative_numbers(setting.form == Form::Number)
+        .action(ArgAction::Set);
+    let read = |text: &str| setting.check(text.as_ref()).map(|()| text.to_owned());
+    match setting.form {
+        Form::Text | Form::Number | Form::NameOrFile => arg.value_parser(read),
+        Form::List => {
+            let arg = arg.value_parser(read).value_delimiter(',');
+            arg.action(ArgAction::Append)
+        }
+        Form::File => arg
+            .value_parser(value_parser!(OsString))
+            .value_hint(ValueHint::FilePath),
+        Form::Switch => arg
+            .value_parser(value_parser!(bool))
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true"),
+    }
+}
+
+/// All settings as the options of a command.
+pub(crate) fn options() -> Command {
+    let command = Command::new("scenario").disable_help_flag(true);
+    let mut command = command.args(SETTINGS.iter().map(option));
+    command.build();
+    command
+}
+
+/// The settings on the command line of the command `T`, which flattens this among its arguments.
+pub(crate) struct Given<T> {
+    entries: Vec<Entry>,
+    command: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Given<T> {
+    fn clone(&self) -> Self {
+        Given {
+            entries: self.entries.clone(),
+            command: PhantomData,
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for Given<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.entries.fmt(f)
+    }
+}
+
+impl<T> Given<T> {
+    /// Each setting with its values.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Takes out the value of a setting, of which the command allows a list; `default` if it was not
+    /// given.
+    pub(crate) fn take(&mut self, key: &str, default: &str) -> Vec<String> {
+        let place = self
+            .entries
+            .iter()
+            .position(|entry| entry.setting.key == key);
+        let value = place.map(|place| self.entries.remove(place).value);
+        let text = value.map_or(default.into(), |value| value.to_string_lossy().into_owned());
+        let values = text.split(',').filter(|value| !value.is_empty());
+        values.map(str::to_owned).collect()
+    }
+
+    /// The scenario of these settings.
+    pub(crate) fn scenario(&self) -> Scenario {
+        let scenario = Scenario::of(&self.entries);
+        scenario.expect("the command has read each value with the same parser")
+    }
+}
+
+/// A help text in whose last brackets the defaults with options that a command does not take are
+/// left out: `[default: 1; with --other: 2]`.
+fn trimmed(help: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let parts = help.rsplit_once(" [").zip(help.strip_suffix(']'));
+    let Some(((text, defaults), _)) = parts else {
+        return help.to_owned();
+    };
+    let is_of_use = |part: &&str| {
+        let mut words = part.split(|other: char| other != '-' && !other.is_ascii_alphabetic());
+        words.all(&is_taken)
+    };
+    let defaults = defaults.trim_end_matches(']').split("; ");
+    let defaults: Vec<_> = defaults.filter(is_of_use).collect();
+    match &*defaults.join("; ") {
+        "" => text.to_owned(),
+        defaults => format!("{text} [{defaults}]"),
+    }
+}
+
+/// The options that a command takes.
+fn taken<T: Takes>() -> Vec<Arg> {
+    let own = SETTINGS.iter().map(option).filter_map(T::take);
+    let own: Vec<Arg> = own.collect();
+    let is_taken = |word: &str| {
+        let key = word.trim_start_matches("--");
+        key == word || own.iter().any(|arg| arg.get_id() == key)
+    };
+    let trim = |arg: &Arg| {
+        let help = arg.get_help().map(ToString::to_string);
+        let help = trimmed(&help.unwrap_or_default(), is_taken);
+        arg.clone().help(help)
+    };
+    own.iter().map(trim).collect()
+}
+
+impl<T: Takes> Args for Given<T> {
+    fn augment_args(command: Command) -> Command {
+        command.args(taken::<T>())
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<T: Takes> FromArgMatches for Given<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let entry = |setting: &'static Setting| {
+            // Another option of the command may have its name.
+            T::take(option(setting))?;
+            let is_given = matches.value_source(setting.key) == Some(ValueSource::CommandLine);
+            let values = matches.get_raw(setting.key).filter(|_| is_given)?;
+            let values: Vec<_> = values.collect();
+            Some(Entry {
+                setting,
+                value: values.join(OsStr::new(",")),
+                line: None,
+            })
+        };
+        let entries: Vec<_> = SETTINGS.iter().filter_map(entry).collect();
+        let mut settings: Vec<_> = entries.iter().map(|entry| entry.setting).collect();
+        settings
+            .sort_by_key(|setting| matches.indices_of(setting.key).and_then(|mut at| at.next()));
+        if let Some((first, second)) = contradiction(&settings) {
+            let mut error = clap::Error::new(ErrorKind::ArgumentConflict);
+            for (kind, at) in [
+                (ContextKind::InvalidArg, first),
+                (ContextKind::PriorArg, second),
+            ] {
+                let Setting {
+                    key, value_name, ..
+                } = settings[at];
+                let shown = format!("--{key} <{value_name}>");
+                error.insert(kind, ContextValue::String(shown));
+            }
+            return Err(error);
+        }
+        Ok(Given {
+            entries,
+            command: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The controller at the end of a line, if the scenario names one.
+///
+/// # Errors
+///
+/// When the other end is written in another way.
+pub(crate) fn endpoint(scenario: &Resolved) -> Result<Option<Endpoint>, String> {
+    let BackendChoice::Line(text) = scenario.backend() else {
+        return Ok(None);
+    };
+    let endpoint = text.parse::<Endpoint>();
+    endpoint.map(Some).map_err(|expected| {
+        let reason = format!("`backend` {text}: {expected}");
+        scenario.place(&SettingError::new(&["backend"], reason))
+    })
+}
+
+/// How results are written.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// The option of the format.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct FormatArgs {
+    /// How results are written: table or json [default: table]
+    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Where and how")]
+    format: Option<Format>,
+}
+
+impl FormatArgs {
+    /// The format that was given, or the default.
+    pub(crate) fn get(self) -> Format {
+        self.format.unwrap_or_default()
+    }
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    let format = Format::from_str(text, false);
+    format.map_err(|_| "expected table or json".to_owned())
+}
+
+/// The option of threads, of every command that shares runs among several.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct ThreadsArgs {
+    /// Threads that share the runs; their number does not change any result [default: all processors]
+    #[arg(long = "threads", value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true,
+        help_heading = "Where and how")]
+    pub(crate) count: Option<NonZero<usize>>,
+}
