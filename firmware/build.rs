@@ -1,4 +1,4 @@
-//! Names the build for the greeting, sets the number of jobs, and lays out the board's memory.
+//! Names the build for the greeting, sets the number of jobs and the machine, and lays out the board's memory.
 
 use std::env;
 use std::error::Error;
@@ -32,6 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         profile(&out).unwrap_or("unknown")
     );
 
+    println!("cargo::rustc-check-cfg=cfg(described)");
     let image = env::var_os("CARGO_FEATURE_IMAGE").is_some();
     if image && env::var("CARGO_CFG_TARGET_OS")? == "none" {
         // The level of defmt's macros; without it they would keep errors only.
@@ -41,6 +42,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-env-changed=MESHALLOC_JOBS");
         let jobs = env::var("MESHALLOC_JOBS").unwrap_or_else(|_| "256".to_owned());
         println!("cargo::rustc-env=MESHALLOC_JOBS={jobs}");
+        println!("cargo::rerun-if-env-changed=MESHALLOC_MACHINE");
+        let machine = env::var("MESHALLOC_MACHINE").unwrap_or_default();
+        println!("cargo::rustc-env=MESHALLOC_MACHINE={machine}");
+        if !machine.is_empty() {
+            println!("cargo::rustc-cfg=described");
+        }
         let board = board()?;
         fs::write(out.join("memory.x"), memory(board))?;
         println!("cargo::rustc-link-search={}", out.display());

@@ -10,6 +10,10 @@ use crate::error::{AllocateError, ConfigureError, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
 use crate::handle::{Allocation, AllocationError, ReleaseError, Tickets};
 use crate::jobs::JobTable;
+#[cfg(feature = "machine")]
+use crate::machine::{Forms, Machine, largest_box};
+#[cfg(feature = "machine")]
+use crate::message::LargestReport;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::Held;
@@ -18,8 +22,12 @@ use crate::pause::{LOOK_INSTRUCTIONS, Pause};
 #[cfg(feature = "restore")]
 use crate::pool::Link;
 use crate::pool::{BlockPool, Chain, NONE, cells_in_use};
+#[cfg(feature = "machine")]
+use crate::request::Flags;
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Needs, Processors};
+#[cfg(feature = "machine")]
+use crate::strategy::Holds;
 use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace, demand_on};
 use crate::supposition::Supposition;
 
@@ -130,6 +138,64 @@ impl<'m> Allocator<'m> {
         let blocks = self.pool.capacity() as usize;
         let workspace = self.strategy.workspace();
         check(words, blocks, workspace, grid, strategy, self.jobs)
+    }
+
+    /// The description of the machine.
+    #[cfg(feature = "machine")]
+    pub(crate) const fn description(&self) -> Option<&'m Machine> {
+        self.strategy.workspace().machine
+    }
+
+    /// The largest slice that could be placed now, and the largest free box.
+    #[cfg(feature = "machine")]
+    pub(crate) fn largest(
+        &mut self,
+        strategy: StrategyKind,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> LargestReport {
+        let (grid, machine) = (*self.occupancy.grid(), self.description());
+        self.occupancy.settle();
+        let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+        let block = largest_box(&self.occupancy, &spend);
+        let has_shape = strategy.holds() != Holds::Processors;
+        let chips_max = machine.map_or(grid.nodes(), Machine::chips_max);
+        let free = self.occupancy.free().min(chips_max);
+        let most = match block {
+            // A slice is a free box.
+            Some(block) if strategy.holds() == Holds::OneBlock => free.min(grid.area(block)),
+            _ => free,
+        };
+        for processors in (1..=most).rev() {
+            if machine.is_some_and(|machine| !machine.may_be_legal(processors)) {
+                continue;
+            }
+            let chips = Request::chips(processors);
+            if !has_shape || strategy == StrategyKind::Torus3d {
+                if self.would_fit(&chips, pause) {
+                    return LargestReport {
+                        processors,
+                        shape: None,
+                        block,
+                    };
+                }
+                continue;
+            }
+            let mut forms = Forms::new(machine, &grid, &chips);
+            while let Some(shape) = forms.next() {
+                if self.would_fit(&Request::new(shape), pause) {
+                    return LargestReport {
+                        processors,
+                        shape: Some(shape),
+                        block,
+                    };
+                }
+            }
+        }
+        LargestReport {
+            processors: 0,
+            shape: None,
+            block,
+        }
     }
 
     /// The entries that a strategy's list has room for.
@@ -336,7 +402,13 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
-        draft.finish(found)
+        let blocks = draft.finish(found);
+        #[cfg(feature = "machine")]
+        let blocks = blocks.map_err(|refusal| match refusal {
+            Refusal::Fragmented if request.flags.intersects(Flags::ALL_RINGS) => Refusal::RingBusy,
+            other => other,
+        });
+        blocks
     }
 
     /// Whether the strategy would find a place for the request now; nothing changes.
@@ -435,7 +507,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     pub fn blocks(
         &self,
         allocation: &Allocation,
-    ) -> Result<impl Iterator<Item = Block> + use<'_, 'm, S>, AllocationError> {
+    ) -> Result<impl Iterator<Item = Block> + Clone + use<'_, 'm, S>, AllocationError> {
         let cell = self.tickets.check(allocation)?;
         Ok(self.pool.iter_from(cell))
     }

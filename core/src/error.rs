@@ -3,6 +3,10 @@
 use core::fmt;
 
 use crate::grid::Block;
+#[cfg(feature = "machine")]
+use crate::grid::Shape;
+#[cfg(feature = "machine")]
+use crate::message::NEAREST_MAX;
 use crate::node::NodeId;
 
 /// Why a job was refused.
@@ -37,11 +41,17 @@ pub enum Refusal {
     ExtentBelowSide,
     /// The request fits only into processors that are reserved for earlier jobs.
     Reserved,
+    /// The machine's description has no slice of this shape, or of this number of processors.
+    NotLegal,
+    /// No slice of this shape has the rings that the request demands.
+    NoRing,
+    /// Enough processors are free, but no place has the rings that the request demands.
+    RingBusy,
 }
 
 impl Refusal {
     /// Every refusal, in the order of declaration.
-    pub const ALL: [Refusal; 11] = [
+    pub const ALL: [Refusal; 14] = [
         Refusal::EmptyRequest,
         Refusal::Malformed,
         Refusal::NeverFits,
@@ -53,6 +63,9 @@ impl Refusal {
         Refusal::TooManyExtents,
         Refusal::ExtentBelowSide,
         Refusal::Reserved,
+        Refusal::NotLegal,
+        Refusal::NoRing,
+        Refusal::RingBusy,
     ];
 
     /// The name in machine-readable output.
@@ -69,6 +82,9 @@ impl Refusal {
             Refusal::TooManyExtents => "too-many-extents",
             Refusal::ExtentBelowSide => "extent-below-side",
             Refusal::Reserved => "reserved",
+            Refusal::NotLegal => "not-legal",
+            Refusal::NoRing => "no-ring",
+            Refusal::RingBusy => "ring-busy",
         }
     }
 
@@ -81,6 +97,8 @@ impl Refusal {
                 | Refusal::NeverFits
                 | Refusal::TooManyExtents
                 | Refusal::ExtentBelowSide
+                | Refusal::NotLegal
+                | Refusal::NoRing
         )
     }
 }
@@ -103,6 +121,11 @@ impl fmt::Display for Refusal {
                 "can never fit: the strategy serves only extents equal to the machine's side"
             }
             Refusal::Reserved => "fits only into processors that are reserved for earlier jobs",
+            Refusal::NotLegal => "not a legal shape of this machine",
+            Refusal::NoRing => "can never have the rings that it demands",
+            Refusal::RingBusy => {
+                "enough free processors, but no free place with the rings that it demands"
+            }
         })
     }
 }
@@ -208,6 +231,8 @@ pub enum ConfigureError {
     StrategyNotBuilt,
     /// The scheduler was left out of this build.
     SchedulerNotBuilt,
+    /// The controller serves only the machine of its description.
+    OtherMachine,
 }
 
 impl fmt::Display for ConfigureError {
@@ -221,6 +246,9 @@ impl fmt::Display for ConfigureError {
             ConfigureError::MachineUnsuitable => "the strategy does not serve this machine",
             ConfigureError::StrategyNotBuilt => "the strategy was left out of this build",
             ConfigureError::SchedulerNotBuilt => "the scheduler was left out of this build",
+            ConfigureError::OtherMachine => {
+                "the controller serves only the machine of its description"
+            }
         })
     }
 }
@@ -263,6 +291,29 @@ pub enum Error {
     LeaseRuns,
     /// This build has no leases.
     LeasesNotBuilt,
+    /// This build has no descriptions of machines.
+    MachinesNotBuilt,
+    /// The job waits, or the strategy gives no slices: its jobs have no shape.
+    NoSlice,
+    /// The machine's description has no slice of the shape, or of the number of processors, that
+    /// the request names ([`Refusal::NotLegal`]).
+    #[cfg(feature = "machine")]
+    NotLegal {
+        /// The nearest legal shapes that hold as many processors: the smallest first.
+        nearest: [Option<Shape>; NEAREST_MAX],
+    },
+}
+
+impl Error {
+    /// Why a submission was refused.
+    pub const fn refusal(self) -> Option<Refusal> {
+        match self {
+            Error::Refused(refusal) => Some(refusal),
+            #[cfg(feature = "machine")]
+            Error::NotLegal { .. } => Some(Refusal::NotLegal),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Error {
@@ -281,6 +332,18 @@ impl fmt::Display for Error {
             Error::NoBlock { held } => write!(f, "the job holds {held} blocks"),
             Error::LeaseRuns => f.write_str("the job has no lease, or one that has not ended"),
             Error::LeasesNotBuilt => f.write_str("this build has no leases"),
+            #[cfg(feature = "machine")]
+            Error::NotLegal { nearest } => {
+                Refusal::NotLegal.fmt(f)?;
+                let mut before = ": the nearest that hold as many processors are ";
+                for shape in nearest.iter().flatten() {
+                    write!(f, "{before}{shape}")?;
+                    before = " and ";
+                }
+                Ok(())
+            }
+            Error::NoSlice => f.write_str("the job waits, or the strategy gives jobs no shape"),
+            Error::MachinesNotBuilt => f.write_str("this build has no machine descriptions"),
             Error::Busy { left } => write!(
                 f,
                 "busy with an earlier command: at most {left} jobs still to try, or other work"

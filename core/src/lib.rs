@@ -21,6 +21,8 @@ pub mod grid;
 mod handle;
 pub mod jobs;
 mod layout;
+#[cfg(feature = "machine")]
+pub mod machine;
 mod marking;
 mod mesh;
 pub mod message;
@@ -76,6 +78,8 @@ pub use grid::{
     NODES_MAX, Shape, ShapeError, Tuple,
 };
 pub use handle::{Allocation, AllocationError, ReleaseError};
+#[cfg(feature = "machine")]
+pub use machine::{Machine, MachineError, Placement, Slice};
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
     Answer, Capacity, Change, Configuration, Counts, Event, FaultReport, Happened, JobState,

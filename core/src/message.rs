@@ -8,7 +8,7 @@ use core::num::NonZeroU64;
 
 use heapless::Vec;
 
-use crate::grid::{Block, Grid};
+use crate::grid::{Block, Grid, Shape};
 use crate::node::NodeId;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::kind::SchedulerKind;
@@ -18,6 +18,8 @@ use crate::strategy::kind::StrategyKind;
 pub const BLOCKS_MAX: usize = 18;
 /// The most jobs in one [`JobList`].
 pub const LIST_JOBS_MAX: usize = 16;
+/// The most nearest shapes that a refusal names.
+pub const NEAREST_MAX: usize = 2;
 /// The most bytes in one [`OccupancyChunk`].
 pub const OCCUPANCY_BYTES_MAX: usize = 128;
 
@@ -144,6 +146,14 @@ pub enum Query {
     },
     /// Reads the statistics.
     Statistics,
+    /// Reads the slice that a running job holds: its sides, its rings and what is folded.
+    Slice {
+        /// The job's name.
+        job: JobId,
+    },
+    /// Reads the largest slice that could be placed now, and the largest free box. Refused as busy
+    /// while the controller is at work.
+    Largest,
 }
 
 /// The answer to a [`Query`].
@@ -161,6 +171,12 @@ pub enum Answer {
     Occupancy(OccupancyChunk),
     /// The machine and its jobs in numbers.
     Statistics(Statistics),
+    /// The slice of a job.
+    #[cfg(feature = "machine")]
+    Slice(SliceReport),
+    /// The largest slice that could be placed.
+    #[cfg(feature = "machine")]
+    Largest(LargestReport),
 }
 
 /// What has happened to a job. Each event is reported once: see
@@ -248,6 +264,37 @@ pub struct Capacity {
     pub blocks: u32,
     /// Submeshes in the strategy's own list.
     pub list: u32,
+}
+
+/// The slice that a job holds; [`Slice`](crate::Slice) also has the place of each processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct SliceReport {
+    /// The job.
+    pub job: JobId,
+    /// The shape it asked for; if it named a number of processors, the one it was given.
+    pub shape: Shape,
+    /// The sides of the slice by dimension.
+    pub sides: Shape,
+    /// Which extent of the shape is folded, counted from 0.
+    pub folded: Option<u8>,
+    /// A bit for each extent of the shape: whether the processors along it form a ring.
+    pub rings: u8,
+}
+
+/// What could be placed now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LargestReport {
+    /// The processors of the largest legal slice that the strategy could place; 0 if there is none.
+    pub processors: u32,
+    /// Its shape, the most compact one. `None` for a strategy whose jobs have no shape.
+    pub shape: Option<Shape>,
+    /// The largest box of free processors, the first of these. `None` if none is free, or the
+    /// machine has more than four dimensions.
+    pub block: Option<Block>,
 }
 
 /// Where a job is in its life.

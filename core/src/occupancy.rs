@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::marking::for_each_row;
 use crate::mesh::Submesh;
 use crate::node::NodeId;
-#[cfg(feature = "restore")]
+#[cfg(any(feature = "restore", feature = "machine"))]
 use crate::word::next_bit;
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
@@ -178,6 +178,18 @@ impl<'m> Occupancy<'m> {
     pub(crate) fn busy_row(&self, row: usize) -> &[Word] {
         debug_assert!(self.pending.is_empty());
         self.marked_row(row)
+    }
+
+    /// The number of free processors in a row along dimension 0, in a line of the grid, from
+    /// `from` on and before `to`. Only if nothing is pending.
+    #[cfg(feature = "machine")]
+    pub(crate) fn free_run(&self, line: u32, from: u32, to: u32) -> u32 {
+        let (row, before) = match self.layout.is_plane() {
+            true => (line as usize, 0),
+            false => (0, line * u32::from(self.grid().side(0))),
+        };
+        let busy = next_bit(self.busy_row(row), before + from, true);
+        busy.map_or(to, |busy| (busy - before).min(to)) - from
     }
 
     fn marked_row(&self, row: usize) -> &[Word] {

@@ -47,7 +47,7 @@ impl<'a, 'm> Held<'a, 'm> {
     }
 
     /// The blocks of one allocation.
-    pub(crate) fn of(&self, blocks: Chain) -> impl Iterator<Item = Block> + use<'a, 'm> {
+    pub(crate) fn of(&self, blocks: Chain) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
         self.0.iter(blocks)
     }
 }

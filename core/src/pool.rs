@@ -214,13 +214,16 @@ impl<'m> BlockPool<'m> {
     }
 
     #[inline]
-    pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + use<'_, 'm> {
+    pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + Clone + use<'_, 'm> {
         self.iter_from(chain.head())
     }
 
     /// The blocks of the chain whose first cell this is.
     #[inline]
-    pub(crate) fn iter_from(&self, head: Link) -> impl Iterator<Item = Block> + use<'_, 'm> {
+    pub(crate) fn iter_from(
+        &self,
+        head: Link,
+    ) -> impl Iterator<Item = Block> + Clone + use<'_, 'm> {
         let mut at = head;
         core::iter::from_fn(move || {
             if at == NONE {

@@ -30,7 +30,29 @@ bitflags::bitflags! {
         const NO_WAIT = 1;
         /// The extents keep their order: `(a, b)` never gets `b x a`.
         const FIXED_ORIENTATION = 1 << 1;
+        /// The request names a number of processors and no shape: it is given one of the shapes
+        /// that the machine has for this number, the most compact one that has a place.
+        const CHIPS = 1 << 2;
+        /// The processors along the first extent form a ring.
+        const RING_0 = 1 << 3;
+        /// Those along the second extent do.
+        const RING_1 = 1 << 4;
+        /// Those along the third extent do.
+        const RING_2 = 1 << 5;
+        /// Those along the fourth extent do.
+        const RING_3 = 1 << 6;
+        /// Those along every extent do.
+        const RINGS = 1 << 7;
     }
+}
+
+impl Flags {
+    /// The flags that demand rings.
+    pub(crate) const ALL_RINGS: Flags = Flags::RING_0
+        .union(Flags::RING_1)
+        .union(Flags::RING_2)
+        .union(Flags::RING_3)
+        .union(Flags::RINGS);
 }
 
 #[cfg(feature = "serde")]
@@ -96,6 +118,15 @@ impl Request {
         }
     }
 
+    /// Makes a request for a number of processors, without a shape: [`Flags::CHIPS`].
+    pub const fn chips(processors: u32) -> Self {
+        Request {
+            processors,
+            flags: Flags::CHIPS,
+            ..Request::new(Shape::SINGLE)
+        }
+    }
+
     /// Makes a request for a whole submesh of `w` by `h` processors.
     ///
     /// ```
@@ -122,6 +153,13 @@ impl Request {
     #[must_use]
     pub const fn with_flags(mut self, flags: Flags) -> Self {
         self.flags = flags;
+        self
+    }
+
+    /// The same request, which demands a ring along every extent: [`Flags::RINGS`].
+    #[must_use]
+    pub const fn with_rings(mut self) -> Self {
+        self.flags = self.flags.union(Flags::RINGS);
         self
     }
 

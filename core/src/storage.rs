@@ -17,6 +17,8 @@ pub use provided::{Element, Provider};
 
 use crate::grid::{Grid, GridError};
 use crate::jobs::JobSlot;
+#[cfg(feature = "machine")]
+use crate::machine::Machine;
 use crate::occupancy::Occupancy;
 use crate::pool::{BlockCell, Link};
 use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
@@ -40,6 +42,56 @@ pub struct AllocatorMemory<'m> {
     pub(crate) processors: Processors<'m>,
     /// As many as there are blocks; see [`Allocation`](crate::Allocation).
     pub(crate) tickets: &'m mut [u32],
+}
+
+#[cfg(feature = "machine")]
+impl<'m> Memory<'m> {
+    /// The same memory for a controller that serves only the machine of this description, and gives
+    /// only the slices that are legal there.
+    ///
+    /// ```
+    /// use meshalloc::storage::{HeapStorage, Needs};
+    /// use meshalloc::{
+    ///     Change, Configuration, Controller, Error, JobId, Machine, Request, SchedulerKind, Shape,
+    ///     StrategyKind,
+    /// };
+    ///
+    /// let machine = Machine::preset("tpu-v4").expect("a preset");
+    /// let strategy = StrategyKind::Cubes { fold: false };
+    /// let mut storage = HeapStorage::new(Needs::described(strategy, &machine, 100), 100);
+    /// let configuration = Configuration {
+    ///     machine: *machine.grid(),
+    ///     strategy,
+    ///     scheduler: SchedulerKind::Fcfs,
+    /// };
+    /// let memory = storage.memory().describing(&machine);
+    /// let mut controller = Controller::new(memory, configuration)?;
+    /// let request = Request::new(Shape::new(&[3, 3, 3])?);
+    /// let refused = controller.handle(&Change::submit(JobId(1), request), 0).unwrap_err();
+    /// assert_eq!(
+    ///     refused.to_string(),
+    ///     "not a legal shape of this machine: the nearest that hold as many processors are 2x4x4 \
+    ///      and 4x4x4"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn describing(mut self, machine: &'m Machine) -> Self {
+        self.processors.workspace.machine = Some(machine);
+        self
+    }
+}
+
+#[cfg(feature = "machine")]
+impl<'m> AllocatorMemory<'m> {
+    /// The same memory for an allocator that serves only the machine of this description, and gives
+    /// only the slices that are legal there. A strategy of your own
+    /// ([`Allocator::with_strategy`](crate::Allocator::with_strategy)) does not use it.
+    #[must_use]
+    pub const fn describing(mut self, machine: &'m Machine) -> Self {
+        self.processors.workspace.machine = Some(machine);
+        self
+    }
 }
 
 /// The memory for occupancy, blocks and strategy.
@@ -102,6 +154,36 @@ impl Needs {
             blocks: strategy.holds().blocks(jobs, machine.nodes() as usize),
             list,
         }
+    }
+
+    /// [`Needs::of`] on the machine of a description.
+    #[cfg(feature = "machine")]
+    pub const fn described(strategy: StrategyKind, machine: &Machine, jobs: usize) -> Needs {
+        let WorkspaceSize { scratch, list } = WorkspaceSize::described(strategy, machine, jobs);
+        Needs {
+            scratch,
+            list,
+            ..Needs::of(strategy, machine.grid(), jobs)
+        }
+    }
+
+    /// [`Needs::of_build`] on the machine of a description.
+    #[cfg(feature = "machine")]
+    pub const fn of_described(machine: &Machine, jobs: usize) -> Needs {
+        let mut most = Needs {
+            words: 1,
+            scratch: 0,
+            blocks: 0,
+            list: 0,
+        };
+        let mut strategies = StrategyKind::ALL;
+        while let [strategy, rest @ ..] = strategies {
+            if strategy.is_built() && strategy.serves().includes_described(machine) {
+                most = most.and(Needs::described(*strategy, machine, jobs));
+            }
+            strategies = rest;
+        }
+        most
     }
 
     /// Enough for each strategy of this build, with the parameters that its name alone stands for,
@@ -487,6 +569,8 @@ impl<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: 
             workspace: Workspace {
                 words: &mut self.scratch,
                 list: &mut self.list,
+                #[cfg(feature = "machine")]
+                machine: None,
             },
         }
     }

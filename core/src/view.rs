@@ -6,8 +6,14 @@ use core::iter;
 use heapless::Vec;
 
 use crate::error::Error;
+#[cfg(feature = "machine")]
+use crate::grid::Shape;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
+#[cfg(feature = "machine")]
+use crate::machine::{Machine, Slice};
+#[cfg(feature = "machine")]
+use crate::message::SliceReport;
 use crate::message::{
     Answer, BlockList, Capacity, Configuration, Counts, Event, Happened, JobList, JobReport,
     JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk, Query, Statistics,
@@ -33,6 +39,9 @@ pub struct Status<'a> {
     pub(crate) counts: &'a Counts,
     /// The entries that a strategy's list has room for.
     pub(crate) list: u32,
+    /// The description of the machine.
+    #[cfg(feature = "machine")]
+    pub(crate) machine: Option<&'a Machine>,
 }
 
 /// A controller between two changes, or in the middle of one ([`Pauses`](crate::Pauses)).
@@ -101,13 +110,14 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// The blocks of a job, in the order in which the strategy named them. None while it waits, or
     /// if there is no such job.
-    pub fn blocks(&self, job: JobId) -> impl Iterator<Item = Block> + use<'a, 'm> {
+    pub fn blocks(&self, job: JobId) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
         let (jobs, held) = (self.jobs, self.held);
         let slot = jobs.find(job).into_iter();
         slot.flat_map(move |slot| held.of(jobs.get(slot).blocks()))
     }
 
-    /// Answers a query.
+    /// Answers a query. [`Query::Largest`] takes a search, which [`Controller::answer`] makes; here
+    /// it is refused as busy.
     ///
     /// # Errors
     ///
@@ -119,6 +129,16 @@ impl<'a, 'm> View<'a, 'm> {
             Query::Jobs { on, from } => Answer::Jobs(self.job_list(on, from)?),
             Query::Occupancy { from } => Answer::Occupancy(self.occupancy_chunk(from)?),
             Query::Statistics => Answer::Statistics(self.statistics()),
+            #[cfg(feature = "machine")]
+            Query::Slice { job } => Answer::Slice(self.slice_report(job)?),
+            #[cfg(not(feature = "machine"))]
+            Query::Slice { .. } => return Err(Error::MachinesNotBuilt),
+            Query::Largest if cfg!(feature = "machine") => {
+                return Err(Error::Busy {
+                    left: self.status.left.max(1),
+                });
+            }
+            Query::Largest => return Err(Error::MachinesNotBuilt),
         })
     }
 
@@ -171,6 +191,46 @@ impl<'a, 'm> View<'a, 'm> {
             first: from,
             blocks,
         })
+    }
+
+    /// The slice that a job holds. O(blocks of the job) for each form in which its request may be
+    /// placed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownJob`]; [`Error::NoSlice`] if it waits, if the strategy gives its jobs no
+    /// shape, or if the machine has more than four dimensions.
+    #[cfg(feature = "machine")]
+    pub fn slice_report(&self, job: JobId) -> Result<SliceReport, Error> {
+        let slice = self.slice(job)?;
+        let sides = Shape::new(&slice.sides()).map_err(|_| Error::NoSlice)?;
+        Ok(SliceReport {
+            job,
+            shape: slice.shape(),
+            sides,
+            folded: slice.folded().map(|at| at as u8),
+            rings: slice.rings(),
+        })
+    }
+
+    /// The slice that a job holds, with the place of each of its processors.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`View::slice_report`].
+    #[cfg(feature = "machine")]
+    pub fn slice(&self, job: JobId) -> Result<Slice, Error> {
+        let (_, entry) = self.find(job)?;
+        let blocks = self.blocks(job);
+        let (machine, grid) = (self.status.machine, self.occupancy.grid());
+        let slice = Slice::of(
+            machine,
+            grid,
+            *self.status.strategy,
+            entry.request(),
+            &blocks,
+        );
+        slice.ok_or(Error::NoSlice)
     }
 
     /// Some of the jobs: all, or those that hold processors of the block. `from` is 0 at first,
@@ -227,6 +287,20 @@ impl<'a, 'm> View<'a, 'm> {
             busy: pack(false),
             faulty: pack(true),
         })
+    }
+
+    /// The description of the machine, if the controller was lent one.
+    #[cfg(feature = "machine")]
+    pub const fn description(&self) -> Option<&'a Machine> {
+        self.status.machine
+    }
+
+    /// A digest (`Machine::digest`) of the description of the machine; `None` without a description.
+    pub fn digest(&self) -> Option<u32> {
+        #[cfg(feature = "machine")]
+        return self.description().map(Machine::digest);
+        #[cfg(not(feature = "machine"))]
+        None
     }
 
     /// The machine, the strategy and the scheduler.

@@ -16,7 +16,7 @@ use meshalloc::{
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol, the first byte of every frame.
-pub const PROTOCOL_VERSION: u8 = 6;
+pub const PROTOCOL_VERSION: u8 = 7;
 
 /// The most bytes in [`Greeting::software`].
 pub const SOFTWARE_BYTES_MAX: usize = 24;
@@ -222,6 +222,9 @@ pub struct Greeting {
     pub schedulers: Vec<SchedulerKind, SCHEDULERS_MAX>,
     /// What it serves at present, and how.
     pub configuration: Configuration,
+    /// The digest of the description of its machine (`Machine::digest`), if it has one. It then
+    /// serves no other machine.
+    pub description: Option<u32>,
     /// The longest frame it takes, in bytes on the line with both delimiters.
     pub frame_bytes_max: u16,
 }
@@ -409,7 +412,7 @@ pub const SERVER_BODY_MAX: usize = {
     let event = 5 * size::U32 + 2 * size::U64 + size::TAG + size::BLOCK;
     let events = size::list(EVENTS_MAX, event) + size::U64 + size::U32;
     let fault = 2 * size::U32 + size::OPTION + size::U32;
-    let outcome = size::RESULT + size::TAG + fault + events;
+    let outcome = size::RESULT + size::TAG + size::max(fault, size::NEAREST) + events;
     let greeting = 1
         + size::SESSION
         + size::U64
@@ -421,6 +424,8 @@ pub const SERVER_BODY_MAX: usize = {
         + size::list(STRATEGIES_MAX, size::TAG)
         + size::list(SCHEDULERS_MAX, size::FORM)
         + size::CONFIGURATION
+        + size::OPTION
+        + size::U32
         + size::U16;
     let answer = size::RESULT + size::TAG + size::max(size::max(blocks, jobs), occupancy);
     size::TAG + size::max(size::max(answer, outcome), greeting)
@@ -429,6 +434,7 @@ pub const SERVER_BODY_MAX: usize = {
 /// The most bytes postcard takes for each kind of field.
 mod size {
     use meshalloc::DIMENSIONS_MAX;
+    use meshalloc::message::NEAREST_MAX;
 
     /// A variant's number, below 128.
     pub(super) const TAG: usize = 1;
@@ -446,6 +452,9 @@ mod size {
     const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;
     /// Shape, processors, flags, estimate.
     pub(super) const REQUEST: usize = SHAPE + U32 + 1 + OPTION + U64;
+    /// The nearest legal shapes, each of at most four extents: 2^20 processors have room for two
+    /// second or third bytes.
+    pub(super) const NEAREST: usize = NEAREST_MAX * (OPTION + list(4, 1) + 2);
     pub(super) const BLOCK: usize = 4 * U16;
     /// A side takes a second byte from 2^7 on and a third from 2^14 on, so 2^20 processors have
     /// room for two such bytes.

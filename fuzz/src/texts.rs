@@ -5,12 +5,12 @@ use std::path::Path;
 use meshalloc::{Grid, Mesh, NodeId};
 use meshalloc_host_sim::replay::Operation;
 use meshalloc_sim::scenario::{self, Foreign};
-use meshalloc_sim::workload::{Log, LogOptions};
+use meshalloc_sim::workload::{Columns, Log, LogForm, LogOptions};
 
 use crate::board;
 use crate::bytes::Bytes;
 
-/// A log is refused, or its jobs come in order of arrival and request at least one processor.
+/// A log or a trace is refused, or its jobs come in order of arrival and request at least one processor.
 ///
 /// # Panics
 ///
@@ -25,6 +25,10 @@ pub fn swf(bytes: &[u8]) {
         from: some(1, 100_000_000),
         to: some(2, 500_000_000),
         limit: some(3, 3).map(|limit| limit as usize),
+        form: match some(4, 1) {
+            Some(_) => LogForm::Csv(Columns::default()),
+            None => LogForm::Swf,
+        },
         ..LogOptions::default()
     };
     let Ok(log) = Log::from_reader(bytes.0, Path::new("any.swf"), options, machine) else {

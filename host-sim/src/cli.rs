@@ -339,11 +339,10 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
             let picture = args.plot.path();
             let files = [
                 ("--scenario", args.scenario.as_deref()),
-                ("--swf", scenario.log_file()),
                 ("--jobs-output", args.jobs_output.as_deref()),
                 ("--plot-output", picture.as_deref()),
             ];
-            file::distinct(&files)?;
+            file::spare(&scenario.files(), &files)?;
             failure::files_first(output, |output| run::run(&scenario, &how, output))
         }
         Command::View(args) => {
@@ -351,10 +350,9 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
             let scenario = read(&args.options, file, OF_VIEW_ONLY)?;
             let files = [
                 ("--scenario", args.scenario.as_deref()),
-                ("--swf", scenario.log_file()),
                 ("--output", Some(&*args.output)),
             ];
-            file::distinct(&files)?;
+            file::spare(&scenario.files(), &files)?;
             file::check_ending(
                 &args.output,
                 "the page is written as HTML",

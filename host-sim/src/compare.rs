@@ -179,11 +179,10 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     }
     let map_path = args.map.path();
     let files = [
-        ("--swf", compared.settings.swf.as_deref()),
         ("--output", compared.picture_path()),
         ("--plot-output", map_path.as_deref()),
     ];
-    file::distinct(&files)?;
+    file::spare(&compared.settings.files(), &files)?;
     // Now rather than after a minute's work.
     let file = compared.picture_path().map(PictureFile::open);
     let file = file.transpose()?;
@@ -227,9 +226,9 @@ impl<'a> Comparison<'a> {
             numbers(given.take("log-load", ""))?,
         );
         let mut settings = given.scenario();
-        let is_log = settings.swf.is_some();
+        let is_log = settings.log_file().is_some();
         if !is_log && !log_loads.is_empty() {
-            return Err("--log-load requires --swf".to_owned());
+            return Err("--log-load requires --swf or --jobs-file".to_owned());
         }
         let machine = settings.machine();
         let machine = machine.map_err(|error| error.on_command_line())?;
@@ -338,7 +337,8 @@ impl<'a> Comparison<'a> {
         let (workload, jobs) = match workload {
             Workload::Synthetic(workload) => {
                 let requests = parameters::requests_text(&workload.requests);
-                let service = match (self.settings.mean_service, self.settings.service) {
+                let service = match (self.settings.mean_service, &self.settings.service) {
+                    _ if workload.model().is_some() => "its run times".to_owned(),
                     (None, Some(service)) => format!("service {service} s"),
                     (mean, _) => format!("mean service {} s", Number(mean.unwrap_or_default())),
                 };

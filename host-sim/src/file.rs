@@ -127,6 +127,22 @@ pub(crate) fn distinct(paths: &[(&str, Option<&Path>)]) -> Result<(), String> {
     Ok(())
 }
 
+/// The same for files of which some are only read: those may be named twice.
+///
+/// # Errors
+///
+/// The first of the others with the file of an earlier one, or of one that is read.
+pub(crate) fn spare(
+    read: &[(&str, &Path)],
+    others: &[(&str, Option<&Path>)],
+) -> Result<(), String> {
+    distinct(others)?;
+    read.iter().try_for_each(|&(key, path)| {
+        let option = format!("--{key}");
+        distinct(&[&[(&*option, Some(path))], others].concat())
+    })
+}
+
 /// The one path of a file that there is, or is to be.
 fn place(path: &Path) -> PathBuf {
     let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -11,8 +11,8 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::wrapped;
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
-    TaskDistribution,
+    CountDistribution, EstimateModel, Lublin, MixSource, Pattern, ServiceDistribution, ShapeRule,
+    SizeDistribution, TaskDistribution,
 };
 
 mod document;
@@ -45,6 +45,10 @@ pub enum Part {
     Metrics,
     /// Shapes of a log's jobs.
     Shapes,
+    /// Mixes of shapes.
+    Mixes,
+    /// Models of workloads.
+    Models,
 }
 
 /// Writes the list, or a part of it.
@@ -101,6 +105,8 @@ impl Part {
             ),
             Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),
             Part::Shapes => ("Shapes of a log's jobs (--shape)", ShapeRule::LIST),
+            Part::Mixes => ("Mixes of shapes (--mix)", MixSource::LIST),
+            Part::Models => ("Models of workloads (--model)", Lublin::LIST),
         })
     }
 }

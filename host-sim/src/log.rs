@@ -17,12 +17,13 @@ use crate::settings::{Format, FormatArgs, Given, Takes, only};
 use meshalloc_sim::statistics::Delays;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::log::WEEK;
-use meshalloc_sim::workload::{Log, LogJob, TimeUnit};
+use meshalloc_sim::workload::{Log, LogForm, LogJob, LogOptions, TimeUnit};
 
 /// Which log, and on which machine.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LogStatisticsArgs {
-    /// A log in the Standard Workload Format, plain or .gz; - reads standard input
+    /// A log in the Standard Workload Format, or with --columns or the ending .csv or .csv.gz a trace in CSV, plain or .gz; -
+    /// reads standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
@@ -35,7 +36,17 @@ pub(crate) struct LogStatisticsArgs {
 
 impl Takes for LogStatisticsArgs {
     fn take(arg: Arg) -> Option<Arg> {
-        let keys = ["mesh", "wrap", "torus", "cube", "partition", "from", "to"];
+        let keys = [
+            "mesh",
+            "wrap",
+            "torus",
+            "cube",
+            "columns",
+            "processors-per-node",
+            "partition",
+            "from",
+            "to",
+        ];
         only(&keys, arg)
     }
 }
@@ -49,6 +60,15 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     let settings = args.settings.scenario();
     let machine = settings.machine()?;
     let options = settings.window(machine)?;
+    let name = args.file.to_string_lossy().to_ascii_lowercase();
+    let is_csv = [".csv", ".csv.gz"].iter().any(|end| name.ends_with(end));
+    let options = LogOptions {
+        form: match (is_csv, settings.columns.clone()) {
+            (false, None) => LogForm::Swf,
+            (_, columns) => LogForm::Csv(columns.unwrap_or_default()),
+        },
+        ..options
+    };
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
     let statistics = Statistics::of(&log, settings.is_machine_named().then_some(machine));
     match args.format.get() {

@@ -21,7 +21,7 @@ use tempfile::TempPath;
 use crate::file;
 use meshalloc_sim::experiment::{Experiment, Progress, Replications, StrategyResult};
 use meshalloc_sim::simulation::{JobRecord, Observer};
-use meshalloc_sim::workload::{TimeUnit, Workload};
+use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 
 mod log;
 pub mod table;
@@ -152,6 +152,14 @@ impl RunOf<'_> {
         match &self.experiment.workload {
             Workload::Log(log) => log.job_number(number),
             Workload::Synthetic(_) => i64::from(number) + 1,
+        }
+    }
+
+    /// Who submitted it, if a log says so.
+    fn owner(&self, number: u32) -> Owner {
+        match &self.experiment.workload {
+            Workload::Log(log) => log.owner(number),
+            Workload::Synthetic(_) => Owner::UNKNOWN,
         }
     }
 

@@ -56,8 +56,8 @@ pub struct Timing {
 pub struct Report<'r> {
     /// The scenario.
     pub scenario: &'r Resolved,
-    /// The log, if jobs came from one.
-    pub log: Option<&'r Log>,
+    /// Its workload, with all that was read from files.
+    pub workload: &'r Workload,
     /// Version and build of the controller, if it is at the end of a line.
     pub controller: Option<String>,
     /// One result for each strategy.
@@ -121,7 +121,7 @@ impl Report<'_> {
     /// When `output` does not take them.
     pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
-        if let Some(log) = self.log {
+        if let Some(log) = self.workload.log() {
             write!(output, "{}", log_line(log))?;
             match log.offered_load() {
                 Some(load) => writeln!(output, ", offered load {load:.3} as logged")?,
@@ -241,13 +241,13 @@ impl Report<'_> {
         let Experiment {
             machine,
             scheduler,
-            workload,
             jobs,
             measure,
             slowdown_threshold,
             seed,
             ..
         } = &self.scenario.plan;
+        let workload = self.workload;
         let slowdown = slowdown_text(*slowdown_threshold, workload.time_unit());
         let jobs = match workload {
             Workload::Synthetic(synthetic) => {

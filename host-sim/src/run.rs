@@ -119,7 +119,7 @@ pub(crate) fn run(
     let timings: Vec<_> = results.iter().map(timing).collect();
     let report = Report {
         scenario,
-        log: experiment.workload.log(),
+        workload: &experiment.workload,
         controller: line.as_ref().map(|line| {
             let greeting = line.greeting();
             format!("meshalloc {} for {}", greeting.software, greeting.build)

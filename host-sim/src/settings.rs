@@ -49,7 +49,7 @@ fn option(setting: &'static Setting) -> Arg {
         .action(ArgAction::Set);
     let read = |text: &str| setting.check(text.as_ref()).map(|()| text.to_owned());
     match setting.form {
-        Form::Text | Form::Number => arg.value_parser(read),
+        Form::Text | Form::Number | Form::NameOrFile => arg.value_parser(read),
         Form::List => {
             let arg = arg.value_parser(read).value_delimiter(',');
             arg.action(ArgAction::Append)

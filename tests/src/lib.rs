@@ -10,7 +10,8 @@
 //! - [`strategy`]: where each strategy places a request; it uses [`submesh`] (the definitions of
 //!   Kim and Yoon), [`shaped`] (L shapes, and sets of neighbours), [`scattered`] (pages, and
 //!   processors drawn at random), [`buddy`], [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung
-//!   and others) and [`notation`] (algorithm G* of Chuang and Wu).
+//!   and others), [`pods`] (folding, slices in cubes, fixed placements) and [`notation`] (algorithm
+//!   G* of Chuang and Wu).
 //! - [`system`]: what a controller answers, with [`discipline`] for the schedulers that bypass a
 //!   head, and [`backfilling`] for those that reserve.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all
@@ -31,6 +32,7 @@ pub mod foresight;
 pub mod grid;
 pub mod hash;
 pub mod notation;
+pub mod pods;
 pub mod qemu;
 pub mod random;
 pub mod rig;

@@ -68,6 +68,16 @@ impl Qemu {
         Self::start_with(MAIN, true, &[], folder)
     }
 
+    /// The same with an image for one described machine, of this name, with the strategies for it.
+    ///
+    /// # Panics
+    ///
+    /// As [`Qemu::start`], and if another machine was named before.
+    pub fn start_described(machine: &'static str) -> Option<Qemu> {
+        assert_eq!(machine, *DESCRIBED.get_or_init(|| machine), "one image");
+        Self::start_image(MAIN, Variant::Described, &[], Path::new("."))
+    }
+
     /// The same with the board of this name.
     ///
     /// # Panics
@@ -96,8 +106,21 @@ impl Qemu {
         options: &[&str],
         folder: &Path,
     ) -> Option<Qemu> {
+        let variant = match has_journal {
+            true => Variant::Journal,
+            false => Variant::Plain,
+        };
+        Self::start_image(board, variant, options, folder)
+    }
+
+    fn start_image(
+        board: &'static Info,
+        variant: Variant,
+        options: &[&str],
+        folder: &Path,
+    ) -> Option<Qemu> {
         let emulator = board.emulator.as_ref().expect("QEMU has this board");
-        match image(board, emulator, has_journal) {
+        match image(board, emulator, variant) {
             Ok(image) => Some(Self::boot(emulator, image, options, folder).expect("QEMU starts")),
             Err(missing) => {
                 assert!(
@@ -268,33 +291,58 @@ fn connect(socket: &Path, child: &mut Child) -> io::Result<UnixStream> {
 /// Where an image is, or what is missing for it.
 type Built = Result<PathBuf, String>;
 
-/// The images, each built once in a process: of each board without a journal and with one.
-static IMAGES: [[OnceLock<Built>; 2]; BOARDS.len()] =
-    [const { [const { OnceLock::new() }; 2] }; BOARDS.len()];
+/// The images, each built once in a process: of each board in each variant.
+static IMAGES: [[OnceLock<Built>; 3]; BOARDS.len()] =
+    [const { [const { OnceLock::new() }; 3] }; BOARDS.len()];
+
+/// The machine of [`Variant::Described`].
+static DESCRIBED: OnceLock<&str> = OnceLock::new();
+
+/// What is special about an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variant {
+    Plain,
+    /// It keeps a journal.
+    Journal,
+    /// It serves one described machine.
+    Described,
+}
+
+impl Variant {
+    /// Its features in addition to those of the board.
+    const fn features(self) -> &'static str {
+        match self {
+            Variant::Plain => "",
+            Variant::Journal => "journal",
+            Variant::Described => {
+                "leases,machine,rates,meshalloc/adaptive-scan,meshalloc/cubes,meshalloc/folding,\
+                 meshalloc/first-fit,meshalloc/fcfs,meshalloc/easy"
+            }
+        }
+    }
+}
 
 /// Where an image is, or what is missing for it.
 fn image(
     board: &'static Info,
     emulator: &Emulator,
-    has_journal: bool,
+    variant: Variant,
 ) -> Result<&'static Path, &'static str> {
     let at = BOARDS.iter().position(|other| other.name == board.name);
-    let built =
-        IMAGES[at.expect("a board of the table")][usize::from(has_journal)].get_or_init(|| {
-            if !succeeds(Command::new(emulator.program).arg("--version")) {
-                return Err(format!("{} is not installed", emulator.program));
-            }
-            if !target_is_installed(board.target) {
-                return Err(format!("the Rust target {} is not installed", board.target));
-            }
-            Ok(build(board, emulator, has_journal))
-        });
+    let built = IMAGES[at.expect("a board of the table")][variant as usize].get_or_init(|| {
+        if !succeeds(Command::new(emulator.program).arg("--version")) {
+            return Err(format!("{} is not installed", emulator.program));
+        }
+        if !target_is_installed(board.target) {
+            return Err(format!("the Rust target {} is not installed", board.target));
+        }
+        Ok(build(board, emulator, variant))
+    });
     built.as_deref().map_err(String::as_str)
 }
 
-fn build(board: &Info, emulator: &Emulator, has_journal: bool) -> PathBuf {
-    let journal = if has_journal { "journal" } else { "" };
-    let features = [emulator.features, journal].into_iter();
+fn build(board: &Info, emulator: &Emulator, variant: Variant) -> PathBuf {
+    let features = [emulator.features, variant.features()].into_iter();
     let features: Vec<_> = features.filter(|feature| !feature.is_empty()).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let target_dir = env::var_os("CARGO_TARGET_DIR")
@@ -305,9 +353,16 @@ fn build(board: &Info, emulator: &Emulator, has_journal: bool) -> PathBuf {
     let lock = File::create(target_dir.join("image.lock")).expect("the lock can be made");
     lock.lock().expect("the lock can be taken");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    command.arg("build");
+    if let (Variant::Described, Some(machine)) = (variant, DESCRIBED.get()) {
+        command
+            .arg("--no-default-features")
+            .env("MESHALLOC_MACHINE", machine);
+    }
+    let status = command
         .current_dir(&root)
-        .args(["build", "--quiet", "--package", "meshalloc-firmware"])
+        .args(["--quiet", "--package", "meshalloc-firmware"])
         .args(["--profile", "firmware", "--features"])
         .arg(board.features(&features.join(",")))
         .args(["--target", board.target, "--target-dir"])
@@ -321,7 +376,7 @@ fn build(board: &Info, emulator: &Emulator, has_journal: bool) -> PathBuf {
         .join("meshalloc-firmware");
     // All tests build the same image, so one copy is enough; a QEMU that starts never reads half of
     // it.
-    let copy = target_dir.join(format!("tests-image-{}-{journal}", board.name));
+    let copy = target_dir.join(format!("tests-image-{}-{variant:?}", board.name));
     let new = copy.with_extension("new");
     fs::copy(&built, &new).expect("the image can be copied");
     fs::rename(&new, &copy).expect("the copy can be renamed");

@@ -13,6 +13,7 @@ use crate::curve;
 use crate::foresight::{Foresight, Outlook};
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
+use crate::pods;
 use crate::scattered::{Pages, sample};
 use crate::shaped;
 use crate::submesh::{Rect, Scan};
@@ -154,6 +155,15 @@ impl Strategy {
             }
             Serves::Cube => grid.k().is_some(),
             Serves::PowerOfTwoCube => grid.k().is_some_and(u32::is_power_of_two),
+            Serves::TwoOrThreeDimensions => matches!(grid.dimensions(), 2 | 3),
+            Serves::HilbertCurve => {
+                let longest = grid.sides().iter().max().expect("a side");
+                let side = u64::from(longest.next_power_of_two());
+                let places = side.checked_pow(grid.dimensions() as u32);
+                grid.w_h().is_some() || places.is_some_and(|places| places <= 1 << 22)
+            }
+            // They take a description; `pods` compares.
+            Serves::Cubes | Serves::Placements => false,
             other => panic!("no model of {other:?}"),
         }
     }
@@ -487,6 +497,13 @@ impl Strategy {
                 let nodes = pages.first_free(&self.machine, wanted.processors)?;
                 Some(Held::Nodes(nodes))
             }
+            StrategyKind::Curve { fit } if self.grid().w_h().is_none() => {
+                let line = curve::hilbert_line(self.grid());
+                let is_busy = |&node: &u32| self.machine.is_busy(node);
+                let mut nodes = curve::place_on(&line, wanted.processors, fit, is_busy)?;
+                nodes.sort_unstable();
+                Some(Held::Nodes(nodes))
+            }
             kind if counts_processors(kind) => {
                 let (w, h) = self.grid().w_h()?;
                 let busy = |x, y| self.machine.is_busy(y * w + x);
@@ -613,6 +630,7 @@ impl Strategy {
         let (a, b) = (named[0], named.get(1).copied().unwrap_or(1));
         let mut shapes = vec![named.clone()];
         match self.kind {
+            StrategyKind::Folding => shapes = pods::folded(&named, wanted.may_rotate),
             StrategyKind::Buddy
             | StrategyKind::FrameSliding
             | StrategyKind::FirstFit

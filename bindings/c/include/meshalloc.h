@@ -130,6 +130,10 @@ enum meshalloc_error
    */
   MESHALLOC_ERROR_LEASE_RUNS = -8,
   /**
+   * Enough processors are free, but no place has the rings that the request demands.
+   */
+  MESHALLOC_ERROR_RING_BUSY = -9,
+  /**
    * An extent or the number of processors is zero.
    */
   MESHALLOC_ERROR_EMPTY_REQUEST = -100,
@@ -161,6 +165,14 @@ enum meshalloc_error
    * The machine has no processor with this number.
    */
   MESHALLOC_ERROR_NO_SUCH_PROCESSOR = -107,
+  /**
+   * The machine's description has no slice of this shape, or of this number of processors.
+   */
+  MESHALLOC_ERROR_NOT_LEGAL = -108,
+  /**
+   * No slice of this shape has the rings that the request demands.
+   */
+  MESHALLOC_ERROR_NO_RING = -109,
   /**
    * The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
    * above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.

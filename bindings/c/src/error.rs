@@ -51,6 +51,8 @@ pub enum Error {
     Busy = -7,
     /// The job has no lease, or one that has not ended.
     LeaseRuns = -8,
+    /// Enough processors are free, but no place has the rings that the request demands.
+    RingBusy = -9,
 
     /// An extent or the number of processors is zero.
     EmptyRequest = -100,
@@ -68,6 +70,10 @@ pub enum Error {
     NoSuchBlock = -106,
     /// The machine has no processor with this number.
     NoSuchProcessor = -107,
+    /// The machine's description has no slice of this shape, or of this number of processors.
+    NotLegal = -108,
+    /// No slice of this shape has the rings that the request demands.
+    NoRing = -109,
 
     /// The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
     /// above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.
@@ -126,6 +132,7 @@ errors! {
     Reserved = -6, c"fits only into processors that are reserved for earlier jobs";
     Busy = -7, c"busy with an earlier command";
     LeaseRuns = -8, c"the job has no lease, or one that has not ended";
+    RingBusy = -9, c"enough free processors, but no free place with the rings that it demands";
     EmptyRequest = -100, c"empty request: sides and processors must be at least 1";
     MalformedRequest = -101, c"the request has more processors than its shape";
     NeverFits = -102, c"can never fit: too large for the machine under this strategy";
@@ -135,6 +142,8 @@ errors! {
     UnknownJob = -105, c"no job with this name waits or runs";
     NoSuchBlock = -106, c"the block is outside the machine";
     NoSuchProcessor = -107, c"the machine has no processor with this number";
+    NotLegal = -108, c"not a legal shape of this machine";
+    NoRing = -109, c"can never have the rings that it demands";
     NoSuchMachine = -200, c"no such machine: 1 to 16 sides of at least 1, at most 2^20 processors, \
         sides of a two-dimensional mesh up to 1024";
     NoSuchStrategy = -201, c"no such strategy or parameter";
@@ -174,6 +183,9 @@ impl From<Refusal> for Error {
             Refusal::TooManyExtents => Error::TooManyExtents,
             Refusal::ExtentBelowSide => Error::ExtentBelowSide,
             Refusal::Reserved => Error::Reserved,
+            Refusal::NotLegal => Error::NotLegal,
+            Refusal::NoRing => Error::NoRing,
+            Refusal::RingBusy => Error::RingBusy,
             // A test compares the text of every refusal.
             _ => Error::NeverFits,
         }

@@ -4,6 +4,7 @@
 use super::Controller;
 #[cfg(feature = "leases")]
 use super::leases::SavedLease;
+use super::pass::requested;
 use super::state::SavedRunning;
 use crate::checkpoint::{NUMBERS_MAX, item_len};
 use crate::jobs::JobSlot;
@@ -95,7 +96,7 @@ impl Controller<'_> {
             return 0;
         }
         let nodes = match self.strategy.holds() {
-            Holds::Processors => {
+            Holds::Processors | Holds::Parts => {
                 let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);
                 let left = most.saturating_sub(self.nodes_of_queue());
                 self.nodes_of(request).min(left)
@@ -122,8 +123,11 @@ impl Controller<'_> {
             Holds::TwoBlocks => 4,
             // A block has two numbers, and two processors or more, or one. One block that is
             // reserved has two.
-            Holds::Processors => {
-                let processors = request.processors.min(self.machine().nodes()) as usize;
+            holds @ (Holds::Processors | Holds::Parts) => {
+                let processors = requested(request, holds).min(self.machine().nodes());
+                // A part lies in a cube of its own.
+                let parts = self.strategy().cubes().map_or(u32::MAX, |cubes| 2 * cubes);
+                let processors = processors.min(parts) as usize;
                 match self.may_reserve_blocks() {
                     true => processors.max(2),
                     false => processors,
@@ -148,7 +152,7 @@ impl Controller<'_> {
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
         let nodes = jobs.map(|request| self.nodes_of(request)).sum();
         match self.strategy.holds() {
-            Holds::Processors => self.nodes_to_grant(queue.len()).min(nodes),
+            Holds::Processors | Holds::Parts => self.nodes_to_grant(queue.len()).min(nodes),
             _ => nodes,
         }
     }

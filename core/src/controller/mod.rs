@@ -25,7 +25,7 @@ use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
-use crate::message::{Capacity, Change, Configuration, Counts, Outcome, Statistics};
+use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
 use crate::pause::{Pause, Pauses};
 use crate::request::{Flags, JobId, Request, Ticks};
@@ -165,7 +165,7 @@ impl<'m> Controller<'m> {
     /// has changed:
     ///
     /// - `Configure`: [`Error::Configure`].
-    /// - `Submit`: [`Error::Refused`].
+    /// - `Submit`: [`Error::Refused`], [`Error::NotLegal`].
     /// - `Release`: [`Error::UnknownJob`].
     /// - `Lease`: [`Error::UnknownJob`]; `EndLease`: also [`Error::LeaseRuns`].
     /// - `MarkFaulty`, `ClearFaulty`: [`Error::NoSuchBlock`].
@@ -195,7 +195,8 @@ impl<'m> Controller<'m> {
                 lease,
             } => {
                 self.check_lease(lease)?;
-                self.submit(job, &request, now, pauses)?;
+                self.submit(job, &request, now, pauses)
+                    .map_err(|refusal| self.explained(refusal, &request))?;
                 if lease.is_some() {
                     self.set_lease(job, lease, now)?;
                 }
@@ -220,6 +221,31 @@ impl<'m> Controller<'m> {
             Change::Reset => self.reset(now),
         }
         Ok(Outcome::Done)
+    }
+
+    /// Answers a query, as [`View::answer`] does, and [`Query::Largest`] too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`View::answer`]; for [`Query::Largest`] [`Error::Busy`] only while a pass is under
+    /// way.
+    ///
+    /// # Time complexity
+    ///
+    /// [`Query::Largest`] takes that of the strategy for each legal shape that is larger than the
+    /// answer, and the search for the largest free box: O(N * lines * lines of a box) on a machine
+    /// of N processors in the worst case.
+    pub fn answer(&mut self, query: &Query, pauses: Option<&Pauses<'_>>) -> Result<Answer, Error> {
+        #[cfg(feature = "machine")]
+        if *query == Query::Largest && !self.is_scheduling() {
+            let strategy = self.strategy;
+            let (_, world) = self.world(pauses);
+            let pause = Pause::with_jobs(world.pauses, world.jobs);
+            let largest = world.allocator.largest(strategy, pause.as_ref());
+            return Ok(Answer::Largest(largest));
+        }
+        let _ = pauses;
+        self.view().answer(query)
     }
 
     /// The number of the latest event.
@@ -296,6 +322,8 @@ impl<'m> Controller<'m> {
             left: self.left(),
             counts: &self.counts,
             list: self.allocator.list_capacity(),
+            #[cfg(feature = "machine")]
+            machine: self.allocator.description(),
         };
         View::new(&self.jobs, occupancy, pool, status)
     }
@@ -357,6 +385,19 @@ impl<'m> Controller<'m> {
         }
         self.counts.submitted += 1;
         Ok(())
+    }
+
+    /// The refusal of a request as an error, with the nearest legal shapes if its own is not one.
+    fn explained(&self, refusal: Refusal, _request: &Request) -> Error {
+        #[cfg(feature = "machine")]
+        if refusal == Refusal::NotLegal
+            && let Some(machine) = self.allocator.description()
+        {
+            return Error::NotLegal {
+                nearest: machine.nearest(_request),
+            };
+        }
+        refusal.into()
     }
 
     /// Enters a job into the table. A strategy that looks at the latest requests learns of the

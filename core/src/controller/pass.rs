@@ -4,14 +4,15 @@ use super::{Controller, Status};
 use crate::error::Refusal;
 use crate::jobs::Slot;
 use crate::pause::Pauses;
-use crate::request::{Request, Ticks};
+use crate::request::{Flags, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Attempt, Scheduler, Trigger, Try, World};
 use crate::strategy::Holds;
 
 /// The number of processors that a request names, for a strategy that holds this.
-const fn requested(request: &Request, holds: Holds) -> u32 {
+pub(super) const fn requested(request: &Request, holds: Holds) -> u32 {
     match holds {
-        Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
+        _ if request.flags.contains(Flags::CHIPS) => request.processors,
+        Holds::OneBlock | Holds::TwoBlocks | Holds::Parts => request.shape.area(),
         Holds::Processors => request.processors,
     }
 }
@@ -148,6 +149,8 @@ impl<'m> Controller<'m> {
                     // The work itself is left.
                     left: self.left().max(1),
                     list: self.allocator.list_capacity(),
+                    #[cfg(feature = "machine")]
+                    machine: self.allocator.description(),
                     strategy: &self.strategy,
                     scheduler: &self.scheduler_kind,
                     events: self.events,

@@ -56,6 +56,9 @@ impl Shape {
     /// The filling of unused memory: all zeros.
     pub(crate) const UNUSED: Shape = Shape([0; 4]);
 
+    /// The shape without extents.
+    pub(crate) const SINGLE: Shape = Shape([1, 1, 1, 0]);
+
     /// Makes a shape with these extents.
     ///
     /// # Errors

@@ -10,6 +10,8 @@ use super::turned::reduce;
 use crate::blocks::Draft;
 use crate::grid::{Block, Tuple, sort_descending};
 use crate::layout::Layout;
+#[cfg(feature = "machine")]
+use crate::machine::{DESCRIBED_MAX, Extents, Machine};
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -128,6 +130,61 @@ pub(crate) fn first_rectangle(
 ) -> Option<Block> {
     let base = rectangles::first_fit(occupancy, sides, scratch, draft)?;
     Some(Submesh { base, sides }.into())
+}
+
+/// The first free box with these sides by dimension, in the order of node numbers. On the machine of
+/// a description it begins at the multiples that this demands. `scratch` is as for [`first_box`].
+///
+/// # Time complexity
+///
+/// That of [`first_box`]; with multiples O(words of a box) for each place.
+#[cfg(feature = "machine")]
+pub(crate) fn first_of_sides(
+    occupancy: &Occupancy<'_>,
+    sides: &[u16],
+    machine: Option<&Machine>,
+    scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    if let Some(machine) = machine.filter(|machine| !machine.is_unaligned()) {
+        return first_aligned(occupancy, sides, machine.align_extents(), draft);
+    }
+    match occupancy.layout().is_plane() {
+        true => first_rectangle(occupancy, Sides::new(sides[0], sides[1]), scratch, draft),
+        false => along(occupancy, sides, scratch, draft).ok(),
+    }
+}
+
+/// The first free box whose start is a multiple of `align`, or of its own side where that is
+/// smaller, in each dimension.
+#[cfg(feature = "machine")]
+fn first_aligned(
+    occupancy: &Occupancy<'_>,
+    sides: &[u16],
+    align: &Extents,
+    draft: &Draft<'_, '_>,
+) -> Option<Block> {
+    let grid = occupancy.grid();
+    check_sides(occupancy.layout(), sides.iter().copied().enumerate()).ok()?;
+    let mut start = [0; DESCRIBED_MAX];
+    loop {
+        if let Some(block) = grid.block(&start[..sides.len()], sides) {
+            draft.spend(occupancy.layout().instructions(block));
+            if occupancy.is_free(block) {
+                return Some(block);
+            }
+        }
+        let mut at = 0;
+        loop {
+            let step = align[at].min(*sides.get(at)?);
+            start[at] += step;
+            if start[at] < grid.side(at) {
+                break;
+            }
+            start[at] = 0;
+            at += 1;
+        }
+    }
 }
 
 /// The passes over the machine that [`leave_starts`] makes for this extent.

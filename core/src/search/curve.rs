@@ -19,10 +19,12 @@
 
 use core::ops::Range;
 
+use super::hilbert::{Walk, curve_bits};
 use super::selection::Selection;
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
+use crate::strategy::Gather;
 use crate::strategy::kind::CurveFit;
 use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
 
@@ -178,6 +180,71 @@ impl<'a> Lengths<'a> {
     }
 }
 
+/// The start of the first processors that are taken, where no interval is chosen by the sum of
+/// squares, on the line whose free processors these are.
+fn start_of(wanted: u32, fit: CurveFit, free: &[Word]) -> Option<u32> {
+    let len = |run: &Range<u32>| run.end - run.start;
+    let mut sufficient = runs_of(free.iter().copied()).filter(|run| len(run) >= wanted);
+    let found = match fit {
+        CurveFit::FirstFit => sufficient.next(),
+        // The first of the least.
+        CurveFit::BestFit => sufficient.min_by_key(len),
+        // None is sufficient, or none is wanted.
+        CurveFit::SumOfSquares | CurveFit::SmallestRange => None,
+    };
+    let found = found.map(|run| run.start);
+    found.or_else(|| least_span(wanted, free))
+}
+
+/// The start of the free interval after which the sum of squares is least, if one is long
+/// enough. The lengths take the words in `scratch`, so the line is read from the occupancy.
+fn least_growth<I: Iterator<Item = Range<u32>>>(
+    nodes: u32,
+    wanted: u32,
+    scratch: &mut [Word],
+    runs: impl Fn() -> I,
+) -> Option<u32> {
+    let intervals = || runs().map(|run| (run.start, run.end - run.start));
+    let mut lengths = Lengths::new(nodes, scratch);
+    intervals().for_each(|(_, len)| lengths.add(len));
+    let sufficient = intervals().filter(|&(_, len)| len >= wanted);
+    let least = sufficient.min_by_key(|&(_, len)| lengths.growth(len, wanted));
+    least.map(|(start, _)| start)
+}
+
+/// The start of the allocation with the least distance from its first to its last processor,
+/// the first of those, on the line whose free processors these are. It begins where an interval
+/// begins: within one, it would be no longer with the processor before.
+///
+/// ```text
+///   wanted 4     . # . . # # . . . #      `before`: free ones before the interval
+///                    [---------]          `added`: free ones up to the end of the latest
+///                    run.start   end      interval that is added; span = 6
+/// ```
+fn least_span(wanted: u32, free: &[Word]) -> Option<u32> {
+    let intervals = || runs_of(free.iter().copied());
+    let mut least: Option<(u32, u32)> = None;
+    // The free processors before an interval; those up to the end of the latest one that has
+    // been added.
+    let (mut before, mut added) = (0, 0);
+    let (mut others, mut end) = (intervals(), 0);
+    for run in intervals() {
+        while added < before + wanted {
+            let Some(other) = others.next() else {
+                return least.map(|(_, start)| start);
+            };
+            added += other.end - other.start;
+            end = other.end;
+        }
+        let span = end - (added - before - wanted) - run.start;
+        if least.is_none_or(|(least, _)| span < least) {
+            least = Some((span, run.start));
+        }
+        before += run.end - run.start;
+    }
+    least.map(|(_, start)| start)
+}
+
 /// The free processors of a mesh along a line.
 pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
     line: Line,
@@ -202,27 +269,19 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     /// enough processors are free. `scratch` has as many words as the occupancy, and two for each
     /// of [`lengths_max`].
     pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
-        let len = |run: &Range<u32>| run.end - run.start;
-        let is_sufficient = |run: &Range<u32>| len(run) >= processors;
         let grown = match fit {
-            CurveFit::SumOfSquares => self.least_growth(processors, scratch),
-            CurveFit::FirstFit | CurveFit::BestFit => None,
+            CurveFit::SumOfSquares => {
+                let nodes = self.occupancy.grid().nodes();
+                least_growth(nodes, processors, scratch, || self.intervals_from(0))
+            }
+            CurveFit::FirstFit | CurveFit::BestFit | CurveFit::SmallestRange => None,
         };
         let start = grown.or_else(|| {
             let free = &mut scratch[..words_for(self.occupancy.grid().nodes())];
             for (free, word) in free.iter_mut().zip(self.words_from(0)) {
                 *free = word;
             }
-            let mut sufficient = runs_of(free.iter().copied()).filter(is_sufficient);
-            let found = match fit {
-                CurveFit::FirstFit => sufficient.next(),
-                // The first of the least.
-                CurveFit::BestFit => sufficient.min_by_key(len),
-                // None is sufficient.
-                CurveFit::SumOfSquares => None,
-            };
-            let found = found.map(|run| run.start);
-            found.or_else(|| self.least_span(processors, free))
+            start_of(processors, fit, free)
         });
         let Some(start) = start else {
             return false;
@@ -243,53 +302,6 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         }
         selection.propose(self.draft);
         true
-    }
-
-    /// The start of the free interval after which the sum of squares is least, if one is long
-    /// enough. The lengths take the words in `scratch`, so the line is read from the occupancy.
-    fn least_growth(&self, wanted: u32, scratch: &mut [Word]) -> Option<u32> {
-        let intervals = || {
-            let runs = self.intervals_from(0);
-            runs.map(|run| (run.start, run.end - run.start))
-        };
-        let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
-        intervals().for_each(|(_, len)| lengths.add(len));
-        let sufficient = intervals().filter(|&(_, len)| len >= wanted);
-        let least = sufficient.min_by_key(|&(_, len)| lengths.growth(len, wanted));
-        least.map(|(start, _)| start)
-    }
-
-    /// The start of the allocation with the least distance from its first to its last processor,
-    /// the first of those, on the line whose free processors these are. It begins where an interval
-    /// begins: within one, it would be no longer with the processor before.
-    ///
-    /// ```text
-    ///   wanted 4     . # . . # # . . . #      `before`: free ones before the interval
-    ///                    [---------]          `added`: free ones up to the end of the latest
-    ///                    run.start   end      interval that is added; span = 6
-    /// ```
-    fn least_span(&self, wanted: u32, free: &[Word]) -> Option<u32> {
-        let intervals = || runs_of(free.iter().copied());
-        let mut least: Option<(u32, u32)> = None;
-        // The free processors before an interval; those up to the end of the latest one that has
-        // been added.
-        let (mut before, mut added) = (0, 0);
-        let (mut others, mut end) = (intervals(), 0);
-        for run in intervals() {
-            while added < before + wanted {
-                let Some(other) = others.next() else {
-                    return least.map(|(_, start)| start);
-                };
-                added += other.end - other.start;
-                end = other.end;
-            }
-            let span = end - (added - before - wanted) - run.start;
-            if least.is_none_or(|(least, _)| span < least) {
-                least = Some((span, run.start));
-            }
-            before += run.end - run.start;
-        }
-        least.map(|(_, start)| start)
     }
 
     /// The free intervals from this place on, each as long as it is from there.
@@ -386,4 +398,56 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         }
         free
     }
+}
+
+/// The same on any grid but a two-dimensional mesh, along the Hilbert curve through it.
+pub(crate) fn propose_along_hilbert(
+    occupancy: &Occupancy<'_>,
+    processors: u32,
+    fit: CurveFit,
+    scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let grid = occupancy.grid();
+    let nodes = grid.nodes();
+    // All processors are one row.
+    let busy = occupancy.busy_row(0);
+    let is_free = &|node: u32| busy[(node / WORD_BITS) as usize] >> (node % WORD_BITS) & 1 == 0;
+    // With the places that are skipped.
+    let spent = (20 * curve_bits(grid)) << curve_bits(grid) >> nodes.ilog2() << WORD_BITS.ilog2();
+    let spend = &|instructions| draft.spend(instructions);
+    let words = &|| {
+        let mut walk = Walk::new(grid);
+        (0..words_for(nodes)).map(move |_| {
+            spend(spent);
+            let free = walk.by_ref().take(WORD_BITS as usize).enumerate();
+            free.fold(0, |word, (at, node)| word | Word::from(is_free(node)) << at)
+        })
+    };
+    let grown = match fit {
+        CurveFit::SumOfSquares => least_growth(nodes, processors, scratch, || runs_of(words())),
+        _ => None,
+    };
+    let start = grown.or_else(|| {
+        let free = &mut scratch[..words_for(nodes)];
+        for (free, word) in free.iter_mut().zip(words()) {
+            *free = word;
+        }
+        start_of(processors, fit, free)
+    });
+    let Some(start) = start else {
+        return false;
+    };
+    let chosen = &mut scratch[..words_for(nodes)];
+    chosen.fill(0);
+    let from_start = Walk::new(grid).skip(start as usize);
+    for node in from_start
+        .filter(|&node| is_free(node))
+        .take(processors as usize)
+    {
+        chosen[(node / WORD_BITS) as usize] |= 1 << (node % WORD_BITS);
+    }
+    draft.spend(spent * words_for(nodes) as u32);
+    Gather::new(*grid, draft).bits(occupancy, chosen);
+    true
 }

@@ -8,6 +8,7 @@ pub(crate) mod curve;
 mod failed;
 pub(crate) mod few;
 pub(crate) mod halves;
+pub(crate) mod hilbert;
 pub(crate) mod orders;
 pub(crate) mod rectangles;
 mod rows;

@@ -38,7 +38,7 @@ impl Orders {
 
 /// The next order of the numbers in lexicographic order; false at the last one, which is followed
 /// by the first.
-pub(super) fn next_order(order: &mut [u16]) -> bool {
+pub(crate) fn next_order(order: &mut [u16]) -> bool {
     let Some(at) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
         order.reverse();
         return false;

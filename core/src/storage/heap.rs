@@ -94,6 +94,8 @@ impl HeapStorage {
             workspace: Workspace {
                 words: &mut self.scratch,
                 list: &mut self.list,
+                #[cfg(feature = "machine")]
+                machine: None,
             },
         };
         (

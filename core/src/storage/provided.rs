@@ -1,8 +1,8 @@
 //! Memory that comes from outside Rust: [`Provider`].
 
 use super::{AllocatorMemory, Memory, Needs, Processors};
-use crate::pool::{BlockCell, Link};
 use crate::jobs::JobSlot;
+use crate::pool::{BlockCell, Link};
 use crate::strategy::Workspace;
 use crate::word::Word;
 
@@ -111,6 +111,8 @@ impl Needs {
             workspace: Workspace {
                 words: from.provide::<Word>(self.scratch)?,
                 list,
+                #[cfg(feature = "machine")]
+                machine: None,
             },
             blocks: &mut [],
         })

@@ -77,9 +77,21 @@ macro_rules! strategies {
 
 table!(strategies $);
 
-/// A strategy chosen at run time.
+#[cfg(feature = "machine")]
+mod ruled;
+
+/// A strategy chosen at run time. It keeps the rules of the machine's description
+/// ([`Machine`](crate::Machine)), if there is one.
 #[derive(Debug)]
-pub struct AnyStrategy<'m>(Chosen<'m>);
+pub struct AnyStrategy<'m>(Chosen<'m>, #[cfg(feature = "machine")] Served);
+
+/// What the rules are about.
+#[cfg(feature = "machine")]
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    kind: StrategyKind,
+    grid: Grid,
+}
 
 impl<'m> AnyStrategy<'m> {
     /// Whether a strategy of this kind could serve the machine with a workspace of this size.
@@ -90,6 +102,7 @@ impl<'m> AnyStrategy<'m> {
     /// - `MachineUnsuitable`: the strategy does not serve the machine.
     /// - `StrategyMemory`: the workspace is smaller than
     ///   [`Needs::of`](crate::storage::Needs::of) says.
+    /// - `OtherMachine`: it is not that of the description.
     pub(crate) fn check(
         kind: StrategyKind,
         machine: &Grid,
@@ -97,6 +110,10 @@ impl<'m> AnyStrategy<'m> {
     ) -> Result<(), ConfigureError> {
         if !kind.is_built() {
             return Err(ConfigureError::StrategyNotBuilt);
+        }
+        #[cfg(feature = "machine")]
+        if let Some(described) = workspace.machine {
+            return Self::check_described(kind, machine, described, workspace);
         }
         if !kind.serves().includes(machine) {
             return Err(ConfigureError::MachineUnsuitable);
@@ -118,7 +135,15 @@ impl<'m> AnyStrategy<'m> {
         workspace: Workspace<'m>,
     ) -> Result<Self, ConfigureError> {
         Self::check(kind, &machine, &workspace)?;
-        Chosen::new(kind, machine, workspace).map(AnyStrategy)
+        let chosen = Chosen::new(kind, machine, workspace)?;
+        Ok(AnyStrategy(
+            chosen,
+            #[cfg(feature = "machine")]
+            Served {
+                kind,
+                grid: machine,
+            },
+        ))
     }
 
     /// The memory it works in.
@@ -140,6 +165,18 @@ impl<'m> AnyStrategy<'m> {
         let workspace = with_chosen!(mut self, strategy => &mut strategy.workspace);
         *self = Self::new(kind, machine, core::mem::take(workspace))?;
         Ok(())
+    }
+
+    /// The number of cubes of the machine, if its description has some.
+    #[cfg(feature = "restore")]
+    pub(crate) const fn cubes(&self) -> Option<u32> {
+        #[cfg(feature = "machine")]
+        if let Some(machine) = self.workspace().machine
+            && let Some(cubes) = memory::Cubes::of(machine)
+        {
+            return Some(cubes.count as u32);
+        }
+        None
     }
 
     /// The dominant free submeshes, if the strategy is `free-submesh-list`.
@@ -167,47 +204,90 @@ impl<'m> AnyStrategy<'m> {
 }
 
 impl Strategy for AnyStrategy<'_> {
+    #[inline]
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        #[cfg(feature = "machine")]
+        if self.is_ruled(request) {
+            return self.ruled_demand(request);
+        }
+        with_chosen!(self, strategy => strategy.demand(request))
+    }
+
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        #[cfg(feature = "machine")]
+        if self.is_ruled(request) {
+            return self.try_ruled(request, &mut |any, request| {
+                with_chosen!(mut any, strategy => strategy.propose(occupancy, request, draft))
+            });
+        }
+        with_chosen!(mut self, strategy => strategy.propose(occupancy, request, draft))
+    }
+
+    fn suppose(
+        &mut self,
+        supposed: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        #[cfg(feature = "machine")]
+        if self.is_ruled(request) {
+            return self.try_ruled(request, &mut |any, request| {
+                with_chosen!(mut any, strategy => strategy.suppose(supposed, request, draft))
+            });
+        }
+        with_chosen!(mut self, strategy => strategy.suppose(supposed, request, draft))
+    }
+
+    fn would_fit(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        #[cfg(feature = "machine")]
+        if self.is_ruled(request) {
+            return self.try_ruled(request, &mut |any, request| {
+                with_chosen!(mut any, strategy => strategy.would_fit(occupancy, request, draft))
+            });
+        }
+        with_chosen!(mut self, strategy => strategy.would_fit(occupancy, request, draft))
+    }
+
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        // Legal places and rings depend on more than free processors.
+        #[cfg(feature = "machine")]
+        if self.is_ruled(request) {
+            return false;
+        }
+        with_chosen!(self, strategy => strategy.recognizes(request, sides))
+    }
+
+    #[inline]
+    fn arrived(&mut self, request: &Request) {
+        #[cfg(feature = "machine")]
+        if let Some(first) = self.first_form(request) {
+            return with_chosen!(mut self, strategy => strategy.arrived(&first));
+        }
+        with_chosen!(mut self, strategy => strategy.arrived(request));
+    }
+
     delegate! { with_chosen:
         #[inline]
-        fn demand(&self, request: &Request) -> Result<u32, Refusal>;
-
-        // The board has one copy.
-        #[cfg_attr(target_os = "none", inline)]
-        #[cfg_attr(not(target_os = "none"), inline(always))]
-        fn propose(
-            &mut self,
-            occupancy: &Occupancy<'_>,
-            request: &Request,
-            draft: &mut Draft<'_, '_>,
-        ) -> bool;
-
-        fn suppose(
-            &mut self,
-            supposed: &Occupancy<'_>,
-            request: &Request,
-            draft: &mut Draft<'_, '_>,
-        ) -> bool;
-
-        fn would_fit(
-            &mut self,
-            occupancy: &Occupancy<'_>,
-            request: &Request,
-            draft: &mut Draft<'_, '_>,
-        ) -> bool;
-
-        #[inline]
         fn end_supposing(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32));
-
-        fn recognizes(&self, request: &Request, sides: Sides) -> bool;
 
         fn takes_any(&self) -> bool;
 
         fn is_monotone(&self) -> bool;
 
         fn kept_free(&self, supposed: &Occupancy<'_>, place: Block) -> Block;
-
-        #[inline]
-        fn arrived(&mut self, request: &Request);
 
         #[inline]
         fn looks_ahead(&self) -> bool;

@@ -13,7 +13,12 @@
 //! on it. A request takes the first n processors of a free interval that is long enough, chosen as
 //! in bin packing ([`CurveFit`](crate::CurveFit)): by first fit, by best fit, or so that the sum of
 //! squares of the numbers of intervals of each length becomes least. If no interval is long enough,
-//! the request takes the n free processors that span the least part of the line.
+//! the request takes the n free processors that span the least part of the line. With
+//! `curve:smallest-range` it always takes these, as Slurm does by default on a torus.
+//!
+//! On any grid but a two-dimensional mesh the line is the Hilbert curve through the smallest cube
+//! around it whose side is a power of two (J. Skilling, "Programming the Hilbert curve", 2004);
+//! places outside the grid are skipped.
 //!
 //! # Differences from the paper
 //!
@@ -25,7 +30,8 @@
 //! The free processors are brought into the order of the Hilbert curve by squares of 8 x 8. A
 //! square that is all busy or all free is dealt with as a whole. This takes O(words log N) and a
 //! step for each free processor of N. Then each free interval takes O(1), or O(sqrt(N)) for the sum
-//! of squares. A release takes nothing. Scratch: as many words as the occupancy, or 2 sqrt(2 N) for
+//! of squares. On any other grid every place of the cube around it takes O(log N) instead. A release
+//! takes nothing. Scratch: as many words as the occupancy, or 2 sqrt(2 N) for
 //! the sum of squares where that is more.
 //!
 //! # Recognition
@@ -77,7 +83,7 @@ use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::curve::FreeOnCurve;
+use crate::search::curve::{FreeOnCurve, propose_along_hilbert};
 
 simple_strategy! {
     /// Allocation along a curve.
@@ -99,7 +105,10 @@ impl Strategy for Curve<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let free = FreeOnCurve::new(occupancy, draft);
-        free.propose(request.processors, self.fit, self.workspace.words)
+        let (processors, words) = (request.processors, &mut *self.workspace.words);
+        if !occupancy.layout().is_plane() {
+            return propose_along_hilbert(occupancy, processors, self.fit, words, draft);
+        }
+        FreeOnCurve::new(occupancy, draft).propose(processors, self.fit, words)
     }
 }

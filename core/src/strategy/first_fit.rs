@@ -87,12 +87,18 @@
 //! ```
 
 use super::Strategy;
+#[cfg(feature = "machine")]
+use super::StrategyKind;
 use super::common::{demand_as_named, demand_in_any_order};
 use crate::blocks::Draft;
 use crate::error::Refusal;
+#[cfg(feature = "machine")]
+use crate::machine::Trials;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+#[cfg(feature = "machine")]
+use crate::search::boxes::first_of_sides;
 use crate::search::boxes::{first_box, first_in_any_order};
 use crate::search::few::blocks_for_first_fit;
 
@@ -128,6 +134,20 @@ macro_rules! scans {
                 request: &Request,
                 draft: &mut Draft<'_, '_>,
             ) -> bool {
+                #[cfg(feature = "machine")]
+                if let Some(machine) = self.workspace.machine
+                    && !machine.is_unaligned()
+                {
+                    let kind = StrategyKind::$name;
+                    let (grid, words) = (&self.grid, &mut *self.workspace.words);
+                    let mut trials =
+                        Trials::new(kind, Some(machine), grid, request, request.shape);
+                    let found = trials.find_map(|trial| {
+                        let sides = &trial.sides[..grid.dimensions()];
+                        first_of_sides(occupancy, sides, Some(machine), words, draft)
+                    });
+                    return found.map(|block| draft.push(block)).is_some();
+                }
                 let found = $first(occupancy, request, self.workspace.words, draft);
                 found.map(|block| draft.push(block)).is_some()
             }

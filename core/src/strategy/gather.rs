@@ -23,7 +23,7 @@ use crate::word::{Word, rows_with_bits, runs};
 ///
 /// Blocks come in the order of their first processors. O(1) for a run of processors on a
 /// two-dimensional mesh, on any other grid a division for each line that it touches.
-pub(super) struct Gather<'g, 'd, 'm> {
+pub(crate) struct Gather<'g, 'd, 'm> {
     grid: Grid,
     draft: &'g mut Draft<'d, 'm>,
     /// A block that the next run may make taller; at first none, of no lines.
@@ -66,7 +66,7 @@ impl Open {
 }
 
 impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
-    pub(super) fn new(grid: Grid, draft: &'g mut Draft<'d, 'm>) -> Self {
+    pub(crate) fn new(grid: Grid, draft: &'g mut Draft<'d, 'm>) -> Self {
         Gather {
             grid,
             draft,
@@ -77,7 +77,7 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     /// Adds a run of at least one neighbour in a row of the occupancy. Runs come in the order of
     /// rows and places in them, and do not adjoin in the same row.
     #[inline]
-    pub(super) fn push(&mut self, row: u32, run: Range<u32>) {
+    pub(crate) fn push(&mut self, row: u32, run: Range<u32>) {
         match self.grid.is_plane() {
             true => self.push_in_line(row, run.start, run.end - run.start),
             false => self.push_in_lines(run),
@@ -111,7 +111,7 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     }
 
     /// Adds the processors whose bits are set, laid out as the occupancy is, and ends.
-    pub(super) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
+    pub(crate) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
         for (row, words) in rows_with_bits(bits, occupancy.stride()) {
             for (start, len) in runs(words) {
                 self.push(row as u32, start..start + len);
@@ -128,7 +128,7 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     }
 
     /// Writes the remaining blocks.
-    pub(super) fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         self.close();
     }
 }

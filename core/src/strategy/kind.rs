@@ -179,6 +179,8 @@ pub enum Holds {
     OneBlock,
     /// At most two blocks of as many processors as the requested shape has.
     TwoBlocks,
+    /// As many processors as the requested shape has, in any number of blocks: a slice in cubes.
+    Parts,
     /// The requested number of processors, in any number of blocks; pages of several processors
     /// may add some.
     Processors,
@@ -196,7 +198,7 @@ impl Holds {
         let most = match self {
             Holds::OneBlock => jobs,
             Holds::TwoBlocks => jobs.saturating_mul(2),
-            Holds::Processors => processors,
+            Holds::Parts | Holds::Processors => processors,
         };
         if most < processors { most } else { processors }
     }
@@ -240,6 +242,8 @@ pub enum CurveFit {
     /// The one after which the sum of squares of N(1), N(2), .. is least, N(l) being the number of
     /// free intervals of length l; the first of those.
     SumOfSquares,
+    /// None: always the n free processors that span the least part of the line, the first of those.
+    SmallestRange,
 }
 
 /// The budgets of strategies that look ahead.

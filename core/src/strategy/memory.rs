@@ -5,6 +5,8 @@ use super::foresight;
 use super::kind::StrategyKind;
 use super::workspace::{StrategyMemory, Workspace};
 use crate::grid::Grid;
+#[cfg(feature = "machine")]
+use crate::machine::{Machine, volume};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
 
@@ -36,13 +38,60 @@ impl WorkspaceSize {
             StrategyMemory::ForesightWithEnds { budget } => {
                 (foresight::words(machine, budget, ends), nodes)
             }
+            // A grid has no cubes.
+            StrategyMemory::Cubes => (0, 0),
         };
         WorkspaceSize { scratch, list }
+    }
+
+    /// The same on the machine of this description.
+    #[cfg(feature = "machine")]
+    pub(crate) const fn described(strategy: StrategyKind, machine: &Machine, jobs: usize) -> Self {
+        let mut size = Self::of(strategy, machine.grid(), jobs);
+        if let (StrategyMemory::Cubes, Some(cubes)) = (strategy.memory(), Cubes::of(machine)) {
+            size.list = cubes.list_len();
+        }
+        size
     }
 
     /// Whether a workspace is as large.
     pub(super) const fn fits(self, workspace: &Workspace<'_>) -> bool {
         workspace.words.len() >= self.scratch && workspace.list.len() >= self.list
+    }
+}
+
+/// The cubes of a machine.
+#[cfg(feature = "machine")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cubes {
+    /// The number of cubes.
+    pub(crate) count: usize,
+    /// The processors of a cube.
+    pub(crate) volume: u32,
+}
+
+#[cfg(feature = "machine")]
+impl Cubes {
+    /// `None` if the description has no cubes.
+    pub(crate) const fn of(machine: &Machine) -> Option<Cubes> {
+        let Some(cube) = machine.cube_extents() else {
+            return None;
+        };
+        let volume = volume(cube);
+        Some(Cubes {
+            count: (machine.grid().nodes() / volume) as usize,
+            volume,
+        })
+    }
+
+    /// The cells that a bit for each processor of a cube takes.
+    pub(crate) const fn cells(self) -> usize {
+        self.volume.div_ceil(u64::BITS) as usize
+    }
+
+    /// The cells of the list.
+    const fn list_len(self) -> usize {
+        self.count * (self.cells() + 2) + self.cells()
     }
 }
 

@@ -30,7 +30,7 @@ use crate::grid::{Block, Grid};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
-use crate::request::Request;
+use crate::request::{Flags, Request};
 
 #[macro_use]
 mod common;
@@ -51,6 +51,7 @@ pub use any::AnyStrategy;
 pub use foresight::Candidate;
 #[cfg(feature = "free-submesh-list")]
 pub use free_submesh_list::reservation_factor;
+pub(crate) use gather::Gather;
 pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
 pub(crate) use memory::WorkspaceSize;
 pub use serves::Serves;
@@ -221,8 +222,12 @@ pub(crate) fn demand_on(
     if area == 0 || request.processors == 0 {
         return Err(Refusal::EmptyRequest);
     }
-    if request.processors > area {
+    let chips = cfg!(feature = "machine") && request.flags.contains(Flags::CHIPS);
+    if request.processors > area && !chips {
         return Err(Refusal::Malformed);
+    }
+    if !cfg!(feature = "machine") && request.flags.intersects(Flags::ALL_RINGS) {
+        return Err(Refusal::NoRing);
     }
     strategy.demand(request)
 }

@@ -3,6 +3,9 @@
 use core::fmt;
 
 use crate::grid::Grid;
+#[cfg(feature = "machine")]
+use crate::machine::Machine;
+use crate::search::hilbert::{CURVE_BITS_MAX, curve_bits};
 
 /// The machines that a strategy serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +28,14 @@ pub enum Serves {
     Cube,
     /// k-ary n-cubes whose k is a power of two.
     PowerOfTwoCube,
+    /// Grids of two or three dimensions.
+    TwoOrThreeDimensions,
+    /// Grids that lie in a cube of equal sides, a power of two, of at most 2^22 processors.
+    HilbertCurve,
+    /// Machines whose description has cubes.
+    Cubes,
+    /// Machines whose description has placements.
+    Placements,
 }
 
 impl Serves {
@@ -52,6 +63,20 @@ impl Serves {
             }
             Serves::Cube => grid.radix().is_some(),
             Serves::PowerOfTwoCube => grid.radix().is_some() && power_of_two,
+            Serves::TwoOrThreeDimensions => matches!(grid.dimensions(), 2 | 3),
+            Serves::HilbertCurve => grid.is_plane() || curve_bits(grid) <= CURVE_BITS_MAX,
+            // That takes a description.
+            Serves::Cubes | Serves::Placements => false,
+        }
+    }
+
+    /// Whether the machine of a description is one of them.
+    #[cfg(feature = "machine")]
+    pub const fn includes_described(self, machine: &Machine) -> bool {
+        match self {
+            Serves::Cubes => machine.cube_extents().is_some(),
+            Serves::Placements => machine.has_placements(),
+            _ => self.includes(machine.grid()),
         }
     }
 }
@@ -73,6 +98,13 @@ impl fmt::Display for Serves {
             }
             Serves::Cube => "k-ary n-cubes",
             Serves::PowerOfTwoCube => "k-ary n-cubes whose k is a power of two",
+            Serves::TwoOrThreeDimensions => "grids of two or three dimensions",
+            Serves::HilbertCurve => {
+                "grids that lie in a cube of equal sides, a power of two, of at most 2^22 \
+                 processors; two-dimensional meshes"
+            }
+            Serves::Cubes => "machines whose description has cubes",
+            Serves::Placements => "machines whose description has placements",
         })
     }
 }

@@ -320,10 +320,12 @@ macro_rules! table {
                 /// Which free interval is taken.
                 fit: CurveFit = CurveFit::FirstFit,
             } = "curve" {
-                aliases: [], serves: Mesh, complete: true, holds: Processors, needs: Lengths,
+                aliases: [], serves: HilbertCurve, complete: true, holds: Processors,
+                needs: Lengths,
                 forms: "curve:first-fit" { fit: CurveFit::FirstFit },
                 "curve:best-fit" { fit: CurveFit::BestFit },
                 "curve:sum-of-squares" { fit: CurveFit::SumOfSquares },
+                "curve:smallest-range" { fit: CurveFit::SmallestRange },
                 source: "Leung, Arkin, Bender, Bunde, Johnston, Lal, Mitchell, Phillips and \
                     Seiden 2002, Processor Allocation on Cplant: Achieving General Processor \
                     Locality Using One-Dimensional Allocation Strategies, IEEE Int. Conf. on \
@@ -352,6 +354,36 @@ macro_rules! table {
                 holds: OneBlock, needs: ForesightWithEnds { budget },
                 forms: "leb-estimates:BUDGET" { budget: value } in BUDGETS,
                 source: "this project"
+            }
+        }
+        mod cubes {
+            /// Slices in cubes that optical switches join.
+            Cubes {
+                /// Whether a side of the request may be folded.
+                fold: bool = false,
+            } = "cubes" {
+                aliases: [], serves: Cubes, complete: false, holds: Parts, needs: Cubes,
+                forms: "cubes:fold" { fold: true },
+                source: "Jouppi and others 2023, TPU v4: An Optically Reconfigurable \
+                    Supercomputer for Machine Learning with Hardware Support for Embeddings, Int. \
+                    Symp. on Computer Architecture; for folding Chen and others 2025, Toward \
+                    Co-adapting Machine Learning Job Shape and Cluster Topology"
+            }
+        }
+        mod folding {
+            /// Folding.
+            Folding = "folding" {
+                aliases: [], serves: TwoOrThreeDimensions, complete: true, holds: OneBlock,
+                needs: Scratch,
+                source: "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and \
+                    Cluster Topology, arXiv:2510.03891"
+            }
+        }
+        mod torus3d {
+            /// Fixed placements.
+            Torus3d = "torus3d" {
+                aliases: [], serves: Placements, complete: true, holds: OneBlock, needs: Nothing,
+                source: "Slurm 26.05, plugin topology/torus3d"
             }
         }
     } };

@@ -1,6 +1,8 @@
 //! The memory in which a strategy works: [`Workspace`], and which memory a strategy needs:
 //! [`StrategyMemory`].
 
+#[cfg(feature = "machine")]
+use crate::machine::Machine;
 use crate::word::Word;
 
 /// The memory that a strategy may use as it likes.
@@ -11,6 +13,9 @@ pub(crate) struct Workspace<'m> {
     /// Cells for a list of submeshes, which a strategy packs as it likes:
     /// [`Needs::list`](crate::storage::Needs::list).
     pub(crate) list: &'m mut [u64],
+    /// The description of the machine.
+    #[cfg(feature = "machine")]
+    pub(crate) machine: Option<&'m Machine>,
 }
 
 /// How much memory a strategy needs in addition to the occupancy.
@@ -41,4 +46,7 @@ pub(crate) enum StrategyMemory {
         /// The number of states.
         budget: u64,
     },
+    /// A list: for each cube of the description a bit for each of its processors, and two numbers;
+    /// and the bits of one more cube.
+    Cubes,
 }

@@ -11,7 +11,7 @@ use meshalloc::message::{BlockList, JobReport, OCCUPANCY_BYTES_MAX, OccupancyChu
 use meshalloc::storage::Needs;
 use meshalloc::{
     Answer, Capacity, Change, Configuration, Error, Event, FaultReport, Happened, JobState,
-    Outcome, Query, Refusal, Statistics, StrategyKind,
+    Outcome, Query, Refusal, Serves, Statistics, StrategyKind,
 };
 
 use crate::frame::{CRC_LEN, HEADER_LEN};
@@ -37,6 +37,7 @@ pub(super) fn greeting(greeting: &Greeting) -> Check {
         session,
         capacity,
         configuration,
+        description,
         ref strategies,
         ref schedulers,
         frame_bytes_max,
@@ -72,8 +73,14 @@ pub(super) fn greeting(greeting: &Greeting) -> Check {
             scheduler.name()
         )
     })?;
-    expect(strategy.serves().includes(&machine), || {
-        format!("a machine that {strategy} serves: {}", strategy.serves())
+    let serves = strategy.serves();
+    let may_serve = match serves {
+        // The description has them.
+        Serves::Cubes | Serves::Placements => description.is_some(),
+        _ => serves.includes(&machine),
+    };
+    expect(may_serve, || {
+        format!("a machine that {strategy} serves: {serves}")
     })?;
     let Capacity {
         words,
@@ -192,7 +199,10 @@ pub(super) fn outcome(change: Option<&Change>, outcome: &Result<Outcome, Error>)
 /// Whether a change may be answered with this error, which is not `Busy`.
 const fn may_be_refused(change: &Change, error: Error) -> bool {
     match change {
-        Change::Submit { .. } => matches!(error, Error::Refused(_) | Error::LeasesNotBuilt),
+        Change::Submit { .. } => matches!(
+            error,
+            Error::Refused(_) | Error::NotLegal { .. } | Error::LeasesNotBuilt
+        ),
         Change::Release { .. } => matches!(error, Error::UnknownJob),
         Change::EndLease { .. } => matches!(
             error,
@@ -219,6 +229,11 @@ const fn may_fail(query: &Query, error: Error) -> bool {
         Query::Jobs { .. } => matches!(error, Error::NoSuchBlock { .. }),
         Query::Occupancy { .. } => matches!(error, Error::UnknownNode(_)),
         Query::Statistics => false,
+        Query::Slice { .. } => matches!(
+            error,
+            Error::UnknownJob | Error::NoSlice | Error::MachinesNotBuilt
+        ),
+        Query::Largest => matches!(error, Error::Busy { .. } | Error::MachinesNotBuilt),
     }
 }
 
@@ -278,6 +293,30 @@ pub(super) fn answer(query: &Query, answer: &Result<Answer, Error>, capacity: &C
             self::statistics(statistics, capacity)
         }
         (Query::Statistics, _) => expected("Statistics"),
+        (Query::Slice { job }, Ok(Answer::Slice(slice))) => {
+            let extents = slice.shape.len();
+            let holds = slice.job == job
+                && usize::from(slice.folded.unwrap_or(0)) < extents.max(1)
+                && u32::from(slice.rings)
+                    .checked_shr(extents as u32)
+                    .unwrap_or(0)
+                    == 0
+                && (1..=NODES_MAX).contains(&slice.sides.area());
+            expect(holds, || {
+                format!("the slice of job {job}, with rings along extents of its shape")
+            })
+        }
+        (Query::Slice { .. }, _) => expected("Slice"),
+        (Query::Largest, Ok(Answer::Largest(largest))) => {
+            let holds = largest.processors <= NODES_MAX
+                && largest
+                    .shape
+                    .is_none_or(|shape| shape.area() == largest.processors);
+            expect(holds, || {
+                format!("at most {NODES_MAX} processors, and a shape of as many")
+            })
+        }
+        (Query::Largest, _) => expected("Largest"),
     }
 }
 

@@ -6,12 +6,16 @@
 //!      for a job that never waits└─────────▶ record after its attempt
 //! ```
 
+#[cfg(feature = "machine")]
+use meshalloc::Query;
 use meshalloc::{Change, Error, JobId, Outcome, Refusal, Ticks};
 
 use super::front::{Asked, Meanwhile, Order, increment};
 use super::{Port, Server, view};
 use crate::frame::Header;
 use crate::keeping::{Keep, NO_SESSION, NotKept, Record, Room, When};
+#[cfg(feature = "machine")]
+use crate::protocol::ServerMessageRef;
 use crate::protocol::{Origin, ProtocolError};
 
 impl<K: Keep> Server<'_, K> {
@@ -26,6 +30,8 @@ impl<K: Keep> Server<'_, K> {
         let (at, change) = match order.asked {
             Asked::Change { at, change } => (at, change),
             Asked::Clock { is_virtual } => return self.set_clock(order, is_virtual, port),
+            #[cfg(feature = "machine")]
+            Asked::Largest => return self.search_largest(order, port),
         };
         let error = self.front.sessions.time_error(order.session, at, change);
         if let Some(error) = error {
@@ -121,6 +127,22 @@ impl<K: Keep> Server<'_, K> {
         }
         let view = view(&self.controller, self.has_work());
         result.and(self.front.settle(order, Some(outcome), &view, port))
+    }
+
+    /// Searches for the largest slice, and replies.
+    #[cfg(feature = "machine")]
+    #[inline(never)]
+    fn search_largest<P: Port>(&mut self, order: &Order<'_>, port: &mut P) -> Result<(), P::Error> {
+        if self.has_work() {
+            let view = view(&self.controller, true);
+            return self.front.refuse(order, &view, port);
+        }
+        let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
+        let answer =
+            meanwhile.during(|pauses| self.controller.answer(&Query::Largest, Some(pauses)));
+        let result = meanwhile.result;
+        let message = ServerMessageRef::Answer(&answer);
+        result.and(self.front.send(order.header, &message, port))
     }
 
     /// Gives the session a virtual clock, or the server its own.

@@ -5,6 +5,8 @@ use core::cell::RefCell;
 
 use embedded_io::Write;
 use heapless::String;
+#[cfg(feature = "machine")]
+use meshalloc::Query;
 use meshalloc::{Change, Error, Pauses, SchedulerKind, StrategyKind, Ticks, View};
 
 use super::Port;
@@ -50,7 +52,7 @@ pub(super) struct Front {
     pub(super) now: Ticks,
 }
 
-/// A frame that asks for a change.
+/// A frame that asks for a change, or for a search.
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
     pub(super) header: Header,
@@ -70,6 +72,9 @@ pub(super) enum Asked<'a> {
     },
     /// A virtual clock, or the server's own.
     Clock { is_virtual: bool },
+    /// The largest slice, which takes a search. It changes nothing, and is not remembered.
+    #[cfg(feature = "machine")]
+    Largest,
 }
 
 /// How often the line is looked at in a slice. Work estimates its own instructions. With several
@@ -312,6 +317,19 @@ impl Front {
                 ref change,
                 ..
             } => (since, Asked::Change { at, change }),
+            #[cfg(feature = "machine")]
+            ClientMessage::Query {
+                query: Query::Largest,
+                ..
+            } => {
+                return Ok(Some(Order {
+                    header,
+                    place,
+                    session,
+                    since: 0,
+                    asked: Asked::Largest,
+                }));
+            }
             ClientMessage::Query { ref query, .. } => {
                 let answer = view.answer(query);
                 self.send(header, &ServerMessageRef::Answer(&answer), line)?;
@@ -358,6 +376,11 @@ impl Front {
         line: &mut W,
     ) -> Result<(), W::Error> {
         let left = view.status.left;
+        #[cfg(feature = "machine")]
+        if let Asked::Largest = order.asked {
+            let busy = Err(Error::Busy { left });
+            return self.send(order.header, &ServerMessageRef::Answer(&busy), line);
+        }
         self.settle(order, Some(Err(Error::Busy { left })), view, line)
     }
 
@@ -438,6 +461,7 @@ impl Front {
                 .filter(|scheduler| scheduler.is_built())
                 .collect(),
             configuration: view.configuration(),
+            description: view.digest(),
             frame_bytes_max: CLIENT_FRAME_MAX as u16,
         }
     }

@@ -183,7 +183,7 @@ fn no_lie_is_believed() {
         (
             hello,
             lie!(Says::Hello(it) => it.protocol = 9),
-            "expected protocol 6",
+            "expected protocol 7",
         ),
         (
             hello,

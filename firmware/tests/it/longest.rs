@@ -176,6 +176,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
             strategies: std::iter::repeat_n(u8::MAX, STRATEGIES_MAX).collect(),
             schedulers: std::iter::repeat_n(form, SCHEDULERS_MAX).collect(),
             configuration: longest_configuration(),
+            description: Some(most),
             frame_bytes_max: u16::MAX,
         }),
         ServerMessage::LineCounters(LineCounters {

@@ -3,11 +3,14 @@
 use std::num::NonZeroU64;
 
 use heapless::Vec as Bounded;
-use meshalloc::message::{BlockList, JobList, JobReport, OccupancyChunk};
+use meshalloc::message::{
+    BlockList, JobList, JobReport, LargestReport, OccupancyChunk, SliceReport,
+};
 use meshalloc::{
     Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit,
     DIMENSIONS_MAX, Error, Event, FaultReport, Flags, Happened, JobId, JobState, NodeId, Outcome,
-    PageOrder, Query, Refusal, Request, SchedulerKind, Serves, Statistics, StrategyKind, Submesh,
+    PageOrder, Query, Refusal, Request, SchedulerKind, Serves, Shape, Statistics, StrategyKind,
+    Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
@@ -155,6 +158,19 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             "submit as many extents as there can be",
             command(submit_shape(3, &[2; DIMENSIONS_MAX])),
         ),
+        (
+            "submit a number of processors, with all rings",
+            command(Change::submit(job, Request::chips(192).with_rings())),
+        ),
+        (
+            "submit with a ring along the second extent",
+            command(Change::submit(
+                job,
+                request(&[4, 8, 8]).with_flags(Flags::RING_1),
+            )),
+        ),
+        ("slice", ask(Query::Slice { job })),
+        ("largest", ask(Query::Largest)),
         ("configure mesh 4096", configure("mesh 4096")),
         ("configure mesh 8x8x16", configure("mesh 8x8x16")),
         (
@@ -196,6 +212,7 @@ fn every_strategy() -> impl Iterator<Item = StrategyKind> {
         StrategyKind::Curve {
             fit: CurveFit::SumOfSquares,
         },
+        StrategyKind::Cubes { fold: true },
     ];
     StrategyKind::ALL.iter().copied().chain(parameters)
 }
@@ -205,6 +222,7 @@ fn served(strategy: StrategyKind) -> Configuration {
     match strategy.serves() {
         Serves::Cube | Serves::PowerOfTwoCube => on_cube(4, 3, strategy),
         Serves::HalvableMesh => configuration(32, 16, strategy),
+        Serves::Cubes | Serves::Placements => on(grid("torus 16x16x16"), strategy),
         _ => configuration(16, 22, strategy),
     }
 }
@@ -285,6 +303,18 @@ fn greetings_and_counters() -> Vec<(String, ServerMessage)> {
             }),
         ),
         (
+            "greeting, of a described machine".to_owned(),
+            ServerMessage::Hello(Greeting {
+                configuration: Configuration {
+                    machine: grid("torus 16x16x16"),
+                    strategy: StrategyKind::Cubes { fold: true },
+                    ..configuration(64, 64, StrategyKind::FirstFit)
+                },
+                description: Some(0x0123_4567),
+                ..greeting()
+            }),
+        ),
+        (
             "greeting, the journal is not read".to_owned(),
             ServerMessage::Hello(Greeting {
                 origin: Origin::Unread,
@@ -356,6 +386,31 @@ fn answers() -> Vec<(&'static str, Answer)> {
             }),
         ),
         ("statistics", Answer::Statistics(statistics())),
+        (
+            "slice, folded",
+            Answer::Slice(SliceReport {
+                job,
+                shape: Shape::new(&[16]).expect("an extent"),
+                sides: Shape::new(&[2, 2, 4]).expect("three sides"),
+                folded: Some(0),
+                rings: 1,
+            }),
+        ),
+        (
+            "largest",
+            Answer::Largest(LargestReport {
+                processors: 512,
+                shape: Some(Shape::new(&[8, 8, 8]).expect("three extents")),
+                block: blocks_on("torus 16x16x16", &[0, 4, 12], &[8, 8, 9])
+                    .blocks
+                    .first()
+                    .copied(),
+            }),
+        ),
+        (
+            "largest, none is free",
+            Answer::Largest(LargestReport::default()),
+        ),
     ]
 }
 
@@ -436,12 +491,15 @@ fn lease_ended() -> Events {
 }
 
 /// The errors that answer queries.
-fn query_errors() -> [Error; 4] {
+fn query_errors() -> [Error; 7] {
     [
         Error::UnknownJob,
         Error::UnknownNode(NodeId(5000)),
         Error::NoSuchBlock { dimension: 1 },
         Error::NoBlock { held: 18 },
+        Error::Busy { left: 3 },
+        Error::NoSlice,
+        Error::MachinesNotBuilt,
     ]
 }
 
@@ -457,6 +515,7 @@ fn errors() -> Vec<Error> {
             ConfigureError::MachineUnsuitable,
             ConfigureError::StrategyNotBuilt,
             ConfigureError::SchedulerNotBuilt,
+            ConfigureError::OtherMachine,
         ]
         .map(Error::Configure),
     );
@@ -464,6 +523,10 @@ fn errors() -> Vec<Error> {
         Error::Busy { left: 300 },
         Error::LeaseRuns,
         Error::LeasesNotBuilt,
+        Error::NotLegal {
+            nearest: [Some(Shape::sides(2, 4)), Some(Shape::sides(4, 4))],
+        },
+        Error::NotLegal { nearest: [None; 2] },
     ]);
     errors
 }
@@ -493,6 +556,7 @@ fn greeting() -> Greeting {
             .collect(),
         schedulers: SchedulerKind::ALL.iter().copied().collect(),
         configuration: configuration(64, 64, StrategyKind::FirstFit),
+        description: None,
         frame_bytes_max: CLIENT_FRAME_MAX as u16,
     }
 }

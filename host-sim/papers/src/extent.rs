@@ -4,7 +4,7 @@ use super::length::Length;
 use super::paper::Lengths;
 use super::setting::Setting;
 use meshalloc_sim::experiment::Replications;
-use meshalloc_sim::workload::{Arrivals, Pattern, WorkDistribution};
+use meshalloc_sim::workload::{Pattern, WorkDistribution};
 
 /// The lengths of all runs.
 #[derive(Clone, Debug)]
@@ -62,14 +62,14 @@ impl Extent {
         let Some(workload) = setting.synthetic() else {
             return self.length;
         };
-        if let Arrivals::AtOnce { tasks } = workload.arrivals {
+        if let Some(tasks) = workload.arrivals.tasks() {
             return Length {
                 jobs: tasks,
                 replications: self.closed_replications,
                 ..self.length
             };
         }
-        let replications = match workload.work {
+        let replications = match &workload.work {
             WorkDistribution::Messages(messages)
                 if messages.patterns.as_slice().contains(&Pattern::AllToAll) =>
             {

@@ -10,7 +10,7 @@ use meshalloc_sim::parameters;
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{
-    Arrivals, EstimateModel, Log, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
+    EstimateModel, Log, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 /// Everything about a run but the strategy, its length and its random numbers.
@@ -29,6 +29,7 @@ impl Setting {
                     Requests::Submeshes(of) => of.sizes.to_string(),
                     Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
                     Requests::Counts(of) => of.distribution.to_string(),
+                    Requests::Mix(of) => of.source.to_string(),
                 };
                 let work = work_text(&workload.work);
                 let default = EstimateModel::of(&workload.work);
@@ -98,20 +99,18 @@ impl Setting {
                     .map_or("own load".into(), |load| format!("load {load}"));
             }
         };
-        match workload.arrivals {
-            Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
-            Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic {traffic}"),
-            Arrivals::Poisson(Rate::Arrivals(rate)) => format!("rate {rate}"),
-            Arrivals::AtOnce { tasks } => format!("{} at time 0", counted(tasks, "task")),
+        match (workload.arrivals.rate(), workload.arrivals.tasks()) {
+            (Some(Rate::Load(load)), _) => format!("load {load}"),
+            (Some(Rate::Traffic(traffic)), _) => format!("traffic {traffic}"),
+            (Some(Rate::Arrivals(rate)), _) => format!("rate {rate}"),
+            (None, Some(tasks)) => format!("{} at time 0", counted(tasks, "task")),
+            (None, None) => "own load".into(),
         }
     }
 
     /// How often jobs arrive; `None` when they all come at once, or as a log says.
     pub fn rate(&self) -> Option<Rate> {
-        match self.synthetic()?.arrivals {
-            Arrivals::Poisson(rate) => Some(rate),
-            Arrivals::AtOnce { .. } => None,
-        }
+        self.synthetic()?.arrivals.rate()
     }
 
     /// Names and values of the columns that describe the workload in CSV files. Settings with the same kind of
@@ -138,6 +137,10 @@ impl Setting {
             Requests::Counts(of) => {
                 let counts = ("task_processors", of.distribution.to_string());
                 (vec![counts, ("mesh", machine)], false)
+            }
+            Requests::Mix(of) => {
+                let mix = ("mix", of.source.to_string());
+                (vec![mix, ("mesh", machine)], false)
             }
             Requests::Subcubes(of) => {
                 let (dims, radices) = (of.dims.to_string(), of.radices.to_string());

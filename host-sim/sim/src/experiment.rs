@@ -16,7 +16,7 @@ use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationErr
 use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
 use crate::wording::Number;
 use crate::workload::{
-    Arrivals, JOBS_MAX, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload, WorkloadError,
+    JOBS_MAX, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload, WorkloadError,
     strategy_seed,
 };
 
@@ -367,9 +367,9 @@ impl Experiment {
     /// When there is none, or there are too many.
     pub fn measured(&self, replication: u32) -> Result<Measured, WorkloadError> {
         let (jobs, measure) = match &self.workload {
-            Workload::Synthetic(workload) => match workload.arrivals {
-                Arrivals::Poisson(_) => (self.jobs, self.measure),
-                Arrivals::AtOnce { tasks } => (tasks, Measure::Departures),
+            Workload::Synthetic(workload) => match workload.arrivals.tasks() {
+                None => (self.jobs, self.measure),
+                Some(tasks) => (tasks, Measure::Departures),
             },
             Workload::Log(log) => (log.job_count(self.seed, replication)?, WHOLE),
         };

@@ -9,27 +9,36 @@ use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::wording::{Number, counted};
 use crate::workload::{
-    Arrivals, EstimateModel, Log, LogOptions, Messages, Rate, Requests, Submeshes, Synthetic,
-    TimeUnit, WorkDistribution,
+    Arrivals, EstimateModel, Log, LogOptions, Messages, Process, Rate, Requests, Submeshes,
+    Synthetic, TimeUnit, WorkDistribution,
 };
 
 /// A synthetic workload in a few words.
 pub fn workload_text(workload: &Synthetic) -> String {
-    let arrivals = match workload.arrivals {
-        Arrivals::Poisson(Rate::Load(load)) => format!("load {}", Number(load)),
-        Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
-        Arrivals::Poisson(Rate::Arrivals(rate)) => {
+    let rate = match workload.arrivals.rate() {
+        Some(Rate::Load(load)) => format!("load {}", Number(load)),
+        Some(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
+        Some(Rate::Arrivals(rate)) => {
             format!(
                 "{} a {}",
                 counted(Number(rate), "job"),
                 workload.work.time_unit().name()
             )
         }
-        Arrivals::AtOnce { tasks } => format!("{} at time 0", counted(tasks, "task")),
+        None => "own load".to_owned(),
+    };
+    let arrivals = match (&workload.arrivals, workload.arrivals.process()) {
+        (Arrivals::AtOnce { tasks }, _) => format!("{} at time 0", counted(tasks, "task")),
+        (_, Some(Process::Empirical(gaps))) => format!("{rate}, arrivals {gaps}"),
+        (_, Some(Process::Lublin(_))) => format!("{rate}, daily cycle"),
+        (_, None) => rate,
     };
     let requests = requests_text(&workload.requests);
     let estimates = estimates_text(workload.estimates, EstimateModel::of(&workload.work));
     match &workload.work {
+        WorkDistribution::Service(_) if workload.model().is_some() => {
+            format!("{requests}, {arrivals}, its run times{estimates}")
+        }
         WorkDistribution::Service(service) => {
             format!("{requests}, {arrivals}, service {service} s{estimates}")
         }
@@ -43,9 +52,16 @@ pub fn workload_text(workload: &Synthetic) -> String {
 /// What is made of a log, in a few words.
 pub fn log_text(log: &Log) -> String {
     let LogOptions {
-        from, to, shape, ..
+        from,
+        to,
+        shape,
+        processors_per_node,
+        ..
     } = log.options;
     let mut text = format!("shapes {shape}");
+    if let Some(each) = processors_per_node {
+        let _ = write!(text, ", {} a node", counted(each, "processor"));
+    }
     for (word, time) in [("from", from), ("to", to)] {
         if let Some(time) = time {
             let _ = write!(text, ", {word} {}", names::span_text(time));
@@ -160,6 +176,19 @@ pub fn requests_text(requests: &Requests) -> String {
                 "{} processors, shapes {}",
                 counts.distribution, counts.shape
             )
+        }
+        Requests::Mix(mix) => {
+            let mut text = format!("mix {}", mix.source);
+            if !mix.dropped.is_empty() {
+                let _ = write!(
+                    text,
+                    ", {} of {} left out ({:.1} % of the weight)",
+                    mix.dropped.len(),
+                    counted(mix.dropped.len() + mix.entries.len(), "shape"),
+                    mix.dropped_share() * 100.0
+                );
+            }
+            text
         }
     }
 }

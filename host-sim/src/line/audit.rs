@@ -304,7 +304,7 @@ impl Audit {
         let most = match strategy.holds() {
             Holds::OneBlock => 1,
             Holds::TwoBlocks => 2,
-            Holds::Processors => u32::MAX,
+            Holds::Parts | Holds::Processors => u32::MAX,
         };
         expect(blocks_total <= most, || {
             format!("at most {most} of {strategy}'s blocks for job {job}")

@@ -9,8 +9,8 @@ use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
-    TaskDistribution,
+    CountDistribution, EstimateModel, Lublin, MixSource, Pattern, ServiceDistribution, ShapeRule,
+    SizeDistribution, TaskDistribution,
 };
 
 /// What there is to choose from; of a part of the list only the keys of this part are there.
@@ -50,6 +50,12 @@ pub(crate) struct ListDocument {
     /// Rules that give a number of processors a shape.
     #[serde(skip_serializing_if = "Option::is_none")]
     shapes: Option<Vec<NamedJson>>,
+    /// Mixes of shapes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mixes: Option<Vec<NamedJson>>,
+    /// Models of workloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<Vec<NamedJson>>,
     /// Metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Vec<MetricJson>>,
@@ -138,6 +144,8 @@ impl ListDocument {
             dims: named(Part::Dims, TaskDistribution::LIST),
             radices: named(Part::Dims, TaskDistribution::LIST),
             shapes: named(Part::Shapes, ShapeRule::LIST),
+            mixes: named(Part::Mixes, MixSource::LIST),
+            models: named(Part::Models, Lublin::LIST),
             metrics: is_wanted(Part::Metrics).then(metrics),
         }
     }

@@ -5,7 +5,7 @@ use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::names;
 use meshalloc_sim::simulation::JobRecord;
-use meshalloc_sim::workload::{TimeUnit, Workload};
+use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 
 /// The header of a log of so many jobs.
 pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
@@ -67,9 +67,10 @@ pub(super) fn line(run: &RunOf<'_>, record: &JobRecord<'_>) -> String {
     let estimate = job.request.estimate;
     let estimate = estimate.map_or_else(unknown, |ticks| decimal(ticks.get(), unit));
     let status = if record.refused.is_none() { 1 } else { 5 };
+    let Owner { user, group, .. } = run.owner(record.number);
     let number = run.job_number(record.number);
     let arrival = decimal(job.arrival, unit);
     format!(
-        "{number} {arrival} {wait} {ran} {used} -1 -1 {requested} {estimate} -1 {status} -1 -1 -1 -1 -1 -1 -1\n"
+        "{number} {arrival} {wait} {ran} {used} -1 -1 {requested} {estimate} -1 {status} {user} {group} -1 -1 -1 -1 -1\n"
     )
 }

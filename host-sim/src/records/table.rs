@@ -9,7 +9,7 @@ use meshalloc_sim::workload::Workload;
 
 /// The columns with what they mean. Times are in seconds, in cycles where jobs send messages, and exact. The first are those that evalys
 /// reads. A job that was refused has no times after its arrival.
-pub const COLUMNS: [(&str, &str); 20] = [
+pub const COLUMNS: [(&str, &str); 23] = [
     (
         "job_id",
         "number in the log, or else in order of arrival, from 1",
@@ -51,6 +51,12 @@ pub const COLUMNS: [(&str, &str); 20] = [
     ("strategy", "allocation strategy"),
     ("replication", "number of the replication, from 1"),
     ("seed", "what all random numbers derive from"),
+    ("user", "who submitted it, if a log says so"),
+    ("group", "the group of the user, if a log says so"),
+    (
+        "priority",
+        "its priority, if a trace says so; nothing is decided by it",
+    ),
 ];
 
 /// The bytes of most lines.
@@ -82,6 +88,11 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         Workload::Log(log) => log.path.file_name().unwrap_or_default().to_string_lossy(),
     };
     let estimate = job.request.estimate;
+    let owner = run.owner(record.number);
+    let known = |number: i64| match number {
+        -1 => String::new(),
+        number => number.to_string(),
+    };
     line([
         &run.job_number(record.number).to_string(),
         &*workload,
@@ -103,6 +114,9 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         &run.strategy.to_string(),
         &(run.replication + 1).to_string(),
         &experiment.seed.to_string(),
+        &known(owner.user),
+        &known(owner.group),
+        &known(owner.priority),
     ])
 }
 

@@ -13,7 +13,7 @@ use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::scenario::{SETTINGS, Setting};
-use meshalloc_sim::workload::Log;
+use meshalloc_sim::workload::{Log, Mix, MixEntry};
 
 /// What every document begins with, and what its command adds.
 #[derive(Serialize, JsonSchema)]
@@ -102,6 +102,9 @@ pub(crate) struct RunContent {
     /// The log; not there for a synthetic workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<LogJson>,
+    /// The mix of shapes; not there without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mix: Option<MixJson>,
     /// Version and build of the controller; not there if it is in the simulator's process.
     #[serde(skip_serializing_if = "Option::is_none")]
     controller: Option<String>,
@@ -149,7 +152,8 @@ impl Report<'_> {
         let rows = self.results.iter().zip(self.timings);
         let rows = rows.map(|(result, timing)| TimedResultJson::new(result, self.results, timing));
         let content = RunContent {
-            log: self.log.map(LogJson::new),
+            log: self.workload.log().map(LogJson::new),
+            mix: self.workload.mix().map(MixJson::new),
             controller: self.controller.clone(),
             results: rows.collect(),
         };
@@ -197,6 +201,28 @@ pub(crate) struct LogJson {
     /// The load that its jobs offer to the machine at the times of the log, whatever `log-load` makes of these; `null` if they
     /// arrive at one time, or no machine is named.
     offered_load: Option<f64>,
+}
+
+/// A mix of shapes.
+#[derive(Serialize, JsonSchema)]
+struct MixJson {
+    /// Its shapes that jobs have.
+    shapes: usize,
+    /// Its shapes that were left out, as the machine never gives them.
+    dropped: Vec<String>,
+    /// Their part of the weight of all, 0 to 1.
+    dropped_share: f64,
+}
+
+impl MixJson {
+    fn new(mix: &Mix) -> Self {
+        let shape = |entry: &MixEntry| entry.request.shape.to_string();
+        MixJson {
+            shapes: mix.entries.len(),
+            dropped: mix.dropped.iter().map(shape).collect(),
+            dropped_share: mix.dropped_share(),
+        }
+    }
 }
 
 impl LogJson {

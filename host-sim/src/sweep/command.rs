@@ -40,7 +40,7 @@ pub(crate) struct SweepArgs {
 
 /// Keys that the file of a sweep does not take.
 pub(crate) const FOREIGN: Foreign<'_> = Foreign {
-    command_line: &["merge", "output", "restart", "shard", "shards", "threads"],
+    command_line: &["merge", "output", "restart", "shard", "threads"],
     useless: &[
         ("backend", "a sweep runs in the process that is started"),
         ("format", "a sweep writes results.csv and results.json"),
@@ -75,9 +75,9 @@ pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String
 ///
 /// The first that is.
 fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 2]) -> Result<(), String> {
-    let logs = grid.iter().filter_map(|point| point.scenario.log_file());
-    let logs = logs.collect::<BTreeSet<_>>().into_iter();
-    let read = std::iter::once(("FILE.toml", file)).chain(logs.map(|log| ("swf", log)));
+    let files = grid.iter().flat_map(|point| point.scenario.files());
+    let files = files.collect::<BTreeSet<_>>().into_iter();
+    let read = std::iter::once(("FILE.toml", file)).chain(files);
     for (option, path) in read {
         let written = written.map(|path| ("--output", Some(path)));
         file::distinct(&[&[(option, Some(path))], &written[..]].concat())?;

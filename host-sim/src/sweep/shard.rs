@@ -27,7 +27,7 @@ use meshalloc::StrategyKind;
 
 use super::Point;
 use meshalloc_sim::experiment::{Experiment, REPLICATIONS_MIN, Replications};
-use meshalloc_sim::workload::{Arrivals, Messages, Pattern, Workload};
+use meshalloc_sim::workload::{Messages, Pattern, Workload};
 
 /// One of several parts of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,10 +111,10 @@ pub(super) fn cost(experiment: &Experiment) -> u64 {
     };
     let jobs = match &experiment.workload {
         Workload::Log(log) => log.jobs.len() as u64,
-        Workload::Synthetic(workload) => match workload.arrivals {
-            Arrivals::Poisson(_) => experiment.jobs.into(),
-            Arrivals::AtOnce { tasks } => tasks.into(),
-        },
+        Workload::Synthetic(workload) => {
+            let tasks = workload.arrivals.tasks();
+            tasks.unwrap_or(experiment.jobs).into()
+        }
     };
     let processors = u64::from(experiment.machine.nodes());
     let messages = experiment.workload.messages();

@@ -19,7 +19,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
             workload: Workload::Synthetic(Synthetic::new(
                 mesh,
                 SizeDistribution::Uniform,
-                service,
+                service.clone(),
                 Rate::Load(load),
             )),
             jobs: 60,

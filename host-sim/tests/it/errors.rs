@@ -384,7 +384,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --shape near-square",
-            &["--shape requires --swf or --task-processors"],
+            &["--shape requires --swf or --jobs-file or --task-processors or --model"],
         ),
         (
             "run --io communications=4 --mesh 8x8",

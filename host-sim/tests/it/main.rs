@@ -35,3 +35,4 @@ mod sweep;
 mod terminal;
 mod traffic;
 mod view;
+mod workloads;

@@ -196,9 +196,9 @@ fn of_a_sweep_with_the_line_of_the_point() {
                 &[],
             ),
             (
-                "shards = 2\n[grid]\nload = [0.3]",
+                "shard = \"1/2\"\n[grid]\nload = [0.3]",
                 "",
-                "s.toml:1: `shards` is an option of the command line only (expected --shards there)",
+                "s.toml:1: `shard` is an option of the command line only (expected --shard there)",
                 &[],
             ),
         ],

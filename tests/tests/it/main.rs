@@ -24,6 +24,7 @@ mod naive_forms;
 mod network;
 mod own_strategy;
 mod pauses;
+mod pods;
 mod qemu;
 mod random_operations;
 mod restore;

@@ -8,6 +8,7 @@ mod journal;
 #[cfg(feature = "host-sim")]
 mod log;
 mod longest;
+mod pods;
 
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};

@@ -8,7 +8,8 @@
 //!
 //! **Reset**: after any reset the server serves a 64 x 64 mesh, first fit, FCFS, unless it has a
 //! journal. An image without first fit has the first of its strategies, and if that does not serve
-//! the mesh, a 16-ary 3-cube.
+//! the mesh, a 16-ary 3-cube. An image that was built for a described machine (`MESHALLOC_MACHINE`)
+//! serves that machine only.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(target_os = "none")]
@@ -35,10 +36,12 @@ mod image {
     #[cfg(feature = "qemu")]
     use defmt_semihosting as _;
 
+    #[cfg(described)]
+    use meshalloc::Machine;
     use meshalloc::storage::Needs;
-    use meshalloc::{
-        Configuration, Controller, Cube, Grid, Mesh, SchedulerKind, Storage, StrategyKind,
-    };
+    use meshalloc::{Configuration, Controller, SchedulerKind, Storage, StrategyKind};
+    #[cfg(not(described))]
+    use meshalloc::{Cube, Grid, Mesh};
     use meshalloc_firmware::board::Kept;
     use meshalloc_firmware::{BUILD, Processor, SOFTWARE};
     use static_cell::ConstStaticCell;
@@ -52,8 +55,10 @@ mod image {
     };
     /// What the strategies of this image need on machines of 4,096 processors: a mesh of 64 x 64,
     /// and any grid whose node numbers lie in one row, such as a torus of 16 x 16 x 16.
+    #[cfg(not(described))]
     const NEEDS: Needs = Needs::of_build(&[MESH, CUBE], JOBS);
 
+    #[cfg(not(described))]
     const AT_RESET: Configuration = Configuration {
         machine: match first_built().serves().includes(&MESH) {
             true => MESH,
@@ -63,25 +68,58 @@ mod image {
         scheduler: first_built_scheduler(),
     };
 
+    /// The only machine that is served: `MESHALLOC_MACHINE` at the time of the build.
+    #[cfg(described)]
+    static MACHINE: Machine = DESCRIBED;
+    #[cfg(described)]
+    const DESCRIBED: Machine = match Machine::preset(env!("MESHALLOC_MACHINE")) {
+        Some(machine) => machine,
+        None => panic!(
+            "MESHALLOC_MACHINE: expected tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p, trn2-ultra or \
+             galaxy"
+        ),
+    };
+    #[cfg(described)]
+    const NEEDS: Needs = Needs::of_described(&DESCRIBED, JOBS);
+    #[cfg(described)]
+    const AT_RESET: Configuration = Configuration {
+        machine: *DESCRIBED.grid(),
+        strategy: first_built(),
+        scheduler: first_built_scheduler(),
+    };
+
+    #[cfg(not(described))]
     const MESH: Grid = match Mesh::new(64, 64) {
         Ok(mesh) => mesh.grid(),
         Err(_) => panic!("64 x 64 is a mesh"),
     };
+    #[cfg(not(described))]
     const CUBE: Grid = match Cube::new(16, 3) {
         Ok(cube) => cube.grid(),
         Err(_) => panic!("16^3 is a cube"),
     };
 
-    /// The first strategy of this image, in the order of core's table.
+    /// The first strategy of this image that serves its machine, in the order of core's table.
     const fn first_built() -> StrategyKind {
         let mut rest = StrategyKind::ALL;
         while let [kind, others @ ..] = rest {
-            if kind.is_built() {
+            if kind.is_built() && may_serve(*kind) {
                 return *kind;
             }
             rest = others;
         }
         panic!("an image needs a strategy: none of meshalloc's strategy features is on")
+    }
+
+    #[cfg(described)]
+    const fn may_serve(kind: StrategyKind) -> bool {
+        kind.serves().includes_described(&DESCRIBED)
+    }
+
+    #[cfg(not(described))]
+    const fn may_serve(kind: StrategyKind) -> bool {
+        let serves = kind.serves();
+        serves.includes(&MESH) || serves.includes(&CUBE)
     }
 
     /// The first scheduler of this image, likewise.
@@ -114,7 +152,10 @@ mod image {
     fn main() -> ! {
         defmt::info!("meshalloc {=str} ({=str})", SOFTWARE, BUILD);
         let board = boards::start();
-        let Ok(controller) = Controller::new(STORAGE.take().memory(), AT_RESET) else {
+        let memory = STORAGE.take().memory();
+        #[cfg(described)]
+        let memory = memory.describing(&MACHINE);
+        let Ok(controller) = Controller::new(memory, AT_RESET) else {
             defmt::panic!("no room for the machine");
         };
         #[cfg(not(feature = "journal"))]

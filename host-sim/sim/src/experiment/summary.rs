@@ -8,7 +8,7 @@ use super::{
 use crate::metrics::{Metric, PerMetric, Refusals};
 use crate::simulation::{self, RunResult};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias};
-use crate::workload::{Arrivals, Workload};
+use crate::workload::Workload;
 
 impl Experiment {
     /// The stop rule: whether no strategy needs another replication before the cap.
@@ -77,10 +77,9 @@ impl Experiment {
 
     fn measures_departures(&self) -> bool {
         match &self.workload {
-            Workload::Synthetic(workload) => match workload.arrivals {
-                Arrivals::Poisson(_) => self.measure == Measure::Departures,
-                Arrivals::AtOnce { .. } => true,
-            },
+            Workload::Synthetic(workload) => {
+                workload.arrivals.tasks().is_some() || self.measure == Measure::Departures
+            }
             Workload::Log(_) => false,
         }
     }

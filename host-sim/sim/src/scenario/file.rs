@@ -10,6 +10,7 @@ use super::table::{Form, SETTINGS, Setting, contradiction};
 use crate::input;
 use crate::names::nearest;
 use crate::wording::Number;
+use crate::workload::empirical::names_file;
 
 /// The name of the table of a sweep.
 pub(super) const GRID: &str = "grid";
@@ -239,6 +240,7 @@ impl<'r> Reader<'r> {
                 )));
             }
             Form::File => (self.locate)(&text).into_os_string(),
+            Form::NameOrFile if names_file(&text) => (self.locate)(&text).into_os_string(),
             _ => OsString::from(text),
         };
         setting.check(&value_text).map_err(|expected| {

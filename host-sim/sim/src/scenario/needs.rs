@@ -11,7 +11,7 @@ pub(super) type Need = &'static [&'static str];
 /// What this setting requires with this value.
 pub(super) fn needs(setting: &Setting, value: &OsStr) -> impl Iterator<Item = Need> {
     let of_value: &[Need] = match setting.key {
-        "estimates" if value == "log" => &[&["swf"]],
+        "estimates" if value == "log" => &[&["swf", "jobs-file"]],
         _ => &[],
     };
     setting.needs.iter().chain(of_value).copied()
@@ -53,7 +53,8 @@ mod tests {
                 "dims" | "radices" => "normal",
                 "resample" => "weeks",
                 "shape" => "near-square",
-                "blocking" => "true",
+                "blocking" | "mix-drop" => "true",
+                "columns" => "submit=arrival",
                 _ => "1",
             };
             let mut scenario = Scenario::default();
@@ -73,7 +74,7 @@ mod tests {
         let error = scenario.resolve().unwrap_err().to_string();
         assert!(error.contains("(`estimates`) is log"), "{error}");
         let setting = Setting::of("estimates").unwrap();
-        assert!(needs(setting, "log".as_ref()).eq([&["swf"][..]]));
+        assert!(needs(setting, "log".as_ref()).eq([&["swf", "jobs-file"][..]]));
         assert_eq!(needs(setting, "perfect".as_ref()).count(), 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use meshalloc::{Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
+use meshalloc::{Grid, NODES_MAX, Request, SchedulerKind, Shape, StrategyKind};
 
 use super::error::{Origin, SettingError};
 use super::needs;
@@ -14,9 +14,9 @@ use crate::names;
 use crate::network::Parameters;
 use crate::statistics::NOT_NARROWED;
 use crate::workload::{
-    Arrivals, Counts, EstimateModel, Log, LogMessages, LogOptions, Messages, Rate, Requests,
-    ServiceDistribution, ShapeRule, SharedLogs, SizeDistribution, Subcubes, Submeshes, Synthetic,
-    WorkDistribution, Workload,
+    Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
+    MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
+    SizeDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload, fits_turned,
 };
 
 /// The sides of the mesh of a scenario that names no machine.
@@ -57,9 +57,9 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The log that it reads, if it does.
-    pub fn log_file(&self) -> Option<&Path> {
-        self.settings.swf.as_deref()
+    /// The files that it reads, with the options that name them.
+    pub fn files(&self) -> Vec<(&'static str, &Path)> {
+        self.settings.files()
     }
 
     /// Where the controller is.
@@ -85,12 +85,20 @@ impl Resolved {
 
     fn read(&self, logs: &SharedLogs) -> Result<Experiment, SettingError> {
         let mut experiment = self.plan.clone();
+        let machine = experiment.machine;
         match &mut experiment.workload {
             Workload::Synthetic(workload) => {
+                let is_legal = |request: &Request| fits_turned(machine, request.shape);
+                let read = workload.read(is_legal);
+                *workload = read.map_err(|(option, error)| match error {
+                    MixError::Shapes(error) => error.into(),
+                    MixError::File(error) => SettingError::unquoted(&[option], &error),
+                })?;
                 workload.jobs(experiment.seed, 0)?;
             }
             Workload::Log(log) => {
-                let unquoted = |error| SettingError::unquoted(&["swf"], &error);
+                let option = log_option(&log.options.form);
+                let unquoted = |error| SettingError::unquoted(&[option], &error);
                 *log = logs.fill(log).map_err(unquoted)?;
                 if !self.is_machine_named {
                     return Err(unnamed_machine(log));
@@ -98,11 +106,19 @@ impl Resolved {
                 log.check_fits().map_err(unquoted)?;
                 let usable = log.jobs(experiment.seed, 0).map(|_| ());
                 let path = log.path.display();
-                usable.map_err(|error| SettingError::of_file("swf", &path, error))?;
+                usable.map_err(|error| SettingError::of_file(option, &path, error))?;
             }
         }
         experiment.conditions(0)?;
         Ok(experiment)
+    }
+}
+
+/// The option that names a log.
+const fn log_option(form: &LogForm) -> &'static str {
+    match form {
+        LogForm::Swf => "swf",
+        LogForm::Csv(_) => "jobs-file",
     }
 }
 
@@ -117,7 +133,7 @@ fn unnamed_machine(log: &Log) -> SettingError {
             None => format!("; machines have up to {NODES_MAX} processors"),
         }
     );
-    SettingError::new(&["swf"], reason)
+    SettingError::new(&[log_option(&log.options.form)], reason)
 }
 
 impl Scenario {
@@ -137,7 +153,8 @@ impl Scenario {
         let strategies = settings.strategies(machine)?;
         let scheduler = *settings.scheduler.get_or_insert(SchedulerKind::Fcfs);
         let messages = settings.messages();
-        let (workload, jobs, measure, replications) = match settings.swf.clone() {
+        let file = settings.log_file().map(|(_, file)| file.to_owned());
+        let (workload, jobs, measure, replications) = match file {
             Some(file) => {
                 let log = settings.log(file, machine, messages)?;
                 let replications = match log.resample {
@@ -151,7 +168,7 @@ impl Scenario {
                 let workload = settings.synthetic(machine, messages)?;
                 let measure = settings.measure(&workload)?;
                 let replications = settings.replications()?;
-                let is_closed = matches!(workload.arrivals, Arrivals::AtOnce { .. });
+                let is_closed = workload.arrivals.tasks().is_some();
                 let jobs = match messages {
                     Some(_) => JOBS_OF_MESSAGES_DEFAULT,
                     None => JOBS_DEFAULT,
@@ -196,6 +213,28 @@ impl Scenario {
             Ok(resolved) => Ok(Resolved { origin, ..resolved }),
             Err(error) => Err(origin.place(&error)),
         }
+    }
+
+    /// The log that it reads, if it does, and the option that names it.
+    pub fn log_file(&self) -> Option<(&'static str, &Path)> {
+        let swf = self.swf.as_deref().map(|file| ("swf", file));
+        swf.or_else(|| Some(("jobs-file", self.jobs_file.as_deref()?)))
+    }
+
+    /// All files that it reads, with the options that name them.
+    pub fn files(&self) -> Vec<(&'static str, &Path)> {
+        let mix = match &self.mix {
+            Some(MixSource::File(file)) => Some(("mix", &**file)),
+            _ => None,
+        };
+        let service = match &self.service {
+            Some(ServiceDistribution::Empirical(times)) => Some(("service", times.path())),
+            _ => None,
+        };
+        let gaps = self.interarrival.as_ref();
+        let gaps = gaps.map(|gaps| ("interarrival", gaps.path()));
+        let files = [self.log_file(), mix, service, gaps];
+        files.into_iter().flatten().collect()
     }
 
     /// Whether a machine is named.
@@ -265,7 +304,7 @@ impl Scenario {
 
     /// Whether a log is repeated only as it can be.
     fn check_replications(&self) -> Result<(), SettingError> {
-        if self.swf.is_none() {
+        if self.log_file().is_none() {
             return Ok(());
         }
         for (given, key) in [
@@ -336,7 +375,13 @@ impl Scenario {
             let reason = format!("`to` is {to}, not after `from`, {from} (expected a later time)");
             return Err(SettingError::new(&["to", "from"], reason));
         }
+        let columns = || self.columns.clone().unwrap_or_default();
         Ok(LogOptions {
+            form: match self.jobs_file {
+                Some(_) => LogForm::Csv(columns()),
+                None => LogForm::Swf,
+            },
+            processors_per_node: self.processors_per_node,
             partition: self.partition,
             from: self.from,
             to: self.to,
@@ -359,6 +404,12 @@ impl Scenario {
         machine: Grid,
         messages: Option<Messages>,
     ) -> Result<Synthetic, SettingError> {
+        if let Some(model) = self.model {
+            model.check(machine.nodes())?;
+            let rate = self.load.map(Rate::Load);
+            let workload = Synthetic::lublin(model, machine, self.shape(machine)?, rate);
+            return self.estimated(workload);
+        }
         let requests = self.requests(machine)?;
         let io = self.io(machine)?;
         let arrivals = self.arrivals(machine)?;
@@ -366,7 +417,7 @@ impl Scenario {
             (Some(messages), _) => WorkDistribution::Messages(messages),
             (None, Some(io)) => WorkDistribution::Io(io),
             (None, None) => {
-                let is_closed = matches!(arrivals, Arrivals::AtOnce { .. });
+                let is_closed = arrivals.tasks().is_some();
                 let default = match is_closed && machine.is_written_high_first() {
                     true => TASK_SERVICE_DEFAULT,
                     false => exponential(MEAN_SERVICE_DEFAULT),
@@ -374,13 +425,17 @@ impl Scenario {
                 WorkDistribution::Service(self.service(default))
             }
         };
-        let estimates = *self.estimates.get_or_insert(EstimateModel::of(&work));
-        let workload = Synthetic {
+        self.estimated(Synthetic {
             requests,
+            estimates: EstimateModel::of(&work),
             work,
             arrivals,
-            estimates,
-        };
+        })
+    }
+
+    /// The workload with the estimates that are asked for.
+    fn estimated(&mut self, mut workload: Synthetic) -> Result<Synthetic, SettingError> {
+        workload.estimates = *self.estimates.get_or_insert(workload.estimates);
         workload.check_estimates()?;
         Ok(workload)
     }
@@ -393,6 +448,10 @@ impl Scenario {
                 dims: *self.dims.get_or_insert_default(),
                 radices: *self.radices.get_or_insert_default(),
             }));
+        }
+        if let Some(source) = &self.mix {
+            let drop = *self.mix_drop.get_or_insert(false);
+            return Ok(Requests::Mix(Mix::unread(machine, source.clone(), drop)));
         }
         if let Some(distribution) = self.task_processors {
             return Ok(Requests::Counts(Counts {
@@ -430,6 +489,12 @@ impl Scenario {
 
     /// When jobs arrive.
     fn arrivals(&mut self, machine: Grid) -> Result<Arrivals, SettingError> {
+        if let Some(gaps) = self.interarrival.clone() {
+            return Ok(Arrivals::Process {
+                process: Process::Empirical(gaps),
+                rate: self.load.map(Rate::Load),
+            });
+        }
         let rate = match (self.load, self.traffic, self.arrival_rate) {
             _ if self.tasks.is_some() => None,
             (_, _, Some(rate)) => Some(Rate::Arrivals(rate)),
@@ -471,11 +536,10 @@ impl Scenario {
     /// The service time, recorded in one way.
     fn service(&mut self, default: ServiceDistribution) -> ServiceDistribution {
         let mean = self.mean_service.map(exponential);
-        let given = self.service.or(mean);
-        let service = given.unwrap_or(default);
+        let service = self.service.take().or(mean).unwrap_or(default);
         (self.mean_service, self.service) = match service {
             ServiceDistribution::Exponential { mean_seconds } => (Some(mean_seconds), None),
-            uniform @ ServiceDistribution::Uniform { .. } => (None, Some(uniform)),
+            ref other => (None, Some(other.clone())),
         };
         service
     }
@@ -522,7 +586,7 @@ impl Scenario {
     /// Which jobs of a synthetic workload are measured; all tasks are that are there at time 0.
     fn measure(&mut self, workload: &Synthetic) -> Result<Measure, SettingError> {
         let default = Measure::of(workload);
-        if matches!(workload.arrivals, Arrivals::AtOnce { .. }) {
+        if workload.arrivals.tasks().is_some() {
             return Ok(default);
         }
         let measured = *self.measure.get_or_insert(match default {

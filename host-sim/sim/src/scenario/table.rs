@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -19,8 +20,8 @@ use crate::io::{IoSide, IoTasks};
 use crate::names;
 use crate::network::CYCLES_MAX;
 use crate::workload::{
-    CountDistribution, EstimateModel, Patterns, Resample, ServiceDistribution, ShapeRule,
-    SideLengths, SizeDistribution, TaskDistribution, TimeUnit,
+    Columns, CountDistribution, Empirical, EstimateModel, Lublin, MixSource, Patterns, Resample,
+    ServiceDistribution, ShapeRule, SideLengths, SizeDistribution, TaskDistribution, TimeUnit,
 };
 
 const MACHINE: &str = "Machine";
@@ -43,6 +44,8 @@ pub enum Form {
     List,
     /// The path of a file.
     File,
+    /// A text that may name a file; see [`names_file`](crate::workload::empirical::names_file).
+    NameOrFile,
     /// True or false.
     Switch,
 }
@@ -146,6 +149,7 @@ macro_rules! settings {
     (@form number) => { Form::Number };
     (@form list) => { Form::List };
     (@form file) => { Form::File };
+    (@form named) => { Form::NameOrFile };
     (@form switch) => { Form::Switch };
     (@read file $value:ident, $kind:ty) => { Ok::<_, String>(PathBuf::from($value)) };
     (@read list $value:ident, $kind:ty, $read:expr) => {
@@ -159,6 +163,7 @@ macro_rules! settings {
         text($value)?.parse::<$kind>().map_err(|error| error.to_string())
     };
     (@record $form:ident $value:ident, $record:expr) => { Value::from($record(*$value)) };
+    (@record named $value:ident) => { Value::from($value.to_string()) };
     (@record text $value:ident) => { Value::from($value.to_string()) };
     (@record list $value:ident) => {
         $value.iter().map(ToString::to_string).collect::<Value>()
@@ -227,41 +232,66 @@ settings! {
     /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most
     /// the whole machine
     task_processors: text CountDistribution = "DISTRIBUTION", SYNTHETIC,
-        not = ["cube", "sizes", "side-lengths", "swf"];
+        not = ["cube", "sizes", "side-lengths", "swf", "jobs-file"];
+
+    /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, or a CSV file with the
+    /// columns shape (such as 4x4x8) and weight, whose name has a dot or a slash
+    mix: named MixSource = "NAME|FILE", SYNTHETIC,
+        not = ["cube", "sizes", "side-lengths", "task-processors", "swf", "jobs-file"];
+
+    /// Leave out shapes of the mix that the machine never gives, and count them [default: they are
+    /// an error]
+    mix_drop: switch bool = "true|false", SYNTHETIC, needs = [["mix"]];
+
+    /// A model of numbers of processors, run times that depend on them, and arrivals with a daily
+    /// cycle: lublin, lublin:batch, lublin:interactive or lublin:both. With --load times between
+    /// arrivals are stretched [default: no model]
+    model: text Lublin = "NAME", SYNTHETIC,
+        not = ["cube", "sizes", "side-lengths", "task-processors", "mix", "traffic",
+            "arrival-rate", "tasks", "mean-service", "service", "interarrival", "pattern", "io",
+            "io-nodes", "swf", "jobs-file"];
 
     /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
     /// cube without --load and --traffic: 100; with tasks on a cube --service is uniform:5,10 by
     /// default]
     tasks: number u32 = "COUNT", SYNTHETIC,
-        read = names::jobs, not = ["load", "traffic", "jobs", "warmup", "measure", "swf"];
+        read = names::jobs, not = ["load", "traffic", "jobs", "warmup", "measure", "swf", "jobs-file"];
 
     /// Offered load: processor seconds requested per processor second of the machine [default on a
     /// mesh: 0.4]
     load: number f64 = "FRACTION", SYNTHETIC, read = names::positive, not = ["traffic"];
 
     /// Traffic ratio in place of a load: jobs that arrive in a mean service time
-    traffic: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["swf"];
+    traffic: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["swf", "jobs-file"];
 
     /// Arrival rate in place of a load: jobs a second; jobs a cycle with --pattern
     arrival_rate: number f64 = "RATE", SYNTHETIC,
-        read = names::positive, not = ["load", "traffic", "tasks", "swf"];
+        read = names::positive, not = ["load", "traffic", "tasks", "swf", "jobs-file"];
+
+    /// Times between arrivals in place of a Poisson process: a column of a CSV file, in seconds,
+    /// drawn with replacement. The column submit, also of a log (.swf, .swf.gz), stands for the
+    /// differences of successive submit times. With --load they are stretched
+    interarrival: named Empirical = "FILE:COLUMN", SYNTHETIC, read = column,
+        not = ["traffic", "arrival-rate", "tasks", "pattern", "io", "io-nodes", "swf", "jobs-file"];
 
     /// Mean of the exponential service time, in seconds [default: 10]
     mean_service: number f64 = "SECONDS", SYNTHETIC, read = names::positive, not = ["service"];
 
-    /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    service: text ServiceDistribution = "DISTRIBUTION", SYNTHETIC;
+    /// Another service time, in seconds: exponential:MEAN, uniform:SHORTEST,LONGEST,
+    /// hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, weibull:SHAPE,SCALE or FILE:COLUMN;
+    /// `host-sim list service` explains them
+    service: named ServiceDistribution = "DISTRIBUTION", SYNTHETIC;
 
     /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the
     /// first to leave, from the start on [default: arrivals; with --pattern: departures]
-    measure: text Measured = "WHICH", SYNTHETIC, not = ["swf"];
+    measure: text Measured = "WHICH", SYNTHETIC, not = ["swf", "jobs-file"];
 
     /// Run times count as at least this in the bounded slowdown, in seconds or cycles [default:
     /// 10]
     slowdown_threshold: number f64 = "SECONDS", REPLICATION, read = names::positive;
 
     /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
-    warmup: number f64 = "FRACTION", SYNTHETIC, read = warmup, not = ["swf"];
+    warmup: number f64 = "FRACTION", SYNTHETIC, read = warmup, not = ["swf", "jobs-file"];
 
     /// Jobs send messages over a wormhole network and leave when all are delivered; times are in
     /// cycles. The pattern says who sends to whom; several with + between them take turns, job by
@@ -284,11 +314,11 @@ settings! {
     /// Of a log's jobs, in place of --iterations: one for each SECONDS of the run time, rounded,
     /// at least one
     iteration_seconds: number f64 = "SECONDS", MESSAGES,
-        read = names::positive, not = ["iterations"], needs = [["pattern"], ["swf"]];
+        read = names::positive, not = ["iterations"], needs = [["pattern"], ["swf", "jobs-file"]];
 
     /// Cycles in a second of a log's submit times [default: 1]
     cycles_per_second: number f64 = "COUNT", MESSAGES, read = names::positive,
-        needs = [["pattern"], ["swf"]];
+        needs = [["pattern"], ["swf", "jobs-file"]];
 
     /// A process sends its next message only when the one before is delivered
     blocking: switch bool = "true|false", MESSAGES, needs = [["pattern"]];
@@ -296,14 +326,14 @@ settings! {
     /// The side of the mesh on which I/O nodes are, a disk each: left, right, top or bottom
     /// [default with --io: left]
     io_nodes: text IoSide = "SIDE", IO,
-        not = ["pattern", "load", "traffic", "mean-service", "service", "swf"];
+        not = ["pattern", "load", "traffic", "mean-service", "service", "swf", "jobs-file"];
 
     /// Jobs go through communication phases, then an I/O phase, and share links and disks:
     /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS
     /// [default with --io-nodes:
     /// communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
     io: text IoTasks = "KEY=VALUE,...", IO,
-        not = ["pattern", "load", "traffic", "mean-service", "service", "swf"];
+        not = ["pattern", "load", "traffic", "mean-service", "service", "swf", "jobs-file"];
 
     /// Jobs in one replication, those not measured included; of a log, its first jobs [default:
     /// 40000; with --pattern: 1000; with --swf: all]
@@ -331,30 +361,45 @@ settings! {
     swf: file PathBuf = "FILE", LOG,
         not = ["sizes", "side-lengths", "dims", "radices", "load", "mean-service", "service"];
 
+    /// A trace in CSV in place of a log: a header with the columns submit, run, and shape or
+    /// processors, and if need be estimate, id, user, group, priority; times in seconds; plain or
+    /// .gz, - reads standard input
+    jobs_file: file PathBuf = "FILE", LOG,
+        not = ["swf", "sizes", "side-lengths", "dims", "radices", "load", "mean-service", "service"];
+
+    /// What the trace calls its columns, such as submit=arrival,run=duration; nothing behind the =
+    /// leaves a column out [default: their own names]
+    columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
+
+    /// The log counts processors, and the machine allocates nodes of so many: a job gets the nodes
+    /// that hold its processors [default: the machine allocates processors]
+    processors_per_node: number NonZeroU32 = "COUNT", LOG, read = names::count::<NonZeroU32>,
+        record = NonZeroU32::get, needs = [["swf", "jobs-file"]];
+
     /// Only the log's jobs of this partition [default: all]
     partition: number i64 = "NUMBER", LOG, read = partition, needs = [["swf"]];
 
     /// Only the log's jobs submitted this long after the log's zero, or later: seconds, or a
     /// number with a unit, such as 90m, 12h, 30d or 4w. Times are then counted from there
-    from: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf"]];
+    from: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
 
     /// Only the log's jobs submitted less than this after the log's zero, written like --from
-    to: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf"]];
+    to: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
 
     /// Replications of a log: weeks, each is made of whole weeks of the log, drawn with
     /// replacement [default: the log is run once, as it is]
-    resample: text Resample = "BY", LOG, needs = [["swf"]];
+    resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
 
-    /// The rule that gives a number of processors a shape, of a log's jobs or with
-    /// --task-processors: near-square, near-cubic, power-of-two, flat or drawn:DISTRIBUTION;
+    /// The rule that gives a number of processors a shape, of a log's jobs, with
+    /// --task-processors or --model: near-square, near-cubic, power-of-two, flat or drawn:DISTRIBUTION;
     /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else
     /// near-cubic]
-    shape: text ShapeRule = "RULE", LOG, needs = [["swf", "task-processors"]];
+    shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "task-processors", "model"]];
 
     /// Stretch the log's submit times so that its offered load on the machine becomes this
     /// [default: they stay as they are]
     log_load: number f64 = "FRACTION", LOG, read = names::positive, not = ["pattern"],
-        needs = [["swf"]];
+        needs = [["swf", "jobs-file"]];
 
     /// The estimate of its run time that each request carries: perfect, log (the requested time,
     /// at most 71 years), factor:LOW..HIGH (the run time times a number drawn for each job) or
@@ -561,6 +606,12 @@ fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
         "all" => Ok(StrategyChoice::All),
         name => names::strategy(name).map(StrategyChoice::One),
     }
+}
+
+/// Reads the column of a file.
+fn column(text: &str) -> Result<Empirical, String> {
+    let expected = "expected FILE:COLUMN, where the name of the file has a dot or a slash";
+    Empirical::unread(text).ok_or_else(|| expected.to_owned())
 }
 
 /// Reads a size distribution.

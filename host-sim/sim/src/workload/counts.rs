@@ -8,6 +8,7 @@ use meshalloc::{Grid, Request};
 use rand_distr::{Distribution, Exp};
 
 use super::distributions::positive;
+use super::lublin::{Lublin, Sizes};
 use super::{DistributionInfo, ShapeRule, WorkloadError};
 use crate::wording::Number;
 
@@ -38,6 +39,8 @@ pub enum CountDistribution {
         /// The mean before rounding.
         mean: f64,
     },
+    /// That of a model of a workload.
+    Lublin(Lublin),
 }
 
 impl CountDistribution {
@@ -50,9 +53,13 @@ impl CountDistribution {
 
     /// The mean number of processors on a machine of `nodes` processors, exact for the whole numbers that are drawn.
     pub fn mean(self, nodes: u32) -> f64 {
-        let CountDistribution::Exponential { mean } = self;
-        // The sum over k of the probability of more than k: at least one, and more than k if more than k is drawn.
-        (0..nodes).map(|k| (-f64::from(k) / mean).exp()).sum()
+        match self {
+            // The sum over k of the probability of more than k: at least one, and more than k if more than k is drawn.
+            CountDistribution::Exponential { mean } => {
+                (0..nodes).map(|k| (-f64::from(k) / mean).exp()).sum()
+            }
+            CountDistribution::Lublin(model) => model.mean_processors(nodes),
+        }
     }
 }
 
@@ -75,8 +82,12 @@ impl FromStr for CountDistribution {
 
 impl fmt::Display for CountDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CountDistribution::Exponential { mean } = self;
-        f.pad(&format!("exponential:{}", Number(*mean)))
+        match self {
+            CountDistribution::Exponential { mean } => {
+                f.pad(&format!("exponential:{}", Number(*mean)))
+            }
+            CountDistribution::Lublin(model) => model.fmt(f),
+        }
     }
 }
 
@@ -84,38 +95,48 @@ impl fmt::Display for CountDistribution {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CountSampler {
     counts: Counts,
-    exponential: Exp<f64>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Exponential(Exp<f64>),
+    Lublin(Sizes),
 }
 
 impl Counts {
     pub(super) fn sampler(self) -> Result<CountSampler, WorkloadError> {
-        let CountDistribution::Exponential { mean } = self.distribution;
         let out_of_range = |what: &str, options, given, expected: &str| WorkloadError::OutOfRange {
             what: what.into(),
             options,
             given,
             expected: expected.into(),
         };
-        let rate = Exp::new(1.0 / mean)
-            .ok()
-            .filter(|_| mean.is_finite() && mean > 0.0);
-        let exponential = rate.ok_or_else(|| {
-            out_of_range(
-                "the mean number of processors",
-                &["task-processors"],
-                Number(mean).to_string(),
-                "a number over 0",
-            )
-        })?;
+        let nodes = self.machine.nodes();
+        let kind = match self.distribution {
+            CountDistribution::Exponential { mean } => {
+                let rate = Exp::new(1.0 / mean).ok();
+                let rate = rate.filter(|_| mean.is_finite() && mean > 0.0);
+                Kind::Exponential(rate.ok_or_else(|| {
+                    out_of_range(
+                        "the mean number of processors",
+                        &["task-processors"],
+                        Number(mean).to_string(),
+                        "a number over 0",
+                    )
+                })?)
+            }
+            CountDistribution::Lublin(model) => {
+                model.check(nodes)?;
+                Kind::Lublin(Sizes::new(model, nodes))
+            }
+        };
         // Any rule has a shape for any number of processors that there are.
         let is_good = self.shape.check(self.machine);
         is_good.map_err(|error| {
             out_of_range("the shape rule", &["shape"], self.shape.to_string(), &error)
         })?;
-        Ok(CountSampler {
-            counts: self,
-            exponential,
-        })
+        Ok(CountSampler { counts: self, kind })
     }
 }
 
@@ -123,8 +144,13 @@ impl CountSampler {
     /// Draws a request.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
         let Counts { machine, shape, .. } = self.counts;
-        let most = f64::from(machine.nodes());
-        let processors = self.exponential.sample(rng).ceil().clamp(1.0, most) as u32;
+        let processors = match self.kind {
+            Kind::Exponential(exponential) => {
+                let most = f64::from(machine.nodes());
+                exponential.sample(rng).ceil().clamp(1.0, most) as u32
+            }
+            Kind::Lublin(sizes) => sizes.sample(rng),
+        };
         let request = shape.request(processors, machine, rng);
         request.expect("the machine has so many processors, and the rule is for it")
     }

@@ -11,6 +11,7 @@ use rand_distr::{Distribution, Exp, Normal, Uniform};
 use statrs::distribution::ContinuousCDF;
 
 use super::WorkloadError;
+use super::stream::fraction;
 use crate::wording::Number;
 
 /// The side lengths that may be drawn, both ends included.
@@ -428,8 +429,8 @@ impl Steps {
         if before.is_empty() {
             return last.even.sample(rng);
         }
-        // 53 random bits as a fraction of 1; what rounding leaves at the top goes to the last range.
-        let at = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        // What rounding leaves at the top goes to the last range.
+        let at = fraction(rng);
         let step = before.iter().find(|step| at < step.cumulative);
         step.unwrap_or(last).even.sample(rng)
     }

@@ -37,6 +37,7 @@
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -52,7 +53,9 @@ use super::shape::near_cubic;
 use super::stream::{Source, Stream};
 use super::swf::leading;
 use super::synthetic::DRAWS;
-use super::{EstimateModel, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work, WorkloadError};
+use super::{
+    Columns, EstimateModel, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work, WorkloadError,
+};
 use crate::statistics::Sampling;
 use crate::wording::{Number, counted};
 
@@ -67,8 +70,10 @@ pub const WEEK: Ticks = 7 * 24 * 60 * 60 * TimeUnit::Second.ticks_each();
 pub const WEEKS_MIN: usize = 2;
 
 /// Which jobs to take from a log, and in which shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LogOptions {
+    /// What its lines are.
+    pub form: LogForm,
     /// Only those of this partition (field 16).
     pub partition: Option<i64>,
     /// Only those submitted at this time of the log or later; times are counted from it.
@@ -79,6 +84,36 @@ pub struct LogOptions {
     pub limit: Option<usize>,
     /// How a number of processors becomes side lengths.
     pub shape: ShapeRule,
+    /// The processors of a node, of a machine that allocates nodes: a job gets as many nodes as hold its processors. `None`:
+    /// the machine allocates processors.
+    pub processors_per_node: Option<NonZeroU32>,
+}
+
+impl LogOptions {
+    /// When a job of the window arrives, counted from its beginning; `None` outside. `latest` becomes the latest submit time so far.
+    pub(super) fn arrival(&self, submitted: Ticks, latest: &mut Ticks) -> Option<Ticks> {
+        *latest = submitted.max(*latest);
+        let is_before = self.to.is_none_or(|to| submitted < to);
+        submitted
+            .checked_sub(self.from.unwrap_or(0))
+            .filter(|_| is_before)
+    }
+
+    /// How many nodes hold so many processors.
+    pub(super) fn nodes(&self, processors: u32) -> u32 {
+        let each = self.processors_per_node.map_or(1, NonZeroU32::get);
+        processors.div_ceil(each)
+    }
+}
+
+/// What the lines of a log are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum LogForm {
+    /// Those of the Standard Workload Format.
+    #[default]
+    Swf,
+    /// Rows of CSV, behind a header that names these columns.
+    Csv(Columns),
 }
 
 /// Lines of a log that describe jobs, and why not all of them are taken.
@@ -157,12 +192,36 @@ pub struct LogJob {
     pub number: i64,
     /// When it was submitted, in ticks from the log's zero or from the beginning of the window.
     pub arrival: Ticks,
-    /// How many processors it had.
+    /// How many processors it had; nodes with [`LogOptions::processors_per_node`].
     pub processors: u32,
+    /// The shape that it asked for, if the log has one.
+    pub shape: Option<Shape>,
     /// How long it ran, in ticks.
     pub run_time: Ticks,
     /// The run time that was requested, in ticks, if it is known.
     pub requested_time: Option<Ticks>,
+    /// Who submitted it.
+    pub owner: Owner,
+}
+
+/// Who submitted a job, as the log has it; -1 is unknown. Nothing is decided by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Owner {
+    /// The user.
+    pub user: i64,
+    /// The group.
+    pub group: i64,
+    /// The priority.
+    pub priority: i64,
+}
+
+impl Owner {
+    /// Not known.
+    pub const UNKNOWN: Owner = Owner {
+        user: -1,
+        group: -1,
+        priority: -1,
+    };
 }
 
 /// A log, ready to be simulated.
@@ -314,7 +373,8 @@ impl Log {
     /// the smallest nearly square one that has more. `None` if no mesh has as many.
     pub fn fitting_mesh(&self) -> Option<Shape> {
         let processors = self.header.processors();
-        let processors = processors.map_or_else(|| self.largest(), |(_, count)| count);
+        let processors = processors.map(|(_, count)| self.options.nodes(count));
+        let processors = processors.unwrap_or_else(|| self.largest());
         let side = |processors: u32| {
             u16::try_from(processors)
                 .ok()
@@ -463,6 +523,14 @@ impl Log {
         }
     }
 
+    /// Who submitted the job in this place of the order of arrival; not known where jobs are resampled.
+    pub fn owner(&self, place: u32) -> Owner {
+        match self.resample {
+            None => self.jobs[place as usize].owner,
+            Some(Resample::Weeks) => Owner::UNKNOWN,
+        }
+    }
+
     /// The jobs of one replication, in order of arrival.
     ///
     /// # Errors
@@ -504,7 +572,7 @@ pub struct LogJobs<'w> {
 
 impl LogJobs<'_> {
     fn shaped(&mut self, processors: u32) -> Request {
-        let LogOptions { shape, .. } = self.log.options;
+        let shape = self.log.options.shape;
         let machine = self.log.machine;
         let rng = &mut self.shape_draws.rng;
         let mut request = || {
@@ -534,7 +602,10 @@ impl Iterator for LogJobs<'_> {
             None => arrival,
             Some(_) => (arrival as f64 * self.stretch).round() as Ticks,
         };
-        let mut request = self.shaped(entry.processors);
+        let mut request = match entry.shape {
+            Some(shape) => Request::new(shape).with_processors(entry.processors),
+            None => self.shaped(entry.processors),
+        };
         if let Some(time) = entry.requested_time {
             request = request.with_estimate(time);
         }

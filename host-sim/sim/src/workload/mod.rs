@@ -1,6 +1,6 @@
 //! What jobs arrive, when, for how long, and what they ask for.
 //!
-//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log) of a real machine. Its jobs run for a service
+//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log) of a real machine or cluster. Its jobs run for a service
 //! time, and then one tick of virtual time is one microsecond, or until their messages are delivered, and then it is one cycle
 //! of the network ([`TimeUnit`]).
 
@@ -12,10 +12,14 @@ use crate::io::IoTasks;
 use crate::statistics::Sampling;
 pub use crate::time::{JOBS_MAX, TIME_MAX, TimeUnit};
 
+pub mod arrivals;
 mod counts;
 pub mod distributions;
+pub mod empirical;
 pub mod estimates;
 pub mod log;
+pub mod lublin;
+pub mod mix;
 pub mod pattern;
 pub mod requests;
 pub mod service;
@@ -24,12 +28,20 @@ mod shared;
 pub(crate) mod stream;
 pub mod swf;
 pub mod synthetic;
+mod text_file;
+pub mod trace;
 pub mod work;
 
+pub use arrivals::{Arrivals, Process, Rate};
 pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
+pub use empirical::{Empirical, EmpiricalSampler};
 pub use estimates::EstimateModel;
-pub use log::{LineCounts, Log, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Resample};
+pub use log::{
+    LineCounts, Log, LogForm, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Owner, Resample,
+};
+pub use lublin::Lublin;
+pub use mix::{Mix, MixEntry, MixError, MixSource, fits_turned};
 pub use pattern::{Pattern, Patterns};
 pub use requests::{Requests, SideLengths, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
@@ -37,7 +49,8 @@ pub use shape::ShapeRule;
 pub use shared::SharedLogs;
 pub(crate) use stream::strategy_seed;
 pub use swf::LogError;
-pub use synthetic::{Arrivals, Rate, Synthetic, SyntheticJobs};
+pub use synthetic::{Synthetic, SyntheticJobs};
+pub use trace::Columns;
 pub use work::{Messages, Program, Work, WorkDistribution};
 
 /// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes it by less than
@@ -72,11 +85,20 @@ macro_rules! serialized_as_text {
 serialized_as_text!(
     EstimateModel,
     Patterns,
-    ServiceDistribution,
     ShapeRule,
     SizeDistribution,
     TaskDistribution
 );
+
+/// As text, but for times that were read from a file: where they were read from does not matter.
+impl Serialize for ServiceDistribution {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ServiceDistribution::Empirical(times) => times.serialize(serializer),
+            named => serializer.collect_str(named),
+        }
+    }
+}
 
 /// Where the jobs of an experiment come from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -153,7 +175,7 @@ impl Workload {
 
     /// Whether all jobs are there at time 0 and none arrives later.
     pub const fn is_closed(&self) -> bool {
-        matches!(self, Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::AtOnce { .. }))
+        matches!(self, Workload::Synthetic(workload) if workload.arrivals.tasks().is_some())
     }
 
     /// The model of estimates.
@@ -172,9 +194,20 @@ impl Workload {
         }
     }
 
+    /// The mix of shapes, if jobs come from one.
+    pub const fn mix(&self) -> Option<&Mix> {
+        match self {
+            Workload::Synthetic(Synthetic {
+                requests: Requests::Mix(mix),
+                ..
+            }) => Some(mix),
+            _ => None,
+        }
+    }
+
     /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at once.
     pub const fn is_endless(&self) -> bool {
-        matches!(self, Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::Poisson(_)))
+        matches!(self, Workload::Synthetic(workload) if workload.arrivals.tasks().is_none())
     }
 }
 

@@ -1,5 +1,5 @@
 //! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths,
-//! subcubes of a k-ary n-cube, or a number of processors.
+//! subcubes of a k-ary n-cube, a number of processors, or shapes with weights.
 //!
 //! Numbers of dimensions and radices are drawn as side lengths are: whole numbers out of a range.
 
@@ -12,11 +12,12 @@ use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::counts::{CountSampler, Counts};
 use super::distributions::SideSampler;
+use super::mix::{Mix, MixSampler};
 use super::stream::{Source, Stream};
 use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
 
 /// The machine and the requests to it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Requests {
     /// A side for each dimension of a grid.
     Submeshes(Submeshes),
@@ -24,6 +25,8 @@ pub enum Requests {
     Subcubes(Subcubes),
     /// A number of processors.
     Counts(Counts),
+    /// Shapes with weights.
+    Mix(Mix),
 }
 
 /// Requests with a side for each dimension of a grid, all of them independent.
@@ -233,6 +236,7 @@ impl Requests {
             Requests::Submeshes(submeshes) => submeshes.machine,
             Requests::Subcubes(subcubes) => subcubes.cube.into(),
             Requests::Counts(counts) => counts.machine,
+            Requests::Mix(mix) => mix.machine,
         }
     }
 
@@ -246,6 +250,7 @@ impl Requests {
             Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),
             Requests::Subcubes(of) => Ok(of.mean_processors()),
             Requests::Counts(of) => Ok(of.distribution.mean(of.machine.nodes())),
+            Requests::Mix(mix) => Ok(mix.mean_processors()),
         }
     }
 
@@ -267,6 +272,15 @@ impl Requests {
                 radices: Box::new(stream(5).with(of.radices())),
             },
             Requests::Counts(of) => RequestSource::Counts(Box::new(stream(21).with(of.sampler()?))),
+            Requests::Mix(mix) => {
+                let sampler = mix.sampler().ok_or_else(|| WorkloadError::OutOfRange {
+                    what: format!("the number of shapes of the mix {}", mix.source),
+                    options: &["mix"],
+                    given: "0".into(),
+                    expected: "shapes, which are read before jobs are drawn".into(),
+                })?;
+                RequestSource::Mix(Box::new(stream(25).with(sampler)))
+            }
         })
     }
 }
@@ -287,6 +301,7 @@ pub(super) enum RequestSource {
         radices: Box<Source<SideSampler>>,
     },
     Counts(Box<Source<CountSampler>>),
+    Mix(Box<Source<MixSampler>>),
 }
 
 impl RequestSource {
@@ -302,6 +317,7 @@ impl RequestSource {
                 request((0..dims).map(|_| draw(radices)))
             }
             RequestSource::Counts(counts) => counts.distribution.sample(&mut counts.rng),
+            RequestSource::Mix(mix) => mix.distribution.sample(&mut mix.rng),
         }
     }
 }

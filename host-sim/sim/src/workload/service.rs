@@ -4,9 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use meshalloc::Ticks;
-use rand_distr::{Distribution, Exp, Uniform};
+use rand_distr::{Distribution, Exp, LogNormal, Uniform, Weibull};
+use statrs::function::gamma::gamma;
 
 use super::distributions::{DistributionInfo, KIM_YOON, positive};
+use super::empirical::{Empirical, EmpiricalSampler};
+use super::lublin::{Lublin, RunTimes};
+use super::stream::fraction;
 use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit, WorkloadError};
 use crate::wording::Number;
 
@@ -16,8 +20,10 @@ use crate::wording::Number;
 /// use meshalloc_sim::workload::ServiceDistribution;
 /// let service: ServiceDistribution = "uniform:5,10".parse().unwrap();
 /// assert_eq!(service.mean_seconds(), 7.5);
+/// let service: ServiceDistribution = "weibull:1,20".parse().unwrap();
+/// assert!((service.mean_seconds() - 20.0).abs() < 1e-9);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ServiceDistribution {
     /// Exponential.
     Exponential {
@@ -31,7 +37,44 @@ pub enum ServiceDistribution {
         /// The longest.
         hi_seconds: f64,
     },
+    /// One of two exponential distributions.
+    HyperExponential {
+        /// The probability of the first, over 0 and less than 1.
+        first: f64,
+        /// The mean of each.
+        mean_seconds: [f64; 2],
+    },
+    /// The natural logarithm of the time in seconds is normal.
+    LogNormal {
+        /// Its mean.
+        mu: f64,
+        /// Its standard deviation.
+        sigma: f64,
+    },
+    /// Weibull.
+    Weibull {
+        /// The exponent, over 0; with 1 it is exponential.
+        shape: f64,
+        /// The time that a job exceeds with the probability 1/e.
+        scale_seconds: f64,
+    },
+    /// Times that were measured.
+    Empirical(Empirical),
+    /// The run times of a model, which depend on the number of processors.
+    Lublin {
+        /// The model.
+        model: Lublin,
+        /// The number of processors of the machine, on which the sizes of its jobs depend.
+        nodes: u32,
+    },
 }
+
+const FEITELSON: &str =
+    "Feitelson 2015, Workload Modeling for Computer Systems Performance Evaluation";
+
+/// The forms on the command line.
+const FORMS: &str = "exponential:MEAN, uniform:SHORTEST,LONGEST, hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, \
+                     weibull:SHAPE,SCALE or FILE:COLUMN, in seconds";
 
 impl ServiceDistribution {
     /// Every distribution by name.
@@ -46,16 +89,47 @@ impl ServiceDistribution {
             meaning: "every time between the two, in seconds, equally likely",
             source: "Chuang and Wu, tree collapsing on k-ary n-cubes: residence times",
         },
+        DistributionInfo {
+            name: "hyper-exponential:0.9,5,55",
+            meaning: "with the probability before the first comma exponential with the first mean in seconds, else with the second",
+            source: FEITELSON,
+        },
+        DistributionInfo {
+            name: "lognormal:2,1.5",
+            meaning: "the natural logarithm of the seconds is normal with this mean and standard deviation",
+            source: FEITELSON,
+        },
+        DistributionInfo {
+            name: "weibull:0.7,8",
+            meaning: "a job exceeds t seconds with the probability exp(-(t / SCALE)^SHAPE); the shape comes first",
+            source: FEITELSON,
+        },
+        DistributionInfo {
+            name: "FILE:COLUMN",
+            meaning: "a column of a CSV file, in seconds, or submit, wait, run or estimate of a log (.swf, .swf.gz), drawn with replacement",
+            source: FEITELSON,
+        },
     ];
 
-    /// The mean, in seconds.
-    pub fn mean_seconds(self) -> f64 {
-        match self {
+    /// The mean, in seconds; 0 of a file that is not read yet.
+    pub fn mean_seconds(&self) -> f64 {
+        match *self {
             ServiceDistribution::Exponential { mean_seconds } => mean_seconds,
             ServiceDistribution::Uniform {
                 lo_seconds,
                 hi_seconds,
             } => f64::midpoint(lo_seconds, hi_seconds),
+            ServiceDistribution::HyperExponential {
+                first,
+                mean_seconds: [one, other],
+            } => first * one + (1.0 - first) * other,
+            ServiceDistribution::LogNormal { mu, sigma } => (mu + sigma * sigma / 2.0).exp(),
+            ServiceDistribution::Weibull {
+                shape,
+                scale_seconds,
+            } => scale_seconds * gamma(1.0 + 1.0 / shape),
+            ServiceDistribution::Empirical(ref times) => times.mean_seconds().unwrap_or(0.0),
+            ServiceDistribution::Lublin { model, nodes } => model.mean_run_seconds(nodes),
         }
     }
 
@@ -63,9 +137,9 @@ impl ServiceDistribution {
     ///
     /// # Errors
     ///
-    /// When a time is not over 0, the shortest is over the longest, or the mean is less than
-    /// [`SERVICE_MEAN_SECONDS_MIN`].
-    pub fn sampler(self) -> Result<ServiceSampler, WorkloadError> {
+    /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a file is not read yet, or a
+    /// class of a model is not a single one.
+    pub fn sampler(&self) -> Result<ServiceSampler, WorkloadError> {
         let time = 0.0..TimeUnit::Second.of(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
             what: "the service time".into(),
@@ -79,10 +153,11 @@ impl ServiceDistribution {
         if !(SERVICE_MEAN_SECONDS_MIN..time.end).contains(&self.mean_seconds()) {
             return Err(bad());
         }
-        match self {
-            ServiceDistribution::Exponential { mean_seconds } => Exp::new(1.0 / mean_seconds)
-                .map(ServiceSampler::Exponential)
-                .map_err(|_| bad()),
+        let exponential = |mean: f64| Exp::new(1.0 / mean).map_err(|_| bad());
+        Ok(match *self {
+            ServiceDistribution::Exponential { mean_seconds } => {
+                ServiceSampler::Exponential(exponential(mean_seconds)?)
+            }
             ServiceDistribution::Uniform {
                 lo_seconds,
                 hi_seconds,
@@ -90,14 +165,34 @@ impl ServiceDistribution {
                 if !time.contains(&lo_seconds) {
                     return Err(bad());
                 }
-                Uniform::new_inclusive(
-                    TimeUnit::Second.ticks(lo_seconds),
-                    TimeUnit::Second.ticks(hi_seconds),
-                )
-                .map(ServiceSampler::Uniform)
-                .map_err(|_| bad())
+                let ends = [lo_seconds, hi_seconds].map(|end| TimeUnit::Second.ticks(end));
+                let uniform = Uniform::new_inclusive(ends[0], ends[1]);
+                ServiceSampler::Uniform(uniform.map_err(|_| bad())?)
             }
-        }
+            ServiceDistribution::HyperExponential {
+                first,
+                mean_seconds: [one, other],
+            } => {
+                if !(first > 0.0 && first < 1.0) {
+                    return Err(bad());
+                }
+                ServiceSampler::HyperExponential(first, [exponential(one)?, exponential(other)?])
+            }
+            ServiceDistribution::LogNormal { mu, sigma } => {
+                ServiceSampler::LogNormal(LogNormal::new(mu, sigma).map_err(|_| bad())?)
+            }
+            ServiceDistribution::Weibull {
+                shape,
+                scale_seconds,
+            } => ServiceSampler::Weibull(Weibull::new(scale_seconds, shape).map_err(|_| bad())?),
+            ServiceDistribution::Empirical(ref times) => {
+                ServiceSampler::Empirical(times.sampler().ok_or_else(bad)?)
+            }
+            ServiceDistribution::Lublin { model, nodes } => {
+                model.check(nodes)?;
+                ServiceSampler::Lublin(RunTimes::new(model))
+            }
+        })
     }
 }
 
@@ -105,67 +200,128 @@ impl FromStr for ServiceDistribution {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let distribution = match text.split_once(':') {
-            Some(("exponential", mean)) => ServiceDistribution::Exponential {
-                mean_seconds: positive("exponential", "mean", mean)?,
+        let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let mut parts = parameters.split(',');
+        let mut next = || parts.next().unwrap_or_default();
+        let mut over_0 = |key| positive(name, key, next());
+        let distribution = match name {
+            "exponential" => ServiceDistribution::Exponential {
+                mean_seconds: over_0("mean")?,
             },
-            Some(("uniform", ends)) => {
-                let (lo, hi) = ends.split_once(',').unwrap_or((ends, ""));
-                ServiceDistribution::Uniform {
-                    lo_seconds: positive("uniform", "shortest time", lo)?,
-                    hi_seconds: positive("uniform", "longest time", hi)?,
-                }
-            }
+            "uniform" => ServiceDistribution::Uniform {
+                lo_seconds: over_0("shortest time")?,
+                hi_seconds: over_0("longest time")?,
+            },
+            "hyper-exponential" => ServiceDistribution::HyperExponential {
+                first: over_0("probability of the first mean")?,
+                mean_seconds: [over_0("first mean")?, over_0("second mean")?],
+            },
+            "lognormal" => ServiceDistribution::LogNormal {
+                mu: any(name, "mean of the logarithm", next())?,
+                sigma: positive(name, "standard deviation of the logarithm", next())?,
+            },
+            "weibull" => ServiceDistribution::Weibull {
+                shape: over_0("shape")?,
+                scale_seconds: over_0("scale")?,
+            },
             _ => {
-                return Err(WorkloadError::UnknownName {
-                    what: "service distribution",
-                    given: text.into(),
-                    expected: "exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds".into(),
-                });
+                let times = Empirical::unread(text).map(ServiceDistribution::Empirical);
+                return times.ok_or_else(|| unknown(text));
             }
         };
-        let usable = distribution.sampler().map(|_| distribution);
-        usable.map_err(WorkloadError::without_options)
+        if parts.next().is_some() {
+            return Err(unknown(text));
+        }
+        let usable = distribution.sampler().map(|_| ());
+        usable.map_err(WorkloadError::without_options)?;
+        Ok(distribution)
     }
+}
+
+fn unknown(text: &str) -> WorkloadError {
+    WorkloadError::UnknownName {
+        what: "service distribution",
+        given: text.into(),
+        expected: FORMS.into(),
+    }
+}
+
+/// A finite number out of `name:...`.
+fn any(name: &str, key: &str, value: &str) -> Result<f64, WorkloadError> {
+    let number = value.trim().parse::<f64>().ok();
+    let number = number.filter(|number| number.is_finite());
+    number.ok_or_else(|| WorkloadError::OutOfRange {
+        what: format!("{name}: {key}"),
+        options: &[],
+        given: format!("{value:?}"),
+        expected: "a number".into(),
+    })
 }
 
 impl fmt::Display for ServiceDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        let list = |name: &str, numbers: &[f64]| {
+            let numbers: Vec<_> = numbers.iter().map(|&it| Number(it).to_string()).collect();
+            format!("{name}:{}", numbers.join(","))
+        };
+        f.pad(&match *self {
             ServiceDistribution::Exponential { mean_seconds } => {
-                f.pad(&format!("exponential:{}", Number(*mean_seconds)))
+                list("exponential", &[mean_seconds])
             }
             ServiceDistribution::Uniform {
                 lo_seconds,
                 hi_seconds,
-            } => f.pad(&format!(
-                "uniform:{},{}",
-                Number(*lo_seconds),
-                Number(*hi_seconds)
-            )),
-        }
+            } => list("uniform", &[lo_seconds, hi_seconds]),
+            ServiceDistribution::HyperExponential {
+                first,
+                mean_seconds: [one, other],
+            } => list("hyper-exponential", &[first, one, other]),
+            ServiceDistribution::LogNormal { mu, sigma } => list("lognormal", &[mu, sigma]),
+            ServiceDistribution::Weibull {
+                shape,
+                scale_seconds,
+            } => list("weibull", &[shape, scale_seconds]),
+            ServiceDistribution::Empirical(ref times) => times.to_string(),
+            ServiceDistribution::Lublin { model, .. } => model.to_string(),
+        })
     }
 }
 
 /// A service distribution, ready to be drawn from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum ServiceSampler {
     /// Seconds.
     Exponential(Exp<f64>),
     /// Ticks.
     Uniform(Uniform<u64>),
+    /// Seconds: the first with this probability, else the second.
+    HyperExponential(f64, [Exp<f64>; 2]),
+    /// Seconds.
+    LogNormal(LogNormal<f64>),
+    /// Seconds.
+    Weibull(Weibull<f64>),
+    /// Ticks.
+    Empirical(EmpiricalSampler),
+    /// Seconds.
+    Lublin(RunTimes),
 }
 
 impl ServiceSampler {
-    /// Draws a service time, at least one tick.
-    pub fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Ticks {
-        let drawn = match self {
-            ServiceSampler::Exponential(exponential) => {
-                TimeUnit::Second.ticks(exponential.sample(rng))
+    /// Draws the service time of a job of so many processors, at least one tick.
+    pub fn sample<R: rand_core::Rng + ?Sized>(&self, processors: u32, rng: &mut R) -> Ticks {
+        let seconds = match self {
+            ServiceSampler::Exponential(exponential) => exponential.sample(rng),
+            ServiceSampler::Uniform(uniform) => return uniform.sample(rng).max(1),
+            ServiceSampler::Empirical(times) => return times.sample(rng).max(1),
+            ServiceSampler::HyperExponential(first, each) => {
+                let other = usize::from(fraction(rng) >= *first);
+                each[other].sample(rng)
             }
-            ServiceSampler::Uniform(uniform) => uniform.sample(rng),
+            ServiceSampler::LogNormal(lognormal) => lognormal.sample(rng),
+            ServiceSampler::Weibull(weibull) => weibull.sample(rng),
+            ServiceSampler::Lublin(runs) => runs.sample(processors, rng),
         };
-        drawn.max(1)
+        TimeUnit::Second.ticks(seconds).max(1)
     }
 }
 
@@ -175,33 +331,88 @@ mod tests {
     use crate::statistics::Moments;
     use rand_chacha::ChaCha8Rng;
     use rand_core::SeedableRng;
+    use statrs::distribution::ContinuousCDF;
+
+    fn drawn(sampler: &ServiceSampler, count: usize) -> Vec<Ticks> {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        (0..count).map(|_| sampler.sample(1, &mut rng)).collect()
+    }
 
     #[test]
-    fn means_are_those_of_the_draws() {
-        for (text, variance) in [("exponential:10", 100.0), ("uniform:5,10", 25.0 / 12.0)] {
+    fn means_and_variances_are_those_of_the_draws() {
+        // Closed forms; of Weibull with shape 2 the mean is scale * sqrt(pi) / 2.
+        let pi = std::f64::consts::PI;
+        let lognormal: f64 = (0.8_f64 * 0.8).exp();
+        for (text, mean, variance) in [
+            ("exponential:10", 10.0, 100.0),
+            ("uniform:5,10", 7.5, 25.0 / 12.0),
+            (
+                "hyper-exponential:0.9,5,55",
+                10.0,
+                2.0 * (0.9 * 25.0 + 0.1 * 3025.0) - 100.0,
+            ),
+            (
+                "lognormal:2,0.8",
+                (2.0_f64 + 0.32).exp(),
+                (lognormal - 1.0) * 4.0_f64.exp() * lognormal,
+            ),
+            ("weibull:2,8", 4.0 * pi.sqrt(), 64.0 * (1.0 - pi / 4.0)),
+            // Gamma of 3 and of 5: shape one half.
+            ("weibull:0.5,3", 6.0, 9.0 * (24.0 - 4.0)),
+        ] {
             let service: ServiceDistribution = text.parse().unwrap();
             assert_eq!(service.to_string(), text);
-            let sampler = service.sampler().unwrap();
-            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            assert!((service.mean_seconds() / mean - 1.0).abs() < 1e-9, "{text}");
             let mut moments = Moments::default();
-            for _ in 0..200_000 {
-                moments.add(sampler.sample(&mut rng));
+            for ticks in drawn(&service.sampler().unwrap(), 400_000) {
+                moments.add(ticks);
             }
-            let mean = moments.mean().unwrap() / 1e6;
+            let found = moments.mean().unwrap() / 1e6;
+            assert!((found / mean - 1.0).abs() < 0.01, "{text}: {found}");
+            let found = moments.variance().unwrap() / 1e12;
             assert!(
-                (mean / service.mean_seconds() - 1.0).abs() < 0.01,
-                "{text}: {mean}"
+                (found / variance - 1.0).abs() < 0.04,
+                "{text}: {found} for {variance}"
             );
-            let drawn = moments.variance().unwrap() / 1e12;
-            assert!((drawn / variance - 1.0).abs() < 0.02, "{text}: {drawn}");
+        }
+    }
+
+    /// Kolmogorov and Smirnov's distance between draws and distribution functions of another library.
+    #[test]
+    fn draws_follow_their_distribution_functions() {
+        use statrs::distribution::{LogNormal, Weibull};
+        let (lognormal, weibull) = (LogNormal::new(2.0, 1.5), Weibull::new(0.7, 8.0));
+        let (lognormal, weibull) = (lognormal.unwrap(), weibull.unwrap());
+        type Function<'f> = &'f dyn Fn(f64) -> f64;
+        let exponential = |mean: f64, x: f64| 1.0 - (-x / mean).exp();
+        let cases: [(&str, Function<'_>); 5] = [
+            ("exponential:10", &|x| exponential(10.0, x)),
+            ("uniform:5,10", &|x| ((x - 5.0) / 5.0).clamp(0.0, 1.0)),
+            ("hyper-exponential:0.9,5,55", &|x| {
+                0.9 * exponential(5.0, x) + 0.1 * exponential(55.0, x)
+            }),
+            ("lognormal:2,1.5", &|x| lognormal.cdf(x)),
+            ("weibull:0.7,8", &|x| weibull.cdf(x)),
+        ];
+        for (text, function) in cases {
+            let service: ServiceDistribution = text.parse().unwrap();
+            let mut times = drawn(&service.sampler().unwrap(), 100_000);
+            times.sort_unstable();
+            let distance = times.iter().enumerate().map(|(place, &ticks)| {
+                let expected = function(ticks as f64 / 1e6);
+                let [below, above] = [place, place + 1].map(|place| place as f64 / 1e5);
+                (expected - below).abs().max((expected - above).abs())
+            });
+            let distance = distance.fold(0.0, f64::max);
+            // A larger one has a probability of 1 in 1000.
+            assert!(distance < 1.95 / 1e5_f64.sqrt(), "{text}: {distance}");
         }
     }
 
     #[test]
     fn a_job_runs_for_a_tick_at_least() {
         let sampler = ServiceSampler::Exponential(Exp::new(1e9).unwrap());
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
-        assert!((0..100).all(|_| sampler.sample(&mut rng) == 1));
+        assert!(drawn(&sampler, 100).iter().all(|&ticks| ticks == 1));
     }
 
     #[test]
@@ -212,14 +423,33 @@ mod tests {
             "exponential",
             "exponential:",
             "exponential:0",
+            "exponential:1,2",
             "uniform:5",
+            "uniform:5,6,7",
+            "hyper-exponential:.5,1",
+            "lognormal:x,1",
+            "lognormal:1,0",
+            "weibull:1",
+            "gauss:1,2",
         ] {
             let error = text.parse::<ServiceDistribution>().unwrap_err().to_string();
             assert!(error.contains("expected"), "{text}: {error}");
         }
-        for text in ["uniform:10,5", "exponential:1e300", "exponential:1e-8"] {
+        for text in [
+            "uniform:10,5",
+            "exponential:1e300",
+            "exponential:1e-8",
+            "hyper-exponential:1,2,3",
+            "lognormal:1,100",
+            "weibull:0.001,1",
+        ] {
             let error = text.parse::<ServiceDistribution>().unwrap_err().to_string();
             assert!(error.contains("seconds over 0"), "{text}: {error}");
         }
+        let file: ServiceDistribution = "a.csv:run".parse().unwrap();
+        assert!(file.sampler().is_err());
+        let times = Empirical::of(vec![1_000_000, 3_000_000]);
+        let times = ServiceDistribution::Empirical(times);
+        assert_eq!(times.mean_seconds(), 2.0);
     }
 }

@@ -20,7 +20,7 @@ impl SharedLogs {
     pub fn read(&self, path: &Path, options: LogOptions, machine: Grid) -> Result<Log, LogError> {
         let mut read = self.0.borrow_mut();
         let is_it = |(file, log): &&(PathBuf, Log)| {
-            file == path && (log.options, log.machine) == (options, machine)
+            file == path && (&log.options, log.machine) == (&options, machine)
         };
         if let Some((_, log)) = read.iter().find(is_it) {
             return Ok(log.clone());
@@ -41,7 +41,7 @@ impl SharedLogs {
             resample: log.resample,
             messages: log.messages,
             estimates: log.estimates,
-            ..self.read(&log.path, log.options, log.machine)?
+            ..self.read(&log.path, log.options.clone(), log.machine)?
         })
     }
 }
@@ -66,17 +66,17 @@ mod tests {
         let all = LogOptions::default();
         let two = LogOptions {
             limit: Some(2),
-            ..all
+            ..all.clone()
         };
         let read = |options, side| logs.read(&path, options, machine(side)).unwrap();
-        let first = read(all, 4);
+        let first = read(all.clone(), 4);
         assert_eq!(read(two, 4).jobs.len(), 2);
-        assert_eq!(read(all, 5).machine, machine(5));
+        assert_eq!(read(all.clone(), 5).machine, machine(5));
         fs::remove_file(&path).unwrap();
-        assert!(Arc::ptr_eq(&first.jobs, &read(all, 4).jobs));
+        assert!(Arc::ptr_eq(&first.jobs, &read(all.clone(), 4).jobs));
         let one = LogOptions {
             limit: Some(1),
-            ..all
+            ..all.clone()
         };
         assert!(logs.read(&path, one, machine(4)).is_err());
     }

@@ -12,6 +12,11 @@ pub(crate) fn strategy_seed(seed: u64, replication: u32) -> u64 {
     rng.next_u64().max(1)
 }
 
+/// 53 random bits as a fraction of 1.
+pub(crate) fn fraction<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
 /// A distribution with the stream it is drawn from.
 #[derive(Clone, Debug)]
 pub(crate) struct Source<D> {

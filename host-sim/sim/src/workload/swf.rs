@@ -28,26 +28,22 @@
 //! That of the jobs, at most [`JOBS_MAX`], and of one line. Lines have at most 65536 bytes, a log
 //! has at most 2^32 bytes when it is unpacked and at most 1000 lines of acknowledgements.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use flate2::bufread::MultiGzDecoder;
 use meshalloc::{Grid, Ticks};
 
-use super::log::{LineCounts, Log, LogHeader, LogJob, LogOptions};
+use super::log::{LineCounts, Log, LogForm, LogHeader, LogJob, LogOptions, Owner};
+use super::text_file::{Header, TextFile};
+use super::trace::Trace;
 use super::{JOBS_MAX, TIME_MAX, TimeUnit};
-use crate::input::{LINE_BYTES_MAX, Lines};
 use crate::wording::{counted, quoted};
-
-/// The most bytes of a log, unpacked: 256 for each of the most jobs.
-const LOG_BYTES_MAX: u64 = 256 * JOBS_MAX as u64;
 
 /// The most lines of acknowledgements.
 const ACKNOWLEDGEMENTS_MAX: usize = 1000;
 
-/// Why a log cannot be used.
+/// Why a log, or another file of a workload, cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
@@ -78,6 +74,14 @@ pub enum LogError {
         line: usize,
         /// What was found and what was expected.
         reason: String,
+    },
+    /// A column has no times.
+    #[error("{path}: no time in the column {column} (expected one at least)", path = .path.display())]
+    NoTimes {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
     },
     /// No job is left.
     #[error("{path}: no job to run: of {records} read{left_out}", path = .path.display(),
@@ -115,7 +119,7 @@ fn left_out(lines: &LineCounts) -> String {
 
 /// A field of the format.
 #[derive(Clone, Copy)]
-struct Field {
+pub(super) struct Field {
     /// Its number, from 1.
     number: usize,
     name: &'static str,
@@ -126,11 +130,14 @@ const FIELDS: usize = 18;
 
 const JOB: Field = field(1, "job number");
 const SUBMIT: Field = field(2, "submit time");
+const WAIT: Field = field(3, "wait time");
 const RUN: Field = field(4, "run time");
 const ALLOCATED: Field = field(5, "allocated processors");
 const REQUESTED: Field = field(8, "requested processors");
 const REQUESTED_TIME: Field = field(9, "requested time");
 const STATUS: Field = field(11, "status");
+const USER: Field = field(12, "user");
+const GROUP: Field = field(13, "group");
 const PARTITION: Field = field(16, "partition");
 
 const fn field(number: usize, name: &'static str) -> Field {
@@ -138,7 +145,7 @@ const fn field(number: usize, name: &'static str) -> Field {
 }
 
 /// What becomes of a line.
-enum Entry {
+pub(super) enum Entry {
     Job(LogJob),
     PartialExecution,
     OtherPartition,
@@ -146,6 +153,13 @@ enum Entry {
     Outside,
     NoProcessors,
     NoRunTime,
+}
+
+/// What the lines of a file are.
+enum Rows {
+    Swf,
+    /// Of CSV, behind the header.
+    Csv(Trace),
 }
 
 impl Log {
@@ -156,27 +170,7 @@ impl Log {
     /// When the file cannot be read, a line is not in the format, there are too many or too long
     /// lines, no job is left, or the rule of shapes is not for the machine.
     pub fn read(path: &Path, options: LogOptions, machine: Grid) -> Result<Log, LogError> {
-        let is_file = path != Path::new("-");
-        let path = if is_file {
-            path
-        } else {
-            Path::new("standard input")
-        };
-        let open = |source| LogError::Open {
-            path: path.into(),
-            source,
-        };
-        let plain: Box<dyn Read> = match is_file {
-            true => Box::new(File::open(path).map_err(open)?),
-            false => Box::new(io::stdin().lock()),
-        };
-        let mut plain = BufReader::new(plain);
-        let compressed = plain.fill_buf().map_err(open)?.starts_with(&[0x1f, 0x8b]);
-        if compressed {
-            Log::from_reader(MultiGzDecoder::new(plain), path, options, machine)
-        } else {
-            Log::from_reader(plain, path, options, machine)
-        }
+        Log::from_file(TextFile::open(path)?, options, machine)
     }
 
     /// Reads an uncompressed log; `path` is what errors call it.
@@ -190,64 +184,49 @@ impl Log {
         options: LogOptions,
         machine: Grid,
     ) -> Result<Log, LogError> {
-        Log::from_lines(
-            Lines::new(reader, LINE_BYTES_MAX),
-            LOG_BYTES_MAX,
-            path,
-            options,
-            machine,
-        )
+        Log::from_file(TextFile::new(reader, path), options, machine)
     }
 
-    /// Reads a log of at most `bytes_max` bytes.
-    fn from_lines(
-        mut reader: Lines<impl Read>,
-        bytes_max: u64,
-        path: &Path,
+    fn from_file(
+        mut file: TextFile<'_, impl Read>,
         options: LogOptions,
         machine: Grid,
     ) -> Result<Log, LogError> {
-        let wrong = |line, reason| LogError::Line {
-            path: path.into(),
-            line,
-            reason,
-        };
         let mut header = LogHeader::default();
         let mut lines = LineCounts::default();
         let mut jobs = Vec::new();
         let limit = options.limit.unwrap_or(usize::MAX);
         let mut latest = 0;
         let fits = options.shape.check(machine);
-        fits.map_err(|reason| wrong(1, reason))?;
-        loop {
-            let line = reader.number() + 1;
-            let bytes = reader.bytes();
-            let text = reader.next_line().map_err(|source| LogError::Read {
-                path: path.into(),
-                line,
-                source,
-            })?;
-            let Some(text) = text else { break };
-            if bytes + text.len() as u64 > bytes_max {
-                let reason =
-                    format!("the log is larger than {bytes_max} bytes (expected at most that)");
-                return Err(wrong(line, reason));
+        fits.map_err(|reason| file.wrong(reason))?;
+        let form = match &options.form {
+            LogForm::Swf => Rows::Swf,
+            LogForm::Csv(columns) => {
+                let names = Header::read(&mut file)?;
+                let trace = Trace::new(names, columns);
+                Rows::Csv(trace.map_err(|reason| file.wrong(reason))?)
             }
-            // Headers of old logs are not always UTF-8; numbers are.
-            let text = String::from_utf8_lossy(text);
-            let text = text.trim();
-            if let Some(comment) = text.strip_prefix(';') {
-                header.line(comment).map_err(|reason| wrong(line, reason))?;
+        };
+        while let Some(text) = file.next_line()? {
+            let comment = text.strip_prefix(';');
+            if let (Some(comment), Rows::Swf) = (comment, &form) {
+                let read = header.line(comment);
+                read.map_err(|reason| file.wrong(reason))?;
             } else if !text.is_empty() {
                 lines.records += 1;
                 if jobs.len() == limit {
                     lines.beyond_limit += 1;
                     continue;
                 }
-                let entry = entry(text, options, header.is_double, &mut latest);
-                match entry.map_err(|reason| wrong(line, reason))? {
+                let entry = match &form {
+                    Rows::Swf => entry(&text, &options, header.is_double, &mut latest),
+                    Rows::Csv(trace) => {
+                        trace.entry(&text, i64::from(lines.records), &options, &mut latest)
+                    }
+                };
+                match entry.map_err(|reason| file.wrong(reason))? {
                     Entry::Job(_) if jobs.len() == JOBS_MAX as usize => {
-                        return Err(wrong(line, format!("more than {JOBS_MAX} jobs")));
+                        return Err(file.wrong(format!("more than {JOBS_MAX} jobs")));
                     }
                     Entry::Job(job) => jobs.push(job),
                     Entry::PartialExecution => lines.partial_executions += 1,
@@ -261,7 +240,7 @@ impl Log {
         }
         // Stable, so equal times keep the order of the file.
         jobs.sort_by_key(|job| job.arrival);
-        let path = path.into();
+        let path = file.path().into();
         let Some(last) = jobs.last() else {
             return Err(LogError::NoJobs { path, lines });
         };
@@ -339,7 +318,7 @@ pub(super) fn leading<T: FromStr + PartialOrd + From<u8>>(value: &str) -> Option
 /// those of jobs. `latest` becomes the latest submit time of the partition so far.
 fn entry(
     text: &str,
-    options: LogOptions,
+    options: &LogOptions,
     is_double: bool,
     latest: &mut Ticks,
 ) -> Result<Entry, String> {
@@ -359,11 +338,9 @@ fn entry(
         };
     };
     check_time(submitted, &record, SUBMIT)?;
-    *latest = submitted.max(*latest);
-    let from = options.from.unwrap_or(0);
-    if submitted < from || options.to.is_some_and(|to| submitted >= to) {
+    let Some(arrival) = options.arrival(submitted, latest) else {
         return Ok(Entry::Outside);
-    }
+    };
     let allocated = record.whole(ALLOCATED)?;
     let processors = if allocated > 0 {
         allocated
@@ -380,12 +357,48 @@ fn entry(
     check_time(run_time, &record, RUN)?;
     Ok(Entry::Job(LogJob {
         number: record.whole(JOB)?,
-        arrival: submitted - from,
+        arrival,
         // More than that fit on no machine either.
-        processors: u32::try_from(processors).unwrap_or(u32::MAX),
+        processors: options.nodes(u32::try_from(processors).unwrap_or(u32::MAX)),
+        shape: None,
         run_time,
         requested_time,
+        owner: Owner {
+            user: record.whole(USER).unwrap_or(-1),
+            group: record.whole(GROUP).unwrap_or(-1),
+            priority: -1,
+        },
     }))
+}
+
+/// Whether the name of a file says that it is a log in this format.
+pub(super) fn is_name(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    name.ends_with(".swf") || name.ends_with(".swf.gz")
+}
+
+/// The field of a time that CSV files call so.
+pub(super) fn field_of(column: &str) -> Option<Field> {
+    match column {
+        "submit" => Some(SUBMIT),
+        "wait" => Some(WAIT),
+        "run" => Some(RUN),
+        "estimate" => Some(REQUESTED_TIME),
+        _ => None,
+    }
+}
+
+/// The time in a field of a line; `None` in a comment, or if it is not known.
+pub(super) fn time_in(line: &str, field: Field) -> Result<Option<Ticks>, String> {
+    if line.starts_with(';') {
+        return Ok(None);
+    }
+    let record = Record::split(line)?;
+    let time = record.time(field)?;
+    if let Some(time) = time {
+        check_time(time, &record, field)?;
+    }
+    Ok(time)
 }
 
 /// Whether a time is simulated.
@@ -466,19 +479,14 @@ mod tests {
         let machine = Mesh::new(4, 4).expect("a mesh").grid();
         for byte in [b'\n', b' '] {
             let lines = [byte, b'\n'].repeat(10);
-            let read = |bytes: u64| {
-                let endless = io::Cursor::new(&lines).chain(io::repeat(b'\n'));
-                let lines = Lines::new(endless, LINE_BYTES_MAX);
-                Log::from_lines(
-                    lines,
-                    bytes,
-                    Path::new("a.swf"),
-                    LogOptions::default(),
-                    machine,
-                )
-            };
-            let error = read(1000).unwrap_err().to_string();
-            assert!(error.ends_with("the log is larger than 1000 bytes (expected at most that)"));
+            let endless = io::Cursor::new(&lines).chain(io::repeat(b'\n'));
+            let file = TextFile::new(endless, Path::new("a.swf")).up_to(1000);
+            let error = Log::from_file(file, LogOptions::default(), machine);
+            let error = error.unwrap_err().to_string();
+            assert!(
+                error.ends_with("the file is larger than 1000 bytes (expected at most that)"),
+                "{error}"
+            );
         }
     }
 }

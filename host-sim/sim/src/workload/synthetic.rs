@@ -1,9 +1,9 @@
-//! Synthetic workloads: jobs with independent requests and service times, or with messages, which come as a Poisson process or
-//! all at once.
+//! Synthetic workloads: jobs with requests and service times, or with messages, which come as a Poisson process, as another one
+//! or all at once. Requests and service times are independent but in a model of both.
 //!
 //! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions, 5 radices, 6
 //! to 19: sides along dimension 2 and on, 20: a number for each job that
-//! sends messages, 21: numbers of processors, 22: factors of estimates) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
+//! sends messages, 21: numbers of processors, 22: factors of estimates, 25: shapes of a mix; of a second class of jobs 100 more) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
 //! many numbers its height took, and every strategy gets the same jobs from the same seed (common random
 //! numbers).
 //!
@@ -11,48 +11,25 @@
 //! function, which a platform's mathematics may round differently: about one draw in a thousand uses one, and
 //! a difference would have to survive rounding to ticks to be seen.
 
-use meshalloc::{Grid, Ticks};
-use rand_distr::{Distribution, Exp, StandardUniform};
+use meshalloc::{Grid, Request, Ticks};
+use rand_distr::{Distribution, StandardUniform};
 use serde::Serialize;
 
+use super::arrivals::ArrivalSource;
 use super::estimates::Estimator;
 use super::requests::RequestSource;
 use super::service::ServiceSampler;
 use super::stream::{Source, Stream};
 use super::{
-    ARRIVALS_PER_TICK_MAX, EstimateModel, Job, Messages, Requests, ServiceDistribution, SideRange,
+    ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Lublin,
+    Messages, MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideRange,
     SizeDistribution, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution,
     WorkloadError,
 };
 use crate::wording::{Number, counted};
 
-/// How often jobs arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub enum Rate {
-    /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m requested by a job
-    /// and service time r on average.
-    Load(f64),
-    /// The traffic ratio: jobs arriving in a mean service time.
-    Traffic(f64),
-    /// Jobs in a unit of the workload's time: a second, or a cycle. It is the only rate of jobs that send messages, as their
-    /// service time is not known beforehand.
-    Arrivals(f64),
-}
-
-/// When the jobs of a synthetic workload arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub enum Arrivals {
-    /// A Poisson process, without end.
-    Poisson(Rate),
-    /// All at time 0, in order, and none later: a closed workload.
-    AtOnce {
-        /// How many.
-        tasks: u32,
-    },
-}
-
 /// A synthetic workload.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Synthetic {
     /// What jobs ask for, of which machine.
     pub requests: Requests,
@@ -103,6 +80,88 @@ impl Synthetic {
         }
     }
 
+    /// The model of Lublin and Feitelson: numbers of processors, which a rule gives a shape, run times that depend on them, and a
+    /// daily cycle, at its own rate or stretched to another one.
+    ///
+    /// ```
+    /// use meshalloc::Grid;
+    /// use meshalloc_sim::workload::{Lublin, Rate, ShapeRule, Synthetic};
+    /// let machine = Grid::mesh(&[16, 8])?;
+    /// let rate = Some(Rate::Load(0.7));
+    /// let workload = Synthetic::lublin(Lublin::Both, machine, ShapeRule::NearSquare, rate);
+    /// let jobs = workload.jobs(1, 0).unwrap();
+    /// assert!(jobs.take(1000).all(|job| job.request.processors <= 128));
+    /// # Ok::<(), meshalloc::GridError>(())
+    /// ```
+    pub fn lublin(model: Lublin, machine: Grid, shape: ShapeRule, rate: Option<Rate>) -> Self {
+        let nodes = machine.nodes();
+        Synthetic {
+            requests: Requests::Counts(Counts {
+                machine,
+                distribution: CountDistribution::Lublin(model),
+                shape,
+            }),
+            work: WorkDistribution::Service(ServiceDistribution::Lublin { model, nodes }),
+            arrivals: Arrivals::Process {
+                process: Process::Lublin(model),
+                rate,
+            },
+            estimates: EstimateModel::Perfect,
+        }
+    }
+
+    /// The model that the workload follows, if it does.
+    pub const fn model(&self) -> Option<Lublin> {
+        match self.arrivals.process() {
+            Some(Process::Lublin(model)) => Some(*model),
+            _ => None,
+        }
+    }
+
+    /// The workloads whose jobs arrive independently of each other: one, but for a model with several classes.
+    fn classes(&self) -> Vec<Synthetic> {
+        let (Requests::Counts(counts), Some(model)) = (&self.requests, self.model()) else {
+            return vec![self.clone()];
+        };
+        let of = |&class: &Lublin| Synthetic {
+            estimates: self.estimates,
+            arrivals: Arrivals::Process {
+                process: Process::Lublin(class),
+                rate: self.arrivals.rate(),
+            },
+            ..Synthetic::lublin(class, counts.machine, counts.shape, None)
+        };
+        model.classes().iter().map(of).collect()
+    }
+
+    /// Reads the files that it is made of; `is_legal` says of each shape of a mix whether the machine ever gives it.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be used: the option that names it, and why.
+    pub fn read(
+        &self,
+        is_legal: impl Fn(&Request) -> bool,
+    ) -> Result<Synthetic, (&'static str, MixError)> {
+        let mut read = self.clone();
+        if let Requests::Mix(mix) = &mut read.requests {
+            *mix = mix.read(is_legal).map_err(|error| ("mix", error))?;
+        }
+        if let WorkDistribution::Service(ServiceDistribution::Empirical(times)) = &mut read.work {
+            *times = times.read().map_err(|error| ("service", error.into()))?;
+        }
+        if let Arrivals::Process {
+            process: Process::Empirical(gaps),
+            ..
+        } = &mut read.arrivals
+        {
+            *gaps = gaps
+                .read_gaps()
+                .map_err(|error| ("interarrival", error.into()))?;
+        }
+        Ok(read)
+    }
+
     /// The same workload with sides of `min` to `max` processors along each dimension; a side longer than the
     /// machine's is an error, for such jobs would only be refused.
     ///
@@ -116,6 +175,7 @@ impl Synthetic {
             Requests::Submeshes(_) => "sides",
             Requests::Subcubes(_) => "radices",
             Requests::Counts(_) => "numbers of processors",
+            Requests::Mix(_) => "shapes of a mix",
         };
         let Requests::Submeshes(submeshes) = &mut self.requests else {
             return Err(WorkloadError::OutOfRange {
@@ -152,6 +212,17 @@ impl Synthetic {
         self.requests.mean_processors()
     }
 
+    /// The mean product of the processors that a job requests and its service time in seconds; `None` where the network or
+    /// the disks decide how long it stays.
+    fn mean_work(&self) -> Result<Option<f64>, WorkloadError> {
+        if let WorkDistribution::Service(ServiceDistribution::Lublin { model, nodes }) = self.work {
+            return Ok(Some(model.mean_work(nodes)));
+        }
+        let each = self.mean_processors()?;
+        let service = self.work.mean_service_seconds();
+        Ok(service.map(|service| each * service))
+    }
+
     /// The mean number of arrivals in a unit of time; `None` when all jobs arrive at once.
     ///
     /// # Errors
@@ -159,19 +230,22 @@ impl Synthetic {
     /// When the rate is not a positive number, needs a service time that is not known, exceeds [`ARRIVALS_PER_TICK_MAX`], or a
     /// distribution cannot be used.
     pub fn arrival_rate(&self) -> Result<Option<f64>, WorkloadError> {
-        let Arrivals::Poisson(rate) = self.arrivals else {
-            return Ok(None);
-        };
-        let service = self.work.mean_service_seconds();
-        let (given, rate) = match rate {
-            Rate::Load(load) => {
+        let (given, rate) = match (self.arrivals.rate(), self.arrivals.process()) {
+            (Some(Rate::Load(load)), _) => {
                 let nodes = f64::from(self.machine().nodes());
-                let each = self.mean_processors()?;
-                let rate = service.map(|service| load * nodes / (each * service));
-                (load, rate)
+                let work = self.mean_work()?;
+                (load, work.map(|work| load * nodes / work))
             }
-            Rate::Traffic(traffic) => (traffic, service.map(|service| traffic / service)),
-            Rate::Arrivals(rate) => (rate, Some(rate)),
+            (Some(Rate::Traffic(traffic)), _) => {
+                let service = self.work.mean_service_seconds();
+                (traffic, service.map(|service| traffic / service))
+            }
+            (Some(Rate::Arrivals(rate)), _) => (rate, Some(rate)),
+            (None, Some(process)) => {
+                let rate = process.rate().unwrap_or(0.0);
+                (rate, Some(rate))
+            }
+            (None, None) => return Ok(None),
         };
         let unit = self.work.time_unit();
         let most = ARRIVALS_PER_TICK_MAX * unit.ticks_each() as f64;
@@ -210,15 +284,19 @@ impl Synthetic {
 
     /// The error about a rate that cannot be used.
     fn rate_error(&self, expected: String) -> WorkloadError {
-        let (what, options, given): (_, &[_], _) = match self.arrivals {
-            Arrivals::AtOnce { tasks } => ("the number of tasks", &["tasks"], tasks.into()),
-            Arrivals::Poisson(Rate::Load(load)) => ("the load", &["load"], load),
-            Arrivals::Poisson(Rate::Traffic(traffic)) => {
-                ("the traffic ratio", &["traffic"], traffic)
-            }
-            Arrivals::Poisson(Rate::Arrivals(rate)) => {
-                ("the arrival rate", &["arrival-rate"], rate)
-            }
+        let own = self.arrivals.process().and_then(Process::rate);
+        let (what, options, given): (_, &[_], _) = match self.arrivals.rate() {
+            Some(Rate::Load(load)) => ("the load", &["load"], load),
+            Some(Rate::Traffic(traffic)) => ("the traffic ratio", &["traffic"], traffic),
+            Some(Rate::Arrivals(rate)) => ("the arrival rate", &["arrival-rate"], rate),
+            None => match self.arrivals.tasks() {
+                Some(tasks) => ("the number of tasks", &["tasks"], tasks.into()),
+                None => (
+                    "the number of jobs a second",
+                    &["interarrival"],
+                    own.unwrap_or(0.0),
+                ),
+            },
         };
         WorkloadError::OutOfRange {
             what: what.into(),
@@ -244,8 +322,45 @@ impl Synthetic {
     ///
     /// When a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
-        let stream = |source| Stream::new(seed, replication, source);
-        let works = match self.work {
+        if let WorkDistribution::Service(service) = &self.work {
+            // The rate depends on it.
+            service.sampler()?;
+        }
+        self.check_estimates()?;
+        let rate = self.arrival_rate()?;
+        let own = self.arrivals.process().and_then(Process::rate);
+        // Each class is stretched as all of them are.
+        let stretch = own.zip(rate).map_or(1.0, |(own, rate)| own / rate);
+        let mut classes = (0..).zip(self.classes()).map(|(number, class)| {
+            let source = |source| Stream::new(seed, replication, CLASS_SOURCES * number + source);
+            class.class_jobs(rate, stretch, source)
+        });
+        let first = classes.next().expect("a workload has a class")?;
+        let second = classes.next().transpose()?;
+        let mut jobs = SyntheticJobs {
+            first,
+            second: second.map(|second| {
+                Box::new(Merge {
+                    second,
+                    heads: None,
+                })
+            }),
+            estimator: self.estimates.estimator(seed, replication)?,
+        };
+        if let Some(merge) = &mut jobs.second {
+            merge.heads = jobs.first.next().zip(merge.second.next());
+        }
+        Ok(jobs)
+    }
+
+    /// The jobs of a single class; see [`ArrivalSource::new`] for the rate and the stretch.
+    fn class_jobs(
+        &self,
+        rate: Option<f64>,
+        stretch: f64,
+        stream: impl Fn(u8) -> Stream,
+    ) -> Result<ClassJobs, WorkloadError> {
+        let works = match &self.work {
             WorkDistribution::Service(service) => {
                 WorkSource::Service(Box::new(stream(3).with(service.sampler()?)))
             }
@@ -254,43 +369,66 @@ impl Synthetic {
             }
             WorkDistribution::Messages(messages) => WorkSource::Messages {
                 draws: Box::new(stream(DRAWS).with(StandardUniform)),
-                messages,
+                messages: *messages,
                 jobs: 0,
             },
         };
-        self.check_estimates()?;
-        let rate = self.arrival_rate()?;
-        let interarrival =
-            rate.map(|rate| Exp::new(rate).expect("the rate is positive and finite"));
-        Ok(SyntheticJobs {
+        let requests = self.requests.source(&stream)?;
+        Ok(ClassJobs {
             clock: 0,
             unit: self.work.time_unit(),
-            left: match self.arrivals {
-                Arrivals::Poisson(_) => None,
-                Arrivals::AtOnce { tasks } => Some(tasks),
-            },
-            arrivals: interarrival.map(|interarrival| stream(0).with(interarrival)),
-            requests: self.requests.source(stream)?,
+            left: self.arrivals.tasks(),
+            arrivals: ArrivalSource::new(&self.arrivals, rate, stretch, stream(0)),
+            requests,
             works,
-            estimator: self.estimates.estimator(seed, replication)?,
         })
     }
 }
 
 /// The jobs of a synthetic workload.
 ///
-/// The clock stops at [`TIME_MAX`]; the simulation refuses to go on long before.
+/// The clock stops at [`TIME_MAX`](super::TIME_MAX); the simulation refuses to go on long before.
 #[derive(Clone, Debug)]
 pub struct SyntheticJobs {
+    first: ClassJobs,
+    second: Option<Box<Merge>>,
+    estimator: Estimator,
+}
+
+/// A second class of jobs, and the next job of each.
+#[derive(Clone, Debug)]
+struct Merge {
+    second: ClassJobs,
+    heads: Option<(Job, Job)>,
+}
+
+impl Merge {
+    /// The earlier of both heads, the first if they arrive together.
+    fn next(&mut self, first: &mut ClassJobs) -> Option<Job> {
+        let (a, b) = self.heads?;
+        let (earlier, heads) = match a.arrival <= b.arrival {
+            true => (a, (first.next()?, b)),
+            false => (b, (a, self.second.next()?)),
+        };
+        self.heads = Some(heads);
+        Some(earlier)
+    }
+}
+
+/// How far apart the numbers of the sources of two classes of jobs are.
+const CLASS_SOURCES: u8 = 100;
+
+/// The jobs of one class.
+#[derive(Clone, Debug)]
+struct ClassJobs {
     clock: Ticks,
     unit: TimeUnit,
     /// How many are still to come; `None`: there is no end.
     left: Option<u32>,
     /// `None`: time stands still.
-    arrivals: Option<Source<Exp<f64>>>,
+    arrivals: Option<ArrivalSource>,
     requests: RequestSource,
     works: WorkSource,
-    estimator: Estimator,
 }
 
 /// The number of the source of the random numbers of jobs that send messages, over a network or to I/O nodes.
@@ -309,11 +447,12 @@ enum WorkSource {
 }
 
 impl WorkSource {
+    /// The work of a job of so many processors.
     #[inline]
-    fn next(&mut self) -> Work {
+    fn next(&mut self, processors: u32) -> Work {
         match self {
             WorkSource::Service(source) => {
-                Work::Service(source.distribution.sample(&mut source.rng))
+                Work::Service(source.distribution.sample(processors, &mut source.rng))
             }
             WorkSource::Messages {
                 draws,
@@ -335,182 +474,31 @@ impl Iterator for SyntheticJobs {
     type Item = Job;
 
     fn next(&mut self) -> Option<Job> {
+        let job = match &mut self.second {
+            None => self.first.next()?,
+            Some(merge) => merge.next(&mut self.first)?,
+        };
+        Some(self.estimator.estimated(job))
+    }
+}
+
+impl ClassJobs {
+    #[inline]
+    fn next(&mut self) -> Option<Job> {
         if let Some(left) = &mut self.left {
             *left = left.checked_sub(1)?;
         }
         if let Some(arrivals) = &mut self.arrivals {
-            let gap = arrivals.distribution.sample(&mut arrivals.rng);
-            self.clock = (self.clock + self.unit.ticks(gap)).min(TIME_MAX);
+            self.clock = arrivals.next(self.clock, self.unit);
         }
         let request = self.requests.next();
-        Some(self.estimator.estimated(Job {
+        Some(Job {
             arrival: self.clock,
             request,
-            work: self.works.next(),
-        }))
+            work: self.works.next(request.processors),
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use meshalloc::Mesh;
-
-    use super::*;
-
-    fn workload(w: u16, h: u16, rate: Rate) -> Synthetic {
-        let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-        Synthetic::new(
-            Mesh::new(w, h).unwrap(),
-            SizeDistribution::Uniform,
-            service,
-            rate,
-        )
-    }
-
-    fn take(workload: &Synthetic, seed: u64, replication: u32, count: usize) -> Vec<Job> {
-        workload
-            .jobs(seed, replication)
-            .unwrap()
-            .take(count)
-            .collect()
-    }
-
-    #[test]
-    fn rates_are_the_closed_forms() {
-        // m = ((1 + L) / 2)^2.
-        let load = workload(64, 64, Rate::Load(0.47));
-        assert!((load.mean_processors().unwrap() - 32.5 * 32.5).abs() < 1e-9);
-        let expected = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
-        assert!((load.arrival_rate().unwrap().unwrap() / expected - 1.0).abs() < 1e-12);
-        let oblong = workload(16, 22, Rate::Load(1.0));
-        assert!((oblong.mean_processors().unwrap() - 8.5 * 11.5).abs() < 1e-9);
-        let traffic = workload(32, 32, Rate::Traffic(1.5));
-        assert!((traffic.arrival_rate().unwrap().unwrap() - 0.15).abs() < 1e-12);
-        let small = workload(64, 64, Rate::Load(1.0)).with_sides(1, 16).unwrap();
-        assert!((small.mean_processors().unwrap() - 8.5 * 8.5).abs() < 1e-9);
-    }
-
-    #[test]
-    fn jobs_come_at_the_rate_and_offer_the_load() {
-        const JOBS: usize = 100_000;
-        let jobs = take(&workload(64, 64, Rate::Load(0.47)), 1, 0, JOBS);
-        assert!(jobs.is_sorted_by_key(|job| job.arrival));
-        let span = TimeUnit::Second.of(jobs[JOBS - 1].arrival);
-        let rate = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
-        assert!((JOBS as f64 / span / rate - 1.0).abs() < 0.01, "{span}");
-        let work = jobs.iter().map(|job| {
-            f64::from(job.request.processors) * TimeUnit::Second.of(job.work.service().unwrap())
-        });
-        let load = work.sum::<f64>() / (span * 4096.0);
-        assert!((load - 0.47).abs() < 0.01, "{load}");
-        // Poisson: gaps have a coefficient of variation of 1, and e^-1 of them exceed the mean.
-        let gaps = jobs
-            .windows(2)
-            .map(|pair| TimeUnit::Second.of(pair[1].arrival - pair[0].arrival));
-        let longer = gaps.filter(|gap| *gap > 1.0 / rate).count();
-        assert!((longer as f64 / JOBS as f64 - (-1.0f64).exp()).abs() < 0.005);
-    }
-
-    #[test]
-    fn each_source_has_its_own_stream() {
-        let wide = take(&workload(64, 64, Rate::Load(0.5)), 7, 2, 100);
-        let mut other = workload(64, 64, Rate::Load(0.5));
-        let Requests::Submeshes(submeshes) = &mut other.requests else {
-            panic!("it is a workload for a mesh");
-        };
-        submeshes.sides[1] = SideRange::new(1, 3).unwrap();
-        other.arrivals = Arrivals::Poisson(Rate::Traffic(3.0));
-        let other = take(&other, 7, 2, 100);
-        let width = |job: &Job| job.request.sides().w;
-        assert!(wide.iter().map(width).eq(other.iter().map(width)));
-        assert!(
-            wide.iter()
-                .map(|job| job.work.service())
-                .eq(other.iter().map(|job| job.work.service()))
-        );
-        assert_ne!(wide[99].arrival, other[99].arrival);
-        // Widths and heights are not the same numbers twice.
-        let square = wide.iter().filter(|job| job.request.sides().is_square());
-        assert!(square.count() < 10);
-    }
-
-    #[test]
-    fn each_dimension_has_a_side_of_its_own() {
-        let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-        let torus = Grid::torus(&[64, 32, 4, 9]).unwrap();
-        let torus = Synthetic::new(
-            torus,
-            SizeDistribution::Uniform,
-            service,
-            Rate::Traffic(1.0),
-        );
-        let mean = 32.5 * 16.5 * 2.5 * 5.0;
-        assert!((torus.mean_processors().unwrap() / mean - 1.0).abs() < 1e-12);
-        let jobs = take(&torus, 1, 0, 20_000);
-        // The sides along x and y are those of a mesh.
-        let plane = take(&workload(64, 32, Rate::Traffic(1.0)), 1, 0, 20_000);
-        for (job, other) in jobs.iter().zip(&plane) {
-            assert_eq!(
-                job.request.shape.extents()[..2],
-                *other.request.shape.extents()
-            );
-        }
-        let processors = jobs.iter().map(|job| f64::from(job.request.processors));
-        let drawn = processors.sum::<f64>() / jobs.len() as f64;
-        assert!((drawn / mean - 1.0).abs() < 0.03, "{drawn}");
-        for (dimension, side) in [(2, 4), (3, 9)] {
-            let sides = jobs
-                .iter()
-                .map(|job| job.request.shape.extents()[dimension]);
-            assert_eq!((sides.clone().min(), sides.max()), (Some(1), Some(side)));
-        }
-    }
-
-    #[test]
-    fn seed_and_replication_choose_the_jobs() {
-        let workload = workload(16, 16, Rate::Load(0.5));
-        assert_eq!(take(&workload, 1, 0, 50), take(&workload, 1, 0, 50));
-        assert_ne!(take(&workload, 1, 0, 50), take(&workload, 1, 1, 50));
-        assert_ne!(take(&workload, 1, 0, 50), take(&workload, 2, 0, 50));
-    }
-
-    #[test]
-    fn a_seed_gives_these_jobs_for_good() {
-        let jobs = take(&workload(64, 64, Rate::Load(0.47)), 1, 0, 3);
-        let found: Vec<_> = jobs
-            .iter()
-            .map(|job| {
-                (
-                    job.arrival,
-                    job.work.service().unwrap(),
-                    job.request.sides().to_string(),
-                )
-            })
-            .collect();
-        let expected = GOLDEN.map(|(arrival, service, sides)| (arrival, service, sides.into()));
-        assert_eq!(
-            found, expected,
-            "published results would no longer be reproducible"
-        );
-    }
-
-    const GOLDEN: [(Ticks, Ticks, &str); 3] = [
-        (2_452_011, 7_551_448, "57x37"),
-        (3_311_778, 6_259_264, "55x57"),
-        (9_976_976, 4_149_012, "59x59"),
-    ];
-
-    #[test]
-    fn what_makes_no_sense_is_refused() {
-        for rate in [Rate::Load(0.0), Rate::Load(f64::NAN), Rate::Traffic(-1.0)] {
-            let error = workload(8, 8, rate).jobs(1, 0).unwrap_err().to_string();
-            assert!(error.contains("expected a number over 0"), "{error}");
-        }
-        for rate in [Rate::Load(1e6), Rate::Traffic(f64::INFINITY)] {
-            let error = workload(64, 64, rate).jobs(1, 0).unwrap_err().to_string();
-            assert!(error.contains("at most 100000 jobs a second"), "{error}");
-        }
-        let error = workload(8, 4, Rate::Load(0.5)).with_sides(1, 5);
-        assert!(error.unwrap_err().to_string().contains("at most 4"));
-    }
-}
+mod tests;

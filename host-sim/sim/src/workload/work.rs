@@ -43,7 +43,7 @@ pub struct Program {
 }
 
 /// What the jobs of a workload do.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum WorkDistribution {
     /// They run for a time that is drawn, whatever else runs.
     Service(ServiceDistribution),

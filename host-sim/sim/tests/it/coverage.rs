@@ -42,9 +42,9 @@ impl Case {
             machine: mesh.into(),
             strategies: vec![self.strategy],
             scheduler: SchedulerKind::Fcfs,
+            measure: Measure::of(&workload),
             workload: Workload::Synthetic(workload),
             jobs: self.jobs,
-            measure: Measure::of(&workload),
             backlog: None,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::UntilRelativeError {

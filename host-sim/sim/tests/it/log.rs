@@ -229,7 +229,7 @@ fn a_draw_of_empty_weeks_is_drawn_again() {
     let gap = |submit| [(submit, 60, 1), (5 * 7 * DAY, 60, 1)];
     let resampled = |submit| Log {
         resample: Some(Resample::Weeks),
-        ..log(&gap(submit), options).unwrap()
+        ..log(&gap(submit), options.clone()).unwrap()
     };
     let one = resampled(8 * DAY);
     assert_eq!(one.whole_weeks().len(), 5);

@@ -48,7 +48,7 @@ fn jobs_are_read_and_the_rest_is_counted() {
         partition: Some(2),
         ..LogOptions::default()
     };
-    let log = read(&text, options).unwrap();
+    let log = read(&text, options.clone()).unwrap();
     let jobs: Vec<_> = log
         .jobs
         .iter()
@@ -144,7 +144,7 @@ fn a_log_without_jobs_is_an_error() {
         partition: Some(9),
         ..LogOptions::default()
     };
-    let error = read(&line(1, "0", "60", "4", "4", 1), options).unwrap_err();
+    let error = read(&line(1, "0", "60", "4", "4", 1), options.clone()).unwrap_err();
     assert!(
         error.contains("of 1 job read, 1 of other partitions"),
         "{error}"

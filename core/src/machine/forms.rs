@@ -1,0 +1,419 @@
+//! What is tried for a request, and in which order: [`Forms`], its legal shapes, and [`Trials`],
+//! the sides by dimension that a slice of one shape may have.
+//!
+//! A ring of n processors needs no line of n: a side may be *folded* along the dimensions in which
+//! the request has no other side. A side of 12 and some of its boxes:
+//!
+//! ```text
+//!   12 x 1    o-o-o-o-o-o-o-o-o-o-o-o        6 x 2  o-o-o-o-o-o     4 x 3  o-o o-o
+//!                                                   |         |            | | | |
+//!                                                   o-o-o-o-o-o            o o-o o
+//!                                                                          |     |
+//!                                                                          o-o-o-o
+//! ```
+//!
+//! # Source
+//!
+//! S. Chen and others, "Toward Co-adapting Machine Learning Job Shape and Cluster Topology",
+//! arXiv:2510.03891, for folding.
+
+use super::{DESCRIBED_MAX, Extents, Machine, volume};
+use crate::grid::{Grid, Shape};
+use crate::request::{Flags, Request};
+use crate::search::orders::next_order;
+use crate::strategy::{Holds, StrategyKind};
+
+/// Calls `visit` with every box of this number of processors in `n` dimensions, its sides in
+/// ascending order and 1 from the last dimension on. O(n-th root of `chips`) for each side.
+fn for_each_box(chips: u32, n: usize, visit: &mut dyn FnMut(Extents)) {
+    // From the least of four sides up; those that are missing are 1.
+    let longest = |left: u32, rest: u32| {
+        (1..=rest).take_while(move |&side| {
+            let is_short = u64::from(side).pow(left) <= u64::from(rest);
+            is_short && (left as usize <= n || side == 1)
+        })
+    };
+    for a in longest(4, chips).filter(|&a| chips.is_multiple_of(a)) {
+        let rest = chips / a;
+        for b in longest(3, rest).filter(|&b| b >= a && rest.is_multiple_of(b)) {
+            let rest = rest / b;
+            for c in longest(2, rest).filter(|&c| c >= b && rest.is_multiple_of(c)) {
+                let sides = [a, b, c, rest / c];
+                let mut extents = [1; DESCRIBED_MAX];
+                let there = extents.iter_mut().zip(&sides[DESCRIBED_MAX - n..]);
+                let fit = there.fold(true, |fit, (extent, &side)| {
+                    *extent = side as u16;
+                    fit && side <= u16::MAX.into()
+                });
+                if fit {
+                    visit(extents);
+                }
+            }
+        }
+    }
+}
+
+/// By what boxes of one volume are ordered: the most compact first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    /// The number of cubes that it touches, where that counts.
+    cubes: u32,
+    longest: u16,
+    sum: u32,
+    sides: Extents,
+    /// Which extent of the request is folded, counted from 1; 0 for none.
+    folded: usize,
+}
+
+impl Key {
+    fn new(sides: Extents, folded: usize, cubes: u32) -> Key {
+        Key {
+            cubes,
+            longest: sides.into_iter().max().unwrap_or(1),
+            sum: sides.into_iter().map(u32::from).sum(),
+            sides,
+            folded,
+        }
+    }
+
+    /// Keeps the lesser one of those above `last`.
+    fn keep_next(self, last: Option<Key>, next: &mut Option<Key>) {
+        if last.is_none_or(|last| last < self) && next.is_none_or(|next| self < next) {
+            *next = Some(self);
+        }
+    }
+}
+
+/// The legal shapes of a request: its own, or all of the number of chips that it names, the most
+/// compact first: by the longest side, then by the sum of the sides, then in lexicographic order.
+pub(crate) struct Forms<'a> {
+    machine: Option<&'a Machine>,
+    grid: &'a Grid,
+    request: &'a Request,
+    last: Option<Key>,
+    is_done: bool,
+}
+
+impl<'a> Forms<'a> {
+    pub(crate) const fn new(
+        machine: Option<&'a Machine>,
+        grid: &'a Grid,
+        request: &'a Request,
+    ) -> Self {
+        Forms {
+            machine,
+            grid,
+            request,
+            last: None,
+            is_done: false,
+        }
+    }
+
+    fn is_legal(&self, sides: &Extents) -> bool {
+        match self.machine {
+            Some(machine) => machine.is_legal(sides),
+            // Longer sides of boxes are laid along longer sides of the grid.
+            None => {
+                let mut theirs = *sides;
+                theirs.sort_unstable();
+                let mut ours = [1; DESCRIBED_MAX];
+                let n = self.grid.dimensions();
+                ours[..n].copy_from_slice(self.grid.sides());
+                ours.sort_unstable();
+                theirs.iter().zip(&ours).all(|(side, of)| side <= of)
+            }
+        }
+    }
+
+    /// The next shape.
+    pub(crate) fn next(&mut self) -> Option<Shape> {
+        let n = self.grid.dimensions();
+        if self.is_done {
+            return None;
+        }
+        if !self.request.flags.contains(Flags::CHIPS) {
+            self.is_done = true;
+            let shape = self.request.shape;
+            let is_legal = match self.machine {
+                Some(machine) => machine.is_legal(&Machine::padded(shape)),
+                None => true,
+            };
+            return is_legal.then_some(shape);
+        }
+        if n > DESCRIBED_MAX {
+            return None;
+        }
+        let turns = self.machine.is_none_or(|machine| machine.rotate);
+        let mut next = None;
+        for_each_box(self.request.processors, n, &mut |mut sides| loop {
+            if self.is_legal(&sides) {
+                Key::new(sides, 0, 0).keep_next(self.last, &mut next);
+            }
+            if turns || !next_order(&mut sides[..n]) {
+                break;
+            }
+        });
+        self.last = next;
+        Shape::new(&next?.sides[..n]).ok()
+    }
+}
+
+/// Which extents of a shape, a bit for each, must have a ring by the demand of a request. Those up
+/// to 2 always have one.
+pub(crate) fn demanded_rings(request: &Request, shape: Shape) -> u8 {
+    let all = request.flags.contains(Flags::RINGS);
+    let bits = request.flags.bits() >> Flags::RING_0.bits().trailing_zeros();
+    let extents = shape.extents();
+    (0..extents.len().min(DESCRIBED_MAX)).fold(0, |rings, at| {
+        let is_demanded = (all || bits >> at & 1 == 1) && extents[at] > 2;
+        rings | u8::from(is_demanded) << at
+    })
+}
+
+/// The sides of a slice by dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Trial {
+    pub(crate) sides: Extents,
+    /// Which extent of the request is folded.
+    pub(crate) folded: Option<usize>,
+}
+
+/// The sides by dimension that a strategy tries for a shape, in order, with the rings that the
+/// request demands.
+///
+/// - `cubes`: every order of the extents, in ascending lexicographic order.
+/// - `cubes:fold`, `folding`: the request itself and every folded form, by the number of cubes
+///   (`cubes:fold`), the longest side and the sum of the sides; each in every order.
+/// - Others: the order in which the extents are named, then the others if the strategy turns
+///   requests.
+///
+/// A request that may not be turned has only the order in which it is named; where it is folded,
+/// the sides that stay whole keep their dimension.
+#[derive(Debug)]
+pub(crate) struct Trials<'a> {
+    grid: &'a Grid,
+    n: usize,
+    /// Whether switches close rings, and how long a cube is.
+    cube: Option<&'a Extents>,
+    /// The extents as they are named.
+    named: Extents,
+    /// The extents that must have a ring.
+    demanded: u8,
+    turns: bool,
+    folds: bool,
+    /// Whether the orders begin with that in which the extents are named.
+    begins_as_named: bool,
+    candidate: Option<Key>,
+    /// The latest order.
+    order: Option<Extents>,
+    is_done: bool,
+}
+
+impl<'a> Trials<'a> {
+    pub(crate) fn new(
+        strategy: StrategyKind,
+        machine: Option<&'a Machine>,
+        grid: &'a Grid,
+        request: &Request,
+        shape: Shape,
+    ) -> Self {
+        use StrategyKind as Kind;
+        let is_cubes = matches!(strategy, Kind::Cubes { .. });
+        let demanded = demanded_rings(request, shape);
+        let rotates = request.may_rotate() && machine.is_none_or(|machine| machine.rotate);
+        // They lay the extents along the dimensions as they are named, and never wrap otherwise.
+        let gives_rings = matches!(
+            strategy,
+            Kind::Cubes { .. }
+                | Kind::Folding
+                | Kind::FirstFit
+                | Kind::AdaptiveScan
+                | Kind::BestFit
+                | Kind::BusyList
+                | Kind::FreeSubmeshList
+                | Kind::LeastExpectedBlocking { .. }
+                | Kind::LebEstimates { .. }
+        );
+        let never_turns = matches!(strategy, Kind::FirstFit | Kind::BestFit);
+        let n = grid.dimensions();
+        let is_described = n <= DESCRIBED_MAX;
+        Trials {
+            grid,
+            n: n.min(DESCRIBED_MAX),
+            cube: machine.filter(|_| is_cubes).and_then(Machine::cube_extents),
+            named: Machine::padded(shape),
+            demanded,
+            turns: rotates && !never_turns,
+            folds: matches!(strategy, Kind::Cubes { fold: true } | Kind::Folding)
+                && (2..=3).contains(&n),
+            begins_as_named: !is_cubes || !rotates,
+            candidate: None,
+            order: None,
+            is_done: request.flags.intersects(Flags::ALL_RINGS)
+                && (!gives_rings && demanded != 0
+                    || strategy.holds() == Holds::Processors
+                    || !is_described),
+        }
+    }
+
+    /// Whether a slice has a ring along this dimension.
+    fn closes(&self, dimension: usize, side: u16) -> bool {
+        closes(self.grid, self.cube, dimension, side)
+    }
+
+    /// The extents that are longer than 1.
+    fn long(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.n).filter(|&at| self.named[at] > 1)
+    }
+
+    /// The candidate after the latest one.
+    fn next_candidate(&mut self) -> bool {
+        let n = self.n;
+        let cubes = |sides: &Extents| match (self.folds, self.cube) {
+            (true, Some(cube)) => sides.iter().zip(cube).fold(1_u32, |cubes, (side, of)| {
+                cubes.saturating_mul(side.div_ceil(*of).into())
+            }),
+            _ => 0,
+        };
+        let mut next = None;
+        let last = self.candidate;
+        let mut offer = |mut sides: Extents, folded: usize| {
+            sides[..n].sort_unstable();
+            Key::new(sides, folded, cubes(&sides)).keep_next(last, &mut next);
+        };
+        offer(self.named, 0);
+        let long = self.long().count();
+        if self.folds && (long == 1 || long == 2 && n == 3) {
+            // Of two alike it does not matter which one is folded.
+            let is_alike = |one: usize, other: usize| {
+                self.named[one] == self.named[other]
+                    && self.demanded >> one & 1 == self.demanded >> other & 1
+                    && self.turns
+            };
+            let is_first =
+                |&at: &usize| !self.long().any(|other| other < at && is_alike(at, other));
+            for at in self.long().filter(is_first) {
+                let whole = volume(&self.named) / u32::from(self.named[at]);
+                // A side folds along its own dimension and those in which there is none.
+                for_each_box(self.named[at].into(), n + 1 - long, &mut |mut sides| {
+                    if sides.iter().filter(|&&side| side > 1).count() > 1 {
+                        if long == 2 {
+                            sides[2] = whole as u16;
+                        }
+                        offer(sides, at + 1);
+                    }
+                });
+            }
+        }
+        self.candidate = next;
+        self.order = None;
+        next.is_some()
+    }
+
+    /// The order after the latest one of this candidate.
+    fn next_order(&mut self, candidate: &Key) -> bool {
+        let n = self.n;
+        let first = candidate.sides;
+        let is_itself = candidate.folded == 0;
+        let next = match self.order {
+            None if is_itself && self.begins_as_named => Some(self.named),
+            None => Some(first),
+            Some(_) if is_itself && !self.turns => None,
+            Some(order) if is_itself && self.begins_as_named && order == self.named => {
+                // From the first on; the one that is named was tried.
+                (first != self.named)
+                    .then_some(first)
+                    .or_else(|| following(first, n))
+            }
+            Some(order) => following(order, n).and_then(|next| {
+                match is_itself && self.begins_as_named && next == self.named {
+                    true => following(next, n),
+                    false => Some(next),
+                }
+            }),
+        };
+        // An order that begins as named comes back to it.
+        self.order = next;
+        next.is_some()
+    }
+
+    /// Whether the slice may be laid in this order.
+    fn is_possible(&self, candidate: &Key, order: &Extents) -> bool {
+        let folded = candidate.folded.checked_sub(1);
+        if let Some(folded) = folded {
+            if self.demanded >> folded & 1 == 1 && !self.named[folded].is_multiple_of(2) {
+                return false;
+            }
+            let stays = |at: usize| at == folded || order[at] == self.named[at];
+            if !self.turns && !self.long().all(stays) {
+                return false;
+            }
+        }
+        // Of each length as many rings as are demanded.
+        let demanded = |at: &usize| self.demanded >> at & 1 == 1 && Some(*at) != folded;
+        (0..self.n).filter(demanded).all(|at| {
+            let len = self.named[at];
+            if !self.turns {
+                return order[at] == len && self.closes(at, len);
+            }
+            let wanted = (0..self.n).filter(|of| demanded(of) && self.named[*of] == len);
+            let given = (0..self.n).filter(|&of| order[of] == len && self.closes(of, len));
+            wanted.count() <= given.count()
+        })
+    }
+
+    /// The dimension along which an extent that is not folded lies.
+    pub(crate) fn dimension_of(&self, trial: &Trial, extent: usize) -> usize {
+        let len = self.named[extent];
+        let along = |at: &usize| trial.sides[*at] == len;
+        let demands = self.demanded >> extent & 1 == 1;
+        if !self.turns && along(&extent) {
+            return extent;
+        }
+        let mut closing = (0..self.n).filter(along).filter(|&at| self.closes(at, len));
+        let closing = closing.next().filter(|_| demands);
+        let mut any = (0..self.n).filter(along);
+        closing.or_else(|| any.next()).unwrap_or(extent)
+    }
+}
+
+/// The next order of the first `n` numbers; `None` after the last.
+fn following(mut order: Extents, n: usize) -> Option<Extents> {
+    next_order(&mut order[..n]).then_some(order)
+}
+
+/// Whether a slice of this side has a ring along this dimension: one of cubes if the side is a
+/// multiple of the cube's, any other one if it spans a dimension that wraps.
+pub(crate) fn closes(grid: &Grid, cube: Option<&Extents>, dimension: usize, side: u16) -> bool {
+    side <= 2
+        || match cube {
+            Some(cube) => side.is_multiple_of(cube[dimension]),
+            None => grid.wraps(dimension) && side == grid.side(dimension),
+        }
+}
+
+impl Iterator for Trials<'_> {
+    type Item = Trial;
+
+    fn next(&mut self) -> Option<Trial> {
+        while !self.is_done {
+            if self.candidate.is_none() && !self.next_candidate() {
+                break;
+            }
+            let candidate = self.candidate?;
+            if !self.next_order(&candidate) {
+                self.is_done = !self.next_candidate();
+                continue;
+            }
+            let order = self.order?;
+            if self.is_possible(&candidate, &order) {
+                return Some(Trial {
+                    sides: order,
+                    folded: candidate.folded.checked_sub(1),
+                });
+            }
+        }
+        self.is_done = true;
+        None
+    }
+}

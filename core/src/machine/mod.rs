@@ -1,0 +1,581 @@
+//! Machines of today: [`Machine`] describes a machine of which only certain slices are given, and
+//! [`Slice`] what a job was given.
+//!
+//! A grid says which processors are neighbours. The description adds the operator's rules: which
+//! shapes are legal, where a slice may begin, and how cubes of processors are joined by optical
+//! switches. An allocator that was lent a description
+//! ([`Memory::describing`](crate::Memory::describing)) refuses every other request.
+//!
+//! # Source
+//!
+//! N. Jouppi and others, "TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning
+//! with Hardware Support for Embeddings", ISCA 2023, section 2, for cubes and rings; the vendors'
+//! configuration pages (2023 to 2026) for the legal shapes of [`Machine::preset`].
+
+mod forms;
+mod largest;
+pub(crate) mod parts;
+mod presets;
+mod ranks;
+mod slice;
+
+pub(crate) use forms::{Forms, Trials, demanded_rings};
+pub(crate) use largest::largest_box;
+pub(crate) use parts::parts;
+pub use ranks::{Ranks, coordinate_of_rank};
+pub use slice::Slice;
+
+use core::fmt;
+
+use crate::error::Refusal;
+use crate::grid::{Grid, Shape};
+use crate::message::NEAREST_MAX;
+use crate::request::{Flags, Request};
+use crate::search::orders::next_order;
+use crate::strategy::StrategyKind;
+
+/// The most dimensions of a described machine.
+pub const DESCRIBED_MAX: usize = 4;
+/// The most shapes in [`Machine::shapes`].
+pub const SHAPES_MAX: usize = 16;
+/// The most entries in [`Machine::placements`].
+pub const PLACEMENTS_MAX: usize = 16;
+
+/// A number for each dimension, 1 from the last dimension on.
+pub(crate) type Extents = [u16; DESCRIBED_MAX];
+
+/// The number of processors of a box, which is at most that of a shape.
+pub(crate) const fn volume(extents: &Extents) -> u32 {
+    let [a, b, c, d] = *extents;
+    let volume = (a as u32).saturating_mul(b as u32);
+    volume.saturating_mul(c as u32).saturating_mul(d as u32)
+}
+
+/// Places at which slices of one shape may stand: an entry of Slurm's `topology.yaml`.
+///
+/// An *anchor* is the first processor of such a place. Along an axis of side L anchors are the
+/// positions seed, seed + spacing, .. modulo L, until the seed returns. A place wraps around and is
+/// never turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The sides of the slice, by dimension.
+    pub(crate) dims: Extents,
+    /// Where the first anchor is.
+    pub(crate) seed: Extents,
+    /// From one anchor to the next.
+    pub(crate) spacing: Extents,
+}
+
+impl Placement {
+    /// What fills unused entries.
+    const UNUSED: Placement = Placement {
+        dims: [1; DESCRIBED_MAX],
+        seed: [0; DESCRIBED_MAX],
+        spacing: [1; DESCRIBED_MAX],
+    };
+
+    /// The sides of a slice, the first anchor (zeros if empty), and the distance from one anchor to
+    /// the next (the sides if empty or 0), a number for each dimension.
+    ///
+    /// # Errors
+    ///
+    /// `Dimensions` if a list has more numbers than [`DESCRIBED_MAX`] or another number of them
+    /// than `dims`; `NoSide` if a side is 0.
+    pub const fn new(
+        dims: &[u16],
+        seed: &[u16],
+        spacing: &[u16],
+    ) -> Result<Placement, MachineError> {
+        let n = dims.len();
+        if n == 0
+            || n > DESCRIBED_MAX
+            || (seed.len() != n && !seed.is_empty())
+            || (spacing.len() != n && !spacing.is_empty())
+        {
+            return Err(MachineError::Dimensions);
+        }
+        let mut placement = Placement::UNUSED;
+        let mut at = 0;
+        while at < n {
+            if dims[at] == 0 {
+                return Err(MachineError::NoSide);
+            }
+            placement.dims[at] = dims[at];
+            placement.spacing[at] = dims[at];
+            if !spacing.is_empty() && spacing[at] > 0 {
+                placement.spacing[at] = spacing[at];
+            }
+            if !seed.is_empty() {
+                placement.seed[at] = seed[at];
+            }
+            at += 1;
+        }
+        Ok(placement)
+    }
+
+    /// The number of processors of a slice.
+    pub(crate) const fn volume(&self) -> u32 {
+        volume(&self.dims)
+    }
+}
+
+/// The description of a machine: its grid, and the slices that are given.
+///
+/// ```
+/// use meshalloc::{Flags, Machine, Request, Refusal, Shape, StrategyKind};
+/// let machine = Machine::preset("tpu-v4").expect("a preset");
+/// let cubes = StrategyKind::Cubes { fold: false };
+/// let request = |extents: &[u16]| Request::new(Shape::new(extents).expect("a shape"));
+/// assert_eq!(machine.check(cubes, &request(&[4, 8, 4])), Ok(()));
+/// assert_eq!(machine.check(cubes, &request(&[3, 3, 3])), Err(Refusal::NotLegal));
+/// let nearest = machine.nearest(&request(&[3, 3, 3])).map(|shape| shape.map(|s| s.to_string()));
+/// assert_eq!(nearest, [Some("2x4x4".into()), Some("4x4x4".into())]);
+/// // A number of chips, without a shape.
+/// assert_eq!(machine.check(cubes, &Request::chips(192)), Ok(()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    grid: Grid,
+    /// Whether a request may be turned.
+    rotate: bool,
+    /// The sides of a cube, if switches join cubes.
+    cube: Option<Extents>,
+    /// The only legal shapes that are not multiples.
+    shapes: [Shape; SHAPES_MAX],
+    shapes_len: u8,
+    /// All other legal shapes have sides that are multiples of this.
+    multiple: Option<Extents>,
+    /// A slice begins at multiples of this, or of its own side where that is smaller.
+    align: Extents,
+    /// The most processors of a slice.
+    chips_max: u32,
+    placements: [Placement; PLACEMENTS_MAX],
+    placements_len: u8,
+}
+
+/// Why there is no such description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// The machine has more dimensions than [`DESCRIBED_MAX`], or something of it has another
+    /// number of them.
+    Dimensions,
+    /// A side is 0.
+    NoSide,
+    /// There are more shapes than [`SHAPES_MAX`].
+    TooManyShapes,
+    /// There are more placements than [`PLACEMENTS_MAX`].
+    TooManyPlacements,
+    /// A side of the machine is not a multiple of the cube's.
+    CubeSide,
+    /// A placement is longer than a side of the machine, its seed is outside, or it wraps around
+    /// where the machine does not.
+    Placement,
+}
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MachineError::Dimensions => {
+                "expected 1 to 4 numbers, and as many as the machine has dimensions"
+            }
+            MachineError::NoSide => "a side is 0, expected at least 1",
+            MachineError::TooManyShapes => "more than 16 shapes",
+            MachineError::TooManyPlacements => "more than 16 placements",
+            MachineError::CubeSide => "a side of the machine is not a multiple of the cube's side",
+            MachineError::Placement => {
+                "a placement is longer than a side of the machine, its seed is outside, or it wraps \
+                 around where the machine does not"
+            }
+        })
+    }
+}
+
+impl core::error::Error for MachineError {}
+
+/// Evaluates a `Result` in a constant function, or returns its error.
+macro_rules! attempt {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(error) => return Err(error),
+        }
+    };
+}
+
+impl Machine {
+    /// A machine without rules: every shape is legal and may be turned.
+    ///
+    /// # Errors
+    ///
+    /// `Dimensions` if the grid has more dimensions than [`DESCRIBED_MAX`].
+    pub const fn new(grid: Grid) -> Result<Machine, MachineError> {
+        if grid.dimensions() > DESCRIBED_MAX {
+            return Err(MachineError::Dimensions);
+        }
+        Ok(Machine {
+            grid,
+            rotate: true,
+            cube: None,
+            shapes: [Shape::UNUSED; SHAPES_MAX],
+            shapes_len: 0,
+            multiple: None,
+            align: [1; DESCRIBED_MAX],
+            chips_max: u32::MAX,
+            placements: [Placement::UNUSED; PLACEMENTS_MAX],
+            placements_len: 0,
+        })
+    }
+
+    /// A number for each dimension, each at least 1.
+    const fn sides_of(&self, numbers: &[u16]) -> Result<Extents, MachineError> {
+        if numbers.len() != self.grid.dimensions() {
+            return Err(MachineError::Dimensions);
+        }
+        let mut sides = [1; DESCRIBED_MAX];
+        let mut at = 0;
+        while at < numbers.len() {
+            if numbers[at] == 0 {
+                return Err(MachineError::NoSide);
+            }
+            sides[at] = numbers[at];
+            at += 1;
+        }
+        Ok(sides)
+    }
+
+    /// The same machine whose requests are turned only if `rotate`. By default they are.
+    #[must_use]
+    pub const fn with_rotation(mut self, rotate: bool) -> Machine {
+        self.rotate = rotate;
+        self
+    }
+
+    /// The same machine, cut into cubes of these sides that switches join.
+    ///
+    /// # Errors
+    ///
+    /// `Dimensions`, `NoSide`, `CubeSide`.
+    pub const fn with_cube(mut self, cube: &[u16]) -> Result<Machine, MachineError> {
+        let cube = attempt!(self.sides_of(cube));
+        let mut at = 0;
+        while at < DESCRIBED_MAX {
+            if !self.grid.side(at).is_multiple_of(cube[at]) {
+                return Err(MachineError::CubeSide);
+            }
+            at += 1;
+        }
+        self.cube = Some(cube);
+        Ok(self)
+    }
+
+    /// The same machine, in which these shapes are legal. With [`Machine::with_multiple`] they are
+    /// the only ones that are not multiples, else the only ones at all.
+    ///
+    /// # Errors
+    ///
+    /// `TooManyShapes`; `Dimensions` if a shape has more extents than the machine has dimensions;
+    /// `NoSide`.
+    pub const fn with_shapes(mut self, shapes: &[Shape]) -> Result<Machine, MachineError> {
+        if shapes.len() > SHAPES_MAX {
+            return Err(MachineError::TooManyShapes);
+        }
+        let mut at = 0;
+        while at < shapes.len() {
+            if shapes[at].len() > self.grid.dimensions() {
+                return Err(MachineError::Dimensions);
+            }
+            if shapes[at].area() == 0 {
+                return Err(MachineError::NoSide);
+            }
+            self.shapes[at] = shapes[at];
+            at += 1;
+        }
+        self.shapes_len = shapes.len() as u8;
+        Ok(self)
+    }
+
+    /// The same machine, in which shapes are legal whose sides are multiples of these.
+    ///
+    /// # Errors
+    ///
+    /// `Dimensions`, `NoSide`.
+    pub const fn with_multiple(mut self, multiple: &[u16]) -> Result<Machine, MachineError> {
+        self.multiple = Some(attempt!(self.sides_of(multiple)));
+        Ok(self)
+    }
+
+    /// The same machine, whose slices begin at multiples of these, or of their own side where that
+    /// is smaller.
+    ///
+    /// # Errors
+    ///
+    /// `Dimensions`, `NoSide`.
+    pub const fn with_align(mut self, align: &[u16]) -> Result<Machine, MachineError> {
+        self.align = attempt!(self.sides_of(align));
+        Ok(self)
+    }
+
+    /// The same machine, whose slices have at most this number of processors.
+    #[must_use]
+    pub const fn with_chips_max(mut self, chips: u32) -> Machine {
+        self.chips_max = chips;
+        self
+    }
+
+    /// The same machine with these places, for [`StrategyKind::Torus3d`]. They are sorted by the
+    /// number of processors; those of the same number keep their order.
+    ///
+    /// # Errors
+    ///
+    /// `TooManyPlacements`, `Placement`.
+    pub const fn with_placements(
+        mut self,
+        placements: &[Placement],
+    ) -> Result<Machine, MachineError> {
+        if placements.len() > PLACEMENTS_MAX {
+            return Err(MachineError::TooManyPlacements);
+        }
+        let mut len = 0;
+        while len < placements.len() {
+            let placement = placements[len];
+            let mut dimension = 0;
+            while dimension < DESCRIBED_MAX {
+                let (side, dims) = (self.grid.side(dimension), placement.dims[dimension]);
+                let (seed, spacing) = (placement.seed[dimension], placement.spacing[dimension]);
+                // Without wrapping the anchors are those from 0 on that leave room.
+                let is_whole = self.grid.wraps(dimension)
+                    || seed.is_multiple_of(spacing)
+                        && side.is_multiple_of(spacing)
+                        && dims <= spacing
+                    || dims == side && spacing == side && seed == 0;
+                if dims > side || seed >= side || !is_whole {
+                    return Err(MachineError::Placement);
+                }
+                dimension += 1;
+            }
+            // Insertion keeps the order of those of the same volume.
+            let mut at = len;
+            while at > 0 && self.placements[at - 1].volume() > placement.volume() {
+                self.placements[at] = self.placements[at - 1];
+                at -= 1;
+            }
+            self.placements[at] = placement;
+            len += 1;
+        }
+        self.placements_len = len as u8;
+        Ok(self)
+    }
+
+    /// The grid.
+    pub const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// Whether a request may be turned.
+    pub const fn rotates(&self) -> bool {
+        self.rotate
+    }
+
+    /// The sides of a cube by dimension, if switches join cubes.
+    pub fn cube(&self) -> Option<&[u16]> {
+        let cube = self.cube.as_ref()?;
+        Some(&cube[..self.grid.dimensions()])
+    }
+
+    /// The legal shapes that need not be multiples.
+    pub fn shapes(&self) -> &[Shape] {
+        &self.shapes[..usize::from(self.shapes_len)]
+    }
+
+    /// Of what the sides of all other legal shapes are multiples, by dimension.
+    pub fn multiple(&self) -> Option<&[u16]> {
+        let multiple = self.multiple.as_ref()?;
+        Some(&multiple[..self.grid.dimensions()])
+    }
+
+    /// At multiples of what a slice begins, by dimension.
+    pub fn align(&self) -> &[u16] {
+        &self.align[..self.grid.dimensions()]
+    }
+
+    /// The most processors of a slice.
+    pub fn chips_max(&self) -> u32 {
+        self.chips_max.min(self.grid.nodes())
+    }
+
+    /// The places of [`StrategyKind::Torus3d`], those with the fewest processors first.
+    pub fn placements(&self) -> &[Placement] {
+        &self.placements[..usize::from(self.placements_len)]
+    }
+
+    pub(crate) const fn cube_extents(&self) -> Option<&Extents> {
+        self.cube.as_ref()
+    }
+
+    pub(crate) const fn align_extents(&self) -> &Extents {
+        &self.align
+    }
+
+    pub(crate) const fn has_placements(&self) -> bool {
+        self.placements_len > 0
+    }
+
+    /// Whether slices may begin anywhere.
+    pub(crate) fn is_unaligned(&self) -> bool {
+        self.align == [1; DESCRIBED_MAX]
+    }
+
+    /// A number that differs, very likely, for descriptions that differ: FNV-1a of 32 bits. Never
+    /// 0.
+    pub fn digest(&self) -> u32 {
+        let mut hash = 0x811c_9dc5_u32;
+        let mut add = |number: u32| {
+            for byte in number.to_le_bytes() {
+                hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+            }
+        };
+        for at in 0..self.grid.dimensions() {
+            add(u32::from(self.grid.side(at)) << 1 | u32::from(self.grid.wraps(at)));
+        }
+        add(u32::from(self.rotate));
+        for sides in [
+            self.cube.as_ref(),
+            self.multiple.as_ref(),
+            Some(&self.align),
+        ] {
+            add(sides.is_some().into());
+            sides
+                .into_iter()
+                .flatten()
+                .for_each(|&side| add(side.into()));
+        }
+        for shape in self.shapes() {
+            add(shape.len() as u32);
+            shape
+                .extents()
+                .iter()
+                .for_each(|&extent| add(extent.into()));
+        }
+        add(self.chips_max());
+        for placement in self.placements() {
+            let Placement {
+                dims,
+                seed,
+                spacing,
+            } = placement;
+            let numbers = dims.iter().chain(seed).chain(spacing);
+            numbers.for_each(|&number| add(number.into()));
+        }
+        hash.max(1)
+    }
+
+    /// The extents in every dimension, in their order.
+    pub(crate) fn padded(shape: Shape) -> Extents {
+        let mut padded = [1; DESCRIBED_MAX];
+        for (entry, &extent) in padded.iter_mut().zip(&*shape.extents()) {
+            *entry = extent;
+        }
+        padded
+    }
+
+    /// Whether these sides, by dimension, are those of a slice that the rules allow.
+    fn is_legal(&self, sides: &Extents) -> bool {
+        if volume(sides) > self.chips_max() || volume(sides) == 0 {
+            return false;
+        }
+        let n = self.grid.dimensions();
+        // Each order of the sides that may be granted.
+        let any_order = |legal: &dyn Fn(&Extents) -> bool| {
+            let mut order = *sides;
+            if !self.rotate {
+                return legal(&order);
+            }
+            order[..n].sort_unstable();
+            loop {
+                if legal(&order) {
+                    return true;
+                }
+                if !next_order(&mut order[..n]) {
+                    return false;
+                }
+            }
+        };
+        let is_within = |order: &Extents| {
+            self.cube.is_some() || (0..n).all(|at| order[at] <= self.grid.side(at))
+        };
+        if self.shapes_len == 0 && self.multiple.is_none() {
+            return any_order(&is_within);
+        }
+        let is_listed = |order: &Extents| {
+            let mut shapes = self.shapes().iter();
+            shapes.any(|&shape| Machine::padded(shape) == *order)
+        };
+        let is_multiple = |order: &Extents| {
+            self.multiple.is_some_and(|multiple| {
+                (0..n).all(|at| order[at].is_multiple_of(multiple[at])) && is_within(order)
+            })
+        };
+        any_order(&|order| is_listed(order) || is_multiple(order))
+    }
+
+    /// Whether the request is legal, and the machine could give it the rings that it demands.
+    ///
+    /// # Errors
+    ///
+    /// - `NotLegal`: no slice of the shape, or of the number of chips, is given;
+    ///   [`Machine::nearest`] has the nearest ones.
+    /// - `TooManyExtents`: the shape has more extents than the machine has dimensions.
+    /// - `NoRing`: no slice of the shape has the demanded rings, or the strategy gives no rings.
+    pub fn check(&self, strategy: StrategyKind, request: &Request) -> Result<(), Refusal> {
+        self.grid.check(request.shape)?;
+        let mut forms = Forms::new(Some(self), &self.grid, request);
+        let mut refusal = Refusal::NotLegal;
+        while let Some(shape) = forms.next() {
+            let mut trials = Trials::new(strategy, Some(self), &self.grid, request, shape);
+            if trials.next().is_some() {
+                return Ok(());
+            }
+            refusal = Refusal::NoRing;
+        }
+        Err(refusal)
+    }
+
+    /// The nearest legal shapes that hold as many processors as the request names: those with the
+    /// fewest processors, and of these the most compact first.
+    pub fn nearest(&self, request: &Request) -> [Option<Shape>; NEAREST_MAX] {
+        let mut nearest = [None; NEAREST_MAX];
+        let mut found = 0;
+        let wanted = match request.flags.contains(Flags::CHIPS) {
+            true => request.processors,
+            false => request.shape.area(),
+        };
+        for chips in wanted..=self.chips_max() {
+            if !self.may_be_legal(chips) {
+                continue;
+            }
+            let numbered = Request::chips(chips);
+            let mut forms = Forms::new(Some(self), &self.grid, &numbered);
+            while let Some(shape) = forms.next() {
+                nearest[found] = Some(shape);
+                found += 1;
+                if found == NEAREST_MAX {
+                    return nearest;
+                }
+            }
+        }
+        nearest
+    }
+
+    /// Whether a slice of this number of processors may be legal: a quick look.
+    pub(crate) fn may_be_legal(&self, chips: u32) -> bool {
+        let is_listed = || self.shapes().iter().any(|shape| shape.area() == chips);
+        match self.multiple {
+            Some(multiple) => chips.is_multiple_of(volume(&multiple)) || is_listed(),
+            None => self.shapes_len == 0 || is_listed(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

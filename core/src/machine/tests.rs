@@ -1,0 +1,223 @@
+extern crate std;
+
+use std::collections::BTreeSet;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use super::forms::Trial;
+use super::*;
+
+fn shapes_of(machine: Option<&Machine>, grid: &Grid, chips: u32) -> Vec<String> {
+    let request = Request::chips(chips);
+    let mut forms = Forms::new(machine, grid, &request);
+    std::iter::from_fn(|| forms.next())
+        .map(|shape| shape.to_string())
+        .collect()
+}
+
+#[test]
+fn shapes_of_a_number_of_chips_are_the_most_compact_first() {
+    let grid = Grid::torus(&[8, 8, 8]).unwrap();
+    assert_eq!(
+        shapes_of(None, &grid, 24),
+        ["2x3x4", "2x2x6", "1x4x6", "1x3x8"]
+    );
+    let v4 = Machine::preset("tpu-v4").unwrap();
+    let of = |chips| shapes_of(Some(&v4), v4.grid(), chips);
+    assert_eq!(of(4), ["1x2x2"]);
+    assert_eq!(of(6), [""; 0]);
+    assert_eq!(of(512), ["8x8x8", "4x8x16", "4x4x32"]);
+    let ultra = Machine::preset("trn2-ultra").unwrap();
+    assert_eq!(shapes_of(Some(&ultra), ultra.grid(), 32), ["4x4x2"]);
+}
+
+/// All boxes of every volume, against every tuple of sides.
+#[test]
+fn forms_are_those_of_all_tuples_in_order() {
+    for sides in [&[6][..], &[6, 5], &[6, 5, 7], &[3, 4, 2, 3]] {
+        let grid = Grid::mesh(sides).unwrap();
+        let machine = Machine::new(grid).unwrap();
+        for rotate in [true, false] {
+            let machine = machine.with_rotation(rotate);
+            for chips in 1..=grid.nodes() {
+                let mut tuples = std::vec![Vec::new()];
+                for _ in sides {
+                    let longer = |tuple: &Vec<u16>| {
+                        let tuple = tuple.clone();
+                        (1..=7_u16).map(move |side| [&tuple[..], &[side]].concat())
+                    };
+                    tuples = tuples.iter().flat_map(longer).collect();
+                }
+                let fits = |tuple: &[u16]| tuple.iter().zip(sides).all(|(a, b)| a <= b);
+                let mut expected = BTreeSet::new();
+                for tuple in tuples {
+                    let volume: u32 = tuple.iter().map(|&side| u32::from(side)).product();
+                    if volume != chips || !fits(&tuple) {
+                        continue;
+                    }
+                    let mut named = tuple;
+                    if rotate {
+                        named.sort_unstable();
+                    }
+                    let (longest, sum) = (*named.iter().max().unwrap(), named.iter().sum::<u16>());
+                    expected.insert((longest, sum, named));
+                }
+                let text =
+                    |(.., sides): (u16, u16, Vec<u16>)| Shape::new(&sides).unwrap().to_string();
+                let expected: Vec<String> = expected.into_iter().map(text).collect();
+                assert_eq!(
+                    shapes_of(Some(&machine), &grid, chips),
+                    expected,
+                    "{grid} {chips}"
+                );
+            }
+        }
+    }
+}
+
+/// Every pair of ranks that follow each other, and the last with the first, in all boxes.
+#[test]
+fn ranks_go_from_neighbour_to_neighbour_and_around_if_the_box_is_even() {
+    let is_step = |one: &Extents, other: &Extents| {
+        let steps = one.iter().zip(other).map(|(a, b)| a.abs_diff(*b));
+        steps.sum::<u16>() == 1
+    };
+    for (x, y, z) in
+        (1..=8).flat_map(|x| (1..=8).flat_map(move |y| (1..=8).map(move |z| (x, y, z))))
+    {
+        let sides = [x, y, z, 1];
+        let ranks = Ranks::new(sides);
+        let order: Vec<Extents> = ranks.collect();
+        assert!(
+            order.windows(2).all(|pair| is_step(&pair[0], &pair[1])),
+            "{sides:?}"
+        );
+        let different: BTreeSet<&Extents> = order.iter().collect();
+        assert_eq!(different.len() as u32, volume(&sides), "{sides:?}");
+        let is_inside = |at: &Extents| at.iter().zip(&sides).all(|(at, side)| at < side);
+        assert!(order.iter().all(is_inside), "{sides:?}");
+        let long = sides.iter().filter(|&&side| side > 1).count();
+        let closes = is_step(&order[0], &order[order.len() - 1]);
+        assert_eq!(closes, ranks.closes(), "{sides:?}");
+        // A box with two long sides has a ring if and only if its volume is even.
+        if long > 1 {
+            assert_eq!(closes, volume(&sides).is_multiple_of(2), "{sides:?}");
+        }
+    }
+}
+
+fn trials(
+    strategy: StrategyKind,
+    machine: Option<&Machine>,
+    grid: &Grid,
+    request: &Request,
+) -> Vec<String> {
+    let trials = Trials::new(strategy, machine, grid, request, request.shape);
+    let text = |trial: Trial| {
+        let sides = Shape::new(&trial.sides[..grid.dimensions()]).unwrap();
+        let folded = trial
+            .folded
+            .map_or(String::new(), |at| std::format!("/{at}"));
+        std::format!("{sides}{folded}")
+    };
+    trials.map(text).collect()
+}
+
+#[test]
+fn a_side_folds_along_the_dimensions_that_are_not_used() {
+    let grid = Grid::torus(&[4, 4, 4]).unwrap();
+    let request = |extents: &[u16]| Request::new(Shape::new(extents).unwrap());
+    let of = |request: &Request| trials(StrategyKind::Folding, None, &grid, request);
+    assert_eq!(
+        of(&request(&[6])),
+        [
+            "1x2x3/0", "1x3x2/0", "2x1x3/0", "2x3x1/0", "3x1x2/0", "3x2x1/0", "6x1x1", "1x1x6",
+            "1x6x1"
+        ]
+    );
+    // An odd side has a ring only where it spans the torus.
+    assert_eq!(of(&request(&[9]).with_rings()), [""; 0]);
+    assert_eq!(of(&request(&[9])).len(), 6);
+    // One side folds, the other one stays.
+    let two = of(&request(&[4, 5]));
+    assert_eq!(two[..3], ["2x2x5/0", "2x5x2/0", "5x2x2/0"]);
+    assert_eq!(two.len(), 3 + 6);
+    assert_eq!(two[3], "4x5x1");
+    // Without turning the side that stays keeps its dimension.
+    let fixed = request(&[4, 5]).with_flags(Flags::FIXED_ORIENTATION);
+    assert_eq!(of(&fixed), ["2x5x2/0", "4x5x1"]);
+    // A box has no unused dimension.
+    assert_eq!(of(&request(&[2, 2, 4])), ["2x2x4", "2x4x2", "4x2x2"]);
+    let v4 = Machine::preset("tpu-v4").unwrap();
+    let in_cubes = |request: &Request| {
+        let kind = StrategyKind::Cubes { fold: true };
+        trials(kind, Some(&v4), v4.grid(), request)
+    };
+    // 16 fits into one cube in two ways.
+    assert_eq!(in_cubes(&request(&[16]))[..2], ["2x2x4/0", "2x4x2/0"]);
+    assert_eq!(in_cubes(&request(&[16]))[3..4], ["1x4x4/0"]);
+}
+
+#[test]
+fn rings_close_where_a_slice_spans_or_has_whole_cubes() {
+    let v4 = Machine::preset("tpu-v4").unwrap();
+    let request = |extents: &[u16]| Request::new(Shape::new(extents).unwrap()).with_rings();
+    let check = |kind, extents: &[u16]| v4.check(kind, &request(extents));
+    let cubes = StrategyKind::Cubes { fold: false };
+    assert_eq!(check(cubes, &[4, 8, 12]), Ok(()));
+    assert_eq!(
+        check(StrategyKind::FirstFit, &[4, 8, 12]),
+        Err(Refusal::NoRing)
+    );
+    assert_eq!(check(StrategyKind::FirstFit, &[16, 16, 16]), Ok(()));
+    assert_eq!(check(StrategyKind::FirstFit, &[2, 2, 2]), Ok(()));
+    assert_eq!(
+        check(StrategyKind::Naive, &[16, 16, 16]),
+        Err(Refusal::NoRing)
+    );
+    assert_eq!(check(cubes, &[3, 4, 4]), Err(Refusal::NotLegal));
+    let x = Request::new(Shape::new(&[4, 16, 16]).unwrap()).with_flags(Flags::RING_1);
+    assert_eq!(v4.check(StrategyKind::FirstFit, &x), Ok(()));
+    let x = x.with_flags(Flags::RING_0);
+    assert_eq!(
+        v4.check(StrategyKind::AdaptiveScan, &x),
+        Err(Refusal::NoRing)
+    );
+}
+
+#[test]
+fn a_description_that_makes_no_sense_is_an_error() {
+    let grid = Grid::torus(&[16, 8]).unwrap();
+    let machine = Machine::new(grid).unwrap();
+    let five = Grid::torus(&[2, 2, 2, 2, 2]).unwrap();
+    assert_eq!(Machine::new(five), Err(MachineError::Dimensions));
+    assert_eq!(machine.with_cube(&[3, 4]), Err(MachineError::CubeSide));
+    assert_eq!(machine.with_cube(&[4]), Err(MachineError::Dimensions));
+    assert_eq!(machine.with_multiple(&[4, 0]), Err(MachineError::NoSide));
+    let shape = Shape::sides(2, 2);
+    assert_eq!(
+        machine.with_shapes(&[shape; 17]),
+        Err(MachineError::TooManyShapes)
+    );
+    assert!(machine.with_shapes(&[shape; 16]).is_ok());
+    let long = Placement::new(&[17, 1], &[], &[]).unwrap();
+    assert_eq!(
+        machine.with_placements(&[long]),
+        Err(MachineError::Placement)
+    );
+    let mesh = Machine::new(Grid::mesh(&[16, 8]).unwrap()).unwrap();
+    let around = Placement::new(&[4, 2], &[], &[3, 2]).unwrap();
+    assert_eq!(
+        mesh.with_placements(&[around]),
+        Err(MachineError::Placement)
+    );
+    assert!(machine.with_placements(&[around]).is_ok());
+}
+
+#[test]
+fn digests_of_presets_differ() {
+    let machines = Machine::PRESETS.map(|name| Machine::preset(name).unwrap());
+    let digests: BTreeSet<u32> = machines.iter().map(Machine::digest).collect();
+    // The fifth and the sixth generation's small pods are alike.
+    assert_eq!(digests.len(), Machine::PRESETS.len() - 1);
+}

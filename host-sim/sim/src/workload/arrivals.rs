@@ -1,0 +1,146 @@
+//! When the jobs of a synthetic workload arrive.
+
+use meshalloc::Ticks;
+use rand_distr::{Distribution, Exp};
+use serde::Serialize;
+
+use super::empirical::{Empirical, EmpiricalSampler};
+use super::lublin::{DailyCycle, Lublin};
+use super::stream::{Source, Stream};
+use super::{TIME_MAX, TimeUnit};
+
+/// How often jobs arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum Rate {
+    /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m requested by a job
+    /// and service time r on average.
+    Load(f64),
+    /// The traffic ratio: jobs arriving in a mean service time.
+    Traffic(f64),
+    /// Jobs in a unit of the workload's time: a second, or a cycle. It is the only rate of jobs that send messages, as their
+    /// service time is not known beforehand.
+    Arrivals(f64),
+}
+
+/// When the jobs of a synthetic workload arrive.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum Arrivals {
+    /// A Poisson process, without end.
+    Poisson(Rate),
+    /// Another process, without end.
+    Process {
+        /// Which one.
+        process: Process,
+        /// The rate to which its times between arrivals are stretched; `None`: they stay as they are.
+        rate: Option<Rate>,
+    },
+    /// All at time 0, in order, and none later: a closed workload.
+    AtOnce {
+        /// How many.
+        tasks: u32,
+    },
+}
+
+impl Arrivals {
+    /// The rate that is asked for.
+    pub const fn rate(&self) -> Option<Rate> {
+        match self {
+            Arrivals::Poisson(rate) => Some(*rate),
+            Arrivals::Process { rate, .. } => *rate,
+            Arrivals::AtOnce { .. } => None,
+        }
+    }
+
+    /// The process, if it is not Poisson's.
+    pub const fn process(&self) -> Option<&Process> {
+        match self {
+            Arrivals::Process { process, .. } => Some(process),
+            Arrivals::Poisson(_) | Arrivals::AtOnce { .. } => None,
+        }
+    }
+
+    /// The number of jobs, if they are all there at time 0.
+    pub const fn tasks(&self) -> Option<u32> {
+        match self {
+            Arrivals::AtOnce { tasks } => Some(*tasks),
+            Arrivals::Poisson(_) | Arrivals::Process { .. } => None,
+        }
+    }
+}
+
+/// A process of arrivals with times of its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum Process {
+    /// Times between arrivals that were measured.
+    Empirical(Empirical),
+    /// The daily cycle of a model.
+    Lublin(Lublin),
+}
+
+impl Process {
+    /// The mean number of arrivals in a second; `None` if it is not known or not finite.
+    pub fn rate(&self) -> Option<f64> {
+        let rate = match self {
+            Process::Empirical(gaps) => 1.0 / gaps.mean_seconds()?,
+            Process::Lublin(model) => model.rate(),
+        };
+        rate.is_finite().then_some(rate)
+    }
+}
+
+/// Arrivals, ready to be drawn.
+#[derive(Clone, Debug)]
+pub(super) enum ArrivalSource {
+    Poisson(Source<Exp<f64>>),
+    Empirical {
+        gaps: Box<Source<EmpiricalSampler>>,
+        stretch: f64,
+    },
+    Lublin(Box<Source<DailyCycle>>),
+}
+
+impl ArrivalSource {
+    /// Arrivals of Poisson's process at this rate, or of another process, whose times between arrivals are multiplied by `stretch`.
+    /// `None` if all jobs arrive at once.
+    pub(super) fn new(
+        arrivals: &Arrivals,
+        rate: Option<f64>,
+        stretch: f64,
+        stream: Stream,
+    ) -> Option<Self> {
+        Some(match arrivals {
+            Arrivals::AtOnce { .. } => return None,
+            Arrivals::Poisson(_) => {
+                let gaps = Exp::new(rate?).expect("the rate is positive and finite");
+                ArrivalSource::Poisson(stream.with(gaps))
+            }
+            Arrivals::Process {
+                process: Process::Empirical(gaps),
+                ..
+            } => ArrivalSource::Empirical {
+                gaps: Box::new(stream.with(gaps.sampler()?)),
+                stretch,
+            },
+            Arrivals::Process {
+                process: Process::Lublin(class),
+                ..
+            } => ArrivalSource::Lublin(Box::new(stream.with(DailyCycle::new(*class, stretch)))),
+        })
+    }
+
+    /// The next arrival after this one.
+    #[inline]
+    pub(super) fn next(&mut self, clock: Ticks, unit: TimeUnit) -> Ticks {
+        let next = match self {
+            ArrivalSource::Poisson(gaps) => {
+                clock + unit.ticks(gaps.distribution.sample(&mut gaps.rng))
+            }
+            ArrivalSource::Empirical { gaps, stretch } => {
+                let gap = gaps.distribution.sample(&mut gaps.rng);
+                clock + (gap as f64 * *stretch).min(TIME_MAX as f64).round() as Ticks
+            }
+            ArrivalSource::Lublin(cycle) => unit.ticks(cycle.distribution.next(&mut cycle.rng)),
+        };
+        next.min(TIME_MAX)
+    }
+}

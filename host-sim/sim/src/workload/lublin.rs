@@ -1,0 +1,528 @@
+//! The model of Lublin and Feitelson: rigid jobs with a daily cycle, whose run time depends on their number of processors.
+//!
+//! U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid jobs", Journal of
+//! Parallel and Distributed Computing 63(11), 2003, with the parameters that they publish, for batch and interactive
+//! jobs and for both as one class.
+//!
+//! # Numbers of processors
+//!
+//! A job is serial with a probability of its own. Else the logarithm to base 2 of its number of processors has a two-stage uniform
+//! distribution, and with another probability it is rounded, which makes the number a power of two:
+//!
+//! ```text
+//!  density        first stage         second stage
+//!           +---------------------+
+//!           |                     |-------------------+
+//!           +---------------------+-------------------+---> log2 of processors
+//!          low                middle                high
+//! ```
+//!
+//! `high` is the logarithm of the machine's size, for interactive jobs 1.5 less, and `middle` lies 2 to 2.5 below it,
+//! as the authors advise; on 128 processors these are the published numbers.
+//!
+//! # Run times
+//!
+//! The natural logarithm of a run time in seconds is hyper-gamma: of the first of two gamma distributions with the probability
+//! `p = a * processors + b`, from 0 to 1, else of the second. Above 12, some 45 hours, it is drawn again.
+//!
+//! # Arrivals
+//!
+//! Gamma distributed logarithms of seconds, drawn again above 13, are times between arrivals by a clock that runs at the
+//! speed of the time of the day: each of the 48 half hours has a weight, the mean of which is 1, from a third gamma distribution
+//! over the half hours from 5:00 to 5:00. The first day begins at midnight.
+//!
+//! ```text
+//!   time between arrivals by the clock of weights      g1      g2   g3
+//!                                                   |-----|-------|--|
+//!   half hours, each as long as its weight          |---|-----|------|--..
+//!   the same arrivals in real time                     x       x    x
+//! ```
+//!
+//! # Differences from the authors' program
+//!
+//! Times are not cut to whole seconds. What is left of a half hour is carried over exactly. Random numbers are those of this
+//! simulator: source 0 for arrivals, 3 for run times, 21 for numbers of processors; of interactive jobs next to batch jobs
+//! these numbers plus 100.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand_distr::{Distribution, Gamma};
+use serde::Serialize;
+use statrs::function::gamma::gamma_lr;
+
+use super::stream::fraction;
+use super::{DistributionInfo, WorkloadError};
+
+/// The classes of jobs of the model.
+///
+/// ```
+/// use meshalloc_sim::workload::Lublin;
+/// let model: Lublin = "lublin:batch".parse().unwrap();
+/// assert_eq!(model.to_string(), "lublin:batch");
+/// assert!((model.mean_run_seconds(128) - 11_600.0).abs() < 100.0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Lublin {
+    /// One class, with the parameters of all jobs.
+    Combined,
+    /// Batch jobs.
+    Batch,
+    /// Interactive jobs.
+    Interactive,
+    /// Batch jobs and interactive jobs, each class with arrivals of its own.
+    Both,
+}
+
+const SOURCE: &str = "Lublin and Feitelson 2003, The Workload on Parallel Supercomputers: Modeling the Characteristics of Rigid Jobs";
+
+/// The greatest natural logarithms of a run time and of a time between arrivals, both in seconds.
+const RUN_MAX: f64 = 12.0;
+const GAP_MAX: f64 = 13.0;
+
+/// The parts of a day that have a weight, and their length.
+const SLOTS: usize = 48;
+const SLOT_SECONDS: f64 = 1800.0;
+
+/// The first half hour of the day over which the weights are distributed, from 1.
+const FIRST_SLOT: usize = 11;
+
+/// A gamma distribution with its shape and its scale, up to a greatest value.
+#[derive(Clone, Copy, Debug)]
+struct Truncated {
+    shape: f64,
+    scale: f64,
+    most: f64,
+}
+
+impl Truncated {
+    /// The probability of at most the greatest value.
+    fn mass(self) -> f64 {
+        gamma_lr(self.shape, self.most / self.scale)
+    }
+
+    /// The mean of the exponential function over that part, not divided by its mass; the scale is less than 1.
+    ///
+    /// The density of gamma times `e^x` is a gamma density of the scale `1 / (1 / scale - 1)` times `(1 - scale)^-shape`.
+    fn exponential(self) -> f64 {
+        let rate = 1.0 / self.scale - 1.0;
+        (1.0 - self.scale).powf(-self.shape) * gamma_lr(self.shape, self.most * rate)
+    }
+
+    fn sampler(self) -> Gamma<f64> {
+        Gamma::new(self.shape, self.scale).expect("published parameters are over 0")
+    }
+}
+
+/// The published parameters of one class.
+struct Parameters {
+    serial: f64,
+    power_of_two: f64,
+    low: f64,
+    /// From the middle to the high end.
+    second_stage: f64,
+    /// From the high end to the logarithm of the machine's size.
+    below_machine: f64,
+    first_stage_share: f64,
+    /// Of logarithms of run times: shape and scale.
+    run: [(f64, f64); 2],
+    /// The part of the first: the change with each processor, and that of none.
+    first: (f64, f64),
+    /// Of logarithms of times between arrivals: shape and scale.
+    gap: (f64, f64),
+    /// Of the half hours in which jobs arrive: shape and scale.
+    slots: (f64, f64),
+}
+
+const COMBINED: Parameters = Parameters {
+    serial: 0.244,
+    power_of_two: 0.576,
+    low: 0.8,
+    second_stage: 2.5,
+    below_machine: 0.0,
+    first_stage_share: 0.86,
+    run: [(4.2, 0.94), (312.0, 0.03)],
+    first: (-0.0054, 0.78),
+    // The published shape is that of rush hours; the factor makes it that of the whole day.
+    gap: (10.2303 * 1.0225, 0.4871),
+    slots: (8.1737, 3.9631),
+};
+
+const BATCH: Parameters = Parameters {
+    serial: 0.2927,
+    power_of_two: 0.6686,
+    low: 1.2,
+    second_stage: 2.0,
+    below_machine: 0.0,
+    first_stage_share: 0.875,
+    run: [(6.57, 0.823), (639.1, 0.0156)],
+    first: (-0.003, 0.6986),
+    gap: (6.0415 * 1.0519, 0.8531),
+    slots: (6.1271, 5.2740),
+};
+
+const INTERACTIVE: Parameters = Parameters {
+    serial: 0.1541,
+    power_of_two: 0.625,
+    low: 1.0,
+    second_stage: 2.5,
+    below_machine: 1.5,
+    first_stage_share: 0.705,
+    run: [(3.8351, 0.6605), (7.073, 0.6856)],
+    first: (-0.0118, 0.9156),
+    gap: (6.5510 * 0.9797, 0.6621),
+    slots: (8.9186, 3.6680),
+};
+
+impl Lublin {
+    /// Every form of the model.
+    pub const LIST: &'static [DistributionInfo] = &[
+        DistributionInfo {
+            name: "lublin",
+            meaning: "the parameters of all jobs, as one class",
+            source: SOURCE,
+        },
+        DistributionInfo {
+            name: "lublin:batch",
+            meaning: "batch jobs alone",
+            source: SOURCE,
+        },
+        DistributionInfo {
+            name: "lublin:interactive",
+            meaning: "interactive jobs alone, up to 0.35 of the machine",
+            source: SOURCE,
+        },
+        DistributionInfo {
+            name: "lublin:both",
+            meaning: "batch and interactive jobs, each with arrivals of their own",
+            source: SOURCE,
+        },
+    ];
+
+    const ALL: [Lublin; 4] = [
+        Lublin::Combined,
+        Lublin::Batch,
+        Lublin::Interactive,
+        Lublin::Both,
+    ];
+
+    /// The classes that arrive independently of each other.
+    pub(super) const fn classes(self) -> &'static [Lublin] {
+        match self {
+            Lublin::Combined => &[Lublin::Combined],
+            Lublin::Batch => &[Lublin::Batch],
+            Lublin::Interactive => &[Lublin::Interactive],
+            Lublin::Both => &[Lublin::Batch, Lublin::Interactive],
+        }
+    }
+
+    /// The parameters of a class; of both those of the first.
+    const fn parameters(self) -> &'static Parameters {
+        match self {
+            Lublin::Combined => &COMBINED,
+            Lublin::Batch | Lublin::Both => &BATCH,
+            Lublin::Interactive => &INTERACTIVE,
+        }
+    }
+
+    /// Whether the model has jobs for a machine of so many processors.
+    ///
+    /// # Errors
+    ///
+    /// When the machine is too small for its largest jobs.
+    pub fn check(self, nodes: u32) -> Result<(), WorkloadError> {
+        let least = |class: &Lublin| {
+            let of = class.parameters();
+            (of.low + of.second_stage + of.below_machine).exp2().floor() as u32 + 1
+        };
+        let least = self.classes().iter().map(least).max().unwrap_or(1);
+        if nodes >= least {
+            return Ok(());
+        }
+        Err(WorkloadError::OutOfRange {
+            what: format!("the number of processors of the machine of {self}"),
+            options: &["model"],
+            given: nodes.to_string(),
+            expected: format!("at least {least}"),
+        })
+    }
+
+    /// The mean over the classes, each as often as its jobs arrive.
+    fn mean(self, of: impl Fn(Lublin) -> f64) -> f64 {
+        let rates = self.classes().iter().map(|&class| (class, class.rate()));
+        let sum: f64 = rates.clone().map(|(class, rate)| rate * of(class)).sum();
+        sum / rates.map(|(_, rate)| rate).sum::<f64>()
+    }
+
+    /// The mean number of processors of a job, exact for the whole numbers that are drawn.
+    pub fn mean_processors(self, nodes: u32) -> f64 {
+        self.mean(|class| {
+            let sizes = Sizes::new(class, nodes);
+            sizes.probabilities().map(|(n, p)| f64::from(n) * p).sum()
+        })
+    }
+
+    /// The mean run time, in seconds.
+    pub fn mean_run_seconds(self, nodes: u32) -> f64 {
+        self.mean(|class| {
+            let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));
+            let parts = sizes.probabilities().map(|(n, p)| runs.mean_seconds(n) * p);
+            parts.sum()
+        })
+    }
+
+    /// The mean product of the number of processors and the run time in seconds, which are not independent.
+    pub fn mean_work(self, nodes: u32) -> f64 {
+        self.mean(|class| {
+            let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));
+            let parts = sizes.probabilities();
+            parts
+                .map(|(n, p)| f64::from(n) * runs.mean_seconds(n) * p)
+                .sum()
+        })
+    }
+
+    /// The mean number of jobs that arrive in a second.
+    pub fn rate(self) -> f64 {
+        let rate = |class: &Lublin| {
+            let gap = class.gap();
+            gap.mass() / gap.exponential()
+        };
+        self.classes().iter().map(rate).sum()
+    }
+
+    fn gap(self) -> Truncated {
+        let (shape, scale) = self.parameters().gap;
+        Truncated {
+            shape,
+            scale,
+            most: GAP_MAX,
+        }
+    }
+}
+
+impl FromStr for Lublin {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let found = Lublin::ALL.into_iter().zip(Lublin::LIST);
+        let found = found.into_iter().find(|(_, info)| info.name == text);
+        found.map(|(model, _)| model).ok_or_else(|| {
+            let names: Vec<_> = Lublin::LIST.iter().map(|info| info.name).collect();
+            WorkloadError::UnknownName {
+                what: "model of a workload",
+                given: text.into(),
+                expected: names.join(", "),
+            }
+        })
+    }
+}
+
+impl fmt::Display for Lublin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(Lublin::LIST[*self as usize].name)
+    }
+}
+
+/// Numbers of processors, ready to be drawn from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    serial: f64,
+    power_of_two: f64,
+    /// Of the logarithms: the ends of the stages, and the share of the first.
+    low: f64,
+    middle: f64,
+    high: f64,
+    first_stage_share: f64,
+    /// The most processors.
+    most: u32,
+}
+
+impl Sizes {
+    /// Those of one class on a machine of so many processors, which [`Lublin::check`] allows.
+    pub(super) fn new(class: Lublin, nodes: u32) -> Self {
+        let of = class.parameters();
+        let high = f64::from(nodes).log2() - of.below_machine;
+        Sizes {
+            serial: of.serial,
+            power_of_two: of.power_of_two,
+            low: of.low,
+            middle: high - of.second_stage,
+            high,
+            first_stage_share: of.first_stage_share,
+            most: (high.exp2() + 0.5).floor() as u32,
+        }
+    }
+
+    /// Draws a number.
+    pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> u32 {
+        let kind = fraction(rng);
+        if kind < self.serial {
+            return 1;
+        }
+        let (first, last) = match fraction(rng) < self.first_stage_share {
+            true => (self.low, self.middle),
+            false => (self.middle, self.high),
+        };
+        let logarithm = first + (last - first) * fraction(rng);
+        let logarithm = match kind < self.serial + self.power_of_two {
+            true => (logarithm + 0.5).floor(),
+            false => logarithm,
+        };
+        self.rounded(logarithm)
+    }
+
+    /// The number of this logarithm.
+    fn rounded(&self, logarithm: f64) -> u32 {
+        ((logarithm.exp2() + 0.5).floor() as u32).min(self.most)
+    }
+
+    /// The probability that the logarithm is less.
+    fn below(&self, logarithm: f64) -> f64 {
+        let stage = |first: f64, last: f64| ((logarithm - first) / (last - first)).clamp(0.0, 1.0);
+        let first = self.first_stage_share;
+        first * stage(self.low, self.middle) + (1.0 - first) * stage(self.middle, self.high)
+    }
+
+    /// Numbers of processors with probabilities, whose sum is 1; a number comes more than once.
+    fn probabilities(&self) -> impl Iterator<Item = (u32, f64)> {
+        let powers = (0..=32).map(|exponent| {
+            let exponent = f64::from(exponent);
+            let part = self.below(exponent + 0.5) - self.below(exponent - 0.5);
+            (self.rounded(exponent), self.power_of_two * part)
+        });
+        let others = (1..=self.most).map(|processors| {
+            let up_to = |processors: f64| match processors < f64::from(self.most) {
+                true => self.below(processors.log2()),
+                false => 1.0,
+            };
+            let processors_ = f64::from(processors);
+            let part = up_to(processors_ + 0.5) - up_to(processors_ - 0.5);
+            (processors, (1.0 - self.serial - self.power_of_two) * part)
+        });
+        std::iter::once((1, self.serial))
+            .chain(powers)
+            .chain(others)
+    }
+}
+
+/// Run times, ready to be drawn from.
+#[derive(Clone, Copy, Debug)]
+pub struct RunTimes {
+    gammas: [Gamma<f64>; 2],
+    /// Of each distribution the part up to the longest run time, and the mean of run times over it.
+    masses: [f64; 2],
+    means: [f64; 2],
+    first: (f64, f64),
+}
+
+impl RunTimes {
+    /// Those of one class.
+    pub(super) fn new(class: Lublin) -> Self {
+        let of = class.parameters();
+        let run = of.run.map(|(shape, scale)| Truncated {
+            shape,
+            scale,
+            most: RUN_MAX,
+        });
+        RunTimes {
+            gammas: run.map(Truncated::sampler),
+            masses: run.map(Truncated::mass),
+            means: run.map(Truncated::exponential),
+            first: of.first,
+        }
+    }
+
+    /// The probability of the first distribution.
+    fn first(&self, processors: u32) -> f64 {
+        let (each, none) = self.first;
+        (each * f64::from(processors) + none).clamp(0.0, 1.0)
+    }
+
+    /// The mean for so many processors, in seconds.
+    fn mean_seconds(&self, processors: u32) -> f64 {
+        let first = self.first(processors);
+        let mixed = |of: [f64; 2]| first * of[0] + (1.0 - first) * of[1];
+        mixed(self.means) / mixed(self.masses)
+    }
+
+    /// Draws a run time, in seconds.
+    pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, processors: u32, rng: &mut R) -> f64 {
+        let first = self.first(processors);
+        loop {
+            let gamma = self.gammas[usize::from(fraction(rng) >= first)];
+            let logarithm = gamma.sample(rng);
+            if logarithm <= RUN_MAX {
+                return logarithm.exp();
+            }
+        }
+    }
+}
+
+/// Arrivals of one class.
+#[derive(Clone, Debug)]
+pub(super) struct DailyCycle {
+    gamma: Gamma<f64>,
+    /// Times between arrivals are multiplied by this.
+    stretch: f64,
+    /// The weight of each half hour, from midnight; their mean is 1.
+    weights: [f64; SLOTS],
+    /// The half hours that have passed, and how much of the weight of the current one.
+    slot: u64,
+    passed: f64,
+}
+
+impl DailyCycle {
+    /// From midnight on. Times between arrivals are multiplied by `stretch`, and the days stay as long as they are.
+    pub(super) fn new(class: Lublin, stretch: f64) -> Self {
+        DailyCycle {
+            gamma: class.gap().sampler(),
+            stretch,
+            weights: weights(class),
+            slot: 0,
+            passed: 0.0,
+        }
+    }
+
+    /// The time of the next arrival, in seconds since the first midnight.
+    pub(super) fn next<R: rand_core::Rng + ?Sized>(&mut self, rng: &mut R) -> f64 {
+        let logarithm = loop {
+            let logarithm = self.gamma.sample(rng);
+            if logarithm <= GAP_MAX {
+                break logarithm;
+            }
+        };
+        let gap = logarithm.exp() * self.stretch / SLOT_SECONDS;
+        // Whole days first: the weights of one have the sum of its half hours.
+        let days = (gap / SLOTS as f64).floor();
+        self.slot += days as u64 * SLOTS as u64;
+        self.passed += gap - days * SLOTS as f64;
+        let weight = |slot: u64| self.weights[(slot % SLOTS as u64) as usize];
+        while self.passed >= weight(self.slot) {
+            self.passed -= weight(self.slot);
+            self.slot += 1;
+        }
+        (self.slot as f64 + self.passed / weight(self.slot)) * SLOT_SECONDS
+    }
+}
+
+/// The weight of each half hour from midnight.
+fn weights(class: Lublin) -> [f64; SLOTS] {
+    let (shape, scale) = class.parameters().slots;
+    let up_to = |slot: f64| gamma_lr(shape, slot / scale);
+    let weights: [f64; SLOTS] = std::array::from_fn(|slot| {
+        // Counted from 1, and those before the first belong to the end of the day.
+        let number = slot + 1;
+        let number = if number < FIRST_SLOT {
+            number + SLOTS
+        } else {
+            number
+        } as f64;
+        up_to(number + 0.5) - up_to(number - 0.5)
+    });
+    let mean = weights.iter().sum::<f64>() / SLOTS as f64;
+    weights.map(|weight| weight / mean)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,593 @@
+//! Mixes: shapes of jobs with their weights.
+//!
+//! A mix is built in or a CSV file with the columns `shape` and `weight`. A job has a shape with a probability in proportion to
+//! its weight. The draws are source 25 of the random numbers.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use meshalloc::{Grid, Request, Shape};
+use serde::Serialize;
+
+use super::empirical::{is_file_name, slice};
+use super::stream::fraction;
+use super::text_file::{Header, TextFile, bad};
+use super::{DistributionInfo, LogError, WorkloadError};
+use crate::input::FILE_BYTES_MAX;
+use crate::wording::counted;
+
+/// Where a mix comes from.
+///
+/// ```
+/// use meshalloc_sim::workload::MixSource;
+/// assert_eq!("tpu-v4".parse(), Ok(MixSource::TpuV4));
+/// assert_eq!("slices.csv".parse(), Ok(MixSource::File("slices.csv".into())));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MixSource {
+    /// The popularity of the slices of a TPU v4 pod.
+    TpuV4,
+    /// The mix of the simulator of RFold.
+    RFold,
+    /// A CSV file.
+    File(PathBuf),
+}
+
+impl MixSource {
+    /// Those that are built in.
+    pub const LIST: &'static [DistributionInfo] = &[
+        DistributionInfo {
+            name: "tpu-v4",
+            meaning: "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together",
+            source: "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2",
+        },
+        DistributionInfo {
+            name: "rfold",
+            meaning: "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4",
+            source: "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator",
+        },
+    ];
+}
+
+impl FromStr for MixSource {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        match text {
+            "tpu-v4" => Ok(MixSource::TpuV4),
+            "rfold" => Ok(MixSource::RFold),
+            name if is_file_name(name) => Ok(MixSource::File(name.into())),
+            _ => Err(WorkloadError::UnknownName {
+                what: "mix",
+                given: text.into(),
+                expected: "tpu-v4, rfold or a CSV file, whose name has a dot or a slash".into(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for MixSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MixSource::TpuV4 => f.pad("tpu-v4"),
+            MixSource::RFold => f.pad("rfold"),
+            MixSource::File(path) => f.pad(&path.to_string_lossy()),
+        }
+    }
+}
+
+/// A shape of a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MixEntry {
+    /// What a job asks for.
+    pub request: Request,
+    /// How often, in proportion to the others; 0 or more.
+    pub weight: f64,
+}
+
+/// Shapes of jobs with their weights.
+/// Where it was read from does not change what follows from it, and is no part of its record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mix {
+    /// The machine.
+    pub machine: Grid,
+    /// Where it comes from.
+    #[serde(skip)]
+    pub source: MixSource,
+    /// The shapes; none before they are read.
+    #[serde(serialize_with = "slice")]
+    pub entries: Arc<[MixEntry]>,
+    /// Those that the machine never gives, which were left out.
+    #[serde(skip)]
+    pub dropped: Arc<[MixEntry]>,
+    /// Whether shapes that the machine never gives are left out, or an error.
+    #[serde(skip)]
+    pub drop: bool,
+}
+
+/// The most shapes that an error lists.
+const LISTED_MAX: usize = 12;
+
+impl Mix {
+    /// A mix that is not read yet.
+    pub fn unread(machine: Grid, source: MixSource, drop: bool) -> Self {
+        Mix {
+            machine,
+            source,
+            entries: Arc::default(),
+            dropped: Arc::default(),
+            drop,
+        }
+    }
+
+    /// The mix with its shapes, of which those that are not legal are left out and counted, or an error that lists them.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read, a shape is not legal and none is to be left out, or none remains.
+    pub fn read(&self, is_legal: impl Fn(&Request) -> bool) -> Result<Self, MixError> {
+        let all = match &self.source {
+            MixSource::TpuV4 => tpu_v4(),
+            MixSource::RFold => rfold(),
+            MixSource::File(path) => of_file(TextFile::open(path)?)?,
+        };
+        Ok(self.kept(all, is_legal)?)
+    }
+
+    /// These shapes, of which those that are not legal are left out, or an error that lists them.
+    fn kept(
+        &self,
+        all: Vec<MixEntry>,
+        is_legal: impl Fn(&Request) -> bool,
+    ) -> Result<Self, WorkloadError> {
+        let count = all.len();
+        let (kept, dropped): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|entry| is_legal(&entry.request));
+        let wrong = |what: &str, given: String, expected: &str| WorkloadError::OutOfRange {
+            what: format!("{what} of the mix {}", self.source),
+            options: &["mix"],
+            given,
+            expected: expected.into(),
+        };
+        if !self.drop && !dropped.is_empty() {
+            let shapes = dropped.iter().take(LISTED_MAX);
+            let shapes = shapes.map(|entry| entry.request.shape.to_string());
+            let shapes = shapes.collect::<Vec<_>>().join(", ");
+            let more = match dropped.len().saturating_sub(LISTED_MAX) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            return Err(wrong(
+                &format!("the number of shapes that {} never gives", self.machine),
+                format!("{} ({shapes}{more})", dropped.len()),
+                "0, or `mix-drop` to leave them out",
+            ));
+        }
+        if weight(&kept) <= 0.0 {
+            return Err(wrong(
+                &format!("the weight of the shapes that {} gives", self.machine),
+                format!("0, of {}", counted(count, "shape")),
+                "a number over 0",
+            ));
+        }
+        Ok(Mix {
+            entries: kept.into(),
+            dropped: dropped.into(),
+            ..self.clone()
+        })
+    }
+
+    /// The part of the weight of all shapes that was left out, 0 to 1.
+    pub fn dropped_share(&self) -> f64 {
+        let dropped = weight(&self.dropped);
+        dropped / (weight(&self.entries) + dropped)
+    }
+
+    /// The mean number of processors of a job.
+    pub fn mean_processors(&self) -> f64 {
+        let parts = self.entries.iter();
+        let parts = parts.map(|entry| entry.weight * f64::from(entry.request.processors));
+        parts.sum::<f64>() / weight(&self.entries)
+    }
+
+    /// The mix, ready to be drawn from; `None` without shapes.
+    pub(super) fn sampler(&self) -> Option<MixSampler> {
+        let mut sum = 0.0;
+        let up_to = |entry: &MixEntry| {
+            sum += entry.weight;
+            (sum, entry.request)
+        };
+        let cumulative: Vec<_> = self.entries.iter().map(up_to).collect();
+        (sum > 0.0).then_some(MixSampler { cumulative })
+    }
+}
+
+fn weight(entries: &[MixEntry]) -> f64 {
+    entries.iter().map(|entry| entry.weight).sum()
+}
+
+/// Why a mix cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum MixError {
+    /// Its file cannot be read.
+    #[error(transparent)]
+    File(#[from] LogError),
+    /// Its shapes do not go with the machine.
+    #[error(transparent)]
+    Shapes(#[from] WorkloadError),
+}
+
+/// A mix, ready to be drawn from.
+#[derive(Clone, Debug)]
+pub(super) struct MixSampler {
+    /// With the sum of the weights up to its own.
+    cumulative: Vec<(f64, Request)>,
+}
+
+impl MixSampler {
+    /// Draws a request.
+    pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
+        let (all, last) = *self.cumulative.last().expect("there is a shape");
+        // What rounding leaves at the top goes to the last shape.
+        let at = fraction(rng) * all;
+        let place = self.cumulative.partition_point(|(up_to, _)| *up_to <= at);
+        self.cumulative
+            .get(place)
+            .map_or(last, |(_, request)| *request)
+    }
+}
+
+/// Whether some orientation of the shape fits on the machine: the longest extent along the longest side, and so on.
+///
+/// ```
+/// use meshalloc::{Grid, Shape};
+/// use meshalloc_sim::workload::fits_turned;
+/// let machine = Grid::torus(&[4, 8, 2]).unwrap();
+/// assert!(fits_turned(machine, Shape::new(&[2, 4, 8]).unwrap()));
+/// assert!(!fits_turned(machine, Shape::new(&[3, 4, 3]).unwrap()));
+/// ```
+pub fn fits_turned(machine: Grid, shape: Shape) -> bool {
+    let descending = |lengths: &[u16]| {
+        let mut lengths = lengths.to_vec();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        lengths
+    };
+    let (sides, extents) = (descending(machine.sides()), descending(&shape.extents()));
+    let extents = extents.iter().filter(|&&extent| extent > 1);
+    let count = extents.clone().count();
+    count <= sides.len() && extents.zip(&sides).all(|(extent, side)| extent <= side)
+}
+
+/// The shapes of a CSV file with the columns `shape` and `weight`.
+fn of_file<R: std::io::Read>(file: TextFile<'_, R>) -> Result<Vec<MixEntry>, LogError> {
+    let mut file = file.up_to(FILE_BYTES_MAX as u64);
+    let header = Header::read(&mut file)?;
+    let places = || Ok((header.required("shape")?, header.required("weight")?));
+    let (shape, weight) = places().map_err(|reason| file.wrong(reason))?;
+    let entry = |line: &str| {
+        let row = header.row(line)?;
+        Ok(MixEntry {
+            request: Request::new(read_shape(&row[shape])?),
+            weight: read_weight(&row[weight])?,
+        })
+    };
+    let mut entries = Vec::new();
+    while let Some(line) = file.next_line()? {
+        if !line.is_empty() {
+            entries.push(entry(&line).map_err(|reason| file.wrong(reason))?);
+        }
+    }
+    Ok(entries)
+}
+
+/// Reads a shape, such as `4x4x8`.
+pub(super) fn read_shape(cell: &str) -> Result<Shape, String> {
+    let shape = cell.to_ascii_lowercase().parse().ok();
+    let shape = shape.filter(|shape: &Shape| shape.area() > 0);
+    shape.ok_or_else(|| bad("shape", cell, "extents of 1 or more, such as 4x4x8"))
+}
+
+fn read_weight(cell: &str) -> Result<f64, String> {
+    let weight = cell.parse::<f64>().ok();
+    let weight = weight.filter(|weight| weight.is_finite() && *weight >= 0.0);
+    weight.ok_or_else(|| bad("weight", cell, "a number, 0 or more"))
+}
+
+fn entry(extents: &[u16], weight: f64) -> MixEntry {
+    let shape = Shape::new(extents).expect("a shape of a mix has three extents");
+    MixEntry {
+        request: Request::new(shape),
+        weight,
+    }
+}
+
+/// Table 2 of Jouppi and others, in percent.
+fn tpu_v4() -> Vec<MixEntry> {
+    const TABLE: [([u16; 3], f64); 26] = [
+        ([1, 1, 1], 2.1),
+        ([1, 1, 2], 0.4),
+        ([1, 2, 2], 6.7),
+        ([2, 2, 2], 4.7),
+        ([2, 2, 4], 6.4),
+        ([2, 4, 4], 8.9),
+        ([4, 4, 4], 13.9),
+        ([4, 4, 8], 17.5),
+        ([4, 4, 12], 0.7),
+        ([4, 8, 8], 10.7),
+        ([4, 4, 16], 1.0),
+        ([4, 8, 12], 0.1),
+        ([8, 8, 8], 9.6),
+        ([4, 8, 16], 1.7),
+        ([4, 4, 32], 0.6),
+        ([8, 8, 12], 0.7),
+        ([8, 8, 16], 3.2),
+        ([4, 16, 16], 0.3),
+        ([4, 4, 64], 0.1),
+        ([4, 8, 32], 0.1),
+        ([8, 12, 16], 0.1),
+        ([4, 4, 96], 0.1),
+        ([8, 8, 24], 0.1),
+        ([8, 16, 16], 1.7),
+        ([12, 16, 16], 5.7),
+        ([4, 4, 192], 0.4),
+    ];
+    TABLE
+        .iter()
+        .map(|(extents, weight)| entry(extents, *weight))
+        .collect()
+}
+
+/// The chips along a side of a cube of the machine for which RFold draws shapes, and the number of cubes.
+const RFOLD_CUBE: u32 = 4;
+const RFOLD_CUBES: u32 = 64;
+const RFOLD_CHIPS: u32 = RFOLD_CUBES * RFOLD_CUBE.pow(3);
+
+/// The mix of RFold's simulator.
+///
+/// The sizes are 1, 2 and the even numbers up to 4096 that have a shape. The place of a job's size in this list is exponential with
+/// a quarter of the list as the mean, rounded down, and within the list. A dimension is drawn, and of the shapes that have
+/// this size and dimension one, each equally likely. Two shapes that differ in the order of their sides are one shape.
+fn rfold() -> Vec<MixEntry> {
+    let shapes = rfold_shapes();
+    let count = shapes.len() as f64;
+    let beyond = |place: f64| (-4.0 * place / count).exp();
+    let mut entries = Vec::new();
+    for (place, (chips, by_dimension)) in shapes.iter().enumerate() {
+        let place = place as f64;
+        let size = (beyond(place) - beyond(place + 1.0)) / (1.0 - beyond(count));
+        // The two dimensions of jobs of this size, and the probability of the lower.
+        let (lower, part) = match chips {
+            ..=256 => (1, 0.8),
+            257..=1024 => (2, 0.8),
+            _ => (2, 0.2),
+        };
+        let [low, high] = [&by_dimension[lower - 1], &by_dimension[lower]];
+        let parts = match (low.is_empty(), high.is_empty()) {
+            (false, false) => [part, 1.0 - part],
+            (false, true) => [1.0, 0.0],
+            _ => [0.0, 1.0],
+        };
+        for (shapes, part) in [low, high].into_iter().zip(parts) {
+            let each = size * part / shapes.len() as f64;
+            entries.extend(shapes.iter().map(|extents| entry(extents, each)));
+        }
+    }
+    entries
+}
+
+/// For each size its shapes of one, two and three dimensions: sides over 1 even and ascending, on as many cubes as there are.
+fn rfold_shapes() -> Vec<(u32, [Vec<[u16; 3]>; 3])> {
+    let mut by_size = vec![<[Vec<[u16; 3]>; 3]>::default(); RFOLD_CHIPS as usize + 1];
+    let cubes = |side: u32| side.div_ceil(RFOLD_CUBE);
+    let sides = || std::iter::once(1).chain((2..=RFOLD_CUBE * RFOLD_CUBES).step_by(2));
+    for a in sides() {
+        for b in sides().filter(|&b| b >= a && cubes(a) * cubes(b) <= RFOLD_CUBES) {
+            for c in sides().filter(|&c| c >= b) {
+                if cubes(a) * cubes(b) * cubes(c) > RFOLD_CUBES {
+                    break;
+                }
+                let extents = [a, b, c].map(|side| side as u16);
+                let dimensions = extents.iter().filter(|&&side| side > 1).count().max(1);
+                by_size[(a * b * c) as usize][dimensions - 1].push(extents);
+            }
+        }
+    }
+    let by_size = by_size.into_iter().enumerate();
+    let by_size = by_size.map(|(chips, shapes)| (chips as u32, shapes));
+    by_size
+        .filter(|(_, shapes)| shapes.iter().any(|shapes| !shapes.is_empty()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+    use std::fs;
+
+    use rand_chacha::ChaCha8Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    fn torus() -> Grid {
+        Grid::torus(&[16, 16, 16]).unwrap()
+    }
+
+    fn fits(request: &Request) -> bool {
+        fits_turned(torus(), request.shape)
+    }
+
+    fn mix(source: MixSource, drop: bool) -> Result<Mix, String> {
+        let mix = Mix::unread(torus(), source, drop);
+        mix.read(fits).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn shapes_that_the_machine_never_gives_are_listed_or_left_out_and_counted() {
+        let error = mix(MixSource::TpuV4, false).unwrap_err();
+        assert_eq!(
+            error,
+            "the number of shapes that torus 16x16x16 never gives of the mix tpu-v4 (--mix) is 6 (4x4x32, \
+             4x4x64, 4x8x32, 4x4x96, 8x8x24, 4x4x192): expected 0, or `mix-drop` to leave them out"
+        );
+        let dropped = mix(MixSource::TpuV4, true).unwrap();
+        assert_eq!((dropped.entries.len(), dropped.dropped.len()), (20, 6));
+        // 1.4 of the 97.5 percent of the table.
+        assert!((dropped.dropped_share() - 1.4 / 97.5).abs() < 1e-12);
+        let nothing = Mix::unread(torus(), MixSource::TpuV4, true).read(|_| false);
+        let error = nothing.unwrap_err().to_string();
+        assert!(
+            error.ends_with("is 0, of 26 shapes: expected a number over 0"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn shapes_are_drawn_by_their_weights() {
+        let mix = mix(MixSource::TpuV4, true).unwrap();
+        let sampler = mix.sampler().unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut drawn: HashMap<Shape, u32> = HashMap::new();
+        for _ in 0..200_000 {
+            *drawn.entry(sampler.sample(&mut rng).shape).or_default() += 1;
+        }
+        let all: f64 = mix.entries.iter().map(|entry| entry.weight).sum();
+        for entry in &*mix.entries {
+            let found = f64::from(drawn[&entry.request.shape]) / 200_000.0;
+            assert!(
+                (found - entry.weight / all).abs() < 0.004,
+                "{entry:?}: {found}"
+            );
+        }
+        let chips = drawn
+            .iter()
+            .map(|(shape, &count)| f64::from(shape.area()) * f64::from(count));
+        let mean = chips.sum::<f64>() / 200_000.0;
+        assert!((mean / mix.mean_processors() - 1.0).abs() < 0.02, "{mean}");
+    }
+
+    #[test]
+    fn a_file_has_shapes_and_weights() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            let path = folder.path().join("mix.csv");
+            fs::write(&path, text).unwrap();
+            let mix = mix(MixSource::File(path), false);
+            mix.map_err(|error| error.replace(&folder.path().display().to_string(), ""))
+        };
+        let mix = read("weight,shape,note\n3,4X4,a\n1,2x2x2,b\n\n0,1,c\n").unwrap();
+        assert_eq!(mix.mean_processors(), (3.0 * 16.0 + 8.0) / 4.0);
+        let sampler = mix.sampler().unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let drawn = (0..1000).map(|_| sampler.sample(&mut rng).processors);
+        assert!(drawn.into_iter().all(|processors| processors > 1));
+        for (text, expected) in [
+            ("", "/mix.csv:1: the file is empty"),
+            (
+                "shape,wait\n",
+                "/mix.csv:1: no column is called weight (found \"shape, wait\")",
+            ),
+            (
+                "shape,weight,shape\n",
+                "/mix.csv:1: two columns are called \"shape\"",
+            ),
+            (
+                "shape,weight\n4x4,-1\n",
+                "/mix.csv:2: weight is \"-1\": expected a number, 0 or more",
+            ),
+            (
+                "shape,weight\n4x0,1\n",
+                "/mix.csv:2: shape is \"4x0\": expected extents of 1 or more",
+            ),
+            (
+                "shape,weight\n4x4\n",
+                "/mix.csv:2: 1 cell (expected 2, as in the header)",
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let error = read("shape,weight\n4x4,0\n").unwrap_err();
+        assert!(error.contains("expected a number over 0"), "{error}");
+        let error = "tpu".parse::<MixSource>().unwrap_err().to_string();
+        assert!(
+            error.contains("expected tpu-v4, rfold or a CSV file"),
+            "{error}"
+        );
+    }
+
+    /// Shapes of a size by trying all factors, in the words of the definition.
+    fn naive_shapes(chips: u32) -> Vec<(usize, [u32; 3])> {
+        let mut found = Vec::new();
+        let is_side = |side: u32| side == 1 || side.is_multiple_of(2);
+        for a in (1..=chips).filter(|a| chips.is_multiple_of(*a)) {
+            for b in (a..=chips / a).filter(|b| (chips / a).is_multiple_of(*b)) {
+                let c = chips / a / b;
+                let sides = [a, b, c];
+                let cubes: u32 = sides.iter().map(|side| side.div_ceil(4)).product();
+                if c >= b && sides.iter().all(|&side| is_side(side)) && cubes <= 64 {
+                    let dimensions = sides.iter().filter(|&&side| side > 1).count();
+                    found.push((dimensions.max(1), sides));
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn the_mix_of_rfold_is_its_definition() {
+        let sizes: Vec<_> = std::iter::once(1)
+            .chain((2..=4096).step_by(2))
+            .map(|chips| (chips, naive_shapes(chips)))
+            .filter(|(_, shapes)| !shapes.is_empty())
+            .collect();
+        // All even numbers up to 256 are sizes, as such a line is a shape.
+        assert_eq!(sizes[128].0, 256);
+        assert_eq!(sizes.last().unwrap().0, 4096);
+        let mut expected: BTreeMap<[u32; 3], f64> = BTreeMap::new();
+        let step = 4.0 / sizes.len() as f64;
+        let weights: Vec<f64> = (0..sizes.len())
+            .map(|at| (-step * at as f64).exp())
+            .collect();
+        let all: f64 = weights.iter().sum();
+        for ((chips, shapes), weight) in sizes.iter().zip(weights) {
+            let of = |dimension| shapes.iter().filter(move |shape| shape.0 == dimension);
+            let (wanted, other) = match chips {
+                ..=256 => ((1, 0.8), 2),
+                257..=1024 => ((2, 0.8), 3),
+                _ => ((3, 0.8), 2),
+            };
+            for (dimension, part, else_) in [
+                (wanted.0, wanted.1, other),
+                (other, 1.0 - wanted.1, wanted.0),
+            ] {
+                let part = if of(else_).count() == 0 { 1.0 } else { part };
+                for (_, shape) in of(dimension) {
+                    let count = of(dimension).count() as f64;
+                    expected.insert(*shape, weight / all * part / count);
+                }
+            }
+        }
+        let found = rfold();
+        assert_eq!(found.len(), expected.len());
+        let mut sum = 0.0;
+        for entry in &found {
+            let extents: Vec<u32> = entry
+                .request
+                .shape
+                .extents()
+                .iter()
+                .map(|&it| it.into())
+                .collect();
+            let expected = expected[&[extents[0], extents[1], extents[2]]];
+            assert!(
+                (entry.weight / expected - 1.0).abs() < 1e-9,
+                "{entry:?}: {expected}"
+            );
+            sum += entry.weight;
+        }
+        assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    }
+}

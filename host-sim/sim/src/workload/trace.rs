@@ -1,0 +1,427 @@
+//! Traces: logs as CSV files, from rows to jobs.
+//!
+//! The first line has the names of the columns. There must be `submit` and `run`, times in seconds with decimals if need be, and
+//! `shape` or `processors`; there may be `estimate`, a run time in seconds, and the whole numbers `id`, `user`, `group` and
+//! `priority`. The order of columns does not matter, and others are not read. [`Columns`] gives the names that they have in a
+//! file.
+//!
+//! ```text
+//! submit,run,shape,user
+//! 0,3600,4x4x4,7
+//! 12.5,60,2x2x1,7
+//! ```
+//!
+//! A job with a shape asks for it, and for all processors in it unless `processors` says otherwise; a job without one is given a
+//! shape by the rule for its number of processors. An empty cell is unknown. Rows whose submit time, processors or run
+//! time are unknown are left out and counted, as in a log in the [Standard Workload Format](super::swf). Jobs without an `id` are
+//! numbered by their rows, from 1. A row is one line, and a blank line is none.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use meshalloc::{Shape, Ticks};
+use serde::Serialize;
+
+use super::mix::read_shape;
+use super::swf::Entry;
+use super::text_file::{Header, bad, time};
+use super::{LogJob, LogOptions, Owner, WorkloadError};
+
+/// The columns of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+enum Column {
+    Submit,
+    Run,
+    Shape,
+    Processors,
+    Estimate,
+    Id,
+    User,
+    Group,
+    Priority,
+}
+
+impl Column {
+    const ALL: [(Column, &'static str); 9] = [
+        (Column::Submit, "submit"),
+        (Column::Run, "run"),
+        (Column::Shape, "shape"),
+        (Column::Processors, "processors"),
+        (Column::Estimate, "estimate"),
+        (Column::Id, "id"),
+        (Column::User, "user"),
+        (Column::Group, "group"),
+        (Column::Priority, "priority"),
+    ];
+
+    const fn name(self) -> &'static str {
+        Column::ALL[self as usize].1
+    }
+}
+
+/// What a file calls the columns of a trace: those that are not named have their own names.
+///
+/// ```
+/// use meshalloc_sim::workload::Columns;
+/// let columns: Columns = "submit=arrival,run=duration".parse().unwrap();
+/// assert_eq!(columns.to_string(), "submit=arrival,run=duration");
+/// let error = "start=arrival".parse::<Columns>().unwrap_err().to_string();
+/// assert!(error.contains("expected NAME=COLUMN,... with the names submit, run"), "{error}");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Columns(BTreeMap<Column, String>);
+
+impl FromStr for Columns {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let unknown = || {
+            let names: Vec<_> = Column::ALL.iter().map(|(_, name)| *name).collect();
+            WorkloadError::UnknownName {
+                what: "list of columns",
+                given: text.into(),
+                expected: format!(
+                    "NAME=COLUMN,... with the names {}, each once; nothing behind the = leaves a column out",
+                    names.join(", ")
+                ),
+            }
+        };
+        let mut columns = BTreeMap::new();
+        for part in text.split(',') {
+            let (name, column) = part.split_once('=').ok_or_else(unknown)?;
+            let known = Column::ALL.iter().find(|known| known.1 == name.trim());
+            let (known, _) = known.ok_or_else(unknown)?;
+            if columns.insert(*known, column.trim().to_owned()).is_some() {
+                return Err(unknown());
+            }
+        }
+        Ok(Columns(columns))
+    }
+}
+
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs = self.0.iter();
+        let pairs = pairs.map(|(column, name)| format!("{}={name}", column.name()));
+        f.pad(&pairs.collect::<Vec<_>>().join(","))
+    }
+}
+
+/// The rows of a trace.
+pub(super) struct Trace {
+    header: Header,
+    /// Of each column its place in a row, if there is one.
+    places: [Option<usize>; Column::ALL.len()],
+}
+
+impl Trace {
+    /// Those behind this header.
+    ///
+    /// # Errors
+    ///
+    /// When a column is missing that there must be, or that is named.
+    pub(super) fn new(header: Header, columns: &Columns) -> Result<Self, String> {
+        let mut places = [None; Column::ALL.len()];
+        for (column, own) in Column::ALL {
+            places[column as usize] = match columns.0.get(&column) {
+                Some(name) if name.is_empty() => None,
+                Some(name) => Some(header.required(name)?),
+                None => header.place(own)?,
+            };
+        }
+        let has = |column: Column| places[column as usize].is_some();
+        for column in [Column::Submit, Column::Run] {
+            if !has(column) {
+                return Err(header.missing(column.name()));
+            }
+        }
+        match has(Column::Shape) || has(Column::Processors) {
+            true => Ok(Trace { header, places }),
+            false => Err(header.missing("shape or processors")),
+        }
+    }
+
+    /// What becomes of a row with this number, from 1.
+    pub(super) fn entry(
+        &self,
+        line: &str,
+        number: i64,
+        options: &LogOptions,
+        latest: &mut Ticks,
+    ) -> Result<Entry, String> {
+        let row = self.header.row(line)?;
+        let cell = |column: Column| {
+            let place = self.places[column as usize];
+            place.map_or("", |place| row.get(place).unwrap_or_default())
+        };
+        let time = |column: Column| time(column.name(), cell(column));
+        let whole = |column: Column, unknown: i64| match cell(column) {
+            "" => Ok(unknown),
+            cell => cell
+                .parse()
+                .map_err(|_| bad(column.name(), cell, "a whole number, or nothing")),
+        };
+        let Some(submitted) = time(Column::Submit)? else {
+            return Ok(Entry::NoSubmitTime);
+        };
+        let Some(arrival) = options.arrival(submitted, latest) else {
+            return Ok(Entry::Outside);
+        };
+        let shape = match cell(Column::Shape) {
+            "" => None,
+            cell => Some(read_shape(cell)?),
+        };
+        let processors = self.processors(cell(Column::Processors), shape, options)?;
+        let Some(processors) = processors else {
+            return Ok(Entry::NoProcessors);
+        };
+        let Some(run_time) = time(Column::Run)? else {
+            return Ok(Entry::NoRunTime);
+        };
+        Ok(Entry::Job(LogJob {
+            number: whole(Column::Id, number)?,
+            arrival,
+            processors,
+            shape,
+            run_time,
+            requested_time: time(Column::Estimate)?.filter(|&time| time > 0),
+            owner: Owner {
+                user: whole(Column::User, -1)?,
+                group: whole(Column::Group, -1)?,
+                priority: whole(Column::Priority, -1)?,
+            },
+        }))
+    }
+
+    /// The number of processors of a job with this shape, if it has one: those of the cell, else all of the shape.
+    fn processors(
+        &self,
+        cell: &str,
+        shape: Option<Shape>,
+        options: &LogOptions,
+    ) -> Result<Option<u32>, String> {
+        let all = shape.map(Shape::area);
+        if cell.is_empty() {
+            return Ok(all);
+        }
+        let processors = cell.parse().ok().filter(|&count: &u32| count > 0);
+        let processors = processors.map(|count| options.nodes(count));
+        match (processors, all) {
+            (Some(processors), Some(all)) if processors > all => Err(bad(
+                "processors",
+                cell,
+                &format!("at most the {all} of the shape"),
+            )),
+            (Some(processors), _) => Ok(Some(processors)),
+            (None, _) => Err(bad(
+                "processors",
+                cell,
+                "a whole number, 1 or more, or nothing",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use meshalloc::{Grid, Mesh, Request};
+
+    use super::super::{Log, LogForm, Workload};
+    use super::*;
+
+    fn options(columns: &str) -> LogOptions {
+        LogOptions {
+            form: LogForm::Csv(match columns {
+                "" => Columns::default(),
+                columns => columns.parse().unwrap(),
+            }),
+            ..LogOptions::default()
+        }
+    }
+
+    fn read(text: &str, options: LogOptions) -> Result<Log, String> {
+        let machine = Grid::from(Mesh::new(8, 8).unwrap());
+        let log = Log::from_reader(text.as_bytes(), Path::new("a.csv"), options, machine);
+        log.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn rows_are_jobs() {
+        let text = "\u{feff}run,shape,submit,processors,estimate,id,user,group,priority,queue\n\
+                    3600,4x2,20.5,,60,17,1,2,3,a\n\
+                    \n\
+                    10,,0,7,,,,,,\"b,c\"\n\
+                    0.25,2X4,20.5,5,0,-4,9,,,\n";
+        let log = read(text, options("")).unwrap();
+        let second = 1_000_000;
+        let job = |number, arrival, processors, shape: Option<(u16, u16)>, run_time| LogJob {
+            number,
+            arrival,
+            processors,
+            shape: shape.map(|(w, h)| Shape::sides(w, h)),
+            run_time,
+            requested_time: None,
+            owner: Owner::UNKNOWN,
+        };
+        let expected = [
+            job(2, 0, 7, None, 10 * second),
+            LogJob {
+                requested_time: Some(60 * second),
+                owner: Owner {
+                    user: 1,
+                    group: 2,
+                    priority: 3,
+                },
+                ..job(17, 20_500_000, 8, Some((4, 2)), 3600 * second)
+            },
+            LogJob {
+                owner: Owner {
+                    user: 9,
+                    ..Owner::UNKNOWN
+                },
+                ..job(-4, 20_500_000, 5, Some((2, 4)), 250_000)
+            },
+        ];
+        assert_eq!(*log.jobs, expected);
+        let jobs = Workload::Log(log.clone());
+        let requests = jobs.jobs(1, 0).unwrap().map(|job| job.request);
+        let requests: Vec<_> = requests
+            .map(|request| (request.shape, request.processors))
+            .collect();
+        // The rule gives 7 processors a shape.
+        let shape = |w, h| Request::submesh(w, h).shape;
+        assert_eq!(
+            requests,
+            [(shape(4, 2), 7), (shape(4, 2), 8), (shape(2, 4), 5)]
+        );
+        assert_eq!((log.owner(1).user, log.job_number(1)), (1, 17));
+    }
+
+    #[test]
+    fn columns_can_have_other_names() {
+        let text = "arrival,duration,gpus,id\n5,6,7,job-1\n";
+        let options = |names| options(names);
+        let log = read(
+            text,
+            options("submit=arrival,run=duration,processors=gpus,id="),
+        )
+        .unwrap();
+        let job = log.jobs[0];
+        assert_eq!(
+            (job.number, job.arrival, job.run_time),
+            (1, 5_000_000, 6_000_000)
+        );
+        for (names, expected) in [
+            (
+                "",
+                "a.csv:1: no column is called submit (found \"arrival, duration, gpus, id\")",
+            ),
+            ("submit=arrival", "a.csv:1: no column is called run (found"),
+            (
+                "submit=arrival,run=duration",
+                "a.csv:1: no column is called shape or processors (found",
+            ),
+            (
+                "submit=arival",
+                "a.csv:1: no column is called arival (found",
+            ),
+            (
+                "submit=arrival,run=duration,processors=gpus",
+                "a.csv:2: id is \"job-1\": expected a whole number, or nothing",
+            ),
+        ] {
+            let error = read(text, options(names)).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        for text in ["", "submit", "submit=a,submit=b", "walk=a"] {
+            assert!(text.parse::<Columns>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_left_out_and_what_is_wrong_is_named() {
+        let text = "submit,run,processors\n,1,1\n1,,1\n1,1,\n1,2,3\n9,1,1\n";
+        let window = LogOptions {
+            to: Some(9_000_000),
+            ..options("")
+        };
+        let lines = read(text, window).unwrap().lines;
+        let found = (
+            lines.records,
+            lines.no_submit_time,
+            lines.no_run_time,
+            lines.no_processors,
+        );
+        assert_eq!((found, lines.outside), ((5, 1, 1, 1), 1));
+        for (row, expected) in [
+            ("1,2", "2 cells (expected 3, as in the header)"),
+            (
+                "x,2,3",
+                "submit is \"x\": expected seconds, 0 or more and less than",
+            ),
+            ("1,-2,3", "run is \"-2\": expected seconds, 0 or more"),
+            (
+                "1,2,0",
+                "processors is \"0\": expected a whole number, 1 or more",
+            ),
+            ("1,2,2.5", "processors is \"2.5\": expected a whole number"),
+        ] {
+            let error = read(
+                &format!("submit,run,processors\n1,1,1\n{row}\n"),
+                options(""),
+            );
+            let error = error.unwrap_err();
+            assert!(
+                error.starts_with(&format!("a.csv:3: {expected}")),
+                "{error}"
+            );
+        }
+        for (row, expected) in [
+            (
+                "1,2,3,2x1",
+                "processors is \"3\": expected at most the 2 of the shape",
+            ),
+            ("1,2,,2x", "shape is \"2x\": expected extents"),
+        ] {
+            let error = read(
+                &format!("submit,run,processors,shape\n{row}\n"),
+                options(""),
+            );
+            let error = error.unwrap_err();
+            assert!(
+                error.starts_with(&format!("a.csv:2: {expected}")),
+                "{error}"
+            );
+        }
+        let error = read("\n\n", options("")).unwrap_err();
+        assert!(
+            error.contains("the file is empty (expected a line with the names"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn processors_become_nodes() {
+        let options = LogOptions {
+            processors_per_node: std::num::NonZeroU32::new(8),
+            ..options("")
+        };
+        let text = "submit,run,processors,shape\n0,1,1,\n1,1,8,\n2,1,9,\n3,1,,4x4\n4,1,17,4x4\n";
+        let log = read(text, options.clone()).unwrap();
+        let nodes: Vec<_> = log.jobs.iter().map(|job| job.processors).collect();
+        assert_eq!(nodes, [1, 1, 2, 16, 3]);
+        let swf = "; MaxProcs: 64\n1 0 -1 10 33 -1 -1 4 -1 -1 1 5 6 1 1 1 -1 -1\n";
+        let options = LogOptions {
+            form: LogForm::Swf,
+            ..options
+        };
+        let log = read(swf, options).unwrap();
+        assert_eq!(log.jobs[0].processors, 5);
+        assert_eq!((log.owner(0).user, log.owner(0).group), (5, 6));
+        // 64 processors are 8 nodes.
+        assert_eq!(log.fitting_mesh().unwrap().to_string(), "2x4");
+    }
+}

@@ -1,0 +1,237 @@
+//! Workloads from files and models on the command line: mixes, traces, measured times, a model.
+
+use std::fs;
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+
+use crate::program::{host_sim, host_sim_fed, host_sim_in};
+
+/// The submit times, run times and processors of some jobs.
+fn jobs() -> impl Iterator<Item = (u32, u32, u32)> {
+    (0..300).map(|job| (job * 40, 100 + job * 7_919 % 3_000, 1 + job * 31 % 16))
+}
+
+fn swf() -> String {
+    let line = |(submit, run, processors)| {
+        format!(
+            "7 {submit} -1 {run} {processors} -1 -1 -1 {} -1 1 3 4 -1 -1 1 -1 -1\n",
+            2 * run
+        )
+    };
+    jobs().map(line).collect()
+}
+
+/// The same jobs as a trace with other names of columns.
+fn csv() -> String {
+    let line = |(submit, run, processors)| format!("{processors},{},{run},x,{submit}.0\n", 2 * run);
+    let rows: String = jobs().map(line).collect();
+    format!("gpus,asked,run,note,arrival\n{rows}")
+}
+
+const COLUMNS: &str = "--columns submit=arrival,processors=gpus,estimate=asked";
+
+fn hashes(json: &Value) -> Vec<&Value> {
+    let results = json["results"].as_array().unwrap().iter();
+    results.map(|result| &result["decision_hash"]).collect()
+}
+
+#[test]
+fn a_trace_is_run_as_the_log_with_the_same_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("log.swf"), swf()).unwrap();
+    fs::write(path("trace.csv"), csv()).unwrap();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(csv().as_bytes()).unwrap();
+    fs::write(path("trace.csv.gz"), packed.finish().unwrap()).unwrap();
+    let run = "run --mesh 8x8 --strategy ff,fsl,naive --scheduler easy --format json --log-load .7";
+    let of_log = host_sim_in(folder.path(), &format!("{run} --swf log.swf")).json();
+    for file in ["trace.csv", "trace.csv.gz"] {
+        let of_trace = host_sim_in(
+            folder.path(),
+            &format!("{run} --jobs-file {file} {COLUMNS}"),
+        );
+        let of_trace = of_trace.json();
+        assert_eq!(hashes(&of_log), hashes(&of_trace));
+        assert_eq!(of_trace["log"]["jobs"], 300);
+        assert_eq!(of_trace["scenario"]["jobs-file"], file);
+    }
+    let fed = host_sim_fed(
+        folder.path(),
+        &format!("{run} --jobs-file - {COLUMNS}"),
+        &csv(),
+    );
+    assert_eq!(hashes(&of_log), hashes(&fed.json()));
+    let scenario = "mesh = \"8x8\"\njobs-file = \"trace.csv\"\nlog-load = 0.7\nscheduler = \"easy\"\n\
+                    strategy = [\"ff\", \"fsl\", \"naive\"]\n\
+                    columns = \"submit=arrival,processors=gpus,estimate=asked\"\n";
+    fs::write(path("s.toml"), scenario).unwrap();
+    let of_file = format!("run --scenario {} --format json", path("s.toml").display());
+    assert_eq!(hashes(&of_log), hashes(&host_sim(&of_file).json()));
+    let log = host_sim_in(
+        folder.path(),
+        &format!("log trace.csv {COLUMNS} --mesh 8x8 --format json"),
+    );
+    assert_eq!(log.json()["requested_time_known"], 300);
+    // Nodes of four processors.
+    let nodes = "run --mesh 2x2 --strategy ff --format json --processors-per-node 4";
+    let of_log = host_sim_in(folder.path(), &format!("{nodes} --swf log.swf")).json();
+    let of_trace = host_sim_in(
+        folder.path(),
+        &format!("{nodes} --jobs-file trace.csv {COLUMNS}"),
+    );
+    assert_eq!(hashes(&of_log), hashes(&of_trace.json()));
+    assert_eq!(of_log["results"][0]["metrics"]["jobs"]["mean"], 300.0);
+    for (line, expected) in [
+        (
+            "run --mesh 8x8 --jobs-file trace.csv",
+            "trace.csv:1: no column is called submit (found",
+        ),
+        (
+            "run --jobs-file trace.csv --columns submit=arrival,processors=gpus",
+            "no machine is named",
+        ),
+        (
+            "run --mesh 8x8 --swf log.swf --columns run=a",
+            "--columns requires --jobs-file",
+        ),
+        (
+            "run --mesh 8x8 --jobs-file log.swf --partition 1",
+            "--partition requires --swf",
+        ),
+        (
+            "run --processors-per-node 2",
+            "--processors-per-node requires --swf or --jobs-file",
+        ),
+        (
+            "run --mesh 8x8 --jobs-file trace.csv --columns start=a",
+            "expected NAME=COLUMN",
+        ),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(expected),
+            "{line}: {ended}"
+        );
+    }
+    // The owners of jobs come through.
+    let line = "run --mesh 8x8 --strategy ff --swf log.swf --jobs-output jobs.csv";
+    host_sim_in(folder.path(), line).good();
+    let rows = fs::read_to_string(path("jobs.csv")).unwrap();
+    assert!(rows.lines().nth(1).unwrap().ends_with(",3,4,"), "{rows}");
+}
+
+#[test]
+fn a_mix_is_checked_against_the_machine() {
+    let run =
+        "run --torus 16x16x16 --mix tpu-v4 --load .3 --jobs 300 --replications 1 --strategy as";
+    let ended = host_sim(run);
+    let expected = "of the mix tpu-v4 (--mix) is 6 (4x4x32, 4x4x64, 4x8x32, 4x4x96, 8x8x24, 4x4x192): expected 0, \
+                    or --mix-drop to leave them out";
+    assert!(
+        ended.code == Some(2) && ended.stderr.contains(expected),
+        "{ended}"
+    );
+    let text = host_sim(&format!("{run} --mix-drop")).good();
+    assert!(
+        text.contains("mix tpu-v4, 6 of 26 shapes left out (1.4 % of the weight)"),
+        "{text}"
+    );
+    let json = host_sim(&format!("{run} --mix-drop --format json")).json();
+    assert_eq!(
+        (&json["mix"]["shapes"], &json["mix"]["dropped"][0]),
+        (&20.into(), &"4x4x32".into())
+    );
+    assert_eq!(json["scenario"]["mix-drop"], true);
+    let json = host_sim(
+        &format!("{run} --mix-drop --mix rfold --format json").replace("--mix tpu-v4 ", ""),
+    )
+    .json();
+    assert!(
+        json["results"][0]["metrics"]["waiting_delay"]["mean"].is_number(),
+        "{json}"
+    );
+    // A file that a scenario names is beside it.
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("mix.csv"),
+        "shape,weight\n4x4x4,1\n2x2x2,3\n",
+    )
+    .unwrap();
+    let scenario =
+        "torus = \"8x8x8\"\nmix = \"mix.csv\"\njobs = 200\nreplications = 1\nstrategy = \"as\"\n";
+    let path = folder.path().join("s.toml");
+    fs::write(&path, scenario).unwrap();
+    let text = host_sim(&format!("run --scenario {}", path.display())).good();
+    assert!(text.contains("mix.csv, load 0.4"), "{text}");
+    for (line, expected) in [
+        ("run --mix tpu", "expected tpu-v4, rfold or a CSV file"),
+        ("run --mesh 8x8 --mix-drop", "--mix-drop requires --mix"),
+        (
+            "run --mesh 8x8 --mix no/mix.csv",
+            "no/mix.csv: No such file",
+        ),
+    ] {
+        let ended = host_sim(line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(expected),
+            "{line}: {ended}"
+        );
+    }
+}
+
+#[test]
+fn times_are_drawn_from_files_and_models() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.csv"), "gap,run\n2,9\n4,11\n").unwrap();
+    fs::write(folder.path().join("log.swf"), swf()).unwrap();
+    let run = "run --mesh 16x16 --jobs 500 --replications 2 --strategy ff --format json";
+    let json = |options: &str| host_sim_in(folder.path(), &format!("{run} {options}")).json();
+    let service = |json: &Value| {
+        json["results"][0]["metrics"]["service_time"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    let measured = json("--side-lengths 1..4 --service t.csv:run --interarrival t.csv:gap");
+    assert!((service(&measured) - 10.0).abs() < 0.2, "{measured}");
+    assert_eq!(measured["scenario"]["service"], "t.csv:run");
+    assert!(measured["scenario"]["load"].is_null());
+    let stretched =
+        json("--side-lengths 1..4 --interarrival log.swf:submit --load .3 --service log.swf:run");
+    assert_eq!(stretched["scenario"]["load"], 0.3);
+    let model = json("--model lublin:both --load .5 --scheduler easy");
+    assert!(service(&model) > 500.0, "{model}");
+    assert_eq!(model["scenario"]["model"], "lublin:both");
+    let again = json("--model lublin:both --load .5 --scheduler easy");
+    assert_eq!(hashes(&model), hashes(&again));
+    for (line, expected) in [
+        (
+            "run --service gauss:1",
+            "weibull:SHAPE,SCALE or FILE:COLUMN",
+        ),
+        (
+            "run --service t.csv:walk",
+            "t.csv:1: no column is called walk",
+        ),
+        ("run --interarrival gap", "expected FILE:COLUMN"),
+        ("run --interarrival x.csv:gap", "x.csv: No such file"),
+        (
+            "run --model lublin --service t.csv:run",
+            "cannot be used with",
+        ),
+        ("run --model lublin --mesh 3x3", "expected at least 10"),
+        (
+            "run --interarrival t.csv:gap --service t.csv:run --jobs-output t.csv",
+            "is the file of",
+        ),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(expected),
+            "{line}: {ended}"
+        );
+    }
+}
