@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use meshalloc::storage::{HeapStorage, Needs};
-use meshalloc::{AllocateError, Grid, NodeId, Occupancy, StrategyKind};
+use meshalloc::{AllocateError, Grid, StrategyKind};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use self_cell::{MutBorrow, self_cell};
 
-use crate::convert::{self, Extents, Machine, Pair};
+use crate::convert::{self, Extents, Machine, Pair, Shown};
 use crate::errors::{misuse, not_served, refused};
 use crate::own::{OwnStrategy, Shared};
 
@@ -217,25 +217,22 @@ impl Allocator {
     /// A copy of the occupancy: a numpy array with an axis for each dimension, `True` where a
     /// processor is held or faulty.
     fn occupancy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Allocator::array(slf, |all, node| all.is_busy(node))
+        Allocator::array(slf, Shown::Busy)
     }
 
     /// The same with `True` where a processor is faulty.
     fn faulty<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Allocator::array(slf, |all, node| all.is_faulty(node))
+        Allocator::array(slf, Shown::Faulty)
     }
 }
 
 impl Allocator {
-    /// Which processors are so.
-    fn array<'py>(
-        slf: &Bound<'py, Self>,
-        is_so: fn(&Occupancy<'_>, NodeId) -> bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    /// An array of processors.
+    fn array<'py>(slf: &Bound<'py, Self>, shown: Shown) -> PyResult<Bound<'py, PyAny>> {
         let this = convert::read(slf)?;
         let allocator = this.served.borrow_dependent();
         let occupancy = either!(allocator, allocator => allocator.occupancy());
-        let (grid, bytes) = (this.grid, convert::bytes(occupancy, is_so));
+        let (grid, bytes) = (this.grid, convert::bytes(occupancy, shown));
         drop(this);
         convert::array(&PyByteArray::new(slf.py(), &bytes), &grid)
     }

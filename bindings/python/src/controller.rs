@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use self_cell::{MutBorrow, self_cell};
 
-use crate::convert::{self, Extents, Machine, Pair};
+use crate::convert::{self, Extents, Machine, Pair, Shown};
 use crate::errors::{misuse, not_done, not_served};
 
 self_cell!(
@@ -215,10 +215,7 @@ impl Controller {
     fn occupancy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let this = convert::read(slf)?;
         let occupancy = this.served.borrow_dependent().occupancy();
-        let (grid, bytes) = (
-            this.grid,
-            convert::bytes(occupancy, |all, node| all.is_busy(node)),
-        );
+        let (grid, bytes) = (this.grid, convert::bytes(occupancy, Shown::Busy));
         drop(this);
         convert::array(&PyByteArray::new(slf.py(), &bytes), &grid)
     }

