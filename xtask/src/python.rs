@@ -19,7 +19,7 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
     let python = folder.join("bin/python");
     let is_new_enough = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
     if !succeeds(cmd!(sh, "python3 -c {is_new_enough}")) {
-        println!("SKIPPED: tests in Python: there is no python3 of 3.11 or later with venv and pip");
+        println!("SKIPPED: tests in Python: no python3 of 3.11 or later with venv and pip");
         return Ok(());
     }
     if !sh.path_exists(&python) {

@@ -39,4 +39,5 @@ def compare(**settings):
 
 if __name__ == "__main__":
     frame = compare().to_pandas()
-    print(frame.pivot(index="strategy", columns="metric", values="mean")[["waiting_delay", "utilization"]])
+    table = frame.pivot(index="strategy", columns="metric", values="mean")
+    print(table[["waiting_delay", "utilization"]])

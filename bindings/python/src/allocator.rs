@@ -55,8 +55,8 @@ impl Allocation {
 /// Gives processors of one machine away and takes them back.
 ///
 /// `machine` is a name, such as "mesh 16x22" or "torus 8x8x16", or the sides of a mesh. `strategy`
-/// is one of `strategies(machine)`, or your own: a function `propose(occupancy, request)`, an object
-/// with this method, or the class of such objects.
+/// is one of `strategies(machine)`, or your own: a function `propose(occupancy, request)`, an
+/// object with this method, or the class of such objects.
 ///
 /// >>> import meshalloc
 /// >>> allocator = meshalloc.Allocator("mesh 8x8", "first-fit")

@@ -110,7 +110,9 @@ impl Controller {
     /// Submits a job with a name of yours, a number that no other waiting or running job has. It
     /// runs at once or waits; with `wait=False` it runs at once or is refused. `estimate` is its
     /// expected run time, `lease` the time after which it is released, both in ticks.
-    #[pyo3(signature = (job, shape, processors=None, *, now, rotate=true, wait=true, estimate=None, lease=None))]
+    #[pyo3(signature = (
+        job, shape, processors=None, *, now, rotate=true, wait=true, estimate=None, lease=None
+    ))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn submit(
         slf: &Bound<'_, Self>,

@@ -32,11 +32,15 @@ class MeshEnv(gymnasium.Env[dict[str, Any], np.int64]):
 
     `settings` are those of a `Scenario`; `replications` is 1, and `seed` comes from `reset`.
 
-    Observation: `occupancy`, 1 where a processor is busy, and `queue`, width and height of the first
-    `window` waiting jobs, 0 where there are fewer. Action: 0 waits; `1 + (place * W + x) * H + y`
-    starts the job at this place in the queue, as it is, with its base at (x, y). An action that is not
-    possible counts as waiting; `action_mask()` has those that are. Reward: minus the time that passes,
-    times the number of jobs that wait then, in ticks times `scale`, so the sum is the total waiting.
+    Observation: `occupancy`, 1 where a processor is busy, and `queue`, width and height of the
+    first `window` waiting jobs, 0 where there are fewer.
+
+    Action: 0 waits; `1 + (place * W + x) * H + y` starts the job at this place in the queue, as it
+    is, with its base at (x, y). An action that is not possible counts as waiting; `action_mask()`
+    has those that are. Blocks that wrap around a torus are not among them.
+
+    Reward: minus the time that passes until the next decision, in ticks times `scale`, times the
+    number of jobs that wait meanwhile. The sum is minus the total waiting until the last decision.
 
     At the end of an episode `info["results"]` are the `Results` of the run.
     """

@@ -71,8 +71,8 @@ def _name(policy: Any) -> str:
 class Scenario:
     """What is to be simulated.
 
-    The keywords are the settings of `host-sim run`, with underscores for hyphens; `settings()` lists
-    them. Sides may be a tuple, several values a list.
+    The keywords are the settings of `host-sim run`, with underscores for hyphens; `settings()`
+    lists them. Sides may be a tuple, several values a list.
 
     >>> import meshalloc
     >>> scenario = meshalloc.Scenario(mesh=(16, 16), strategy=["first-fit", "best-fit"],
@@ -107,10 +107,10 @@ class Scenario:
     ) -> Results:
         """Simulates it.
 
-        `strategy` and `scheduler` are your own, in place of those of the settings; with a strategy of
-        your own and no scheduler, jobs are served first come, first served. `name` names the strategy
-        in the results. `progress` is called about 20 times a second with the jobs that have left and
-        the number that is expected.
+        `strategy` and `scheduler` are your own, in place of those of the settings; with a strategy
+        of your own and no scheduler, jobs are served first come, first served. `name` names the
+        strategy in the results. `progress` is called about 20 times a second with the jobs that
+        have left and the number that is expected.
 
         Other threads of Python go on meanwhile. Ctrl-C ends the run, and so does an exception of a
         policy or of `progress`, which is raised here.
