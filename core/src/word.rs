@@ -111,6 +111,13 @@ impl Span {
         set.sum()
     }
 
+    /// Whether all of its bits are set in the row.
+    #[inline]
+    #[cfg(feature = "any-grid")]
+    pub(crate) fn all(self, row: &[Word]) -> bool {
+        (self.first..=self.last).all(|word| !row[word] & self.mask(word) == 0)
+    }
+
     /// Whether any of its bits is set in the row.
     #[inline]
     pub(crate) fn any(self, row: &[Word]) -> bool {

@@ -24,10 +24,9 @@ use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
-use meshalloc_sim::workload::synthetic::{Rate, Synthetic};
 use meshalloc_sim::workload::{
-    EstimateModel, Messages, Pattern, ServiceDistribution, SizeDistribution, WorkDistribution,
-    Workload,
+    EstimateModel, Messages, Pattern, Rate, ServiceDistribution, SizeDistribution, Synthetic,
+    WorkDistribution, Workload,
 };
 use meshalloc_tests::bench;
 

@@ -35,8 +35,7 @@ use meshalloc_sim::backend::{
 };
 use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_sim::workload::synthetic::{Rate, Synthetic};
-use meshalloc_sim::workload::{ServiceDistribution, SizeDistribution, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 use meshalloc_tests::bench;
 use meshalloc_tests::rig::mesh;
 

@@ -3,6 +3,7 @@
 
 use meshalloc::{Refusal, Request, StrategyKind, Ticks};
 
+use crate::foresight::Outlook;
 use crate::strategy::{Held, Strategy, places_anywhere};
 use crate::submesh::Rect;
 
@@ -55,13 +56,19 @@ impl Situation<'_> {
         let mut busy = self.faulty.to_vec();
         let running = self.running.iter();
         let running = running.filter(|job| from.is_none_or(|from| job.end > from));
+        let is_now = from.is_none();
         let from = from.unwrap_or(self.now);
         let reserved = self.reserved.iter();
         let reserved = reserved.filter(|other| other.start < until && other.end > from);
         for node in running.chain(reserved).flat_map(|held| &held.nodes) {
             busy[*node as usize] = true;
         }
-        self.strategy.where_busy(&busy)
+        let mut strategy = self.strategy.where_busy(&busy);
+        if !is_now {
+            // Nothing is known of that time.
+            strategy.look(Outlook::default());
+        }
+        strategy
     }
 
     /// The number of processors that are neither used nor reserved at a time.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use meshalloc::{Request, StrategyKind, Ticks};
 
-use crate::grid::NaiveMachine;
+use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::strategy::Wanted;
 use crate::submesh::Rect;
 
@@ -16,20 +16,32 @@ const RECENT: usize = 64;
 const WAITING: [u64; 8] = [128, 90, 63, 44, 31, 22, 15, 11];
 
 /// A request that may come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Expected {
-    a: i32,
-    b: i32,
+    /// As named, an extent for each dimension.
+    extents: Vec<u32>,
     may_rotate: bool,
 }
 
-impl From<&Request> for Expected {
-    fn from(request: &Request) -> Expected {
-        let sides = request.sides();
+impl Expected {
+    fn of(request: &Request, grid: &Grid) -> Expected {
+        let named: Vec<u32> = request
+            .shape
+            .extents()
+            .iter()
+            .map(|&it| it.into())
+            .collect();
         Expected {
-            a: sides.w.into(),
-            b: sides.h.into(),
+            extents: padded(&named, grid.dimensions()).expect("a request that fits"),
             may_rotate: request.may_rotate(),
+        }
+    }
+
+    /// The orders in which its extents may be laid.
+    fn orders(&self) -> Vec<Vec<u32>> {
+        match self.may_rotate {
+            true => orders(&self.extents),
+            false => vec![self.extents.clone()],
         }
     }
 }
@@ -57,10 +69,10 @@ pub struct Outlook {
 }
 
 /// A place with its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Where.
-    pub place: Rect,
+    pub place: Place,
     /// The boundary value.
     pub contact: u32,
     /// The score.
@@ -70,6 +82,7 @@ pub struct Candidate {
 /// The strategy with everything that it remembers.
 #[derive(Clone, Debug)]
 pub struct Foresight {
+    grid: Grid,
     by_ends: bool,
     budget: usize,
     recent: VecDeque<Expected>,
@@ -77,20 +90,32 @@ pub struct Foresight {
 }
 
 impl Foresight {
-    /// For a mesh; `None` if the strategy is another one.
-    pub fn new(kind: StrategyKind, (w, h): (u32, u32)) -> Option<Self> {
+    /// For a grid; `None` if the strategy is another one.
+    pub fn new(kind: StrategyKind, grid: &Grid) -> Option<Self> {
         let (by_ends, budget) = match kind {
             StrategyKind::LeastExpectedBlocking { budget } => (false, budget),
             StrategyKind::LebEstimates { budget } => (true, budget),
             _ => return None,
         };
-        let eighths = |i: u32, side: u32| ((i + 1) * side / 8).max(1) as i32;
-        let first = (0..RECENT as u32).map(|i| Expected {
-            a: eighths(i % 8, w),
-            b: eighths(i / 8, h),
-            may_rotate: true,
+        // Eighths of each side in two dimensions, quarters in three: as many parts as make no more
+        // than 64 requests, at least halves.
+        let count = |parts: u64| parts.saturating_pow(grid.dimensions() as u32);
+        let parts = (2..=64).rev().find(|&parts| count(parts) <= RECENT as u64);
+        let parts = parts.unwrap_or(2) as u32;
+        let first = (0..RECENT as u32).map(|i| {
+            let mut rest = i;
+            let part = |side: &u32| {
+                let digit = rest % parts;
+                rest /= parts;
+                ((digit + 1) * side / parts).max(1)
+            };
+            Expected {
+                extents: grid.sides().iter().map(part).collect(),
+                may_rotate: true,
+            }
         });
         Some(Foresight {
+            grid: grid.clone(),
             by_ends,
             budget: budget as usize,
             recent: first.collect(),
@@ -101,7 +126,7 @@ impl Foresight {
     /// A request has arrived that would fit the machine.
     pub fn arrived(&mut self, request: &Request) {
         self.recent.pop_front();
-        self.recent.push_back(request.into());
+        self.recent.push_back(Expected::of(request, &self.grid));
     }
 
     /// Takes the jobs as they are known for the next decision.
@@ -110,7 +135,7 @@ impl Foresight {
     }
 
     /// The nodes that are free once a place is taken and some jobs are gone.
-    fn free(&self, machine: &NaiveMachine, taken: Option<Rect>, gone: &[usize]) -> Vec<bool> {
+    fn free(&self, machine: &NaiveMachine, taken: &Place, gone: &[usize]) -> Vec<bool> {
         let mut free: Vec<bool> = (0..machine.nodes()).map(|n| !machine.is_busy(n)).collect();
         for &job in gone {
             for node in &self.outlook.running[job].nodes {
@@ -124,23 +149,53 @@ impl Foresight {
                 }
             }
         }
-        for (x, y) in taken.into_iter().flat_map(Rect::nodes) {
-            free[machine.node(x, y) as usize] = false;
+        for node in self.grid.nodes_of(taken) {
+            free[node as usize] = false;
         }
         free
     }
 
     /// The sum of the weights of the requests that fit.
-    fn value(&self, machine: &NaiveMachine, free: &[bool]) -> u64 {
-        let heights = heights(machine.whole(), free);
-        let is_within = |a: i32, b: i32| a < heights.len() as i32 && heights[a as usize] >= b;
-        let fits = |Expected { a, b, may_rotate }: Expected| {
-            is_within(a, b) || (may_rotate && is_within(b, a))
-        };
-        let waiting = self.outlook.waiting.iter().map(Expected::from).zip(WAITING);
-        let waiting = waiting.filter(|&(expected, _)| fits(expected));
-        let recent = self.recent.iter().filter(|&&expected| fits(expected));
+    fn value(&self, free: &[bool]) -> u64 {
+        let fits = self.fits(free);
+        let waiting = self.outlook.waiting.iter().zip(WAITING);
+        let waiting = waiting.filter(|(request, _)| fits(&Expected::of(request, &self.grid)));
+        let recent = self.recent.iter().filter(|expected| fits(expected));
         waiting.map(|(_, value)| value).sum::<u64>() + recent.count() as u64
+    }
+
+    /// Says which requests fit where these nodes are free.
+    fn fits(&self, free: &[bool]) -> Box<dyn Fn(&Expected) -> bool> {
+        if let Some((w, h)) = self.grid.w_h() {
+            let heights = heights(Rect::based_at(0, 0, w as i32, h as i32), free);
+            let is_free = move |order: &Vec<u32>| {
+                let height = heights.get(order[0] as usize);
+                height.is_some_and(|&height| height >= order[1] as i32)
+            };
+            return Box::new(move |expected| expected.orders().iter().any(&is_free));
+        }
+        let boxes = self.grid.maximal(free);
+        let is_free = move |order: &Vec<u32>| {
+            let fits = |free: &Place| {
+                order
+                    .iter()
+                    .zip(&free.extent)
+                    .all(|(own, most)| own <= most)
+            };
+            boxes.iter().any(fits)
+        };
+        Box::new(move |expected| expected.orders().iter().any(&is_free))
+    }
+
+    /// The maximal free boxes of a machine.
+    fn maximal(&self, machine: &NaiveMachine) -> Vec<Place> {
+        match self.grid.w_h() {
+            Some(_) => {
+                let list = machine.scan().dominant_free_submeshes().into_iter();
+                list.map(Place::from).collect()
+            }
+            None => self.grid.maximal(&machine.free_flags()),
+        }
     }
 
     /// The candidates in order, with their scores if there are several.
@@ -153,47 +208,52 @@ impl Foresight {
     }
 
     fn all_candidates(&self, machine: &NaiveMachine, wanted: &Wanted) -> Vec<Candidate> {
-        let extent = |at: usize| wanted.extents.get(at).map_or(1, |&extent| extent as i32);
-        let mut sides = vec![(extent(0), extent(1))];
-        if wanted.may_rotate {
-            sides.push((extent(1), extent(0)));
+        let named = padded(&wanted.extents, self.grid.dimensions()).expect("it was checked");
+        let orders = Expected {
+            extents: named,
+            may_rotate: wanted.may_rotate,
         }
+        .orders();
         let mut places = Vec::new();
-        for free in machine.scan().dominant_free_submeshes() {
-            for &(w, h) in sides
-                .iter()
-                .filter(|&&(w, h)| w <= free.w() && h <= free.h())
-            {
-                for x in [free.x1, free.x2 - w + 1] {
-                    for y in [free.y1, free.y2 - h + 1] {
-                        places.push(Rect::based_at(x, y, w, h));
-                    }
-                }
-            }
+        for free in self.maximal(machine) {
+            places.extend(
+                orders
+                    .iter()
+                    .flat_map(|order| self.grid.corners(&free, order)),
+            );
         }
-        let order = |place: &Rect| (place.y1, place.x1, place.y2, place.x2);
-        places.sort_unstable_by_key(order);
+        // In two dimensions (y1, x1, y2, x2).
+        let order = |place: &Place| {
+            let [start, extent] = [&place.start, &place.extent]
+                .map(|numbers| numbers.iter().rev().copied().collect::<Vec<u32>>());
+            (start, extent)
+        };
+        places.sort_by_cached_key(order);
         places.dedup();
+        let contact = |place: &Place| match self.grid.w_h() {
+            Some(_) => machine.boundary_value(place.into()),
+            None => machine.boundary(place),
+        };
         // The sort keeps the order among those of the same contact.
-        places.sort_by_key(|&place| std::cmp::Reverse(machine.boundary_value(place)));
+        places.sort_by_cached_key(|place| std::cmp::Reverse(contact(place)));
         places.truncate(self.candidates_max().min(machine.free() as usize));
-        places.sort_unstable_by_key(order);
+        places.sort_by_cached_key(order);
         let states = match places.len() {
             0 | 1 => Vec::new(),
             candidates => self.states(candidates),
         };
-        let candidate = |place: Rect| Candidate {
-            place,
-            contact: machine.boundary_value(place),
+        let candidate = |place: Place| Candidate {
+            contact: contact(&place),
             score: states.iter().fold(0, |score, (gone, weight)| {
-                score + weight * self.value(machine, &self.free(machine, Some(place), gone))
+                score + weight * self.value(&self.free(machine, &place, gone))
             }),
+            place,
         };
         places.into_iter().map(candidate).collect()
     }
 
     /// The place that is chosen.
-    pub fn place(&self, machine: &NaiveMachine, wanted: &Wanted) -> Option<Rect> {
+    pub fn place(&self, machine: &NaiveMachine, wanted: &Wanted) -> Option<Place> {
         // Of equal candidates `max_by_key` takes the last.
         let candidates = self.candidates(machine, wanted).into_iter().rev();
         let best = candidates.max_by_key(|candidate| (candidate.score, candidate.contact));

@@ -24,6 +24,7 @@
 pub mod backfilling;
 pub mod bench;
 pub mod binary_tree;
+pub mod boxes;
 pub mod buddy;
 pub mod convert;
 pub mod curve;

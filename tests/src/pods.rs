@@ -21,14 +21,14 @@ pub fn boxes(volume: u32, dimensions: usize) -> Vec<Vec<u32>> {
         tuples.retain(|tuple| volume.is_multiple_of(tuple.iter().product::<u32>()));
     }
     tuples.retain(|tuple| tuple.iter().product::<u32>() == volume);
-    tuples.sort_by_key(compactness);
+    tuples.sort_by_key(|sides| compactness(sides));
     tuples
 }
 
 /// What boxes of one volume are ordered by.
-fn compactness(sides: &Vec<u32>) -> (u32, u32, Vec<u32>) {
+fn compactness(sides: &[u32]) -> (u32, u32, Vec<u32>) {
     let longest = sides.iter().max().copied().unwrap_or(0);
-    (longest, sides.iter().sum(), sides.clone())
+    (longest, sides.iter().sum(), sides.to_vec())
 }
 
 /// A form of a request that is tried: its sides by dimension, and the extent that is folded.

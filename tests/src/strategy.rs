@@ -153,6 +153,7 @@ impl Strategy {
             Serves::HalvableMesh => {
                 is_plane(&|w, h| w.is_power_of_two() && h.is_power_of_two() && w >= h)
             }
+            Serves::FewDimensions => grid.dimensions() <= 6,
             Serves::Cube => grid.k().is_some(),
             Serves::PowerOfTwoCube => grid.k().is_some_and(u32::is_power_of_two),
             Serves::TwoOrThreeDimensions => matches!(grid.dimensions(), 2 | 3),
@@ -190,7 +191,7 @@ impl Strategy {
                 _ => None,
             }),
             list: OnceCell::new(),
-            foresight: grid.w_h().and_then(|sides| Foresight::new(kind, sides)),
+            foresight: Foresight::new(kind, grid),
         }
     }
 
@@ -527,27 +528,49 @@ impl Strategy {
             | StrategyKind::BusyList
             | StrategyKind::LeastExpectedBlocking { .. }
             | StrategyKind::LebEstimates { .. } => {
-                let rect = self.find_submesh(wanted)?;
-                Some(Held::Box(rect.into()))
+                let place = match (&self.foresight, self.grid().w_h()) {
+                    (Some(foresight), _) => foresight.place(&self.machine, wanted),
+                    (None, Some(_)) => self.find_submesh(wanted).map(Place::from),
+                    (None, None) => self.find_box(wanted),
+                };
+                place.map(Held::Box)
             }
+            _ => self.first_free(wanted).map(Held::Box),
+        }
+    }
+
+    /// The first free place of [`Strategy::candidates`].
+    fn first_free(&self, wanted: &Wanted) -> Option<Place> {
+        let mut found = None;
+        self.candidates(wanted, &mut |place| {
+            let is_free = self.machine.is_free(place);
+            found = is_free.then(|| place.clone());
+            is_free
+        });
+        found
+    }
+
+    /// The place of a strategy that compares boxes by their surroundings, on a grid that is no
+    /// two-dimensional mesh.
+    fn find_box(&self, wanted: &Wanted) -> Option<Place> {
+        let orders = self.shapes(wanted);
+        let machine = &self.machine;
+        match self.kind {
+            StrategyKind::BestFit => orders.iter().find_map(|order| machine.best_base(order)),
+            StrategyKind::BusyList => orders.iter().find_map(|order| machine.best_boundary(order)),
+            // As adaptive scan where no box of the list has room.
             _ => {
-                let mut found = None;
-                self.candidates(wanted, &mut |place| {
-                    let is_free = self.machine.is_free(place);
-                    found = is_free.then(|| Held::Box(place.clone()));
-                    is_free
-                });
-                found
+                let found = machine.free_submesh_list_place(&orders);
+                found.or_else(|| self.first_free(wanted))
             }
         }
     }
 
-    /// The place of a strategy that compares submeshes by their surroundings.
+    /// The place of a strategy that compares submeshes of a mesh by their surroundings.
     fn find_submesh(&self, wanted: &Wanted) -> Option<Rect> {
         let (a, b) = (wanted.extents[0] as i32, wanted.extents[1] as i32);
         let machine = &self.machine;
         match self.kind {
-            _ if let Some(foresight) = &self.foresight => foresight.place(machine, wanted),
             StrategyKind::Buddy => self.buddy.as_ref()?.place(a, b),
             StrategyKind::FreeSubmeshList => {
                 let list = self.dominant_free_submeshes();

@@ -8,7 +8,7 @@ use super::orders::next_order;
 use super::rectangles;
 use super::turned::reduce;
 use crate::blocks::Draft;
-use crate::grid::{Block, Tuple, sort_descending};
+use crate::grid::{Block, Grid, Shape, Tuple, sort_descending};
 use crate::layout::Layout;
 #[cfg(feature = "machine")]
 use crate::machine::{DESCRIBED_MAX, Extents, Machine};
@@ -57,7 +57,8 @@ fn first_named(
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    along(occupancy, &padded(occupancy, request), scratch, draft).ok()
+    let extents = padded(occupancy.grid(), request.shape);
+    along(occupancy, &extents, scratch, draft).ok()
 }
 
 /// [`first_box`] for the order in which the extents are named, then for every other distinct
@@ -94,7 +95,7 @@ fn first_of_assignments(
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    let named = padded(occupancy, request);
+    let named = padded(occupancy.grid(), request.shape);
     let found = along(occupancy, &named, scratch, draft);
     if found.is_ok() || !request.may_rotate() {
         return found.ok();
@@ -193,10 +194,9 @@ pub(super) const fn passes_along(extent: u16) -> u32 {
 }
 
 /// The extents of a request in every dimension.
-fn padded(occupancy: &Occupancy<'_>, request: &Request) -> Tuple {
-    let named = request.shape.extents();
-    let dimensions = occupancy.grid().dimensions();
-    Tuple::new(dimensions, |at| named.get(at).copied().unwrap_or(1))
+pub(crate) fn padded(grid: &Grid, shape: Shape) -> Tuple {
+    let named = shape.extents();
+    Tuple::new(grid.dimensions(), |at| named.get(at).copied().unwrap_or(1))
 }
 
 /// The free box with these extents that starts at the smallest node number.

@@ -21,11 +21,14 @@ pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
     }
 }
 
-/// The largest number of blocks for which [`FewBlocks::best`] is searched on a mesh of `nodes`
-/// nodes. With the square root of a side, 8 on 64 x 64, the bitmap takes as long. On a board, which
-/// does little at once, it does with half as many blocks.
-pub(crate) const fn blocks_for_best(nodes: u32) -> usize {
-    let blocks = nodes.isqrt().isqrt() as usize;
+/// The largest number of blocks for which [`FewBlocks::best`] is searched: none on any grid but a
+/// two-dimensional mesh. With the square root of a side, 8 on 64 x 64, the bitmap takes as long. On
+/// a board, which does little at once, it does with half as many blocks.
+pub(crate) const fn blocks_for_best(grid: &Grid) -> usize {
+    if !grid.is_plane() {
+        return 0;
+    }
+    let blocks = grid.nodes().isqrt().isqrt() as usize;
     if LONG_WORDS { blocks } else { blocks / 2 }
 }
 

@@ -1,6 +1,8 @@
 //! Searches in the occupancy that several strategies share.
 
 pub(crate) mod aligned;
+#[cfg(feature = "any-grid")]
+pub(crate) mod arcs;
 pub(crate) mod boxes;
 pub(crate) mod connected;
 pub(crate) mod contact;
@@ -9,11 +11,15 @@ mod failed;
 pub(crate) mod few;
 pub(crate) mod halves;
 pub(crate) mod hilbert;
+#[cfg(feature = "any-grid")]
+pub(crate) mod maximal;
 pub(crate) mod orders;
 pub(crate) mod rectangles;
 mod rows;
 pub(crate) mod selection;
 pub(crate) mod shapes;
 pub(crate) mod staircase;
+#[cfg(feature = "any-grid")]
+pub(crate) mod surroundings;
 pub(crate) mod tree;
 mod turned;

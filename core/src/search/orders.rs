@@ -1,6 +1,8 @@
 //! The orders in which the extents of a request are laid along the dimensions: [`Orders`].
 
 use crate::grid::Grid;
+#[cfg(feature = "any-grid")]
+use crate::grid::{Tuple, sort_descending};
 use crate::request::Request;
 
 /// Which orders of a request's radices are laid along the dimensions of a notation.
@@ -34,6 +36,15 @@ impl Orders {
             false => Orders::AsRequested,
         }
     }
+}
+
+/// Calls `visit` with every distinct order of the numbers, in ascending lexicographic order, until
+/// it returns false.
+#[cfg(feature = "any-grid")]
+pub(crate) fn each_order(mut numbers: Tuple, visit: &mut dyn FnMut(&Tuple) -> bool) {
+    sort_descending(&mut numbers);
+    numbers.reverse();
+    while visit(&numbers) && next_order(&mut numbers) {}
 }
 
 /// The next order of the numbers in lexicographic order; false at the last one, which is followed

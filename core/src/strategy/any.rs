@@ -179,11 +179,12 @@ impl<'m> AnyStrategy<'m> {
         None
     }
 
-    /// The dominant free submeshes, if the strategy is `free-submesh-list`.
+    /// The dominant free submeshes, if the strategy is `free-submesh-list` on a two-dimensional
+    /// mesh.
     #[cfg(feature = "free-submesh-list")]
     pub fn dominant_free_submeshes(&self) -> Option<impl ExactSizeIterator<Item = Submesh>> {
         match &self.0 {
-            Chosen::FreeSubmeshList(list) => Some(list.dominant_free_submeshes()),
+            Chosen::FreeSubmeshList(list) => list.dominant_free_submeshes(),
             _ => None,
         }
     }
@@ -195,9 +196,9 @@ impl<'m> AnyStrategy<'m> {
     pub fn latest_candidates(&self, show: &mut dyn FnMut(Candidate)) {
         match &self.0 {
             #[cfg(feature = "least-expected-blocking")]
-            Chosen::LeastExpectedBlocking(strategy) => strategy.latest().for_each(show),
+            Chosen::LeastExpectedBlocking(strategy) => strategy.latest(show),
             #[cfg(feature = "leb-estimates")]
-            Chosen::LebEstimates(strategy) => strategy.latest().for_each(show),
+            Chosen::LebEstimates(strategy) => strategy.latest(show),
             _ => {}
         }
     }

@@ -11,11 +11,18 @@
 //! *node* are counted, in four directions; nodes outside of the mesh count as busy. Ties go to the
 //! first in row-major order. There is no rotation.
 //!
+//! The paper's meshes are two-dimensional. On any other grid (feature `any-grid`) the extents are
+//! laid along dimensions 0, 1, .. as they are named, 1 in the others. The neighbours are those in
+//! both directions of each dimension, around the ring where it wraps: on a ring of two, one
+//! processor is the neighbour in both. A place that spans a ring starts at 0 there. Ties go to the
+//! base node with the smallest number.
+//!
 //! # Complexity and memory
 //!
 //! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else
-//! O(H * ceil(W / word) * (log a + log b)). A release takes nothing. Scratch: as many words as the
-//! occupancy.
+//! O(H * ceil(W / word) * (log a + log b)). On any other grid of N processors
+//! O(N / word * log area), and O(dimensions) for each free place. A release takes nothing. Scratch:
+//! as many words as the occupancy, on any other grid twice as many.
 //!
 //! # Recognition
 //!
@@ -68,7 +75,7 @@
 //! ```
 
 use super::Strategy;
-use super::common::demand_as_requested;
+use super::common::demand_as_named;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
@@ -77,16 +84,18 @@ use crate::request::Request;
 use crate::search::contact::{Bound, Contacts};
 use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
+#[cfg(feature = "any-grid")]
+use crate::search::surroundings::{Value, best_as_named};
 use crate::word::{WORD_BITS, Word};
 
 simple_strategy! {
     /// Best fit.
-    BestFit, mesh: Mesh
+    BestFit, grid: Grid
 }
 
 impl Strategy for BestFit<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_as_requested(request, self.mesh)
+        demand_as_named(request, &self.grid)
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
@@ -94,7 +103,7 @@ impl Strategy for BestFit<'_> {
     }
 
     fn blocks_unmarked(&self) -> usize {
-        blocks_for_best(self.mesh.nodes())
+        blocks_for_best(&self.grid)
     }
 
     fn propose(
@@ -103,6 +112,12 @@ impl Strategy for BestFit<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        #[cfg(feature = "any-grid")]
+        if !occupancy.layout().is_plane() {
+            let words = &mut *self.workspace.words;
+            let found = best_as_named(occupancy, request, Value::OfBase, words, draft);
+            return found.map(|block| draft.push(block)).is_some();
+        }
         let place = best(occupancy, request.sides(), self.workspace.words);
         place.map(|submesh| draft.push(submesh)).is_some()
     }

@@ -16,6 +16,12 @@
 //!   that touches nothing can slide until it does without losing contact.
 //! - Ties go to the first base node in row-major order. `b x a` is considered only if no `a x b` is
 //!   free. Comparing both orientations is better, but does not give the published curves.
+//! - Their meshes are two-dimensional. On any other grid (feature `any-grid`) a node has a
+//!   neighbour in both directions of each dimension, around the ring where it wraps: two processors
+//!   that are neighbours in both directions count twice. A place that spans a ring starts at 0 and
+//!   touches nothing there. The extents are laid as they are named; if no such place is free, in
+//!   every other distinct order, ones included, in ascending lexicographic order. Ties go to the
+//!   base node with the smallest number.
 //!
 //! # Complexity and memory
 //!
@@ -27,7 +33,12 @@
 //! free places side by side or one above the other. So the free places around a place show which of
 //! its sides touch anything, for a word of places at once (`search/contact.rs`).
 //!
-//! A release takes nothing. Scratch: as many words as the occupancy.
+//! On any other grid of N processors O(N / word * log area) for each order, O(dimensions) for each
+//! free place, and O(words of its sides) for each whose boundary value can be larger than the best
+//! so far.
+//!
+//! A release takes nothing. Scratch: as many words as the occupancy, on any other grid twice as
+//! many.
 //!
 //! # Recognition
 //!
@@ -76,7 +87,7 @@
 //! ```
 
 use super::Strategy;
-use super::common::demand_either_way;
+use super::common::demand_in_any_order;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
@@ -85,16 +96,18 @@ use crate::request::Request;
 use crate::search::contact::{Bound, Contacts};
 use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
+#[cfg(feature = "any-grid")]
+use crate::search::surroundings::{Value, best_in_any_order};
 use crate::word::{Column, Span, WORD_BITS, Word, low_half};
 
 simple_strategy! {
     /// Busy list.
-    BusyList, mesh: Mesh
+    BusyList, grid: Grid
 }
 
 impl Strategy for BusyList<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_either_way(request, self.mesh)
+        demand_in_any_order(request, &self.grid)
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
@@ -102,7 +115,7 @@ impl Strategy for BusyList<'_> {
     }
 
     fn blocks_unmarked(&self) -> usize {
-        blocks_for_best(self.mesh.nodes())
+        blocks_for_best(&self.grid)
     }
 
     fn propose(
@@ -111,6 +124,12 @@ impl Strategy for BusyList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        #[cfg(feature = "any-grid")]
+        if !occupancy.layout().is_plane() {
+            let words = &mut *self.workspace.words;
+            let found = best_in_any_order(occupancy, request, Value::OfBoundary, words, draft);
+            return found.map(|block| draft.push(block)).is_some();
+        }
         request
             .orientations()
             .find_map(|sides| best(occupancy, sides, self.workspace.words, draft))

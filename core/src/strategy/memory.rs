@@ -9,6 +9,8 @@ use crate::grid::Grid;
 use crate::machine::{Machine, volume};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
+#[cfg(feature = "any-grid")]
+use crate::search::maximal::words_for_boxes;
 
 /// The lengths of the parts of a [`Workspace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ impl WorkspaceSize {
                 let lengths = 2 * lengths_max(machine.nodes());
                 (if lengths > words { lengths } else { words }, 0)
             }
+            #[cfg(feature = "any-grid")]
+            StrategyMemory::List if !machine.is_plane() => (words_for_boxes(machine), nodes),
             StrategyMemory::List => (0, nodes),
             StrategyMemory::Foresight { budget } => (foresight::words(machine, budget, 0), nodes),
             StrategyMemory::ForesightWithEnds { budget } => {

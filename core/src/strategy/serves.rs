@@ -7,6 +7,9 @@ use crate::grid::Grid;
 use crate::machine::Machine;
 use crate::search::hilbert::{CURVE_BITS_MAX, curve_bits};
 
+/// The dimensions of [`Serves::FewDimensions`].
+const FEW: usize = 6;
+
 /// The machines that a strategy serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -24,6 +27,8 @@ pub enum Serves {
     PowerOfTwoMesh,
     /// Two-dimensional meshes whose sides are powers of two, not higher than wide.
     HalvableMesh,
+    /// Grids of at most six dimensions.
+    FewDimensions,
     /// k-ary n-cubes.
     Cube,
     /// k-ary n-cubes whose k is a power of two.
@@ -39,6 +44,28 @@ pub enum Serves {
 }
 
 impl Serves {
+    /// Any grid in a build with the feature `any-grid`, else two-dimensional meshes.
+    #[allow(
+        non_upper_case_globals,
+        reason = "named as a variant in the table of strategies"
+    )]
+    pub(super) const MeshOrAnyGrid: Serves = match cfg!(feature = "any-grid") {
+        true => Serves::AnyGrid,
+        false => Serves::Mesh,
+    };
+
+    /// Grids of at most six dimensions in a build with the feature `any-grid`, else two-dimensional
+    /// meshes. A search for maximal free boxes looks at every arc of every dimension but the first,
+    /// and the pairs of ends of k sides of 2 already are 3^k.
+    #[allow(
+        non_upper_case_globals,
+        reason = "named as a variant in the table of strategies"
+    )]
+    pub(super) const MeshOrFewDimensions: Serves = match cfg!(feature = "any-grid") {
+        true => Serves::FewDimensions,
+        false => Serves::Mesh,
+    };
+
     /// Whether the machine is one of them.
     pub const fn includes(self, grid: &Grid) -> bool {
         let power_of_two = grid.side(0).is_power_of_two();
@@ -61,6 +88,7 @@ impl Serves {
                 let (w, h) = (grid.side(0), grid.side(1));
                 grid.is_plane() && power_of_two && h.is_power_of_two() && h <= w
             }
+            Serves::FewDimensions => grid.dimensions() <= FEW,
             Serves::Cube => grid.radix().is_some(),
             Serves::PowerOfTwoCube => grid.radix().is_some() && power_of_two,
             Serves::TwoOrThreeDimensions => matches!(grid.dimensions(), 2 | 3),
@@ -96,6 +124,7 @@ impl fmt::Display for Serves {
             Serves::HalvableMesh => {
                 "two-dimensional meshes whose sides are powers of two, not higher than wide"
             }
+            Serves::FewDimensions => "grids of at most six dimensions",
             Serves::Cube => "k-ary n-cubes",
             Serves::PowerOfTwoCube => "k-ary n-cubes whose k is a power of two",
             Serves::TwoOrThreeDimensions => "grids of two or three dimensions",

@@ -46,7 +46,8 @@ macro_rules! table {
         mod free_submesh_list {
             /// Free submesh list.
             FreeSubmeshList = "free-submesh-list" {
-                aliases: ["fsl"], serves: Mesh, complete: true, holds: OneBlock, needs: List,
+                aliases: ["fsl"], serves: MeshOrFewDimensions, complete: true,
+                holds: OneBlock, needs: List,
                 source: "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for \
                     Mesh-Connected Multicomputers"
             }
@@ -81,7 +82,8 @@ macro_rules! table {
         mod best_fit {
             /// Best fit.
             BestFit = "best-fit" {
-                aliases: ["bf"], serves: Mesh, complete: false, holds: OneBlock, needs: Scratch,
+                aliases: ["bf"], serves: MeshOrAnyGrid, complete: false,
+                holds: OneBlock, needs: Scratch,
                 source: "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected \
                     Parallel Computers, J. Parallel and Distributed Computing 16"
             }
@@ -89,7 +91,8 @@ macro_rules! table {
         mod busy_list {
             /// Busy list.
             BusyList = "busy-list" {
-                aliases: ["bl"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
+                aliases: ["bl"], serves: MeshOrAnyGrid, complete: true,
+                holds: OneBlock, needs: Scratch,
                 source: "Sharma and Pradhan 1993, A Fast and Efficient Strategy for Submesh \
                     Allocation in Mesh-Connected Parallel Computers, IEEE Symp. on Parallel and \
                     Distributed Processing"
@@ -338,19 +341,17 @@ macro_rules! table {
                 /// How many times a candidate is looked at in a decision, all candidates together.
                 budget: u64 = 64,
             } = "least-expected-blocking" {
-                aliases: ["leb"], serves: Mesh, complete: true,
+                aliases: ["leb"], serves: MeshOrFewDimensions, complete: true,
                 holds: OneBlock, needs: Foresight { budget },
                 forms: "least-expected-blocking:BUDGET" { budget: value } in BUDGETS,
                 source: "this project"
             }
-        }
-        mod leb_estimates {
             /// Least expected blocking with estimates.
             LebEstimates {
                 /// How many times a candidate is looked at in a decision, all candidates together.
                 budget: u64 = 64,
             } = "leb-estimates" {
-                aliases: ["leb-e"], serves: Mesh, complete: true,
+                aliases: ["leb-e"], serves: MeshOrFewDimensions, complete: true,
                 holds: OneBlock, needs: ForesightWithEnds { budget },
                 forms: "leb-estimates:BUDGET" { budget: value } in BUDGETS,
                 source: "this project"

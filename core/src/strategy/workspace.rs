@@ -31,12 +31,15 @@ pub(crate) enum StrategyMemory {
     /// Scratch: as many words as the occupancy has, or if that is more, two for each length that
     /// free intervals on a line through all N processors can have, which are 2 sqrt(2 N).
     Lengths,
-    /// A list of submeshes, one for each processor.
+    /// A list of submeshes, a cell for each processor. On any grid but a two-dimensional mesh also
+    /// scratch for the search of maximal free boxes.
     List,
     /// As long a list, and scratch for strategies that look ahead: twice the words of the
     /// occupancy, two words for each row, tables for two lengths up to the longest side, each with
     /// a bit for each of 72 requests, and room for this number of states of 72 bits and three
-    /// words. No memory suffices for a number outside 4 to 4096.
+    /// words. On any grid but a two-dimensional mesh a bitmap and scratch for the search of maximal
+    /// free boxes in place of the first two, and tables for two lengths for each dimension. No
+    /// memory suffices for a number outside 4 to 4096.
     Foresight {
         /// The number of states.
         budget: u64,

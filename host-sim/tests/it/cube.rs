@@ -233,9 +233,9 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["warmup is about jobs that go on arriving"],
         ),
         (
-            "run --cube k=4,n=3 --strategy tc,bf",
+            "run --cube k=4,n=3 --strategy tc,fs",
             &[
-                "best-fit serves two-dimensional meshes, not 4-ary 3-cube",
+                "frame-sliding serves two-dimensional meshes, not 4-ary 3-cube",
                 every,
             ],
         ),
@@ -251,8 +251,8 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["sniffing serves k-ary n-cubes, not mesh 64x64"],
         ),
         (
-            "saturation --cube k=4,n=3 --strategy fsl",
-            &["free-submesh-list serves two-dimensional meshes", every],
+            "saturation --cube k=4,n=3 --strategy asff",
+            &["all-shapes serves two-dimensional meshes", every],
         ),
         (
             "run --cube k=3,n=3 --strategy tc,free-list",

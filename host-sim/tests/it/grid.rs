@@ -168,7 +168,7 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
     let line = "compare --torus 4x3x4 --load .3 --jobs 200 --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();
     assert_eq!(json["scenario"]["torus"], "4x3x4");
-    let expected = ["first-fit", "adaptive-scan", "naive"];
+    let expected = ["first-fit", "adaptive-scan", "free-submesh-list", "naive"];
     // Under FCFS, then under EASY.
     assert_eq!(
         names(&json["points"][0]["results"]),
@@ -182,11 +182,16 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
     let expected = [
         "first-fit",
         "adaptive-scan",
+        "free-submesh-list",
         "naive",
+        "best-fit",
+        "busy-list",
         "tree-collapsing",
         "tree-collapsing-printed",
         "random",
         "paging",
+        "least-expected-blocking",
+        "leb-estimates",
     ];
     assert_eq!(names(&json["results"]), expected);
 }
@@ -195,8 +200,8 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
 fn what_cannot_be_served_is_explained() {
     for (line, part) in [
         (
-            "run --torus 8x8x16 --strategy bf",
-            "best-fit serves two-dimensional meshes, not torus 8x8x16",
+            "run --torus 8x8x16 --strategy fs",
+            "frame-sliding serves two-dimensional meshes, not torus 8x8x16",
         ),
         (
             "run --mesh 8x8 --wrap 2",

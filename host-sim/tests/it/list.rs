@@ -16,8 +16,15 @@ fn json_has_everything_with_its_source() {
         (
             "free-submesh-list",
             Some("fsl"),
-            "two-dimensional meshes",
+            "grids of at most six dimensions",
             true,
+            true,
+        ),
+        (
+            "frame-sliding",
+            Some("fs"),
+            "two-dimensional meshes",
+            false,
             true,
         ),
         ("naive", None, "any grid", true, false),

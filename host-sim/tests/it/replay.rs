@@ -697,15 +697,15 @@ fn a_line_for_another_machine_says_what_was_expected() {
 fn a_strategy_serves_some_machines() {
     for (options, parts) in [
         (
-            "--cube k=4,n=3 --strategy bf",
+            "--cube k=4,n=3 --strategy fs",
             &[
-                "best-fit serves two-dimensional meshes, not 4-ary 3-cube",
+                "frame-sliding serves two-dimensional meshes, not 4-ary 3-cube",
                 "tree-collapsing, ",
             ][..],
         ),
         (
-            "--torus 8x8x16 --strategy bf",
-            &["best-fit serves two-dimensional meshes, not torus 8x8x16"],
+            "--torus 8x8x16 --strategy fs",
+            &["frame-sliding serves two-dimensional meshes, not torus 8x8x16"],
         ),
         (
             "--mesh 8x8 --strategy partner",

@@ -72,6 +72,19 @@ fn random_occupancies(grid: &Grid, rounds: u32) -> impl Iterator<Item = u64> {
     })
 }
 
+/// Meshes, tori, and grids of which some dimensions wrap.
+fn other_grids() -> [Grid; 7] {
+    [
+        Grid::new(&[4, 3], &[false, true]),
+        Grid::mesh(&[2, 3, 2]),
+        Grid::torus(&[3, 3, 3]),
+        Grid::new(&[4, 3, 2], &[true, false, true]),
+        Grid::mesh(&[2, 2, 2, 2]),
+        Grid::torus(&[3, 2, 2, 2]),
+        Grid::new(&[5, 1, 4], &[false, true, true]),
+    ]
+}
+
 fn answers_as_its_naive_form(kind: StrategyKind) {
     // If only the number of processors matters, most of these requests are the same;
     // `io_processors` compares the others.
@@ -99,22 +112,38 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
             );
         }
     }
+    // The most nodes of a machine on which every occupancy is compared, and the rounds of random
+    // ones on the others: the naive forms that look at every box take long.
+    let (nodes_max, rounds) = match kind {
+        StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. } => (6, 1),
+        StrategyKind::FreeSubmeshList => (12, 2),
+        StrategyKind::BestFit | StrategyKind::BusyList => (12, 6),
+        _ => (16, 12),
+    };
+    let compared = |machine: Machine, grid: &Grid| match grid.nodes() {
+        nodes if nodes <= nodes_max => over(kind, machine, occupancies(grid), Compare::WithModel),
+        _ => over(
+            kind,
+            machine,
+            random_occupancies(grid, rounds),
+            Compare::WithModel,
+        ),
+    };
     // On some cubes all are complete.
     let mut on_cubes = Survey::default();
     for (k, n) in [(3, 2), (2, 3), (2, 4), (12, 1), (4, 2), (4, 3), (2, 6)] {
         let grid = convert::grid(cube(k, n).into());
         if is_served(kind, &grid) {
-            let machine = cube(k, n).into();
-            let found = match grid.nodes() {
-                ..=16 => over(kind, machine, occupancies(&grid), Compare::WithModel),
-                _ => over(
-                    kind,
-                    machine,
-                    random_occupancies(&grid, 12),
-                    Compare::WithModel,
-                ),
-            };
-            on_cubes.merge(found);
+            on_cubes.merge(compared(cube(k, n).into(), &grid));
+        }
+    }
+    for grid in other_grids() {
+        if is_served(kind, &grid) {
+            let found = compared(convert::machine(&grid), &grid);
+            assert!(
+                found.is_complete() || !kind.info().complete,
+                "{kind} on {grid}: {found:?}"
+            );
         }
     }
     if on_cubes.recognisable > 0 {

@@ -2,6 +2,7 @@
 //! candidate has the score of the naive model, which removes every set of jobs and reads one flag
 //! for each node.
 
+use meshalloc::Grid as Machine;
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
@@ -12,11 +13,10 @@ use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
 use meshalloc_tests::grid::{Grid, NaiveMachine};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh, submesh, unit};
+use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh, unit};
 use meshalloc_tests::submesh::Rect;
 
 const SIDE: u16 = 8;
-const NODES: u32 = SIDE as u32 * SIDE as u32;
 
 /// A controller and the memory of the naive strategy.
 struct Rig<'m> {
@@ -73,7 +73,9 @@ impl Rig<'_> {
                 outlook.running.push(Other { nodes, left });
             }
         }
-        for node in (0..NODES).filter(|&node| self.controller.occupancy().is_faulty(NodeId(node))) {
+        for node in
+            (0..grid.nodes()).filter(|&node| self.controller.occupancy().is_faulty(NodeId(node)))
+        {
             outlook.never_free.push(node);
         }
         outlook
@@ -96,17 +98,23 @@ struct Seen {
     by_running: [u32; 12],
 }
 
-fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64) -> Seen {
-    let machine = mesh(SIDE, SIDE);
+fn compare(
+    machine: Machine,
+    kind: StrategyKind,
+    scheduler: SchedulerKind,
+    states: u32,
+    seed: u64,
+) -> Seen {
+    let nodes = machine.nodes();
     let mut memory = HeapMemory::for_strategy(machine, kind, 40);
     let configuration = Configuration {
-        machine: machine.into(),
+        machine,
         strategy: kind,
         scheduler,
     };
     let mut rig = Rig {
         controller: Controller::new(memory.memory(), configuration).expect("a controller"),
-        model: Foresight::new(kind, (SIDE.into(), SIDE.into())).expect("a model"),
+        model: Foresight::new(kind, &convert::grid(machine)).expect("a model"),
         now: 0,
     };
     let mut random = Random::new(seed);
@@ -127,11 +135,11 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
         }
         match random.below(100) {
             0..3 => {
-                let block = unit(rig.controller.machine(), NodeId(random.below(NODES)));
+                let block = unit(rig.controller.machine(), NodeId(random.below(nodes)));
                 ask_at(&mut rig.controller, &Change::MarkFaulty { block }, rig.now);
             }
             3..10 => {
-                let block = unit(rig.controller.machine(), NodeId(random.below(NODES)));
+                let block = unit(rig.controller.machine(), NodeId(random.below(nodes)));
                 ask_at(&mut rig.controller, &Change::ClearFaulty { block }, rig.now);
             }
             10..45 if !jobs.is_empty() => {
@@ -139,8 +147,9 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 ask_at(&mut rig.controller, &Change::Release { job }, rig.now);
             }
             _ => {
-                let mut side = || random.between(1, side_max) as u16;
-                let mut request = Request::submesh(side(), side());
+                let sides = machine.sides().iter();
+                let extent = |&side: &u16| random.between(1, side_max.min(side.into()));
+                let mut request = convert::request(&sides.map(extent).collect::<Vec<u32>>());
                 if random.percent(80) {
                     request = request.with_estimate(random.between(1, 3000).into());
                 }
@@ -151,8 +160,8 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                     request = request.with_flags(request.flags | Flags::NO_WAIT);
                 }
                 rig.model.arrived(&request);
-                let (machine, outlook, is_withheld) = rig.state(&request);
-                let (attempts, free) = (rig.attempts(), machine.free());
+                let (naive, outlook, is_withheld) = rig.state(&request);
+                let (attempts, free) = (rig.attempts(), naive.free());
                 let running = rig.controller.jobs().running_len() as usize;
                 let job = JobId(next);
                 next += 1;
@@ -164,7 +173,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 // The state was another one if others tried before, and no place was looked for if
                 // too few were free.
                 let only_one = rig.attempts() == attempts + 1 && !(overdue && is_withheld);
-                if !only_one || u32::from(request.sides().w) * u32::from(request.sides().h) > free {
+                if !only_one || request.shape.area() > free {
                     continue;
                 }
                 let is_waiting = !outlook.waiting.is_empty();
@@ -179,13 +188,13 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 seen.with_withheld += u32::from(is_withheld);
                 seen.by_running[running.min(11)] += 1;
                 rig.model.look(outlook);
-                let wanted = convert::wanted(machine.grid(), &request).expect("a request");
-                let expected = rig.model.candidates(&machine, &wanted);
+                let wanted = convert::wanted(naive.grid(), &request).expect("a request");
+                let expected = rig.model.candidates(&naive, &wanted);
                 let found = rig.candidates();
                 let found: Vec<Expected> = found
                     .into_iter()
                     .map(|candidate| Expected {
-                        place: convert::rect(candidate.place),
+                        place: convert::place(machine, candidate.place),
                         contact: candidate.contact,
                         score: candidate.score.into(),
                     })
@@ -194,15 +203,15 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 if !expected.is_empty() {
                     assert_eq!(
                         found, expected,
-                        "{kind}, {scheduler:?}, step {step}: {request:?} in\n{machine}"
+                        "{kind}, {scheduler:?}, step {step}: {request:?} in\n{naive}"
                     );
                 }
-                let chosen = rig.model.place(&machine, &wanted);
+                let chosen = rig.model.place(&naive, &wanted);
                 let granted = answer.grants.iter().find(|grant| grant.job == job);
-                let granted = granted.map(|grant| convert::rect(submesh(grant.blocks[0])));
+                let granted = granted.map(|grant| convert::place(machine, grant.blocks[0]));
                 assert_eq!(
                     granted, chosen,
-                    "{kind}, {scheduler:?}, step {step}: {request:?} in\n{machine}"
+                    "{kind}, {scheduler:?}, step {step}: {request:?} in\n{naive}"
                 );
             }
         }
@@ -219,9 +228,16 @@ const SCHEDULERS: [SchedulerKind; 3] = [
 ];
 
 fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
+    let machine = mesh(SIDE, SIDE).grid();
     for (seed, scheduler) in (1..).zip(SCHEDULERS) {
         for (budget, states) in [(4, 500), (16, 700), (64, 1300), (200, 600), (1000, 300)] {
-            let seen = compare(kind(budget), scheduler, states, seed * 10_000 + budget);
+            let seen = compare(
+                machine,
+                kind(budget),
+                scheduler,
+                states,
+                seed * 10_000 + budget,
+            );
             let part = states / 20;
             assert!(seen.with_faults > part, "{scheduler:?}, {budget}: {seen:?}");
             let is_backfilling = scheduler != SchedulerKind::Fcfs;
@@ -249,6 +265,45 @@ fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
 #[test]
 fn scores_and_choices_are_those_of_the_definition() {
     compare_all(|budget| StrategyKind::LeastExpectedBlocking { budget });
+}
+
+/// Rings, and grids of three and four dimensions. Few jobs have room.
+#[test]
+fn on_any_grid_scores_and_choices_are_those_of_the_definition() {
+    let grids = [
+        (&[24][..], 1),
+        (&[5, 4], 0b11),
+        (&[4, 3, 2], 0b101),
+        (&[3, 3, 3], 0b111),
+        (&[2, 3, 2, 2], 0),
+    ];
+    let mut seen_running = [0; 12];
+    for (seed, (sides, wraps)) in (1..).zip(grids) {
+        let machine = Machine::new(sides, wraps).expect("a grid");
+        for (budget, scheduler) in [
+            (16, SCHEDULERS[0]),
+            (64, SCHEDULERS[1]),
+            (200, SCHEDULERS[2]),
+        ] {
+            for kind in [
+                StrategyKind::LeastExpectedBlocking { budget },
+                StrategyKind::LebEstimates { budget },
+            ] {
+                let seen = compare(machine, kind, scheduler, 80, seed * 1000 + budget);
+                assert!(seen.with_faults > 0, "{kind} on {machine}: {seen:?}");
+                for (all, seen) in seen_running.iter_mut().zip(seen.by_running) {
+                    *all += seen;
+                }
+            }
+        }
+    }
+    let (few, many) = (&seen_running[1..4], &seen_running[5..]);
+    assert!(
+        [few, many]
+            .iter()
+            .all(|states| states.iter().sum::<u32>() > 100),
+        "{seen_running:?}"
+    );
 }
 
 #[test]

@@ -62,7 +62,9 @@ fn snapshot(controller: &mut Controller<'_>) -> Snapshot {
         })
         .collect();
     let list = match controller.configuration().strategy {
-        StrategyKind::FreeSubmeshList => free_submesh_list(controller),
+        StrategyKind::FreeSubmeshList if controller.machine().is_plane() => {
+            free_submesh_list(controller)
+        }
         _ => Vec::new(),
     };
     Snapshot {

@@ -134,8 +134,16 @@ fn case() -> impl Strategy<Value = Case> {
 /// The strategies for a machine.
 fn strategies(machine: Grid) -> Vec<StrategyKind> {
     let grid = convert::grid(machine);
+    // The naive forms that look at every box take long on larger grids.
+    let nodes_max = |kind| match kind {
+        StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. } => 24,
+        StrategyKind::FreeSubmeshList => 36,
+        StrategyKind::BestFit | StrategyKind::BusyList => 256,
+        _ => u32::MAX,
+    };
     StrategyKind::built()
         .filter(|&kind| is_served(kind, &grid))
+        .filter(|&kind| grid.w_h().is_some() || grid.nodes() <= nodes_max(kind))
         .collect()
 }
 
@@ -429,8 +437,12 @@ pub(crate) fn check(
     }
 }
 
+fn boxes<const N: usize>(sides: [u16; N], wraps: u16) -> Grid {
+    Grid::new(&sides, wraps).expect("a grid")
+}
+
 macro_rules! machines {
-    ($($name:ident: $($new:ident($($number:literal),+)),+;)*) => {
+    ($($name:ident: $($new:ident($($number:expr),+)),+;)*) => {
         $(
             #[test]
             fn $name() {
@@ -477,6 +489,12 @@ machines! {
     cube_7_3: cube(7, 3), mesh(31, 7);
     hypercube_6: cube(2, 6), cube(4, 3);
     hypercube_8: cube(2, 8), cube(16, 2);
+    mesh_2_3_2: boxes([2, 3, 2], 0), mesh(3, 4);
+    torus_3_3: boxes([3, 3], 0b11), boxes([3, 2], 0b01);
+    torus_3_3_3: boxes([3, 3, 3], 0b111), boxes([3, 3, 2], 0b110);
+    mixed_4_3_2: boxes([4, 3, 2], 0b101), boxes([2, 2, 2, 2], 0);
+    mesh_2_2_2_2: boxes([2, 2, 2, 2], 0), boxes([4, 3, 2], 0b101);
+    torus_3_2_2_2: boxes([3, 2, 2, 2], 0b1111), cube(2, 4);
 }
 
 /// The buddy system serves only these.

@@ -1,6 +1,6 @@
 //! The places among which is chosen: [`Candidates`].
 
-use crate::grid::MESH_SIDE_MAX;
+use crate::grid::{Block, MESH_SIDE_MAX};
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::request::Request;
 use crate::word::{Word, low_half};
@@ -9,7 +9,7 @@ use crate::word::{Word, low_half};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Where.
-    pub place: Submesh,
+    pub place: Block,
     /// Its boundary value.
     pub contact: u32,
     /// Its score; the largest is chosen.
@@ -155,23 +155,18 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    fn get(&self, at: usize) -> Candidate {
-        Candidate {
-            place: self.shapes.place(self.keys[at]),
-            contact: low_half(self.contacts[at]),
-            score: low_half(self.scores[at]),
-        }
-    }
-
     /// The one of the largest score; ties: of the largest contact, then the first.
     pub(super) fn best(&self) -> Option<Submesh> {
-        let key = |candidate: &Candidate| (candidate.score, candidate.contact);
-        let mut all = (0..self.len).map(|at| self.get(at));
-        let best = all.next()?;
-        let best = all.fold(best, |best, other| match key(&other) > key(&best) {
-            true => other,
-            false => best,
-        });
-        Some(best.place)
+        let best = best(&self.scores[..self.len], self.contacts)?;
+        Some(self.shapes.place(self.keys[best]))
     }
+}
+
+/// The number of the candidate of the largest score; ties: of the largest contact, then the first.
+pub(super) fn best(scores: &[Word], contacts: &[Word]) -> Option<usize> {
+    let key = |at: usize| (scores[at], contacts[at]);
+    (0..scores.len()).reduce(|best, other| match key(other) > key(best) {
+        true => other,
+        false => best,
+    })
 }

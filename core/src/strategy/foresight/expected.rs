@@ -5,10 +5,10 @@ use crate::request::Request;
 use crate::word::{WORD_BITS, Word};
 
 /// How many of the latest requests are remembered.
-const RECENT: usize = 64;
+pub(super) const RECENT: usize = 64;
 
 /// How many waiting requests are looked at.
-const WAITING: usize = 8;
+pub(super) const WAITING: usize = 8;
 
 /// What it is worth that a waiting request fits, in the order of the queue; a recent request is
 /// worth 1.

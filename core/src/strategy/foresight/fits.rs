@@ -7,24 +7,19 @@ use crate::word::Word;
 /// For each state, and each candidate that is placed in it, the requests that fit. A state is known
 /// by a number.
 #[derive(Debug)]
-pub(super) struct Fits<'a> {
-    expected: &'a Expected,
-    table: &'a [Within],
+pub(super) struct Fits<'a, E> {
+    /// The expected requests and their table.
+    pub(super) expected: E,
     /// As many for each state as there are candidates.
     masks: &'a mut [Mask],
     /// Requests that fit in state 0 whichever candidate is placed, and so in every state.
     always: Mask,
 }
 
-impl<'a> Fits<'a> {
-    pub(super) const fn new(
-        expected: &'a Expected,
-        table: &'a [Within],
-        masks: &'a mut [Mask],
-    ) -> Self {
+impl<'a, E> Fits<'a, E> {
+    pub(super) const fn new(expected: E, masks: &'a mut [Mask]) -> Self {
         Fits {
             expected,
-            table,
             masks,
             always: [0; MASK_WORDS],
         }
@@ -47,30 +42,6 @@ impl<'a> Fits<'a> {
         }
     }
 
-    /// In the state this submesh is free, but for the candidate that is placed.
-    #[inline]
-    pub(super) fn add(
-        &mut self,
-        state: usize,
-        free: Submesh,
-        candidates: impl ExactSizeIterator<Item = Submesh>,
-    ) {
-        let whole = self.expected.fitting(free.sides, self.table);
-        if is_within(&whole, &self.always) {
-            return;
-        }
-        let masks = &mut self.masks[state * candidates.len()..][..candidates.len()];
-        for (mask, candidate) in masks.iter_mut().zip(candidates) {
-            if !free.overlaps(candidate) {
-                *mask = or(*mask, &whole);
-            } else if !is_within(&whole, mask) {
-                for piece in free.around(candidate).into_iter().flatten() {
-                    *mask = or(*mask, &self.expected.fitting(piece.sides, self.table));
-                }
-            }
-        }
-    }
-
     /// State 0 is complete.
     pub(super) fn settle(&mut self, candidates: usize) {
         let masks = self.masks[..candidates].iter();
@@ -79,10 +50,50 @@ impl<'a> Fits<'a> {
             core::array::from_fn(|word| all[word] & mask[word])
         });
     }
+
+    /// The requests that fit in a state for each candidate, unless all of `whole` fit anyway.
+    #[inline]
+    pub(super) fn open(
+        &mut self,
+        whole: &Mask,
+        state: usize,
+        candidates: usize,
+    ) -> Option<&mut [Mask]> {
+        match is_within(whole, &self.always) {
+            true => None,
+            false => Some(&mut self.masks[state * candidates..][..candidates]),
+        }
+    }
+}
+
+impl Fits<'_, (&Expected, &[Within])> {
+    /// In the state this submesh is free, but for the candidate that is placed.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        state: usize,
+        free: Submesh,
+        candidates: impl ExactSizeIterator<Item = Submesh>,
+    ) {
+        let (expected, table) = self.expected;
+        let whole = expected.fitting(free.sides, table);
+        let Some(masks) = self.open(&whole, state, candidates.len()) else {
+            return;
+        };
+        for (mask, candidate) in masks.iter_mut().zip(candidates) {
+            if !free.overlaps(candidate) {
+                *mask = or(*mask, &whole);
+            } else if !is_within(&whole, mask) {
+                for piece in free.around(candidate).into_iter().flatten() {
+                    *mask = or(*mask, &expected.fitting(piece.sides, table));
+                }
+            }
+        }
+    }
 }
 
 #[inline]
-fn or(mut mask: Mask, other: &Mask) -> Mask {
+pub(super) fn or(mut mask: Mask, other: &Mask) -> Mask {
     for (word, other) in mask.iter_mut().zip(other) {
         *word |= other;
     }
@@ -90,7 +101,7 @@ fn or(mut mask: Mask, other: &Mask) -> Mask {
 }
 
 #[inline]
-fn is_within(inner: &Mask, outer: &Mask) -> bool {
+pub(super) fn is_within(inner: &Mask, outer: &Mask) -> bool {
     let mut words = inner.iter().zip(outer);
     words.all(|(inner, outer)| inner & !outer == 0)
 }

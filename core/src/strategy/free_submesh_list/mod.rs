@@ -29,6 +29,31 @@
 //!   the dominant submeshes beside it; the others stay as they are. The list that results is the
 //!   same.
 //! - Faulty processors count as allocated submeshes of one node.
+//! - Any other grid than a two-dimensional mesh: see below.
+//!
+//! # On any grid
+//!
+//! With the feature `any-grid` the strategy serves any grid. The rules are the same, with boxes in
+//! place of submeshes:
+//!
+//! - The list holds the maximal free boxes. One that spans a ring starts at 0 there.
+//! - It is ordered by size, the largest first; then by the longest extent, the shortest first; then
+//!   by the number of the first node; then by the extents, the shorter first, from the highest
+//!   dimension down.
+//! - The candidates are the corners of each box of the list: along each dimension a place starts
+//!   where the box starts, or ends where it ends. Of all distinct orders of the extents, ones
+//!   included, those with the largest reservation factor against that box are candidates.
+//! - The reservation factor `rf(S, S')` is the size of the largest box within `S'` that does not
+//!   meet `S`. Of a whole ring one arc is left.
+//! - Last ties go to the smallest number of the first node, then to the order in which the extents
+//!   are named, then to the first order in ascending lexicographic order.
+//! - In three and more dimensions there may be more maximal free boxes than processors. A box takes
+//!   half a cell for its size and half a cell for each dimension, and the list has a cell for each
+//!   processor. So on 16 x 16 x 16 it has room for 2,048 boxes. It holds as many as have room, the
+//!   first in order. A request for which no box of the list has room is placed as by adaptive
+//!   scan, so no free box is ever missed.
+//!
+//! The list is made for a decision from the occupancy and kept until that changes.
 //!
 //! # The list is never too small
 //!
@@ -48,6 +73,11 @@
 //! With `F` submeshes in the list and `N` of them beside a block: an allocation takes O(F^2) in the
 //! worst case (each candidate against each submesh), a release O(F + N^3), in ordinary occupancies
 //! O(F). Neither depends on the size of the mesh. Memory: `W * H` entries of 8 bytes.
+//!
+//! On any other grid a decision finds the maximal free boxes (`search/maximal.rs`): O(rows + words
+//! in a row * product of the squares of the bands along all dimensions but the first), and compares
+//! candidates in O(F^2). A release takes nothing. Memory: a cell of 8 bytes for each processor, and
+//! scratch for the search.
 //!
 //! # Recognition
 //!
@@ -101,6 +131,8 @@
 //! ```
 
 use super::common::demand_either_way;
+#[cfg(feature = "any-grid")]
+use super::common::demand_in_any_order;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 use crate::error::{ConfigureError, Refusal};
@@ -108,13 +140,19 @@ use crate::grid::{Block, Grid};
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+#[cfg(feature = "any-grid")]
+use crate::search::boxes::first_in_any_order;
 use crate::search::rectangles::{fits_somewhere, for_each_maximal};
 use crate::word::runs;
 
+#[cfg(feature = "any-grid")]
+pub(super) mod boxes;
 mod candidate;
 mod entry;
 mod list;
 
+#[cfg(feature = "any-grid")]
+use boxes::BoxList;
 use candidate::Best;
 pub use candidate::reservation_factor;
 use entry::Entry;
@@ -126,70 +164,176 @@ const FEW_FAULTS: usize = 8;
 /// Free submesh list.
 #[derive(Debug)]
 pub(super) struct FreeSubmeshList<'m> {
-    mesh: Mesh,
-    /// Invariant: `workspace.list[..len]` are exactly the dominant free submeshes, in the order of
-    /// definition 1.
     pub(super) workspace: Workspace<'m>,
+    form: Form,
+}
+
+/// The list on this machine, in the workspace.
+#[derive(Debug)]
+enum Form {
+    /// On a two-dimensional mesh.
+    Plane(PlaneList),
+    /// On any other grid.
+    #[cfg(feature = "any-grid")]
+    Boxes(BoxList),
+}
+
+/// The list on a two-dimensional mesh. Its methods take the memory.
+#[derive(Debug)]
+struct PlaneList {
+    mesh: Mesh,
+    /// Invariant: `memory[..len]` are exactly the dominant free submeshes, in the order of
+    /// definition 1.
     len: usize,
     /// Whether a supposition took the memory of the list, which then holds nothing.
     is_overwritten: bool,
 }
 
-impl<'m> FreeSubmeshList<'m> {
-    /// The free submesh list of an empty mesh.
-    pub(super) fn new(grid: Grid, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        let mesh = Mesh::of(&grid).ok_or(ConfigureError::MachineUnsuitable)?;
-        workspace.list[0] = Entry::from(mesh.whole()).0;
-        Ok(FreeSubmeshList {
-            mesh,
-            workspace,
-            len: 1,
-            is_overwritten: false,
-        })
-    }
-
-    /// The list: every dominant free submesh, in the order of definition 1.
+impl PlaneList {
     #[inline]
-    pub(super) fn dominant_free_submeshes(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
-        let list = self.workspace.list[..self.len].iter();
-        list.map(|&cell| Entry(cell).into())
+    fn submeshes<'l>(&self, memory: &'l [u64]) -> impl ExactSizeIterator<Item = Submesh> + use<'l> {
+        memory[..self.len].iter().map(|&cell| Entry(cell).into())
     }
 
     /// The place for a request of these side lengths: the paper's steps 1 and 2 of `Alloc`.
-    fn best(&self, request: &Request, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
-        let requested = request.sides();
-        let list = &self.workspace.list[..self.len];
-        let mut best = Best::new(list, requested, self.mesh.whole());
+    fn best(
+        &self,
+        memory: &[u64],
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Submesh> {
+        let mut best = Best::new(&memory[..self.len], request.sides(), self.mesh.whole());
         best.find(request.may_rotate(), draft);
         best.place()
     }
 
-    fn build_from(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
+    fn build_from(&mut self, memory: &mut [u64], occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
         // There is room for any list.
-        self.len = list::build(self.workspace.list, occupancy, spend).unwrap_or(0);
+        self.len = list::build(memory, occupancy, spend).unwrap_or(0);
         self.is_overwritten = false;
     }
 
-    /// The place for a request in this occupancy, whose list is made in the memory from `start` on.
+    /// The place for a request in this occupancy, whose list is made in this memory.
     fn place_in(
-        &mut self,
+        &self,
+        memory: &mut [u64],
         occupancy: &Occupancy<'_>,
-        start: usize,
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> Result<Option<Submesh>, NoRoom> {
-        let memory = &mut self.workspace.list[start..];
         let spend = |instructions| draft.spend(instructions);
         let len = list::build(memory, occupancy, &spend)?;
         let mut best = Best::new(&memory[..len], request.sides(), self.mesh.whole());
         best.find(request.may_rotate(), draft);
         Ok(best.place())
     }
+
+    /// The list of the supposed occupancy is made behind the list that is kept, or over it if there
+    /// is no room.
+    fn suppose(
+        &mut self,
+        memory: &mut [u64],
+        supposed: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Submesh> {
+        match self.place_in(&mut memory[self.len..], supposed, request, draft) {
+            Ok(place) => place,
+            Err(NoRoom) => {
+                self.is_overwritten = true;
+                // There is room for any list.
+                self.place_in(memory, supposed, request, draft)
+                    .unwrap_or(None)
+            }
+        }
+    }
+
+    /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
+    fn taken(
+        &mut self,
+        memory: &mut [u64],
+        occupancy: &Occupancy<'_>,
+        block: Block,
+        spend: &dyn Fn(u32),
+    ) {
+        match list::take(memory, self.len, Submesh::of_plane(block), spend) {
+            Ok(len) => self.len = len,
+            Err(NoRoom) => self.build_from(memory, occupancy, spend),
+        }
+    }
+
+    /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then
+    /// taken out again; with more than a few the list is made anew, as each takes a pass over it.
+    fn released(
+        &mut self,
+        memory: &mut [u64],
+        occupancy: &Occupancy<'_>,
+        block: Block,
+        spend: &dyn Fn(u32),
+    ) {
+        let is_any_faulty = occupancy.faulty_count() > 0;
+        if is_any_faulty
+            && faulty_nodes(occupancy, Submesh::of_plane(block))
+                .nth(FEW_FAULTS)
+                .is_some()
+        {
+            return self.build_from(memory, occupancy, spend);
+        }
+        let place = Submesh::of_plane(block);
+        let mut len = list::release(memory, self.len, place, spend);
+        if is_any_faulty {
+            for node in faulty_nodes(occupancy, place) {
+                len = len.and_then(|len| list::take(memory, len, node, spend));
+            }
+        }
+        match len {
+            Ok(len) => self.len = len,
+            Err(NoRoom) => self.build_from(memory, occupancy, spend),
+        }
+    }
+}
+
+impl<'m> FreeSubmeshList<'m> {
+    /// The free submesh list of an empty machine.
+    pub(super) fn new(grid: Grid, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+        let form = match Mesh::of(&grid) {
+            Some(mesh) => {
+                workspace.list[0] = Entry::from(mesh.whole()).0;
+                Form::Plane(PlaneList {
+                    mesh,
+                    len: 1,
+                    is_overwritten: false,
+                })
+            }
+            #[cfg(feature = "any-grid")]
+            None => Form::Boxes(BoxList::new(grid)),
+            #[cfg(not(feature = "any-grid"))]
+            None => return Err(ConfigureError::MachineUnsuitable),
+        };
+        Ok(FreeSubmeshList { workspace, form })
+    }
+
+    /// The list: every dominant free submesh, in the order of definition 1. `None` on a grid that
+    /// is no two-dimensional mesh, whose list is made for a decision.
+    #[inline]
+    pub(super) fn dominant_free_submeshes(
+        &self,
+    ) -> Option<impl ExactSizeIterator<Item = Submesh> + '_> {
+        match &self.form {
+            Form::Plane(plane) => Some(plane.submeshes(self.workspace.list)),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(_) => None,
+        }
+    }
 }
 
 impl Strategy for FreeSubmeshList<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_either_way(request, self.mesh)
+        match &self.form {
+            Form::Plane(plane) => demand_either_way(request, plane.mesh),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => demand_in_any_order(request, &boxes.grid),
+        }
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
@@ -202,28 +346,38 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        self.best(request, draft)
-            .map(|submesh| draft.push(submesh))
-            .is_some()
+        match &mut self.form {
+            Form::Plane(plane) => plane
+                .best(self.workspace.list, request, draft)
+                .map(|submesh| draft.push(submesh))
+                .is_some(),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => {
+                let place = boxes.place(_occupancy, request, &mut self.workspace, draft);
+                place.map(|block| draft.push(block)).is_some()
+            }
+        }
     }
 
-    /// The list of the supposed occupancy is made behind the list that is kept, or over it if there
-    /// is no room.
     fn suppose(
         &mut self,
         supposed: &Occupancy<'_>,
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let place = match self.place_in(supposed, self.len, request, draft) {
-            Ok(place) => place,
-            Err(NoRoom) => {
-                self.is_overwritten = true;
-                // There is room for any list.
-                self.place_in(supposed, 0, request, draft).unwrap_or(None)
+        match &mut self.form {
+            Form::Plane(plane) => plane
+                .suppose(self.workspace.list, supposed, request, draft)
+                .map(|submesh| draft.push(submesh))
+                .is_some(),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => {
+                boxes.forget();
+                let place = boxes.place(supposed, request, &mut self.workspace, draft);
+                boxes.forget();
+                place.map(|block| draft.push(block)).is_some()
             }
-        };
-        place.map(|submesh| draft.push(submesh)).is_some()
+        }
     }
 
     fn would_fit(
@@ -232,75 +386,78 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        if occupancy.is_supposed() {
-            return fits_somewhere(occupancy, request, draft);
+        match &self.form {
+            Form::Plane(_) if occupancy.is_supposed() => fits_somewhere(occupancy, request, draft),
+            Form::Plane(plane) => {
+                let mut list = plane.submeshes(self.workspace.list);
+                list.any(|submesh| request.fits_in(submesh.sides))
+            }
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(_) => {
+                first_in_any_order(occupancy, request, self.workspace.words, draft).is_some()
+            }
         }
-        let mut list = self.dominant_free_submeshes();
-        list.any(|submesh| request.fits_in(submesh.sides))
     }
 
     fn end_supposing(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
-        if self.is_overwritten {
-            self.build_from(occupancy, spend);
-        }
-    }
-
-    /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match list::take(
-            self.workspace.list,
-            self.len,
-            Submesh::of_plane(block),
-            spend,
-        ) {
-            Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(occupancy, spend),
-        }
-    }
-
-    /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then
-    /// taken out again; with more than a few the list is made anew, as each takes a pass over it.
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        let is_any_faulty = occupancy.faulty_count() > 0;
-        if is_any_faulty
-            && faulty_nodes(occupancy, Submesh::of_plane(block))
-                .nth(FEW_FAULTS)
-                .is_some()
-        {
-            return self.build_from(occupancy, spend);
-        }
-        let place = Submesh::of_plane(block);
-        let mut len = list::release(self.workspace.list, self.len, place, spend);
-        if is_any_faulty {
-            for node in faulty_nodes(occupancy, place) {
-                len = len.and_then(|len| list::take(self.workspace.list, len, node, spend));
+        match &mut self.form {
+            Form::Plane(plane) if plane.is_overwritten => {
+                plane.build_from(self.workspace.list, occupancy, spend);
             }
+            _ => {}
         }
-        match len {
-            Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(occupancy, spend),
+    }
+
+    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
+        match &mut self.form {
+            Form::Plane(plane) => plane.taken(self.workspace.list, occupancy, block, spend),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => boxes.forget(),
+        }
+    }
+
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
+        match &mut self.form {
+            Form::Plane(plane) => plane.released(self.workspace.list, occupancy, block, spend),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => boxes.forget(),
         }
     }
 
     /// What was free of the block before is not known, unless it is one processor.
     fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match occupancy.grid().area(block) {
-            1 => self.released(occupancy, block, spend),
-            _ => self.build_from(occupancy, spend),
+        match &mut self.form {
+            Form::Plane(plane) => match occupancy.grid().area(block) {
+                1 => plane.released(self.workspace.list, occupancy, block, spend),
+                _ => plane.build_from(self.workspace.list, occupancy, spend),
+            },
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => boxes.forget(),
         }
     }
 
-    /// The list has all that is free.
+    /// On a two-dimensional mesh the list has all that is free.
     fn blocks_unmarked(&self) -> usize {
-        usize::MAX
+        match &self.form {
+            Form::Plane(_) => usize::MAX,
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(_) => 0,
+        }
     }
 
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        self.build_from(occupancy, &|_| ());
+        match &mut self.form {
+            Form::Plane(plane) => plane.build_from(self.workspace.list, occupancy, &|_| ()),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => boxes.forget(),
+        }
     }
 
     fn check_invariants(&self, occupancy: &Occupancy<'_>) {
-        let list = &self.workspace.list[..self.len];
+        let Some(list) = self.dominant_free_submeshes() else {
+            return;
+        };
+        let list = &self.workspace.list[..list.len()];
         assert!(
             list.is_sorted_by(|&a, &b| Entry(a).precedes(Entry(b))),
             "the list is in order and has no duplicates"

@@ -235,7 +235,7 @@ settings! {
         not = ["cube", "sizes", "side-lengths", "swf", "jobs-file"];
 
     /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, or a CSV file with the
-    /// columns shape (such as 4x4x8) and weight, whose name has a dot or a slash
+    /// columns shape (such as 4x4x8), weight and if need be rings, whose name has a dot or a slash
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
         not = ["cube", "sizes", "side-lengths", "task-processors", "swf", "jobs-file"];
 
@@ -362,8 +362,8 @@ settings! {
         not = ["sizes", "side-lengths", "dims", "radices", "load", "mean-service", "service"];
 
     /// A trace in CSV in place of a log: a header with the columns submit, run, and shape or
-    /// processors, and if need be estimate, id, user, group, priority; times in seconds; plain or
-    /// .gz, - reads standard input
+    /// processors, and if need be estimate, rings, id, user, group, priority; times in seconds;
+    /// plain or .gz, - reads standard input
     jobs_file: file PathBuf = "FILE", LOG,
         not = ["swf", "sizes", "side-lengths", "dims", "radices", "load", "mean-service", "service"];
 

@@ -91,7 +91,7 @@ impl Process {
 /// Arrivals, ready to be drawn.
 #[derive(Clone, Debug)]
 pub(super) enum ArrivalSource {
-    Poisson(Source<Exp<f64>>),
+    Poisson(Box<Source<Exp<f64>>>),
     Empirical {
         gaps: Box<Source<EmpiricalSampler>>,
         stretch: f64,
@@ -112,7 +112,7 @@ impl ArrivalSource {
             Arrivals::AtOnce { .. } => return None,
             Arrivals::Poisson(_) => {
                 let gaps = Exp::new(rate?).expect("the rate is positive and finite");
-                ArrivalSource::Poisson(stream.with(gaps))
+                ArrivalSource::Poisson(Box::new(stream.with(gaps)))
             }
             Arrivals::Process {
                 process: Process::Empirical(gaps),

@@ -170,6 +170,9 @@ impl EmpiricalSampler {
     }
 }
 
+/// Reads the time in a line; `None` if it is not known.
+type TimeIn<'c> = dyn Fn(&str) -> Result<Option<Ticks>, String> + 'c;
+
 /// The times in a column, in the order of the file.
 fn column(path: &Path, column: &str) -> Result<Vec<Ticks>, LogError> {
     let mut file = TextFile::open(path)?;
@@ -179,7 +182,7 @@ fn column(path: &Path, column: &str) -> Result<Vec<Ticks>, LogError> {
         true => None,
         false => Some(Header::read(&mut file)?),
     };
-    let times_of: Box<dyn Fn(&str) -> Result<Option<Ticks>, String>> = match header {
+    let time_in: Box<TimeIn<'_>> = match header {
         Some(header) => {
             let place = header.required(column);
             let place = place.map_err(|reason| file.wrong(reason))?;
@@ -195,7 +198,7 @@ fn column(path: &Path, column: &str) -> Result<Vec<Ticks>, LogError> {
         if line.is_empty() {
             continue;
         }
-        let value = times_of(&line).map_err(|reason| file.wrong(reason))?;
+        let value = time_in(&line).map_err(|reason| file.wrong(reason))?;
         if times.len() == JOBS_MAX as usize {
             return Err(file.wrong(format!(
                 "more than {JOBS_MAX} times (expected at most that)"

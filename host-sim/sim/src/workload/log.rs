@@ -45,7 +45,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use meshalloc::{Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
+use meshalloc::{Flags, Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
 use rand_distr::{Distribution, StandardUniform, Uniform};
 
 use super::estimates::Estimator;
@@ -196,6 +196,8 @@ pub struct LogJob {
     pub processors: u32,
     /// The shape that it asked for, if the log has one.
     pub shape: Option<Shape>,
+    /// How it may be served: the rings that it demands.
+    pub flags: Flags,
     /// How long it ran, in ticks.
     pub run_time: Ticks,
     /// The run time that was requested, in ticks, if it is known.
@@ -602,10 +604,11 @@ impl Iterator for LogJobs<'_> {
             None => arrival,
             Some(_) => (arrival as f64 * self.stretch).round() as Ticks,
         };
-        let mut request = match entry.shape {
+        let request = match entry.shape {
             Some(shape) => Request::new(shape).with_processors(entry.processors),
             None => self.shaped(entry.processors),
         };
+        let mut request = request.with_flags(entry.flags);
         if let Some(time) = entry.requested_time {
             request = request.with_estimate(time);
         }

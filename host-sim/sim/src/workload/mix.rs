@@ -1,6 +1,7 @@
 //! Mixes: shapes of jobs with their weights.
 //!
-//! A mix is built in or a CSV file with the columns `shape` and `weight`. A job has a shape with a probability in proportion to
+//! A mix is built in or a CSV file with the columns `shape` and `weight`, and `rings` if jobs demand some: `all`, or the numbers
+//! of the extents along which there is to be one, from 0, with `+` between them. A job has a shape with a probability in proportion to
 //! its weight. The draws are source 25 of the random numbers.
 
 use std::fmt;
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use meshalloc::{Grid, Request, Shape};
+use meshalloc::{Flags, Grid, Request, Shape};
 use serde::Serialize;
 
 use super::empirical::{is_file_name, slice};
@@ -264,12 +265,16 @@ pub fn fits_turned(machine: Grid, shape: Shape) -> bool {
 fn of_file<R: std::io::Read>(file: TextFile<'_, R>) -> Result<Vec<MixEntry>, LogError> {
     let mut file = file.up_to(FILE_BYTES_MAX as u64);
     let header = Header::read(&mut file)?;
-    let places = || Ok((header.required("shape")?, header.required("weight")?));
-    let (shape, weight) = places().map_err(|reason| file.wrong(reason))?;
+    let places = || {
+        let rings = header.place("rings")?;
+        Ok((header.required("shape")?, header.required("weight")?, rings))
+    };
+    let (shape, weight, rings) = places().map_err(|reason| file.wrong(reason))?;
     let entry = |line: &str| {
         let row = header.row(line)?;
         Ok(MixEntry {
-            request: Request::new(read_shape(&row[shape])?),
+            request: Request::new(read_shape(&row[shape])?)
+                .with_flags(read_rings(rings.map_or("", |rings| &row[rings]))?),
             weight: read_weight(&row[weight])?,
         })
     };
@@ -287,6 +292,27 @@ pub(super) fn read_shape(cell: &str) -> Result<Shape, String> {
     let shape = cell.to_ascii_lowercase().parse().ok();
     let shape = shape.filter(|shape: &Shape| shape.area() > 0);
     shape.ok_or_else(|| bad("shape", cell, "extents of 1 or more, such as 4x4x8"))
+}
+
+/// Reads which rings a job demands: none in an empty cell.
+pub(super) fn read_rings(cell: &str) -> Result<Flags, String> {
+    const RINGS: [Flags; 4] = [Flags::RING_0, Flags::RING_1, Flags::RING_2, Flags::RING_3];
+    let ring = |extent: &str| {
+        let extent = extent.trim().parse().ok();
+        extent.and_then(|extent: usize| RINGS.get(extent).copied())
+    };
+    let rings: Option<Flags> = match cell {
+        "" => Some(Flags::empty()),
+        "all" => Some(Flags::RINGS),
+        extents => extents.split('+').map(ring).collect(),
+    };
+    rings.ok_or_else(|| {
+        bad(
+            "rings",
+            cell,
+            "all, extents from 0 to 3 such as 0+2, or nothing",
+        )
+    })
 }
 
 fn read_weight(cell: &str) -> Result<f64, String> {
@@ -479,6 +505,16 @@ mod tests {
         };
         let mix = read("weight,shape,note\n3,4X4,a\n1,2x2x2,b\n\n0,1,c\n").unwrap();
         assert_eq!(mix.mean_processors(), (3.0 * 16.0 + 8.0) / 4.0);
+        let flags = |text| read(text).unwrap().entries[0].request.flags;
+        assert_eq!(flags("shape,weight,rings\n4x4,1,all\n"), Flags::RINGS);
+        let two = Flags::RING_0 | Flags::RING_2;
+        assert_eq!(flags("rings,shape,weight\n0+2,4x4x4,1\n"), two);
+        assert_eq!(flags("rings,shape,weight\n,4x4x4,1\n"), Flags::empty());
+        let error = read("rings,shape,weight\n4,4x4x4,1\n").unwrap_err();
+        assert!(
+            error.contains("rings is \"4\": expected all, extents from 0 to 3"),
+            "{error}"
+        );
         let sampler = mix.sampler().unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let drawn = (0..1000).map(|_| sampler.sample(&mut rng).processors);

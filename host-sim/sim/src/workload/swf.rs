@@ -32,7 +32,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use meshalloc::{Grid, Ticks};
+use meshalloc::{Flags, Grid, Ticks};
 
 use super::log::{LineCounts, Log, LogForm, LogHeader, LogJob, LogOptions, Owner};
 use super::text_file::{Header, TextFile};
@@ -361,6 +361,7 @@ fn entry(
         // More than that fit on no machine either.
         processors: options.nodes(u32::try_from(processors).unwrap_or(u32::MAX)),
         shape: None,
+        flags: Flags::empty(),
         run_time,
         requested_time,
         owner: Owner {

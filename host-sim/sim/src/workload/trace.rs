@@ -1,8 +1,8 @@
 //! Traces: logs as CSV files, from rows to jobs.
 //!
 //! The first line has the names of the columns. There must be `submit` and `run`, times in seconds with decimals if need be, and
-//! `shape` or `processors`; there may be `estimate`, a run time in seconds, and the whole numbers `id`, `user`, `group` and
-//! `priority`. The order of columns does not matter, and others are not read. [`Columns`] gives the names that they have in a
+//! `shape` or `processors`; there may be `estimate`, a run time in seconds, `rings`, as in a [mix](super::mix), and the whole
+//! numbers `id`, `user`, `group` and `priority`. The order of columns does not matter, and others are not read. [`Columns`] gives the names that they have in a
 //! file.
 //!
 //! ```text
@@ -23,7 +23,7 @@ use std::str::FromStr;
 use meshalloc::{Shape, Ticks};
 use serde::Serialize;
 
-use super::mix::read_shape;
+use super::mix::{read_rings, read_shape};
 use super::swf::Entry;
 use super::text_file::{Header, bad, time};
 use super::{LogJob, LogOptions, Owner, WorkloadError};
@@ -36,6 +36,7 @@ enum Column {
     Shape,
     Processors,
     Estimate,
+    Rings,
     Id,
     User,
     Group,
@@ -43,12 +44,13 @@ enum Column {
 }
 
 impl Column {
-    const ALL: [(Column, &'static str); 9] = [
+    const ALL: [(Column, &'static str); 10] = [
         (Column::Submit, "submit"),
         (Column::Run, "run"),
         (Column::Shape, "shape"),
         (Column::Processors, "processors"),
         (Column::Estimate, "estimate"),
+        (Column::Rings, "rings"),
         (Column::Id, "id"),
         (Column::User, "user"),
         (Column::Group, "group"),
@@ -184,6 +186,7 @@ impl Trace {
             arrival,
             processors,
             shape,
+            flags: read_rings(cell(Column::Rings))?,
             run_time,
             requested_time: time(Column::Estimate)?.filter(|&time| time > 0),
             owner: Owner {
@@ -227,7 +230,7 @@ impl Trace {
 mod tests {
     use std::path::Path;
 
-    use meshalloc::{Grid, Mesh, Request};
+    use meshalloc::{Flags, Grid, Mesh, Request};
 
     use super::super::{Log, LogForm, Workload};
     use super::*;
@@ -262,6 +265,7 @@ mod tests {
             arrival,
             processors,
             shape: shape.map(|(w, h)| Shape::sides(w, h)),
+            flags: Flags::empty(),
             run_time,
             requested_time: None,
             owner: Owner::UNKNOWN,
@@ -401,6 +405,21 @@ mod tests {
             error.contains("the file is empty (expected a line with the names"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_job_demands_rings() {
+        let log = read(
+            "submit,run,shape,rings\n0,1,4x4,all\n1,1,4x4,\n2,1,4x4,1\n",
+            options(""),
+        );
+        let flags: Vec<_> = log
+            .unwrap()
+            .jobs(1, 0)
+            .unwrap()
+            .map(|job| job.request.flags)
+            .collect();
+        assert_eq!(flags, [Flags::RINGS, Flags::empty(), Flags::RING_1]);
     }
 
     #[test]

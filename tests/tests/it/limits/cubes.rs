@@ -208,7 +208,7 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
             assert_fails(controller, &command, unsuitable);
         }
         let machine = cube(4, 3).into();
-        let strategy = StrategyKind::BestFit;
+        let strategy = StrategyKind::FrameSliding;
         let command = Change::Configure(Configuration {
             machine,
             strategy,
@@ -216,10 +216,16 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
         });
         assert_fails(controller, &command, unsuitable);
         // As many processors as there are is not too large; the fault is forgotten. From cube to
-        // mesh and back.
+        // mesh and back. Some strategies need more memory in more dimensions.
+        let scratch = Needs::of_build(&[cube(8, 2).grid()], 4).scratch;
         for strategy in strategies(8) {
             for (k, n) in [(4, 3), (2, 6), (64, 1), (8, 2)] {
                 let command = Change::Configure(configuration(cube(k, n), strategy));
+                if Needs::of(strategy, &cube(k, n).grid(), 4).scratch > scratch {
+                    let no_memory = Error::Configure(ConfigureError::StrategyMemory);
+                    assert_fails(controller, &command, no_memory);
+                    continue;
+                }
                 assert_eq!(ask(controller, &command).outcome, Ok(Outcome::Done));
                 let expected = Statistics {
                     nodes: 64,
@@ -246,6 +252,9 @@ fn memory_that_is_too_small_is_refused() {
     for strategy in strategies(8) {
         for (k, n) in [(128, 1), (16, 2), (2, 16)] {
             let large = cube(k, n);
+            if !strategy.serves().includes(&large.grid()) {
+                continue;
+            }
             let mut memory = HeapMemory::new(small, 4);
             let outcome = Controller::new(memory.memory(), configuration(large, strategy));
             assert_eq!(
@@ -255,12 +264,12 @@ fn memory_that_is_too_small_is_refused() {
             );
         }
         // Enough for the occupancy and the jobs; of scratch one word less than the strategy needs,
-        // then all of it. On a cube no strategy needs a list.
-        let scratch = Needs::of(strategy, &small.grid(), 4).scratch;
+        // then all of it.
+        let Needs { scratch, list, .. } = Needs::of(strategy, &small.grid(), 4);
         for missing in [1, 0].into_iter().filter(|&missing| missing <= scratch) {
             let needs = Needs {
                 scratch: scratch - missing,
-                list: 0,
+                list,
                 ..Needs::of_build(&[small.grid()], 4)
             };
             let mut memory = HeapMemory::of(needs, 4);

@@ -57,7 +57,7 @@ fn what_is_recorded_is_the_same_scenario_again() {
         "--swf log.swf --resample weeks --shape flat --replications 12 --seed 3 --jobs 70",
         "--swf - --resample weeks --replications 20 --shape power-of-two",
         "--jobs-file a/trace.csv.gz --columns submit=arrival,user= --processors-per-node 8 --to 3w",
-        "--torus 16x16x16 --mix tpu-v4 --mix-drop --load .3 --service lognormal:-2,1.5",
+        "--torus 16x16x16 --mix tpu-v4 --mix-drop true --load .3 --service lognormal:-2,1.5",
         "--torus 16x16x16 --mix a/mix.csv --interarrival trace.csv:gap --service log.swf:run",
         "--interarrival log.swf.gz:submit --load .6 --service hyper-exponential:0.9,5,55",
         "--model lublin:both --shape flat --mesh 16x16 --scheduler easy",

@@ -1,0 +1,740 @@
+//! The maximal free boxes of any grid: [`Planes`].
+//!
+//! A free box is maximal if no other free box covers it. One that spans a ring starts at 0 there.
+//!
+//! # Bands
+//!
+//! Rows are the processors along dimension 0, a bit each. Along every other dimension, positions
+//! that are alike are one *band*: a job occupies the same processors of many planes, so a machine
+//! of 16 x 16 x 16 has a few bands along each dimension. Band 1 here has the rows 1 to 3:
+//!
+//! ```text
+//!   row 5   . . . . .        band 2   . . . . .     starts   0 1 4 6 (the number of rows)
+//!   row 4   . . . . .
+//!   row 3   A A . B B        band 1   A A . B B     A band also begins where a block begins or
+//!   row 2   A A . B B                               ends that may become free for a while, so
+//!   row 1   A A . B B                               it consists of whole bands.
+//!   row 0   A A . . .        band 0   A A . . .
+//! ```
+//!
+//! # The search
+//!
+//! From the highest dimension down: each arc of bands of a dimension is replaced by the AND of its
+//! free bits, which has one dimension less. In the end it is a row, and each run of it is a box. A
+//! box is maximal if something busy stops it on each side: along dimension 0 a run is as long as
+//! can be. For each other dimension the free bits of the bands beside the arc, its two *walls*, are
+//! reduced in the same way by the arcs of the lower dimensions, and must not be free all along the
+//! run.
+//!
+//! ```text
+//!   a level's input     free | walls of the dimensions above, 2 each
+//!   arc of bands        AND of its bands, of each part
+//!   next level's input  free | those walls | band before the arc | band after the arc
+//! ```
+//!
+//! If all that is free is also free in a wall, no box of the arc is maximal, and the lower
+//! dimensions are not searched.
+//!
+//! With blocks that a box must meet, only arcs that meet each block are looked at. They are made
+//! from the first block outwards: where nothing is free within its lower dimensions, no longer arc
+//! has anything.
+
+use super::arcs::{Arc, Arcs, Side, arcs_of};
+use crate::grid::{Block, DIMENSIONS_MAX, Grid};
+use crate::occupancy::Occupancy;
+use crate::word::{Span, WORD_BITS, Word, bits_from, ones, runs, words_for};
+
+/// The most blocks that a box must meet.
+pub(crate) const MEETING_MAX: usize = 3;
+
+/// The free processors of a grid in bands, with blocks that can become free for a while.
+#[derive(Debug)]
+pub(crate) struct Planes<'a> {
+    grid: Grid,
+    /// The words in a row.
+    stride: usize,
+    /// The bands along each dimension. Along dimension 0, a band is a row.
+    counts: [u16; DIMENSIONS_MAX],
+    /// For each dimension but the first, the first position of each band, then the side, then
+    /// unused words up to one more than the side.
+    starts: &'a mut [Word],
+    /// The free bits of each row of bands, in the order of their coordinates.
+    free: &'a mut [Word],
+    /// A bit for each processor that never becomes free; nothing if there are none.
+    fixed: &'a [Word],
+    spare: &'a mut [Word],
+}
+
+/// The words that [`Planes`] takes of its memory: where bands start, the rows, and what the search
+/// needs.
+#[derive(Clone, Copy, Debug)]
+struct Division {
+    starts: usize,
+    rows: usize,
+    spare: usize,
+}
+
+impl Division {
+    const fn new(grid: &Grid) -> Division {
+        let dimensions = grid.dimensions();
+        let stride = words_for(grid.side(0) as u32);
+        let (mut starts, mut rows, mut spare) = (0, stride, 0);
+        let mut dimension = 1;
+        while dimension < dimensions {
+            starts += grid.side(dimension) as usize + 1;
+            // The input of the level below.
+            spare += rows * parts(dimensions, dimension - 1);
+            rows *= grid.side(dimension) as usize;
+            dimension += 1;
+        }
+        Division {
+            starts,
+            rows,
+            spare,
+        }
+    }
+}
+
+/// The parts of the input of a level: what is free, and two walls for each dimension above.
+const fn parts(dimensions: usize, level: usize) -> usize {
+    1 + 2 * (dimensions - 1 - level)
+}
+
+/// What a search looks for, and what it has found so far.
+struct Search<'s> {
+    /// The blocks that a box must meet, in bands.
+    blocks: &'s [Arcs],
+    /// The arcs of the dimensions above the present one, in positions.
+    arcs: Arcs,
+    spend: &'s dyn Fn(u32),
+    visit: &'s mut dyn FnMut(&[Arc]),
+}
+
+/// The words that [`Planes`] needs.
+pub(crate) const fn words(grid: &Grid) -> usize {
+    let Division {
+        starts,
+        rows,
+        spare,
+    } = Division::new(grid);
+    starts + rows + spare
+}
+
+/// The words for [`Planes`] or for a search of one box, one after the other.
+pub(crate) const fn words_for_boxes(grid: &Grid) -> usize {
+    let (search, twice) = (words(grid), 2 * Occupancy::words_needed(grid));
+    if search > twice { search } else { twice }
+}
+
+impl<'a> Planes<'a> {
+    /// The free processors of an occupancy of any grid but a two-dimensional mesh. `blocks` can
+    /// become free for a while, except where a bit of `fixed` is set, which has a bit for each
+    /// processor, or nothing. `memory` has as many words as [`words`] says.
+    ///
+    /// # Time complexity
+    ///
+    /// O(processors / side of dimension 0 * dimensions + blocks * bands).
+    pub(crate) fn new(
+        occupancy: &Occupancy<'_>,
+        blocks: impl Iterator<Item = Block>,
+        fixed: &'a [Word],
+        memory: &'a mut [Word],
+    ) -> Self {
+        let grid = *occupancy.grid();
+        let division = Division::new(&grid);
+        let (starts, memory) = memory.split_at_mut(division.starts);
+        let (free, spare) = memory.split_at_mut(division.rows);
+        let stride = words_for(grid.side(0).into());
+        let mut planes = Planes {
+            grid,
+            stride,
+            counts: [1; _],
+            starts,
+            free,
+            fixed,
+            spare,
+        };
+        planes.starts.fill(0);
+        for block in blocks {
+            planes.mark_edges(block);
+        }
+        if !fixed.is_empty() {
+            planes.read(fixed);
+            planes.mark_changes();
+        }
+        planes.read(occupancy.busy_rows());
+        planes.mark_changes();
+        planes.gather();
+        planes
+    }
+
+    /// Makes the rows those of the bits of all processors that are not set.
+    fn read(&mut self, bits: &[Word]) {
+        read_rows(&self.grid, bits, self.free);
+        // Bits beyond the end of a row are busy.
+        let tail = match u32::from(self.grid.side(0)) % WORD_BITS {
+            0 => Word::MAX,
+            tail => ones(tail),
+        };
+        for row in self.free.chunks_exact_mut(self.stride) {
+            row.iter_mut().for_each(|word| *word = !*word);
+            row[self.stride - 1] &= tail;
+        }
+    }
+
+    /// A band begins where this block begins, and where it ends.
+    fn mark_edges(&mut self, block: Block) {
+        let arcs = arcs_of(&self.grid, block);
+        let mut first = 0;
+        for (dimension, arc) in arcs.iter().enumerate().take(self.grid.dimensions()).skip(1) {
+            let side = Side::of(&self.grid, dimension);
+            for edge in [Some(arc.start), side.after(*arc)].into_iter().flatten() {
+                self.starts[first + usize::from(edge)] = 1;
+            }
+            first += usize::from(side.len) + 1;
+        }
+    }
+
+    /// A band begins where a position is not like the one before.
+    fn mark_changes(&mut self) {
+        let mut starts = &mut *self.starts;
+        let mut apart = self.stride;
+        for &side in &self.grid.sides()[1..] {
+            let side = usize::from(side);
+            let (own, others) = starts.split_at_mut(side + 1);
+            starts = others;
+            for (at, start) in own.iter_mut().enumerate().take(side).skip(1) {
+                let mut rings = self.free.chunks_exact(apart * side);
+                let is_new = *start == 0
+                    && rings.any(|ring| {
+                        let (before, here) = ring[(at - 1) * apart..].split_at(apart);
+                        *before != here[..apart]
+                    });
+                *start |= Word::from(is_new);
+            }
+            apart *= side;
+        }
+    }
+
+    /// Finds the bands, and leaves one row for each row of bands.
+    fn gather(&mut self) {
+        let mut starts = &mut *self.starts;
+        // The words of a position, and of all rows.
+        let (mut apart, mut len) = (self.stride, self.free.len());
+        for (&side, bands) in self.grid.sides().iter().zip(&mut self.counts).skip(1) {
+            let side = usize::from(side);
+            let (own, others) = starts.split_at_mut(side + 1);
+            starts = others;
+            let mut count = 0;
+            for at in 0..side {
+                if at == 0 || own[at] == 1 {
+                    own[count] = at as Word;
+                    count += 1;
+                }
+            }
+            own[count] = side as Word;
+            *bands = count as u16;
+            if count < side {
+                let rings = len / (apart * side);
+                for ring in 0..rings {
+                    for (band, start) in own[..count].iter().enumerate() {
+                        let from = (ring * side + *start as usize) * apart;
+                        let to = (ring * count + band) * apart;
+                        self.free.copy_within(from..from + apart, to);
+                    }
+                }
+                len = rings * count * apart;
+            }
+            apart *= count;
+        }
+    }
+
+    /// The words of all bands of the dimensions up to a level.
+    fn len(&self, level: usize) -> usize {
+        let bands = self.counts[1..=level].iter();
+        bands.fold(self.stride, |len, &count| len * usize::from(count))
+    }
+
+    /// Where the bands along a dimension above 0 start, and the side.
+    fn starts(&self, dimension: usize) -> &[Word] {
+        let lower = self.grid.sides()[1..dimension].iter();
+        let first: usize = lower.map(|&side| usize::from(side) + 1).sum();
+        &self.starts[first..][..=usize::from(self.counts[dimension])]
+    }
+
+    /// The bands along a dimension, as if they were positions.
+    fn side(&self, dimension: usize) -> Side {
+        Side {
+            len: self.counts[dimension],
+            wraps: self.grid.wraps(dimension),
+        }
+    }
+
+    /// The bands of a block of the machine. Along dimension 0, positions.
+    fn bands(&self, block: Block) -> Arcs {
+        let mut arcs = arcs_of(&self.grid, block);
+        let dimensions = self.grid.dimensions();
+        for (dimension, own) in arcs.iter_mut().enumerate().take(dimensions).skip(1) {
+            let (side, arc) = (Side::of(&self.grid, dimension), *own);
+            let count = self.counts[dimension];
+            if side.is_whole(arc) {
+                own.len = count;
+                continue;
+            }
+            let starts = self.starts(dimension);
+            let band = |at: u16| starts.partition_point(|&start| start < Word::from(at)) as u16;
+            let start = band(arc.start);
+            let end = side.after(arc).map_or(count, band);
+            *own = Arc {
+                start,
+                len: match end > start {
+                    true => end - start,
+                    false => end + count - start,
+                },
+            };
+        }
+        arcs
+    }
+
+    /// The positions of bands along a dimension above 0.
+    fn positions(&self, dimension: usize, bands: Arc) -> Arc {
+        let starts = self.starts(dimension);
+        let count = usize::from(self.counts[dimension]);
+        let (first, end) = (
+            usize::from(bands.start),
+            usize::from(bands.start + bands.len),
+        );
+        let end = match end <= count {
+            true => starts[end],
+            false => starts[end - count] + starts[count],
+        };
+        Arc {
+            start: starts[first] as u16,
+            len: (end - starts[first]) as u16,
+        }
+    }
+
+    /// One of the blocks becomes free.
+    pub(crate) fn release(&mut self, block: Block) {
+        self.change(block, |free, fixed, bits| *free |= bits & !fixed);
+    }
+
+    /// It is busy again.
+    pub(crate) fn take(&mut self, block: Block) {
+        self.change(block, |free, _, bits| *free &= !bits);
+    }
+
+    fn change(&mut self, block: Block, change: impl Fn(&mut Word, Word, Word)) {
+        let bands = self.bands(block);
+        let spans = spans(self.grid.side(0), bands[0]);
+        let dimensions = self.grid.dimensions();
+        // Counts like an odometer.
+        let mut steps = [0; DIMENSIONS_MAX];
+        loop {
+            // The row of bands, and the first processor of a row that it stands for.
+            let (mut row, mut node) = (0, 0);
+            for at in (1..dimensions).rev() {
+                let count = self.counts[at];
+                let band = bands[at].start + steps[at];
+                let band = usize::from(if band < count { band } else { band - count });
+                row = row * usize::from(count) + band;
+                let position = self.starts(at)[band] as usize;
+                node = node * usize::from(self.grid.side(at)) + position;
+            }
+            let node = node * usize::from(self.grid.side(0));
+            for span in spans.iter().flatten() {
+                for word in span.first..=span.last {
+                    let first = node + word * WORD_BITS as usize;
+                    let fixed = match self.fixed.is_empty() {
+                        true => 0,
+                        false => bits_from(self.fixed, first as i32),
+                    };
+                    change(
+                        &mut self.free[row * self.stride + word],
+                        fixed,
+                        span.mask(word),
+                    );
+                }
+            }
+            let mut at = 1;
+            while at < dimensions && steps[at] + 1 == bands[at].len {
+                steps[at] = 0;
+                at += 1;
+            }
+            if at >= dimensions {
+                return;
+            }
+            steps[at] += 1;
+        }
+    }
+
+    /// Calls `visit` once for every maximal free box that meets each of these blocks, at most
+    /// [`MEETING_MAX`], which are among those given to [`Planes::new`] and free. It calls `spend`
+    /// with the instructions in between.
+    ///
+    /// # Time complexity
+    ///
+    /// O(product of the squares of the bands along each dimension but the first * words in a row).
+    pub(crate) fn for_each_maximal_meeting(
+        &mut self,
+        blocks: &[Block],
+        spend: &dyn Fn(u32),
+        visit: &mut dyn FnMut(&[Arc]),
+    ) {
+        let mut bands = [Arcs::default(); MEETING_MAX];
+        for (bands, &block) in bands.iter_mut().zip(blocks) {
+            *bands = self.bands(block);
+        }
+        let spare = core::mem::take(&mut self.spare);
+        let level = self.grid.dimensions() - 1;
+        let mut search = Search {
+            blocks: &bands[..blocks.len()],
+            arcs: Arcs::default(),
+            spend,
+            visit,
+        };
+        let all = &self.free[..self.len(level)];
+        match level {
+            0 => self.search_row(all, &mut search),
+            level => self.search(level, all, spare, &mut search),
+        };
+        self.spare = spare;
+    }
+
+    /// Searches the bands of all dimensions up to a level above 0. Returns false if nothing is free
+    /// within the first block.
+    ///
+    /// It calls itself for the level below, so at most 15 times.
+    fn search(
+        &self,
+        level: usize,
+        input: &[Word],
+        spare: &mut [Word],
+        search: &mut Search<'_>,
+    ) -> bool {
+        let side = self.side(level);
+        let count = side.len;
+        let whole = Arc {
+            start: 0,
+            len: count,
+        };
+        let slab = self.len(level - 1);
+        let parts = parts(self.grid.dimensions(), level);
+        let (next, spare) = spare.split_at_mut((parts + 2) * slab);
+        let first = search.blocks.first().map_or(whole, |block| block[level]);
+        let mut is_any = false;
+        // First those that start in the first block, then those before it, which reach it.
+        let before = match side.wraps {
+            true => count - first.len,
+            false => first.start,
+        };
+        let starts = (0..first.len).map(|at| (first.start + at, 1));
+        let starts = starts.chain((1..=before).map(|at| (first.start + count - at, at + 1)));
+        'starts: for (start, least) in starts {
+            let start = start % count;
+            let is_inside = least == 1;
+            if !is_inside && !is_any {
+                return false;
+            }
+            let most = match side.wraps {
+                true => count - 1,
+                false => count - start,
+            };
+            let mut arc = Arc { start, len: 1 };
+            let mut is_next_free = true;
+            while arc.len <= most && is_next_free {
+                let added = (arc.start + arc.len - 1) % count;
+                let slabs = input.chunks_exact(slab).skip(added.into());
+                let slabs = slabs.step_by(count.into());
+                for (next, slab) in next.chunks_exact_mut(slab).zip(slabs) {
+                    match arc.len {
+                        1 => next.copy_from_slice(slab),
+                        _ => and(next, slab),
+                    }
+                }
+                if arc.len >= least {
+                    let walls = [side.before(arc), side.after(arc)];
+                    wall(next, slab, parts, input, walls);
+                    is_next_free = self.search_arc(level, arc, next, spare, search);
+                    is_any |= is_next_free & is_inside;
+                    if !is_next_free && !is_inside && arc.len == least {
+                        // Nor is there in the arcs that begin further before.
+                        break 'starts;
+                    }
+                }
+                arc.len += 1;
+            }
+        }
+        if side.wraps && (is_any || count == 1) {
+            for (next, of_part) in next
+                .chunks_exact_mut(slab)
+                .zip(input.chunks_exact(slab * usize::from(count)))
+            {
+                next.fill(Word::MAX);
+                of_part.chunks_exact(slab).for_each(|slab| and(next, slab));
+            }
+            wall(next, slab, parts, input, [None; 2]);
+            is_any |= self.search_arc(level, whole, next, spare, search);
+        }
+        is_any
+    }
+
+    /// Searches the lower dimensions for an arc of bands, whose bits have been made. Returns false
+    /// if nothing is free within the first block.
+    fn search_arc(
+        &self,
+        level: usize,
+        arc: Arc,
+        next: &[Word],
+        spare: &mut [Word],
+        search: &mut Search<'_>,
+    ) -> bool {
+        let slab = self.len(level - 1);
+        let (free, walls) = next.split_at(slab);
+        if free.iter().all(|&free| free == 0) {
+            return false;
+        }
+        let side = self.side(level);
+        let mut blocks = search.blocks.iter();
+        let is_open = |wall: &[Word]| free.iter().zip(wall).all(|(free, wall)| free & !wall == 0);
+        if !blocks.all(|block| side.meet(arc, block[level]))
+            || walls.chunks_exact(slab).any(is_open)
+        {
+            return true;
+        }
+        search.arcs[level] = self.positions(level, arc);
+        match level {
+            1 => {
+                (search.spend)(100 + 30 * next.len() as u32);
+                self.search_row(next, search)
+            }
+            level => self.search(level - 1, next, spare, search),
+        }
+    }
+
+    /// Visits the runs of a row that are stopped by each wall and meet each block. Returns false if
+    /// nothing is free within the first block.
+    fn search_row(&self, input: &[Word], search: &mut Search<'_>) -> bool {
+        let (row, walls) = input.split_at(self.stride);
+        let side = Side::of(&self.grid, 0);
+        if let Some(block) = search.blocks.first() {
+            let mut spans = spans(side.len, block[0]).into_iter().flatten();
+            if !spans.any(|span| span.any(row)) {
+                return false;
+            }
+        }
+        let dimensions = self.grid.dimensions();
+        for_each_run(row, side, |run| {
+            let spans = spans(side.len, run);
+            let is_open = |wall: &[Word]| spans.iter().flatten().all(|span| span.all(wall));
+            let mut blocks = search.blocks.iter();
+            if blocks.all(|block| side.meet(run, block[0]))
+                && !walls.chunks_exact(self.stride).any(is_open)
+            {
+                search.arcs[0] = run;
+                (search.visit)(&search.arcs[..dimensions]);
+            }
+        });
+        true
+    }
+}
+
+/// `into &= bits`.
+#[inline]
+fn and(into: &mut [Word], bits: &[Word]) {
+    for (into, bits) in into.iter_mut().zip(bits) {
+        *into &= bits;
+    }
+}
+
+/// Writes the bands before and after an arc behind the `parts` parts of `next`; where none follows,
+/// nothing is free.
+#[inline]
+fn wall(next: &mut [Word], slab: usize, parts: usize, input: &[Word], at: [Option<u16>; 2]) {
+    let walls = next[parts * slab..].chunks_exact_mut(slab);
+    for (wall, at) in walls.zip(at) {
+        match at {
+            Some(at) => wall.copy_from_slice(&input[usize::from(at) * slab..][..slab]),
+            None => wall.fill(0),
+        }
+    }
+}
+
+/// Copies the bits of all processors, in the order of their numbers, so that each row begins at a
+/// word of its own. Bits behind a row are undefined.
+fn read_rows(grid: &Grid, bits: &[Word], rows: &mut [Word]) {
+    let len = grid.side(0);
+    let stride = words_for(len.into());
+    if u32::from(len).is_multiple_of(WORD_BITS) {
+        return rows.copy_from_slice(&bits[..rows.len()]);
+    }
+    let mut from = 0;
+    for row in rows.chunks_exact_mut(stride) {
+        for (at, word) in row.iter_mut().enumerate() {
+            *word = bits_from(bits, from + (at as u32 * WORD_BITS) as i32);
+        }
+        from += i32::from(len);
+    }
+}
+
+/// The bits of an arc of a row: behind the end of a ring it goes on at 0.
+#[inline]
+fn spans(side: u16, arc: Arc) -> [Option<Span>; 2] {
+    let (start, len, side) = (u32::from(arc.start), u32::from(arc.len), u32::from(side));
+    match start + len <= side {
+        true => [Some(Span::new(start, len)), None],
+        false => [
+            Some(Span::new(start, side - start)),
+            Some(Span::new(0, start + len - side)),
+        ],
+    }
+}
+
+/// Calls `visit` with each run of ones of a row; on a ring the run at the end goes on at 0.
+#[inline]
+fn for_each_run(row: &[Word], side: Side, mut visit: impl FnMut(Arc)) {
+    let mut first: Option<Arc> = None;
+    for (start, len) in runs(row) {
+        let (start, len) = (start as u16, len as u16);
+        let run = Arc { start, len };
+        match first {
+            _ if side.wraps && start == 0 && len < side.len => first = Some(run),
+            Some(first_run) if start + len == side.len => {
+                first = None;
+                visit(Arc {
+                    start,
+                    len: len + first_run.len,
+                });
+            }
+            _ => visit(run),
+        }
+    }
+    if let Some(first) = first {
+        visit(first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::super::arcs::block_of;
+    use super::*;
+    use crate::node::NodeId;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    /// Sides, and the dimensions that wrap.
+    const GRIDS: [(&[u16], u16); 14] = [
+        (&[1], 1),
+        (&[7], 1),
+        (&[70], 1),
+        (&[5, 4], 0b11),
+        (&[4, 5], 0b10),
+        (&[67, 2], 0b01),
+        (&[2, 3, 2], 0),
+        (&[3, 3, 3], 0b111),
+        (&[4, 3, 2], 0b101),
+        (&[1, 4, 1], 0b110),
+        (&[5, 5, 3], 0b011),
+        (&[2, 2, 2, 2], 0),
+        (&[3, 2, 2, 2], 0b1111),
+        (&[2, 2, 3, 1, 2], 0b10101),
+    ];
+
+    /// Every box of the grid.
+    fn boxes(grid: &Grid) -> Vec<Block> {
+        let mut boxes = std::vec![Arcs::default()];
+        for dimension in 0..grid.dimensions() {
+            let side = Side::of(grid, dimension);
+            let arcs =
+                (0..side.len).flat_map(|start| (1..=side.len).map(move |len| Arc { start, len }));
+            let exists = |arc: &Arc| match side.is_whole(*arc) {
+                true => arc.start == 0,
+                false => side.wraps || arc.start + arc.len <= side.len,
+            };
+            let arcs: Vec<Arc> = arcs.filter(exists).collect();
+            let longer = boxes.iter().flat_map(|start| {
+                arcs.iter().map(move |&arc| {
+                    let mut arcs = *start;
+                    arcs[dimension] = arc;
+                    arcs
+                })
+            });
+            boxes = longer.collect();
+        }
+        boxes.iter().map(|arcs| block_of(grid, arcs)).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+        #[test]
+        fn they_are_the_free_boxes_that_no_other_free_box_covers(
+            which in 0..GRIDS.len(),
+            blocks in prop::collection::vec(any::<prop::sample::Index>(), 0..=MEETING_MAX),
+            noise in prop::collection::vec(any::<u64>(), 70),
+            density in 0u64..101,
+        ) {
+            let (sides, wraps) = GRIDS[which];
+            let grid = Grid::new(sides, wraps).unwrap();
+            let all = boxes(&grid);
+            let blocks: Vec<Block> = blocks.iter().map(|index| all[index.index(all.len())]).collect();
+            // Those of jobs are disjoint.
+            let is_disjoint = blocks.iter().enumerate().all(|(at, &one)| !blocks[..at].iter().any(|&other| grid.overlap(one, other)));
+            let blocks = if is_disjoint { &blocks[..] } else { &blocks[..1] };
+            let words = Occupancy::words_needed(&grid);
+            let (mut busy, mut faulty) = (std::vec![0; words], std::vec![0; words]);
+            let mut occupancy = Occupancy::new(grid, &mut busy, &mut faulty);
+            occupancy.clear(grid, 0);
+            let nodes = || (0..grid.nodes()).map(NodeId);
+            let unit = |node: NodeId| grid.unit(node).unwrap();
+            let mut fixed = std::vec![0; words];
+            for node in nodes() {
+                let random = noise[node.0 as usize % 70].rotate_left(node.0);
+                if random % 100 < density {
+                    occupancy.mark_faulty(unit(node));
+                }
+                if random >> 32 & 7 == 0 {
+                    fixed[(node.0 / WORD_BITS) as usize] |= 1 << (node.0 % WORD_BITS);
+                }
+            }
+            for &block in blocks {
+                occupancy.mark_faulty(block);
+            }
+            let is_fixed = |node: NodeId| fixed[(node.0 / WORD_BITS) as usize] >> (node.0 % WORD_BITS) & 1 == 1;
+            let maximal = |is_free: &dyn Fn(NodeId) -> bool| {
+                let is_free = |block: Block| nodes().all(|node| !grid.holds(block, node) || is_free(node));
+                let free: Vec<Block> = all.iter().copied().filter(|&block| is_free(block)).collect();
+                let covers = |outer: Block, inner: Block| nodes().all(|node| grid.holds(outer, node) || !grid.holds(inner, node));
+                let maximal = free.iter().copied().filter(|&block| free.iter().all(|&other| other == block || !covers(other, block)));
+                let mut codes: Vec<u64> = maximal.map(Block::into_raw).collect();
+                codes.sort_unstable();
+                codes
+            };
+            let mut memory = std::vec![0x55; super::words(&grid)];
+            let mut planes = Planes::new(&occupancy, blocks.iter().copied(), &fixed, &mut memory);
+            let found = |planes: &mut Planes<'_>, blocks: &[Block]| {
+                let mut found = Vec::new();
+                planes.for_each_maximal_meeting(blocks, &|_| (), &mut |arcs| found.push(block_of(&grid, arcs).into_raw()));
+                found.sort_unstable();
+                found
+            };
+            // Naive checks of large grids take long.
+            prop_assume!(all.len() < 2_000 || density > 60);
+            let now = maximal(&|node| !occupancy.is_busy(node));
+            prop_assert_eq!(found(&mut planes, &[]), &now[..]);
+            for &block in blocks {
+                planes.release(block);
+            }
+            let held = |node| blocks.iter().any(|&block| grid.holds(block, node));
+            let mut then = maximal(&|node| !occupancy.is_busy(node) || (held(node) && !is_fixed(node)));
+            prop_assert_eq!(found(&mut planes, &[]), &then[..]);
+            then.retain(|&code| blocks.iter().all(|&block| grid.overlap(Block::from_raw(code), block)));
+            prop_assert_eq!(found(&mut planes, blocks), then);
+            for &block in blocks {
+                planes.take(block);
+            }
+            prop_assert_eq!(found(&mut planes, &[]), now);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The box with the best surroundings on any grid: best fit and the busy list.
+
+use super::arcs::{Arc, Arcs, Side, block_of};
+use super::boxes::{box_at, check_sides, free_nodes, leave_starts, padded, passes_along};
+use super::orders::each_order;
+use super::turned::keep_below;
+use crate::blocks::Draft;
+use crate::grid::{Block, Grid};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::word::{WORD_BITS, Word, low_half};
+
+/// What makes a place good; the larger, the better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// The neighbours of its base node, in all directions, that are busy or outside the grid.
+    OfBase,
+    /// Its boundary value: over all its nodes, the neighbours beyond it that are busy or outside
+    /// the grid.
+    OfBoundary,
+}
+
+/// The free box of the largest value with the extents of a request as they are named; of equal ones
+/// the one that starts at the smallest node number. `scratch` has twice as many words as the
+/// occupancy.
+///
+/// # Time complexity
+///
+/// O(dimensions * log side * words) to find the places. Then O(dimensions) for each place, and for
+/// one whose boundary value may be the largest O(words of its sides).
+pub(crate) fn best_as_named(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    value: Value,
+    scratch: &mut [Word],
+    draft: &Draft<'_, '_>,
+) -> Option<Block> {
+    let extents = padded(occupancy.grid(), request.shape);
+    best(occupancy, &extents, value, scratch, draft)
+}
+
+/// The same for the order in which the extents are named, then for every other order that the
+/// request allows, in ascending lexicographic order, until there is a place.
+pub(crate) fn best_in_any_order(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    value: Value,
+    scratch: &mut [Word],
+    draft: &Draft<'_, '_>,
+) -> Option<Block> {
+    let named = padded(occupancy.grid(), request.shape);
+    let mut found = best(occupancy, &named, value, scratch, draft);
+    if found.is_none() && request.may_rotate() {
+        each_order(named, &mut |order| {
+            if *order != named {
+                found = best(occupancy, order, value, scratch, draft);
+            }
+            found.is_none()
+        });
+    }
+    found
+}
+
+fn best(
+    occupancy: &Occupancy<'_>,
+    extents: &[u16],
+    value: Value,
+    scratch: &mut [Word],
+    draft: &Draft<'_, '_>,
+) -> Option<Block> {
+    let layout = occupancy.layout();
+    let grid = layout.grid();
+    check_sides(layout, extents.iter().copied().enumerate()).ok()?;
+    let (bases, spare) = free_nodes(occupancy, scratch);
+    for (dimension, &extent) in extents.iter().enumerate() {
+        draft.spend_passes(passes_along(extent), grid);
+        leave_starts(layout, dimension, extent, bases, spare).ok()?;
+    }
+    for (dimension, &extent) in extents.iter().enumerate() {
+        if extent == grid.side(dimension) {
+            // All around a ring is one place.
+            keep_below(layout.axis(dimension), 1, bases);
+        }
+    }
+    let bases = &*bases;
+    let mut best: Option<(u32, Block)> = None;
+    for (at, &word) in bases.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            let base = at as u32 * WORD_BITS + rest.trailing_zeros();
+            rest &= rest - 1;
+            draft.spend(300 * extents.len() as u32);
+            let least = best.map_or(0, |(most, _)| most + 1);
+            let place = box_at(layout, base, |at| extents[at]);
+            let value = match value {
+                Value::OfBase => busy_neighbours(occupancy, base, least),
+                Value::OfBoundary => {
+                    let mut arcs = Arcs::default();
+                    for ((start, len), arc) in grid.spans(place).zip(&mut arcs) {
+                        *arc = Arc {
+                            start: start as u16,
+                            len: len as u16,
+                        };
+                    }
+                    // Where the place one further is free, nothing is busy on that side.
+                    let is_free = |dimension: usize, start: u16| {
+                        let stride = layout.axis(dimension).stride;
+                        let own = u32::from(arcs[dimension].start) * stride;
+                        let node = base - own + u32::from(start) * stride;
+                        bases[(node / WORD_BITS) as usize] >> (node % WORD_BITS) & 1 == 1
+                    };
+                    boundary(occupancy, &arcs[..extents.len()], least, is_free)
+                }
+            };
+            if let Some(value) = value {
+                best = Some((value, place));
+            }
+        }
+    }
+    best.map(|(_, place)| place)
+}
+
+/// The number of directions in which the neighbour of a node is busy or outside the grid; `None` if
+/// it is less than `least`.
+fn busy_neighbours(occupancy: &Occupancy<'_>, node: u32, least: u32) -> Option<u32> {
+    let layout = occupancy.layout();
+    let bits = occupancy.busy_rows();
+    let mut busy = 0;
+    for dimension in 0..layout.grid().dimensions() {
+        let axis = layout.axis(dimension);
+        let at = (node / axis.stride % axis.side) as u16;
+        let side = Side::of(layout.grid(), dimension);
+        let own = Arc { start: at, len: 1 };
+        for neighbour in [side.before(own), side.after(own)] {
+            busy += match neighbour {
+                None => 1,
+                Some(to) => {
+                    let there = node - u32::from(at) * axis.stride + u32::from(to) * axis.stride;
+                    let word = bits[(there / WORD_BITS) as usize];
+                    low_half(word >> (there % WORD_BITS) & 1)
+                }
+            };
+        }
+    }
+    (busy >= least).then_some(busy)
+}
+
+/// The boundary value of a free box; `None` if it is less than `least`.
+///
+/// `is_free` gets a dimension and the start of the place that is one further along it, back or
+/// forward. It says whether that place is known to be free; then nothing on that side is busy.
+#[inline]
+pub(crate) fn boundary(
+    occupancy: &Occupancy<'_>,
+    place: &[Arc],
+    least: u32,
+    is_free: impl Fn(usize, u16) -> bool,
+) -> Option<u32> {
+    let grid = occupancy.grid();
+    let area = super::arcs::area(place);
+    // As if all neighbours were busy, of the sides at which some may be. Then the free ones are
+    // subtracted.
+    let mut value = 0;
+    let mut sides = heapless::Vec::<(u8, u16), { 2 * crate::grid::DIMENSIONS_MAX }>::new();
+    for (dimension, &arc) in place.iter().enumerate() {
+        let side = Side::of(grid, dimension);
+        if side.wraps && side.is_whole(arc) {
+            continue;
+        }
+        let nodes = area / u32::from(arc.len);
+        let ends = [(side.before(arc), false), (side.after(arc), true)];
+        for (beside, is_forward) in ends {
+            let Some(beside) = beside else {
+                value += nodes;
+                continue;
+            };
+            let start = match is_forward {
+                true => side.after(Arc { len: 1, ..arc }).unwrap_or(0),
+                false => beside,
+            };
+            if !is_free(dimension, start) {
+                value += nodes;
+                // There is room for both sides of each dimension.
+                let _ = sides.push((dimension as u8, beside));
+            }
+        }
+    }
+    for (dimension, beside) in sides {
+        if value < least {
+            return None;
+        }
+        value -= free_beside(grid, occupancy, place, dimension.into(), beside);
+    }
+    (value >= least).then_some(value)
+}
+
+/// The number of free processors beside a place, at a position along a dimension.
+fn free_beside(
+    grid: &Grid,
+    occupancy: &Occupancy<'_>,
+    place: &[Arc],
+    dimension: usize,
+    beside: u16,
+) -> u32 {
+    let mut arcs = Arcs::default();
+    let arcs = &mut arcs[..place.len()];
+    arcs.copy_from_slice(place);
+    arcs[dimension] = Arc {
+        start: beside,
+        len: 1,
+    };
+    let busy = occupancy.busy_rows();
+    let mut free = 0;
+    occupancy
+        .layout()
+        .words(block_of(grid, arcs), |word, bits| {
+            free += (!busy[word] & bits).count_ones();
+            true
+        });
+    free
+}

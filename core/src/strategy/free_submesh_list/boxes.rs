@@ -1,0 +1,307 @@
+//! The free submesh list on any grid but a two-dimensional mesh: [`BoxList`].
+
+use core::cmp::{Ordering, Reverse};
+
+use crate::blocks::Draft;
+use crate::grid::{Block, Grid, Tuple};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, left_without};
+use crate::search::boxes::{first_in_any_order, padded};
+use crate::search::maximal::Planes;
+use crate::search::orders::each_order;
+use crate::strategy::Workspace;
+
+/// The free submesh list of a grid, made for a decision and kept while nothing changes.
+#[derive(Debug)]
+pub(super) struct BoxList {
+    pub(super) grid: Grid,
+    /// The entries, if they are those of the machine's occupancy.
+    len: Option<usize>,
+}
+
+impl BoxList {
+    pub(super) const fn new(grid: Grid) -> BoxList {
+        BoxList { grid, len: None }
+    }
+
+    /// The occupancy has changed.
+    pub(super) const fn forget(&mut self) {
+        self.len = None;
+    }
+
+    /// The place for a request. Where no box of the list has room, and some boxes may not be in it,
+    /// the first place of adaptive scan.
+    pub(super) fn place(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        workspace: &mut Workspace<'_>,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Block> {
+        // There may be memory for a larger machine.
+        let cells = &mut workspace.list[..self.grid.nodes() as usize];
+        let mut list = List {
+            grid: &self.grid,
+            cells,
+            per: (1 + self.grid.dimensions()).div_ceil(2),
+            len: 0,
+        };
+        match self.len {
+            Some(len) => list.len = len,
+            None => {
+                let spend = |instructions| draft.spend(instructions);
+                let mut planes = Planes::new(occupancy, core::iter::empty(), &[], workspace.words);
+                draft.spend_passes(2, &self.grid);
+                planes.for_each_maximal_meeting(&[], &spend, &mut |arcs| {
+                    spend(500 + 10 * list.len as u32);
+                    list.insert(arcs);
+                });
+                self.len = Some(list.len);
+            }
+        }
+        let mut best = Best {
+            list: &list,
+            named: padded(&self.grid, request.shape),
+            found: None,
+        };
+        best.find(request.may_rotate(), draft);
+        match best.found {
+            Some(found) => Some(block_of(&self.grid, best.arcs(&found.place))),
+            None => first_in_any_order(occupancy, request, workspace.words, draft),
+        }
+    }
+}
+
+/// The maximal free boxes in order, as many of the first as there is room for.
+///
+/// An entry is a number of cells with two halves each: its size, then an arc for each dimension.
+///
+/// ```text
+///   three dimensions     | x | size |   | z | y |      an arc: | len | start |, 16 bits each
+/// ```
+struct List<'a> {
+    grid: &'a Grid,
+    cells: &'a mut [u64],
+    /// The cells of an entry.
+    per: usize,
+    len: usize,
+}
+
+impl List<'_> {
+    #[inline]
+    fn half(&self, entry: usize, half: usize) -> u32 {
+        let cell = self.cells[entry * self.per + half / 2];
+        match half % 2 {
+            0 => cell as u32,
+            _ => (cell >> 32) as u32,
+        }
+    }
+
+    #[inline]
+    fn size(&self, entry: usize) -> u32 {
+        self.half(entry, 0)
+    }
+
+    #[inline]
+    fn arc(&self, entry: usize, dimension: usize) -> Arc {
+        let half = self.half(entry, 1 + dimension);
+        Arc {
+            start: half as u16,
+            len: (half >> 16) as u16,
+        }
+    }
+
+    fn arcs(&self, entry: usize) -> Arcs {
+        let mut arcs = Arcs::default();
+        for (dimension, arc) in arcs.iter_mut().enumerate().take(self.grid.dimensions()) {
+            *arc = self.arc(entry, dimension);
+        }
+        arcs
+    }
+
+    /// Whether an entry and a box share a processor.
+    #[inline]
+    fn overlaps(&self, entry: usize, place: &[Arc]) -> bool {
+        let mut arcs = place.iter().enumerate();
+        arcs.all(|(at, &arc)| Side::of(self.grid, at).meet(self.arc(entry, at), arc))
+    }
+
+    /// Adds a box in its place, unless there is no room for it and for those before it.
+    fn insert(&mut self, arcs: &[Arc]) {
+        let size = area(arcs);
+        let (mut at, mut end) = (0, self.len);
+        while at < end {
+            let middle = (at + end) / 2;
+            let order = self.size(middle).cmp(&size).reverse();
+            let order = order
+                .then_with(|| precedence(&self.arcs(middle)[..arcs.len()]).cmp(&precedence(arcs)));
+            match order {
+                Ordering::Less => at = middle + 1,
+                _ => end = middle,
+            }
+        }
+        let capacity = self.cells.len() / self.per;
+        if at == capacity {
+            return;
+        }
+        self.len = (self.len + 1).min(capacity);
+        let (first, last) = (at * self.per, (self.len - 1) * self.per);
+        self.cells.copy_within(first..last, first + self.per);
+        let mut halves = [size, 0];
+        for half in 1..2 * self.per {
+            halves[half % 2] = match arcs.get(half - 1) {
+                Some(arc) => u32::from(arc.start) | u32::from(arc.len) << 16,
+                None => 0,
+            };
+            if half % 2 == 1 {
+                let cell = u64::from(halves[0]) | u64::from(halves[1]) << 32;
+                self.cells[first + half / 2] = cell;
+            }
+        }
+    }
+}
+
+/// The order among boxes of the same size: the shorter longest extent, then the smaller number of
+/// the first node, then the shorter extents from the highest dimension down.
+fn precedence(arcs: &[Arc]) -> impl Ord {
+    let longest = arcs.iter().map(|arc| arc.len).max();
+    let highest_first = |of: fn(&Arc) -> u16| {
+        let len = arcs.len();
+        Tuple::new(len, |at| of(&arcs[len - 1 - at])).numbers()
+    };
+    (
+        longest,
+        highest_first(|arc| arc.start),
+        highest_first(|arc| arc.len),
+    )
+}
+
+/// The search for the best candidate, as on a two-dimensional mesh.
+struct Best<'a> {
+    list: &'a List<'a>,
+    named: Tuple,
+    found: Option<Candidate>,
+}
+
+/// A place for the request.
+#[derive(Clone, Copy)]
+struct Candidate {
+    place: Arcs,
+    /// The first entry that it overlaps.
+    first: usize,
+    /// The entry in a corner of which it is.
+    from: usize,
+}
+
+impl Best<'_> {
+    fn arcs<'p>(&self, place: &'p Arcs) -> &'p [Arc] {
+        &place[..self.named.len()]
+    }
+
+    /// Considers every candidate that could be the best.
+    fn find(&mut self, may_rotate: bool, draft: &Draft<'_, '_>) {
+        let area = self.named.product();
+        let mut end = self.list.len;
+        while end > 0 && self.list.size(end - 1) < area {
+            end -= 1;
+        }
+        let named = self.named;
+        for from in (0..end).rev() {
+            if self.found.is_some_and(|found| found.first > from) {
+                break;
+            }
+            draft.spend(2_000 + 60 * self.list.len as u32);
+            let within = self.list.arcs(from);
+            let within = &within[..named.len()];
+            let size = self.list.size(from);
+            // The orders with the largest reservation factor; all corners have the same.
+            let mut most = None;
+            let each = |visit: &mut dyn FnMut(&Tuple)| match may_rotate {
+                true => each_order(named, &mut |order| {
+                    visit(order);
+                    true
+                }),
+                false => visit(&named),
+            };
+            each(&mut |order| most = most.max(self.left_beside(within, size, order)));
+            if most.is_none() {
+                continue;
+            }
+            each(&mut |order| {
+                if self.left_beside(within, size, order) == most {
+                    for_each_corner(self.list.grid, within, order, |place| {
+                        self.consider(place, from);
+                    });
+                }
+            });
+        }
+    }
+
+    /// The reservation factor of a corner of these extents against a box; `None` if it does not
+    /// fit.
+    fn left_beside(&self, within: &[Arc], size: u32, extents: &[u16]) -> Option<u32> {
+        let mut left = 0;
+        for (arc, &extent) in within.iter().zip(extents) {
+            let rest = arc.len.checked_sub(extent)?;
+            left = left.max(size / u32::from(arc.len) * u32::from(rest));
+        }
+        Some(left)
+    }
+
+    /// Keeps a place from an entry if it is better than the best so far.
+    fn consider(&mut self, arcs: &[Arc], from: usize) {
+        let first = (0..from).find(|&entry| self.list.overlaps(entry, arcs));
+        let first = first.unwrap_or(from);
+        let is_better = match &self.found {
+            None => true,
+            Some(best) => match first.cmp(&best.first) {
+                Ordering::Less => false,
+                Ordering::Greater => true,
+                Ordering::Equal => {
+                    let old = self.arcs(&best.place);
+                    // Against the entry that both are from their factors are equal.
+                    let is_known = from == best.from && first == from;
+                    old != arcs && self.is_better(arcs, old, first + usize::from(is_known))
+                }
+            },
+        };
+        if is_better {
+            let mut place = Arcs::default();
+            place[..arcs.len()].copy_from_slice(arcs);
+            self.found = Some(Candidate { place, first, from });
+        }
+    }
+
+    /// Whether one place is better than another; before entry `start` they do not differ.
+    fn is_better(&self, new: &[Arc], old: &[Arc], start: usize) -> bool {
+        let grid = self.list.grid;
+        for entry in start..self.list.len {
+            if !self.list.overlaps(entry, new) && !self.list.overlaps(entry, old) {
+                continue;
+            }
+            let whole = self.list.arcs(entry);
+            let left = |place: &[Arc]| left_without(grid, &whole[..new.len()], place);
+            match left(new).cmp(&left(old)) {
+                Ordering::Equal => {}
+                order => return order.is_gt(),
+            }
+        }
+        let mut whole = Arcs::default();
+        for (arc, &len) in whole.iter_mut().zip(grid.sides()) {
+            *arc = Arc { start: 0, len };
+        }
+        let left = |place: &[Arc]| left_without(grid, &whole[..new.len()], place);
+        let starts = |place: &[Arc]| {
+            let len = place.len();
+            Tuple::new(len, |at| place[len - 1 - at].start).numbers()
+        };
+        let extents = |place: &[Arc]| Tuple::new(place.len(), |at| place[at].len);
+        let rank = |place: &[Arc]| {
+            let extents = extents(place);
+            (extents != self.named, extents.numbers())
+        };
+        let key = |place: &[Arc]| (Reverse(left(place)), starts(place), rank(place));
+        key(new) < key(old)
+    }
+}
