@@ -12,7 +12,7 @@ const PACKAGE: &str = "bindings/python";
 pub(crate) fn run(sh: &Shell) -> Result<()> {
     cmd!(
         sh,
-        "cargo clippy --package meshalloc-python -- -D warnings"
+        "cargo clippy --no-deps --package meshalloc-python -- -D warnings"
     )
     .run()?;
     let folder = root().join(target_dir()).join("python-venv");
@@ -34,13 +34,13 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
         println!("SKIPPED: tests in Python: pip installs none of {requirements}: {reason:#}");
         return Ok(());
     }
-    // As a user does, but with maturin from the environment and the code of the tests' profile.
+    // As a user does, but compiled as for tests.
     let install = cmd!(
         sh,
         "{python} -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall"
     );
     install
-        .args(["--no-build-isolation", "./bindings/python"])
+        .arg("./bindings/python")
         .env("MATURIN_PEP517_ARGS", "--profile dev")
         .run()?;
     cmd!(sh, "cargo build --package meshalloc-host-sim").run()?;
