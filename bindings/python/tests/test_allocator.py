@@ -80,7 +80,7 @@ def test_wrong_use_says_what_is_wrong():
         (lambda: meshalloc.Allocator("mesh 8y8", "first-fit"), "mesh 16x22"),
         (lambda: meshalloc.Allocator((0, 3), "first-fit"), "machine"),
         (lambda: meshalloc.Allocator("mesh 8x8", "first-fot"), "first-fit"),
-        (lambda: meshalloc.Allocator("torus 3x3x3", "free-submesh-list"), "does not serve"),
+        (lambda: meshalloc.Allocator("torus 3x3x3", "buddy"), "does not serve"),
         (lambda: meshalloc.Allocator("mesh 8x8", 7), "propose"),
     ]:
         with pytest.raises(meshalloc.Misuse, match=text):

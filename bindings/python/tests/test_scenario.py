@@ -233,8 +233,8 @@ def test_two_runs_at_once_have_their_results():
 
 def test_lists():
     assert {"first-fit", "naive"} <= set(meshalloc.strategies())
-    assert "free-submesh-list" in meshalloc.strategies("mesh 4x4")
-    assert "free-submesh-list" not in meshalloc.strategies("torus 4x4x4")
+    assert "buddy" in meshalloc.strategies("mesh 4x4")
+    assert "buddy" not in meshalloc.strategies("torus 4x4x4")
     assert "fcfs" in meshalloc.schedulers()
     keys = {key for key, *_ in meshalloc.settings()}
     assert {"mesh", "load", "routing-delay"} <= keys
