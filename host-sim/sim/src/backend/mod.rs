@@ -11,7 +11,7 @@ pub mod own;
 pub mod stopwatch;
 
 pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage};
-pub use own::{OwnBackends, Policy, Waiting};
+pub use own::{OwnBackends, Policy, PolicyBackends, Waiting};
 pub use stopwatch::{Stopwatch, StopwatchBackends};
 
 /// Takes an event, with the blocks of a job that was granted.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use meshalloc::message::Capacity;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    AllocateError, Allocation, Allocator, Block, Change, Configuration, Error, Event, Grid,
-    Happened, JobId, Outcome, Refusal, Request, Strategy, StrategyKind, Ticks,
+    AllocateError, Allocation, Allocator, Block, Change, Configuration, ConfigureError, Error,
+    Event, Grid, Happened, JobId, Outcome, Refusal, Request, Strategy, StrategyKind, Ticks,
 };
 
 use super::{Backend, BackendError, Backends, OnEvent};
@@ -213,6 +213,45 @@ fn needs(machine: Grid) -> Needs {
     }
 }
 
+/// Calls `body` with a controller of this strategy and scheduler, as a [`Backends`] does that has
+/// made them itself.
+///
+/// # Errors
+///
+/// When the machine of the configuration is not served.
+pub fn lend<S: Strategy, P: Policy>(
+    configuration: Configuration,
+    strategy: S,
+    policy: P,
+    body: &mut dyn FnMut(&mut dyn Backend),
+) -> Result<(), BackendError> {
+    let machine = configuration.machine;
+    let mut storage = HeapStorage::new(needs(machine), 0);
+    let allocator = Allocator::with_strategy(storage.allocator_memory(), machine, strategy);
+    lend_allocator(configuration, allocator, policy, body)
+}
+
+fn lend_allocator<S: Strategy, P: Policy>(
+    configuration: Configuration,
+    allocator: Result<Allocator<'_, S>, ConfigureError>,
+    policy: P,
+    body: &mut dyn FnMut(&mut dyn Backend),
+) -> Result<(), BackendError> {
+    body(&mut Own {
+        allocator: allocator.map_err(|reason| BackendError::Configure {
+            configuration,
+            reason,
+        })?,
+        policy,
+        queue: Vec::new(),
+        running: HashMap::new(),
+        events: 0,
+        room: configuration.machine.nodes() + ROOM,
+        blocks: Vec::new(),
+    });
+    Ok(())
+}
+
 /// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names.
 ///
 /// `strategy` makes the strategy for a machine, `policy` the scheduler. Each proposal of the
@@ -232,22 +271,32 @@ impl<S: Strategy, P: Policy, F: FnMut(Grid) -> S, G: FnMut() -> P> Backends for 
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        let machine = configuration.machine;
-        let mut storage = HeapStorage::new(needs(machine), 0);
-        let strategy = (self.strategy)(machine);
-        let allocator = Allocator::with_strategy(storage.allocator_memory(), machine, strategy);
-        body(&mut Own {
-            allocator: allocator.map_err(|reason| BackendError::Configure {
-                configuration,
-                reason,
-            })?,
-            policy: (self.policy)(),
-            queue: Vec::new(),
-            running: HashMap::new(),
-            events: 0,
-            room: machine.nodes() + ROOM,
-            blocks: Vec::new(),
-        });
-        Ok(())
+        let strategy = (self.strategy)(configuration.machine);
+        lend(configuration, strategy, (self.policy)(), body)
+    }
+}
+
+/// Makes controllers with the strategy that a configuration names and a scheduler of your own,
+/// which `policy` makes. Strategies that look ahead see no estimates of running jobs.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyBackends<G> {
+    /// Makes the scheduler.
+    pub policy: G,
+}
+
+impl<P: Policy, G: FnMut() -> P> Backends for PolicyBackends<G> {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        let Configuration {
+            machine, strategy, ..
+        } = configuration;
+        // A job that runs has a processor at least.
+        let needs = Needs::of(strategy, &machine, machine.nodes() as usize);
+        let mut storage = HeapStorage::new(needs, 0);
+        let allocator = Allocator::new(storage.allocator_memory(), machine, strategy);
+        lend_allocator(configuration, allocator, (self.policy)(), body)
     }
 }

@@ -5,7 +5,7 @@ use meshalloc::{
     StrategyKind, Submesh, Ticks,
 };
 use meshalloc_sim::backend::own::{OwnBackends, Waiting, first_come};
-use meshalloc_sim::backend::{BackendError, Backends};
+use meshalloc_sim::backend::{BackendError, Backends, PolicyBackends};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::scenario::{Scenario, StrategyChoice};
 
@@ -80,7 +80,13 @@ fn a_naive_adaptive_scan_decides_as_that_of_core() {
             policy: move || policy,
         };
         let (core, own) = (resolved.run().unwrap(), resolved.run_on(&own, &()).unwrap());
-        let [core, own] = [&core, &own].map(|results| &results.strategies[0]);
+        let with_policy = || PolicyBackends {
+            policy: move || policy,
+        };
+        let with_policy = resolved.run_on(&with_policy, &()).unwrap();
+        let [core, own, with_policy] =
+            [&core, &own, &with_policy].map(|results| &results.strategies[0]);
+        assert_eq!(with_policy.runs, own.runs, "{scheduler}");
         assert!(core.decisions > 1_000);
         assert_eq!(own.decision_hash, core.decision_hash, "{scheduler}");
         for (own, core) in own.runs.iter().zip(&core.runs) {

@@ -1,0 +1,43 @@
+"""The exceptions of the package.
+
+    Error
+    +-- Refused          a request was refused
+    +-- IllegalProposal  a strategy of your own proposed what cannot be granted
+    +-- Misuse           a value, a handle or the name of a job is wrong
+    +-- ScenarioError    the settings of a scenario cannot be used
+"""
+
+
+class Error(Exception):
+    """What all exceptions of the package are."""
+
+
+class Refused(Error):
+    """A request was refused.
+
+    >>> import meshalloc
+    >>> try:
+    ...     meshalloc.Allocator("mesh 8x8", "first-fit").allocate((9, 9))
+    ... except meshalloc.Refused as refused:
+    ...     print(refused.reason, refused.is_temporary)
+    never-fits False
+    """
+
+    def __init__(self, message: str, reason: str, is_temporary: bool) -> None:
+        super().__init__(message)
+        #: The name of the reason, such as "fragmented".
+        self.reason = reason
+        #: Whether the same request could be granted later.
+        self.is_temporary = is_temporary
+
+
+class IllegalProposal(Error):
+    """A strategy of your own proposed what cannot be granted."""
+
+
+class Misuse(Error):
+    """A value, a handle or the name of a job is wrong."""
+
+
+class ScenarioError(Error):
+    """The settings of a scenario cannot be used."""

@@ -1,0 +1,239 @@
+//! `meshalloc.Allocator`.
+
+use std::sync::Arc;
+
+use meshalloc::storage::{HeapStorage, Needs};
+use meshalloc::{AllocateError, Grid, StrategyKind};
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+use self_cell::{MutBorrow, self_cell};
+
+use crate::convert::{self, Extents, Machine, Pair, Shown};
+use crate::errors::{misuse, not_served, refused};
+use crate::own::{OwnStrategy, Shared};
+
+/// An allocator with a strategy of the core, or with one written in Python.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one for each object of Python"
+)]
+enum Either<'m> {
+    Named(meshalloc::Allocator<'m>),
+    Own(meshalloc::Allocator<'m, OwnStrategy>),
+}
+
+self_cell!(
+    /// An allocator with its memory.
+    struct Served {
+        owner: MutBorrow<HeapStorage>,
+        #[covariant]
+        dependent: Either,
+    }
+);
+
+/// The same expression for both kinds of allocator.
+macro_rules! either {
+    ($either:expr, $allocator:ident => $body:expr) => {
+        match $either {
+            Either::Named($allocator) => $body,
+            Either::Own($allocator) => $body,
+        }
+    };
+}
+
+/// Processors that an allocator has given away.
+#[pyclass(frozen, eq, hash, module = "meshalloc")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Allocation(u128);
+
+impl Allocation {
+    fn handle(&self) -> meshalloc::Allocation {
+        meshalloc::Allocation::from_raw(self.0)
+    }
+}
+
+/// Gives processors of one machine away and takes them back.
+///
+/// `machine` is a name, such as "mesh 16x22" or "torus 8x8x16", or the sides of a mesh. `strategy`
+/// is one of `strategies(machine)`, or your own: a function `propose(occupancy, request)`, an
+/// object with this method, or the class of such objects.
+///
+/// >>> import meshalloc
+/// >>> allocator = meshalloc.Allocator("mesh 8x8", "first-fit")
+/// >>> wide = allocator.allocate((8, 6))
+/// >>> allocator.blocks(wide)
+/// [((0, 0), (8, 6))]
+/// >>> allocator.allocate((2, 3))
+/// Traceback (most recent call last):
+/// meshalloc.errors.Refused: enough free processors, but fragmented
+/// >>> allocator.release(wide)
+/// 48
+#[pyclass(module = "meshalloc")]
+pub(crate) struct Allocator {
+    served: Served,
+    grid: Grid,
+    shared: Arc<Shared>,
+}
+
+/// The strategy of an allocator.
+#[derive(FromPyObject)]
+pub(crate) enum Chosen<'py> {
+    /// One of the core, by its name.
+    Named(String),
+    /// One written in Python.
+    Own(Bound<'py, PyAny>),
+}
+
+#[pymethods]
+impl Allocator {
+    #[new]
+    fn new(machine: Machine, strategy: Chosen<'_>) -> PyResult<Self> {
+        let grid = machine.grid()?;
+        let shared = Arc::<Shared>::default();
+        let storage = |kind| {
+            // Each allocation has a processor at least.
+            let needs = Needs::of(kind, &grid, grid.nodes() as usize);
+            MutBorrow::new(HeapStorage::new(needs, 0))
+        };
+        let (served, name) = match strategy {
+            Chosen::Named(name) => {
+                let kind = convert::strategy(&name)?;
+                let served = Served::try_new(storage(kind), |storage| {
+                    let memory = storage.borrow_mut().allocator_memory();
+                    meshalloc::Allocator::new(memory, grid, kind).map(Either::Named)
+                });
+                (served, name)
+            }
+            Chosen::Own(object) => {
+                let own = OwnStrategy::new(&object, grid, shared.clone())?;
+                let served = Served::try_new(storage(StrategyKind::FirstFit), |storage| {
+                    let memory = storage.borrow_mut().allocator_memory();
+                    meshalloc::Allocator::with_strategy(memory, grid, own).map(Either::Own)
+                });
+                (served, "the strategy".to_owned())
+            }
+        };
+        Ok(Allocator {
+            served: served.map_err(|error| not_served(&grid, &name, error))?,
+            grid,
+            shared,
+        })
+    }
+
+    /// Finds processors for a request and takes them. `shape` has the extents; `processors` is
+    /// their product unless given. With `rotate=False` the extents keep their order.
+    ///
+    /// Raises `Refused` if there is no place, and `IllegalProposal` if a strategy of your own
+    /// proposes what it may not. Then nothing has changed.
+    #[pyo3(signature = (shape, processors=None, *, rotate=true))]
+    fn allocate(
+        slf: &Bound<'_, Self>,
+        shape: Extents,
+        processors: Option<u32>,
+        rotate: bool,
+    ) -> PyResult<Allocation> {
+        let request = convert::request(shape, processors, rotate)?;
+        let this = &mut *convert::change(slf)?;
+        let allocated = this.served.with_dependent_mut(|_, either| match either {
+            Either::Named(allocator) => allocator.allocate(&request).map_err(AllocateError::from),
+            Either::Own(allocator) => allocator.allocate_checked(&request),
+        });
+        this.shared.take()?;
+        match allocated {
+            Ok(allocation) => Ok(Allocation(allocation.into_raw())),
+            Err(AllocateError::Refused(refusal)) => Err(refused(refusal)),
+            Err(illegal) => Err(this.shared.illegal(slf.py(), &illegal.to_string())),
+        }
+    }
+
+    /// Whether the strategy would find a place now.
+    #[pyo3(signature = (shape, processors=None, *, rotate=true))]
+    fn fits(
+        slf: &Bound<'_, Self>,
+        shape: Extents,
+        processors: Option<u32>,
+        rotate: bool,
+    ) -> PyResult<bool> {
+        let request = convert::request(shape, processors, rotate)?;
+        let this = &mut *convert::change(slf)?;
+        let fits = this
+            .served
+            .with_dependent_mut(|_, either| either!(either, allocator => allocator.fits(&request)));
+        this.shared.take()?;
+        Ok(fits)
+    }
+
+    /// The blocks of an allocation: pairs of start and extent, dimension 0 (x) first.
+    fn blocks<'py>(&self, py: Python<'py>, allocation: &Allocation) -> PyResult<Vec<Pair<'py>>> {
+        let handle = allocation.handle();
+        either!(self.served.borrow_dependent(), allocator => {
+            let blocks = allocator.blocks(&handle).map_err(|error| misuse(error.to_string()))?;
+            convert::pairs(py, &self.grid, blocks)
+        })
+    }
+
+    /// Gives the processors back and returns how many became free. Raises `Misuse` if the
+    /// allocation was released before or is another allocator's.
+    fn release(slf: &Bound<'_, Self>, allocation: &Allocation) -> PyResult<u32> {
+        let handle = allocation.handle();
+        let this = &mut *convert::change(slf)?;
+        let released = this.served.with_dependent_mut(
+            |_, either| either!(either, allocator => allocator.release(handle)),
+        );
+        released.map_err(|error| misuse(error.to_string()))
+    }
+
+    /// Marks the processors of a block as faulty: they are not given away until `clear_faulty`.
+    /// Returns how many were not faulty before.
+    fn mark_faulty(slf: &Bound<'_, Self>, start: Vec<i64>, extent: Vec<i64>) -> PyResult<u32> {
+        let this = &mut *convert::change(slf)?;
+        let block = convert::block_of(&this.grid, &start, &extent)?;
+        Ok(this.served.with_dependent_mut(
+            |_, either| either!(either, allocator => allocator.mark_faulty(block)),
+        ))
+    }
+
+    /// Marks the processors of a block as working. Returns how many were faulty before.
+    fn clear_faulty(slf: &Bound<'_, Self>, start: Vec<i64>, extent: Vec<i64>) -> PyResult<u32> {
+        let this = &mut *convert::change(slf)?;
+        let block = convert::block_of(&this.grid, &start, &extent)?;
+        Ok(this.served.with_dependent_mut(
+            |_, either| either!(either, allocator => allocator.clear_faulty(block)),
+        ))
+    }
+
+    /// The number of free processors.
+    #[getter]
+    fn free(&self) -> u32 {
+        either!(self.served.borrow_dependent(), allocator => allocator.occupancy().free())
+    }
+
+    /// The machine, such as "mesh 8x8".
+    #[getter]
+    fn machine(&self) -> String {
+        self.grid.to_string()
+    }
+
+    /// A copy of the occupancy: a numpy array with an axis for each dimension, `True` where a
+    /// processor is held or faulty.
+    fn occupancy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Allocator::array(slf, Shown::Busy)
+    }
+
+    /// The same with `True` where a processor is faulty.
+    fn faulty<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Allocator::array(slf, Shown::Faulty)
+    }
+}
+
+impl Allocator {
+    /// An array of processors.
+    fn array<'py>(slf: &Bound<'py, Self>, shown: Shown) -> PyResult<Bound<'py, PyAny>> {
+        let this = convert::read(slf)?;
+        let allocator = this.served.borrow_dependent();
+        let occupancy = either!(allocator, allocator => allocator.occupancy());
+        let (grid, bytes) = (this.grid, convert::bytes(occupancy, shown));
+        drop(this);
+        convert::array(&PyByteArray::new(slf.py(), &bytes), &grid)
+    }
+}

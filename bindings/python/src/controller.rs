@@ -1,0 +1,286 @@
+//! `meshalloc.Controller`.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+use meshalloc::storage::{HeapStorage, Needs};
+use meshalloc::{Change, Configuration, Flags, Grid, Happened, JobId, Outcome, Ticks};
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+use self_cell::{MutBorrow, self_cell};
+
+use crate::convert::{self, Extents, Machine, Pair, Shown};
+use crate::errors::{misuse, not_done, not_served};
+
+self_cell!(
+    /// A controller with its memory.
+    struct Served {
+        owner: MutBorrow<HeapStorage>,
+        #[covariant]
+        dependent: Inner,
+    }
+);
+
+type Inner<'m> = meshalloc::Controller<'m>;
+
+/// What has happened to a job.
+#[pyclass(frozen, get_all, module = "meshalloc")]
+pub(crate) struct Event {
+    /// One more than that of the event before.
+    number: u64,
+    /// The job.
+    job: u32,
+    /// When, in ticks.
+    at: u64,
+    /// "granted" or "lease-ended".
+    what: &'static str,
+    /// The processors that the job holds from then on, or held until then.
+    processors: u32,
+    /// The blocks of a job that was granted.
+    blocks: Vec<(Vec<u16>, Vec<u16>)>,
+}
+
+#[pymethods]
+impl Event {
+    fn __repr__(&self) -> String {
+        let Event {
+            job,
+            at,
+            what,
+            processors,
+            ..
+        } = self;
+        format!("Event(job={job}, at={at}, what={what:?}, processors={processors})")
+    }
+}
+
+/// An allocator with jobs, a queue and a scheduler.
+///
+/// Times are whole numbers of ticks, whose length you choose. Time does not go back.
+///
+/// >>> import meshalloc
+/// >>> controller = meshalloc.Controller("mesh 8x8", "first-fit", "fcfs")
+/// >>> controller.submit(1, (8, 6), now=0)
+/// >>> controller.submit(2, (4, 4), now=5)
+/// >>> controller.events()
+/// [Event(job=1, at=0, what="granted", processors=48)]
+/// >>> controller.release(1, now=9)
+/// 48
+/// >>> controller.events()
+/// [Event(job=2, at=9, what="granted", processors=16)]
+#[pyclass(module = "meshalloc")]
+pub(crate) struct Controller {
+    served: Served,
+    grid: Grid,
+    /// The number of the latest event that is in `events`, or was.
+    known: u64,
+    events: Vec<Event>,
+}
+
+#[pymethods]
+impl Controller {
+    /// A controller with room for `jobs` jobs, waiting and running.
+    #[new]
+    #[pyo3(signature = (machine, strategy, scheduler="fcfs", *, jobs=4096))]
+    fn new(machine: Machine, strategy: &str, scheduler: &str, jobs: usize) -> PyResult<Self> {
+        /// Jobs of a controller; more memory than a program may want.
+        const JOBS_MAX: usize = 1 << 24;
+        let grid = machine.grid()?;
+        if !(1..=JOBS_MAX).contains(&jobs) {
+            return Err(misuse(format!("jobs is {jobs}: expected 1 to {JOBS_MAX}")));
+        }
+        let configuration = Configuration {
+            machine: grid,
+            strategy: convert::strategy(strategy)?,
+            scheduler: convert::scheduler(scheduler)?,
+        };
+        let needs = Needs::of(configuration.strategy, &grid, jobs);
+        let storage = MutBorrow::new(HeapStorage::new(needs, jobs));
+        let served = Served::try_new(storage, |storage| {
+            Inner::new(storage.borrow_mut().memory(), configuration)
+        });
+        Ok(Controller {
+            served: served.map_err(|error| not_served(&grid, strategy, error))?,
+            grid,
+            known: 0,
+            events: Vec::new(),
+        })
+    }
+
+    /// Submits a job with a name of yours, a number that no other waiting or running job has. It
+    /// runs at once or waits; with `wait=False` it runs at once or is refused. `estimate` is its
+    /// expected run time, `lease` the time after which it is released, both in ticks.
+    #[pyo3(signature = (
+        job, shape, processors=None, *, now, rotate=true, wait=true, estimate=None, lease=None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn submit(
+        slf: &Bound<'_, Self>,
+        job: u32,
+        shape: Extents,
+        processors: Option<u32>,
+        now: Ticks,
+        rotate: bool,
+        wait: bool,
+        estimate: Option<NonZeroU64>,
+        lease: Option<NonZeroU64>,
+    ) -> PyResult<()> {
+        let mut request = convert::request(shape, processors, rotate)?;
+        request.flags.set(Flags::NO_WAIT, !wait);
+        request.estimate = estimate;
+        let job = JobId(job);
+        let change = Change::Submit {
+            job,
+            request,
+            lease,
+        };
+        convert::change(slf)?.change(&change, now).map(drop)
+    }
+
+    /// The job has ended, or no longer waits. Returns the processors that it held.
+    #[pyo3(signature = (job, *, now))]
+    fn release(slf: &Bound<'_, Self>, job: u32, now: Ticks) -> PyResult<u32> {
+        let change = Change::Release { job: JobId(job) };
+        match convert::change(slf)?.change(&change, now)? {
+            Outcome::Released { processors } => Ok(processors),
+            other => Err(misuse(format!("a release has the outcome {other:?}"))),
+        }
+    }
+
+    /// Lets time pass: ends the leases that end until `now`.
+    #[pyo3(signature = (*, now))]
+    fn advance(slf: &Bound<'_, Self>, now: Ticks) -> PyResult<()> {
+        convert::change(slf)?.settle(now);
+        Ok(())
+    }
+
+    /// Marks the processors of a block as faulty. Jobs that hold some of them keep running; these
+    /// processors are not given away again until `clear_faulty`.
+    #[pyo3(signature = (start, extent, *, now))]
+    fn mark_faulty(
+        slf: &Bound<'_, Self>,
+        start: Vec<i64>,
+        extent: Vec<i64>,
+        now: Ticks,
+    ) -> PyResult<()> {
+        let mut this = convert::change(slf)?;
+        let block = convert::block_of(&this.grid, &start, &extent)?;
+        this.change(&Change::MarkFaulty { block }, now).map(drop)
+    }
+
+    /// Marks the processors of a block as working.
+    #[pyo3(signature = (start, extent, *, now))]
+    fn clear_faulty(
+        slf: &Bound<'_, Self>,
+        start: Vec<i64>,
+        extent: Vec<i64>,
+        now: Ticks,
+    ) -> PyResult<()> {
+        let mut this = convert::change(slf)?;
+        let block = convert::block_of(&this.grid, &start, &extent)?;
+        this.change(&Change::ClearFaulty { block }, now).map(drop)
+    }
+
+    /// The events since the last call, in order. Each is returned once.
+    fn events(slf: &Bound<'_, Self>) -> PyResult<Vec<Event>> {
+        Ok(convert::change(slf)?.events.drain(..).collect())
+    }
+
+    /// The blocks that a job holds; none while it waits, or if there is no such job.
+    fn blocks<'py>(&self, py: Python<'py>, job: u32) -> PyResult<Vec<Pair<'py>>> {
+        let view = self.served.borrow_dependent().view();
+        convert::pairs(py, &self.grid, view.blocks(JobId(job)))
+    }
+
+    /// Free and faulty processors, waiting and running jobs, and what has happened so far.
+    fn statistics(&self) -> BTreeMap<&'static str, u64> {
+        let now = self.served.borrow_dependent().statistics();
+        let counts = now.counts;
+        BTreeMap::from([
+            ("nodes", now.nodes.into()),
+            ("free", now.free.into()),
+            ("faulty", now.faulty.into()),
+            ("waiting", now.waiting.into()),
+            ("running", now.running.into()),
+            ("submitted", counts.submitted),
+            ("granted", counts.granted),
+            ("released", counts.released),
+            ("refused", counts.refused),
+            ("attempts", counts.attempts),
+            ("valid_attempts", counts.valid_attempts),
+            ("misses", counts.misses),
+        ])
+    }
+
+    /// A copy of the occupancy: a numpy array with an axis for each dimension, `True` where a
+    /// processor is held or faulty.
+    fn occupancy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let this = convert::read(slf)?;
+        let occupancy = this.served.borrow_dependent().occupancy();
+        let (grid, bytes) = (this.grid, convert::bytes(occupancy, Shown::Busy));
+        drop(this);
+        convert::array(&PyByteArray::new(slf.py(), &bytes), &grid)
+    }
+}
+
+impl Controller {
+    /// Carries a change out, with all that follows from it.
+    fn change(&mut self, change: &Change, now: Ticks) -> PyResult<Outcome> {
+        let outcome = self
+            .served
+            .with_dependent_mut(|_, controller| controller.begin(change, now, None));
+        self.settle(now);
+        outcome.map_err(not_done)
+    }
+
+    /// Makes all attempts, ends the leases that end until `now`, and reads the events.
+    fn settle(&mut self, now: Ticks) {
+        loop {
+            self.read_events();
+            let goes_on = self.served.with_dependent_mut(|_, controller| {
+                if controller.advance(None) {
+                    return true;
+                }
+                let Some((ends, job)) = controller.lease_ended(now) else {
+                    return false;
+                };
+                controller
+                    .begin(&Change::EndLease { job }, ends, None)
+                    .is_ok()
+            });
+            if !goes_on {
+                break;
+            }
+        }
+        self.read_events();
+    }
+
+    fn read_events(&mut self) {
+        let controller = self.served.borrow_dependent();
+        if controller.events() == self.known {
+            return;
+        }
+        let view = controller.view();
+        let grid = &self.grid;
+        for event in view.events_since(self.known) {
+            let (what, blocks) = match event.what {
+                Happened::Granted { .. } => {
+                    let spans = view.blocks(event.job);
+                    let spans = spans
+                        .map(|block| (grid.start(block).to_vec(), grid.extent(block).to_vec()));
+                    ("granted", spans.collect())
+                }
+                Happened::LeaseEnded => ("lease-ended", Vec::new()),
+            };
+            self.events.push(Event {
+                number: event.number,
+                job: event.job.0,
+                at: event.at,
+                what,
+                processors: event.processors,
+                blocks,
+            });
+        }
+        self.known = controller.events();
+    }
+}

@@ -1,0 +1,29 @@
+//! The Rust half of the Python package `meshalloc`: the module `meshalloc._core`.
+//!
+//! The Python half, `python/meshalloc`, has what needs no speed: settings as keyword arguments,
+//! results as frames, exceptions.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 makes owned values of arguments"
+)]
+
+mod allocator;
+mod controller;
+mod convert;
+mod errors;
+mod own;
+mod simulate;
+
+/// The module `meshalloc._core`.
+#[pyo3::pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::allocator::{Allocation, Allocator};
+    #[pymodule_export]
+    use crate::controller::{Controller, Event};
+    #[pymodule_export]
+    use crate::own::{Queue, Request, Waiting};
+    #[pymodule_export]
+    use crate::simulate::{resolve, run, schedulers, settings, strategies};
+}

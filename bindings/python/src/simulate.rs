@@ -1,0 +1,238 @@
+//! Scenarios that are simulated: `meshalloc.Scenario` is made of these functions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use meshalloc::{Configuration, SchedulerKind, StrategyKind};
+use meshalloc_sim::backend::own::{self, first_come};
+use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends, PolicyBackends};
+use meshalloc_sim::experiment::{self, ExperimentError, Progress};
+use meshalloc_sim::scenario::{
+    BackendChoice, Resolved, Results, RunError, SETTINGS, Scenario, SettingError,
+};
+use meshalloc_sim::simulation::SimulationError;
+use meshalloc_sim::workload::SharedLogs;
+use pyo3::prelude::*;
+
+use crate::convert::Machine;
+use crate::errors::{self, ScenarioError};
+use crate::own::{OwnScheduler, OwnStrategy, Shared};
+
+/// How often a run looks for Ctrl-C, and calls the function for progress.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+fn scenario_error(error: &SettingError) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+fn scenario(settings: Vec<(String, String)>) -> PyResult<Resolved> {
+    let mut scenario = Scenario::default();
+    for (key, value) in settings {
+        scenario
+            .set(&key, value)
+            .map_err(|error| scenario_error(&error))?;
+    }
+    let resolved = scenario.resolve().map_err(|error| scenario_error(&error))?;
+    if let BackendChoice::Line(endpoint) = resolved.backend() {
+        let text = format!("`backend` is {endpoint} (expected in-process; host-sim has lines)");
+        return Err(ScenarioError::new_err(text));
+    }
+    Ok(resolved)
+}
+
+/// The settings with their defaults, as JSON.
+#[pyfunction]
+pub(crate) fn resolve(settings: Vec<(String, String)>) -> PyResult<String> {
+    Ok(scenario(settings)?.settings.record().to_string())
+}
+
+/// Key, form of values, group and meaning of each setting.
+#[pyfunction]
+pub(crate) fn settings() -> Vec<(&'static str, &'static str, &'static str, String)> {
+    let all = SETTINGS.iter();
+    all.map(|setting| {
+        (
+            setting.key,
+            setting.value_name,
+            setting.heading,
+            setting.help(),
+        )
+    })
+    .collect()
+}
+
+/// The names of the strategies, or of those that serve a machine.
+#[pyfunction]
+#[pyo3(signature = (machine=None))]
+pub(crate) fn strategies(machine: Option<Machine>) -> PyResult<Vec<&'static str>> {
+    let machine = machine.map(Machine::grid).transpose()?;
+    let serves = |kind: &&StrategyKind| machine.is_none_or(|grid| kind.serves().includes(&grid));
+    let kinds = StrategyKind::ALL.iter().filter(|kind| kind.is_built());
+    Ok(kinds.filter(serves).map(|kind| kind.name()).collect())
+}
+
+/// The names of the schedulers.
+#[pyfunction]
+pub(crate) fn schedulers() -> Vec<&'static str> {
+    SchedulerKind::INFO.iter().map(|info| info.name).collect()
+}
+
+/// Follows a run from another thread.
+#[derive(Default)]
+struct Watch {
+    shared: Arc<Shared>,
+    done: AtomicU64,
+    expected: AtomicI64,
+}
+
+impl Progress for Watch {
+    fn begin(&self, runs_max: u64, jobs_per_run: u64) {
+        self.expect_more(
+            runs_max
+                .saturating_mul(jobs_per_run)
+                .try_into()
+                .unwrap_or(i64::MAX),
+        );
+    }
+
+    fn expect_more(&self, jobs: i64) {
+        self.expected.fetch_add(jobs, Ordering::Relaxed);
+    }
+
+    fn advance(&self, jobs: u64) {
+        self.done.fetch_add(jobs, Ordering::Relaxed);
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.shared.has_failed()
+    }
+}
+
+impl Watch {
+    /// Looks for Ctrl-C and shows the progress.
+    fn look(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+        py.check_signals()?;
+        if let Some(progress) = progress {
+            let done = self.done.load(Ordering::Relaxed);
+            progress.call1(py, (done, self.expected.load(Ordering::Relaxed)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The strategy and the scheduler of a run, where they are written in Python.
+struct Policies {
+    strategy: Option<Py<PyAny>>,
+    scheduler: Option<OwnScheduler>,
+    shared: Arc<Shared>,
+}
+
+impl Policies {
+    /// Runs it.
+    fn run(&self, resolved: &Resolved, watch: &Watch) -> Result<Results, RunError> {
+        if self.strategy.is_none() && self.scheduler.is_none() {
+            return resolved.run_on(&InProcessBackends::default, watch);
+        }
+        // The interpreter carries out one policy at a time, so more threads would only wait.
+        let experiment = resolved.experiment(&SharedLogs::default());
+        let experiment = experiment.map_err(RunError::Scenario)?;
+        Ok(Results {
+            scenario: resolved.settings.clone(),
+            strategies: experiment::run(&experiment, &mut &*self, watch)?,
+        })
+    }
+}
+
+impl Backends for &Policies {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        let shared = &self.shared;
+        let Some(strategy) = &self.strategy else {
+            let Some(scheduler) = &self.scheduler else {
+                return InProcessBackends::default().with(configuration, body);
+            };
+            let policy = || scheduler.clone();
+            return PolicyBackends { policy }.with(configuration, body);
+        };
+        let strategy = Python::attach(|py| {
+            OwnStrategy::new(strategy.bind(py), configuration.machine, shared.clone())
+        });
+        let strategy = strategy.map_err(|error| {
+            shared.fail(error);
+            BackendError::Interrupted
+        })?;
+        match self.scheduler.clone() {
+            None => own::lend(configuration, strategy, first_come, body),
+            Some(scheduler) => own::lend(configuration, strategy, scheduler, body),
+        }
+    }
+}
+
+/// Runs a scenario and returns its results as JSON. Other threads of Python go on meanwhile.
+#[pyfunction]
+#[pyo3(signature = (settings, strategy=None, scheduler=None, progress=None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    settings: Vec<(String, String)>,
+    strategy: Option<Py<PyAny>>,
+    scheduler: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let resolved = scenario(settings)?;
+    let watch = Watch::default();
+    let policies = Policies {
+        strategy,
+        scheduler: scheduler.map(|next| OwnScheduler {
+            next: Arc::new(next),
+            shared: watch.shared.clone(),
+        }),
+        shared: watch.shared.clone(),
+    };
+    let results = py.detach(|| {
+        thread::scope(|scope| {
+            let (running, ended) = mpsc::channel::<()>();
+            let (policies, resolved, watch) = (&policies, &resolved, &watch);
+            let worker = scope.spawn(move || {
+                let _running = running;
+                // Attached all the time, so that each call of a policy need not begin with it.
+                Python::attach(|py| py.detach(|| policies.run(resolved, watch)))
+            });
+            while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if !watch.shared.has_failed()
+                    && let Err(error) = Python::attach(|py| watch.look(py, progress.as_ref()))
+                {
+                    watch.shared.fail(error);
+                }
+            }
+            worker.join()
+        })
+    });
+    let results = results.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    watch.shared.take()?;
+    let results = results.map_err(|error| failed(py, &watch.shared, &error))?;
+    watch.look(py, progress.as_ref())?;
+    serde_json::to_string(&results).map_err(|error| errors::RunError::new_err(error.to_string()))
+}
+
+/// The exception for a run that ended early.
+fn failed(py: Python<'_>, shared: &Shared, error: &RunError) -> PyErr {
+    match error {
+        RunError::Experiment(ExperimentError::Run {
+            reason,
+            replication,
+            ..
+        }) => match &**reason {
+            SimulationError::Backend(BackendError::Illegal { reason }) => {
+                shared.illegal(py, &format!("replication {replication}: {reason}"))
+            }
+            _ => errors::RunError::new_err(error.to_string()),
+        },
+        _ => ScenarioError::new_err(error.to_string()),
+    }
+}

@@ -1,0 +1,209 @@
+import itertools
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import meshalloc
+
+
+def covered(block, sides):
+    """The processors of a block, which may wrap around."""
+    spans = [
+        [(begin + at) % side for at in range(length)]
+        for begin, length, side in zip(*block, sides, strict=True)
+    ]
+    return set(itertools.product(*spans))
+
+
+@pytest.mark.parametrize(
+    "machine, sides, strategy",
+    [
+        ("mesh 9x7", (9, 7), "first-fit"),
+        ("mesh 9x7", (9, 7), "free-submesh-list"),
+        ("torus 4x3x5", (4, 3, 5), "naive"),
+        ((12,), (12,), "naive"),
+    ],
+)
+def test_the_occupancy_is_that_of_the_blocks(machine, sides, strategy):
+    allocator = meshalloc.Allocator(machine, strategy)
+    rng = random.Random(1)
+    held = {}
+    refused = 0
+    for _ in range(400):
+        if held and rng.random() < 0.45:
+            allocation = rng.choice(list(held))
+            assert allocator.release(allocation) == len(held.pop(allocation))
+        else:
+            shape = tuple(rng.randint(1, 1 + side // 2) for side in sides)
+            try:
+                allocation = allocator.allocate(shape)
+            except meshalloc.Refused as error:
+                assert error.is_temporary
+                refused += 1
+                continue
+            blocks = allocator.blocks(allocation)
+            nodes = [covered(block, sides) for block in blocks]
+            held[allocation] = set().union(*nodes)
+            assert sum(map(len, nodes)) == len(held[allocation]) >= np.prod(shape)
+        expected = np.zeros(sides, bool)
+        for node in set().union(*held.values()):
+            expected[node] = True
+        occupancy = allocator.occupancy()
+        assert occupancy.shape == sides and occupancy.dtype == bool
+        assert (occupancy == expected).all()
+        assert allocator.free == (~expected).sum()
+    assert refused and held
+
+
+def test_faults():
+    allocator = meshalloc.Allocator("mesh 4x4", "first-fit")
+    assert allocator.mark_faulty((0, 0), (4, 1)) == 4
+    assert allocator.mark_faulty((3, 0), (1, 2)) == 1
+    assert allocator.free == 11
+    assert allocator.faulty()[:, 0].all() and allocator.faulty().sum() == 5
+    assert allocator.blocks(allocator.allocate((3, 3))) == [((0, 1), (3, 3))]
+    assert allocator.clear_faulty((0, 0), (4, 4)) == 5
+    assert allocator.free == 7
+
+
+def test_wrong_use_says_what_is_wrong():
+    allocator = meshalloc.Allocator("mesh 8x8", "first-fit")
+    other = meshalloc.Allocator("mesh 8x8", "first-fit")
+    allocation = allocator.allocate((2, 2))
+    for wrong, text in [
+        (lambda: other.release(allocation), "allocator"),
+        (lambda: other.blocks(allocation), "allocator"),
+        (lambda: allocator.mark_faulty((7, 0), (2, 1)), "no block of the mesh 8x8"),
+        (lambda: allocator.mark_faulty((-1, 0), (2, 1)), "no block of the mesh 8x8"),
+        (lambda: meshalloc.Allocator("mesh 8y8", "first-fit"), "mesh 16x22"),
+        (lambda: meshalloc.Allocator((0, 3), "first-fit"), "machine"),
+        (lambda: meshalloc.Allocator("mesh 8x8", "first-fot"), "first-fit"),
+        (lambda: meshalloc.Allocator("torus 3x3x3", "buddy"), "does not serve"),
+        (lambda: meshalloc.Allocator("mesh 8x8", 7), "propose"),
+    ]:
+        with pytest.raises(meshalloc.Misuse, match=text):
+            wrong()
+    assert allocator.release(allocation) == 4
+    with pytest.raises(meshalloc.Misuse):
+        allocator.release(allocation)
+    for shape, reason, is_temporary in [
+        ((9, 9), "never-fits", False),
+        ((0, 2), "empty-request", False),
+        ((1, 1, 1), "too-many-extents", False),
+    ]:
+        with pytest.raises(meshalloc.Refused) as refused:
+            allocator.allocate(shape)
+        assert (refused.value.reason, refused.value.is_temporary) == (reason, is_temporary)
+    with pytest.raises(meshalloc.Refused) as refused:
+        allocator.allocate((2, 2), 5)
+    assert refused.value.reason == "malformed"
+    assert allocator.free == 64
+
+
+def test_a_strategy_of_your_own_sees_what_the_allocator_holds():
+    seen = []
+
+    def corner(occupancy, request):
+        seen.append(occupancy.copy())
+        assert not occupancy.flags.writeable
+        xs, ys = np.nonzero(~occupancy)
+        return [((x, y), (1, 1)) for x, y in list(zip(xs, ys))[: request.processors]]
+
+    allocator = meshalloc.Allocator("mesh 5x3", corner)
+    first = allocator.allocate((2, 2))
+    allocator.mark_faulty((4, 2), (1, 1))
+    second = allocator.allocate((3, 1))
+    assert [array.sum() for array in seen] == [0, 5] and seen[1][4, 2]
+    allocator.release(first)
+    allocator.allocate((1, 1))
+    assert seen[2].sum() == 4 and allocator.free == 10
+    assert len(allocator.blocks(second)) == 3
+    with pytest.raises(meshalloc.Refused):
+        allocator.allocate((5, 3))
+
+
+@pytest.mark.parametrize(
+    "proposal, text",
+    [
+        (((3, 3), (2, 2)), r"block 0 is outside the machine \(proposed: \(\(3, 3\), \(2, 2\)\)\)"),
+        (((-1, 0), (2, 2)), "block 0 is outside the machine"),
+        ([((0, 0), (1, 2)), ((1, 0), (70000, 2))], "block 1 is outside the machine"),
+        ([((1, 1), (1, 2)), ((1, 2), (2, 1))], "block 1 overlaps an earlier block"),
+        (((0, 0), (2, 2)), "block 0 is not free"),
+        (((1, 1), (1, 1)), "1 processors, expected at least 4"),
+    ],
+)
+def test_illegal_proposals_are_refused_with_the_reason(proposal, text):
+    allocator = meshalloc.Allocator("mesh 4x4", lambda occupancy, request: proposal)
+    allocator.mark_faulty((0, 0), (1, 1))
+    with pytest.raises(meshalloc.IllegalProposal, match=text):
+        allocator.allocate((2, 2))
+    assert allocator.free == 15
+
+
+def test_exceptions_of_a_strategy_are_raised():
+    allocator = meshalloc.Allocator("mesh 4x4", lambda occupancy, request: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        allocator.allocate((2, 2))
+    allocator = meshalloc.Allocator("mesh 4x4", lambda occupancy, request: "there")
+    with pytest.raises(TypeError, match="expected None, a block"):
+        allocator.allocate((2, 2))
+
+
+def test_an_allocator_may_be_used_in_any_thread():
+    for _ in range(20):
+        allocator = meshalloc.Allocator("mesh 16x16", "first-fit")
+        failures = []
+
+        def work():
+            try:
+                for _ in range(4):
+                    allocator.occupancy()
+                    allocator.allocate((2, 2))
+            except Exception as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures and allocator.free == 0
+
+
+def test_a_strategy_cannot_change_its_own_allocator():
+    allocator = meshalloc.Allocator("mesh 4x4", lambda *_: allocator.allocate((1, 1)))
+    with pytest.raises(meshalloc.Misuse, match="in use"):
+        allocator.allocate((2, 2))
+
+
+def test_controller():
+    controller = meshalloc.Controller("mesh 8x8", "first-fit", "fcfs", jobs=3)
+    controller.submit(1, (8, 6), now=0)
+    controller.submit(2, (4, 4), now=5)
+    controller.submit(3, (2, 2), now=6, lease=4)
+    (granted,) = controller.events()
+    assert (granted.number, granted.job, granted.at, granted.what) == (1, 1, 0, "granted")
+    assert granted.blocks == [([0, 0], [8, 6])]
+    with pytest.raises(meshalloc.Refused) as refused:
+        controller.submit(4, (1, 1), now=6)
+    assert refused.value.reason == "table-full"
+    with pytest.raises(meshalloc.Misuse, match="no job"):
+        controller.release(9, now=7)
+    assert controller.release(1, now=8) == 48
+    assert [(event.job, event.at) for event in controller.events()] == [(2, 8), (3, 8)]
+    assert controller.blocks(2) == [((0, 0), (4, 4))]
+    assert controller.statistics()["running"] == 2
+    controller.advance(now=9)
+    assert controller.events() == []
+    controller.advance(now=20)
+    (ended,) = controller.events()
+    assert (ended.job, ended.what, ended.processors, ended.at) == (3, "lease-ended", 4, 10)
+    controller.mark_faulty((7, 7), (1, 1), now=21)
+    assert controller.occupancy().sum() == 17
+    controller.clear_faulty((7, 7), (1, 1), now=22)
+    assert controller.statistics()["free"] == 48
+    with pytest.raises(meshalloc.Refused):
+        controller.submit(5, (8, 8), now=23, wait=False)

@@ -1,0 +1,240 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import own_policies
+import pytest
+
+import meshalloc
+
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mesh": "16x16", "strategy": ["first-fit", "best-fit", "naive"], "load": "0.5"},
+        {
+            "torus": "4x4x4",
+            "strategy": ["first-fit"],
+            "load": "0.3",
+            "scheduler": "sjf",
+            "estimates": "perfect",
+            "seed": "3",
+        },
+    ],
+)
+def test_results_are_those_of_the_program(host_sim, settings):
+    settings = settings | {"jobs": "300", "replications": "3"}
+    results = meshalloc.Scenario(**settings).run()
+    options = []
+    for key, value in settings.items():
+        options += [f"--{key}", ",".join(value) if isinstance(value, list) else value]
+    output = subprocess.run(
+        [host_sim, "run", *options, "--format", "json"], check=True, capture_output=True
+    )
+    document = json.loads(output.stdout)
+    for result in document["results"]:
+        for clock in ["elapsed_seconds", "jobs_per_second"]:
+            del result[clock]
+    assert len(document["results"]) == len(settings["strategy"])
+    assert results.to_dict() == {name: document[name] for name in ["scenario", "results"]}
+
+
+def scan(occupancy, request):
+    """Adaptive scan as the core has it: bases in row-major order, then the turned shape."""
+    w, h = request.shape
+    for w, h in dict.fromkeys([(w, h), (h, w)] if request.may_rotate else [(w, h)]):
+        for y in range(occupancy.shape[1] - h + 1):
+            for x in range(occupancy.shape[0] - w + 1):
+                if not occupancy[x : x + w, y : y + h].any():
+                    return (x, y), (w, h)
+    return None
+
+
+SMALL = dict(mesh=(8, 8), load=0.5, jobs=300, replications=2, seed=5)
+
+
+def same_decisions(own, ours):
+    """A pass of a scheduler of your own also tries after arrivals, so it has more misses."""
+    misses = [result["metrics"].pop("allocation_miss")["mean"] for result in (own, ours)]
+    assert misses[0] >= misses[1] >= 0 and ours["metrics"]["waiting_delay"]["mean"] > 0
+    return own == ours
+
+
+def test_adaptive_scan_in_python_decides_as_the_core():
+    scenario = meshalloc.Scenario(strategy="adaptive-scan", **SMALL)
+    ours, own = scenario.run().strategies[0], scenario.run(scan).strategies[0]
+    assert own.pop("strategy") == "scan" and ours.pop("strategy") == "adaptive-scan"
+    assert same_decisions(own, ours)
+
+
+@pytest.mark.parametrize("strategy", ["first-fit", "free-submesh-list", "naive"])
+def test_first_come_first_served_in_python_decides_as_the_core(strategy):
+    def first_come(queue, now):
+        return None if queue[0].has_failed else 0
+
+    scenario = meshalloc.Scenario(strategy=strategy, **SMALL)
+    ours = scenario.run().strategies[0]
+    own = scenario.run(scheduler=first_come).strategies[0]
+    assert own.pop("scheduler") == "first_come" and ours.pop("scheduler") == "fcfs"
+    assert same_decisions(own, ours)
+
+
+def test_policies_of_your_own_in_one_frame():
+    results = own_policies.compare(jobs=200, replications=2, seed=1)
+    frame = results.to_pandas().pivot(index="strategy", columns="metric", values="mean")
+    assert list(frame.index) == ["first-fit", "last_fit", "last_fit, smallest first"]
+    assert len({result["decision_hash"] for result in results.strategies}) == 3
+    assert (frame["utilization"] > 0.3).all()
+    polars, arrow = results.to_polars(), results.to_arrow()
+    assert polars["mean"].to_list() == arrow["mean"].to_pylist() == results.columns()["mean"]
+    assert np.allclose(results.to_pandas()["mean"], polars["mean"].to_numpy(), equal_nan=True)
+    assert "last_fit" in repr(results)
+    assert results["last_fit"]["scheduler"] == "fcfs"
+    with pytest.raises(KeyError, match="there are: first-fit"):
+        results["best-fit"]
+
+
+def test_each_run_makes_a_strategy_of_a_class():
+    made = []
+
+    class Counting:
+        def __init__(self):
+            self.proposals = 0
+            made.append(self)
+
+        def demand(self, request):
+            return None if request.shape == (8, 8) else request.processors
+
+        def propose(self, occupancy, request):
+            self.proposals += 1
+            return scan(occupancy, request)
+
+    results = meshalloc.Scenario(**SMALL).run(Counting)
+    assert len(made) == 2 and all(strategy.proposals >= 300 for strategy in made)
+    assert results["Counting"]["refused"].keys() == {"never-fits"}
+
+
+@pytest.mark.parametrize(
+    "settings, text",
+    [
+        ({"mesh": "8x8", "lod": 1}, 'did you mean "load"'),
+        ({"mesh": "8x8", "load": "much"}, "`load`"),
+        ({"mesh": "8x8", "torus": "8x8"}, "contradicts"),
+        ({"mesh": "8x8", "backend": "tcp:localhost:1"}, "in-process"),
+    ],
+)
+def test_settings_that_cannot_be_used(settings, text):
+    with pytest.raises(meshalloc.ScenarioError, match=text):
+        meshalloc.Scenario(**settings)
+
+
+def test_what_ends_a_run():
+    scenario = meshalloc.Scenario(**SMALL)
+
+    def broken(*_):
+        raise LookupError("no idea")
+
+    for run in [
+        lambda: scenario.run(broken),
+        lambda: scenario.run(scheduler=broken),
+        lambda: scenario.run(progress=broken),
+    ]:
+        with pytest.raises(LookupError, match="no idea"):
+            run()
+    with pytest.raises(meshalloc.IllegalProposal, match=r"replication 1: .*not free.*proposed"):
+        scenario.run(lambda occupancy, request: ((0, 0), request.shape))
+    with pytest.raises(meshalloc.IllegalProposal, match="outside the machine"):
+        scenario.run(lambda occupancy, request: ((7, 7), (9, 9)))
+    with pytest.raises(meshalloc.Error, match="jobs wait"):
+        scenario.run(lambda occupancy, request: None)
+    with pytest.raises(meshalloc.Misuse, match="expected None or a place"):
+        scenario.run(scheduler=lambda queue, now: len(queue))
+    with pytest.raises(meshalloc.ScenarioError, match="`scheduler` is sjf"):
+        meshalloc.Scenario(scheduler="sjf", estimates="perfect", **SMALL).run(scan)
+    with pytest.raises(meshalloc.ScenarioError, match="missing.swf"):
+        meshalloc.Scenario(mesh=(8, 8), swf="missing.swf").run()
+
+
+LONG = dict(mesh=(64, 64), load=0.3, jobs=16_000_000, replications=1)
+
+
+ONE_AT_A_TIME = "lambda occupancy, request: None if occupancy.any() else ((0, 0), request.shape)"
+
+
+@pytest.mark.parametrize("policy", ["", ONE_AT_A_TIME])
+def test_ctrl_c_ends_a_run(policy):
+    program = f"""
+        import meshalloc
+        scenario = meshalloc.Scenario(**{LONG})
+        print("begins", flush=True)
+        try:
+            scenario.run({policy})
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "begins\n"
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert (process.returncode, output) == (0, "interrupted\n")
+
+
+def test_other_threads_go_on_and_progress_is_shown():
+    seen, ticks = [], []
+    stop = threading.Event()
+
+    def tick():
+        while not stop.wait(0.005):
+            ticks.append(time.perf_counter())
+
+    class Enough(Exception):
+        pass
+
+    def progress(done, expected):
+        seen.append((done, expected))
+        if done > 2000 and len(ticks) > 10:
+            raise Enough
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        with pytest.raises(Enough):
+            meshalloc.Scenario(**LONG).run(progress=progress)
+    finally:
+        stop.set()
+        thread.join()
+    assert seen == sorted(seen) and 0 < seen[-1][1] <= LONG["jobs"]
+
+
+def test_two_runs_at_once_have_their_results():
+    scenario = meshalloc.Scenario(**SMALL)
+    alone = scenario.run(scan).strategies
+    outcomes = []
+    threads = [
+        threading.Thread(target=lambda: outcomes.append(scenario.run(scan).strategies))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == [alone, alone]
+
+
+def test_lists():
+    assert {"first-fit", "naive"} <= set(meshalloc.strategies())
+    assert "buddy" in meshalloc.strategies("mesh 4x4")
+    assert "buddy" not in meshalloc.strategies("torus 4x4x4")
+    assert "fcfs" in meshalloc.schedulers()
+    keys = {key for key, *_ in meshalloc.settings()}
+    assert {"mesh", "load", "routing-delay"} <= keys
