@@ -24,7 +24,6 @@ pub(crate) fn install(sh: &Shell) -> Result<()> {
         }
     }
     target(sh, web::TARGET)?;
-    target(sh, web::TARGET)?;
     BOARDS
         .iter()
         .try_for_each(|board| target_and_emulator(sh, board))

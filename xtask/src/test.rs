@@ -147,10 +147,6 @@ const BOARD: &[Step] = &[
         let xtask = this_program()?;
         log.run(cmd!(sh, "{xtask} web --check"))
     }),
-    ("the page of the core", |sh, log| {
-        let xtask = this_program()?;
-        log.run(cmd!(sh, "{xtask} web --check"))
-    }),
     ("programs for chips", programs_for_chips),
     ("library for C", |sh, log| {
         let xtask = this_program()?;

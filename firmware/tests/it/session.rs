@@ -577,7 +577,7 @@ fn a_configuration_that_does_not_fit_leaves_the_old_one() {
             ConfigureError::StrategyMemory,
         ),
         (
-            on_cube(4, 3, StrategyKind::BestFit),
+            on_cube(4, 3, StrategyKind::Buddy),
             ConfigureError::MachineUnsuitable,
         ),
         (
