@@ -1,4 +1,5 @@
-//! Names the build for the greeting, sets the number of jobs and the machine, and lays out the board's memory.
+//! Names the build for the greeting, sets the number of jobs and the machine, and lays out the
+//! board's memory.
 
 use std::env;
 use std::error::Error;

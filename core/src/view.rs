@@ -295,7 +295,8 @@ impl<'a, 'm> View<'a, 'm> {
         self.status.machine
     }
 
-    /// A digest (`Machine::digest`) of the description of the machine; `None` without a description.
+    /// A digest (`Machine::digest`) of the description of the machine; `None` without a
+    /// description.
     pub fn digest(&self) -> Option<u32> {
         #[cfg(feature = "machine")]
         return self.description().map(Machine::digest);

@@ -10,7 +10,8 @@ use meshalloc_sim::workload::{Columns, Log, LogForm, LogOptions};
 use crate::board;
 use crate::bytes::Bytes;
 
-/// A log or a trace is refused, or its jobs come in order of arrival and request at least one processor.
+/// A log or a trace is refused, or its jobs come in order of arrival and request at least one
+/// processor.
 ///
 /// # Panics
 ///

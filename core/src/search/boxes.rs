@@ -133,8 +133,9 @@ pub(crate) fn first_rectangle(
     Some(Submesh { base, sides }.into())
 }
 
-/// The first free box with these sides by dimension, in the order of node numbers. On the machine of
-/// a description it begins at the multiples that this demands. `scratch` is as for [`first_box`].
+/// The first free box with these sides by dimension, in the order of node numbers. On a described
+/// machine it begins at the multiples that the description demands. `scratch` is as for
+/// [`first_box`].
 ///
 /// # Time complexity
 ///
