@@ -168,7 +168,13 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
     let line = "compare --torus 4x3x4 --load .3 --jobs 200 --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();
     assert_eq!(json["scenario"]["torus"], "4x3x4");
-    let expected = ["first-fit", "adaptive-scan", "free-submesh-list", "naive"];
+    let expected = [
+        "first-fit",
+        "adaptive-scan",
+        "free-submesh-list",
+        "least-expected-blocking",
+        "naive",
+    ];
     // Under FCFS, then under EASY.
     assert_eq!(
         names(&json["points"][0]["results"]),
@@ -190,8 +196,10 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
         "tree-collapsing-printed",
         "random",
         "paging",
+        "curve",
         "least-expected-blocking",
         "leb-estimates",
+        "folding",
     ];
     assert_eq!(names(&json["results"]), expected);
 }

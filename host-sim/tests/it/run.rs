@@ -379,9 +379,9 @@ fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
     assert_eq!((&loaded["load"], loaded.get("flits")), (&0.5.into(), None));
     let log =
         "swf = \"a.swf\"\nfrom = 7\nshape = \"near-square\"\nmesh = \"8x8\"\nestimates = \"log\"\n";
-    let note = "note: s.toml: not used beside --load: `swf` (line 1), `from` (line 2, needs `swf`), `shape` (line 3, needs `swf` or `task-processors`), `estimates` (line 5, needs `swf`)\n";
+    let note = "note: s.toml: not used beside --load: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `shape` (line 3, needs `swf` or `jobs-file` or `task-processors` or `model`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
     run(log, "--load .5", note);
-    let note = "note: s.toml: not used beside --task-processors: `swf` (line 1), `from` (line 2, needs `swf`), `estimates` (line 5, needs `swf`)\n";
+    let note = "note: s.toml: not used beside --task-processors: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
     run(log, "--task-processors exponential:4", note);
     // What the file lacks itself is an error, as without an option.
     fs::write(&path, "mesh = \"8x8\"\nflits = 4\ntasks = 3\n").unwrap();

@@ -116,10 +116,13 @@ fn what_makes_room_is_seen_at_once() {
         checkerboard(&mut controller);
         // The same configuration again, and another cube.
         for (k, n) in [(4, 2), (4, 1)] {
+            let machine = meshalloc_tests::rig::cube(k, n).into();
+            if !kind.serves().includes(&machine) {
+                continue;
+            }
             for job in 0..3 {
                 release(&mut controller, job);
             }
-            let machine = meshalloc_tests::rig::cube(k, n).into();
             let command = Change::Configure(Configuration {
                 machine,
                 ..configuration
