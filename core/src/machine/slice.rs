@@ -58,7 +58,8 @@ impl Slice {
         request: &Request,
         blocks: &(impl Iterator<Item = Block> + Clone),
     ) -> Option<Slice> {
-        if grid.dimensions() > DESCRIBED_MAX {
+        let n = grid.dimensions();
+        if n > DESCRIBED_MAX || request.shape.len() > n {
             return None;
         }
         let mut slice = Slice {

@@ -6,6 +6,8 @@ use std::vec::Vec;
 
 use super::forms::Trial;
 use super::*;
+use crate::Allocator;
+use crate::storage::{HeapStorage, Needs};
 
 fn shapes_of(machine: Option<&Machine>, grid: &Grid, chips: u32) -> Vec<String> {
     let request = Request::chips(chips);
@@ -220,4 +222,68 @@ fn digests_of_presets_differ() {
     let digests: BTreeSet<u32> = machines.iter().map(Machine::digest).collect();
     // The fifth and the sixth generation's small pods are alike.
     assert_eq!(digests.len(), Machine::PRESETS.len() - 1);
+}
+
+/// An allocator for a described machine, with memory for it.
+fn with_allocator(machine: &Machine, strategy: StrategyKind, test: impl FnOnce(&mut Allocator)) {
+    let mut storage = HeapStorage::new(Needs::described(strategy, machine, 8), 0);
+    let memory = storage.allocator_memory().describing(machine);
+    test(&mut Allocator::new(memory, *machine.grid(), strategy).unwrap());
+}
+
+/// In four dimensions the search for an aligned place ends where all have been looked at.
+#[test]
+fn no_aligned_place_in_four_dimensions() {
+    let grid = Grid::mesh(&[4, 2, 2, 2]).unwrap();
+    let machine = Machine::new(grid).unwrap();
+    let machine = machine.with_align(&[2, 1, 1, 1]).unwrap();
+    with_allocator(&machine, StrategyKind::FirstFit, |allocator| {
+        for at in [0, 2] {
+            let block = grid.block(&[at, 0, 0, 0], &[1, 1, 1, 1]).unwrap();
+            allocator.mark_faulty(block);
+        }
+        let request = Request::new(Shape::new(&[2, 2, 2, 2]).unwrap());
+        assert!(allocator.allocate(&request).is_err());
+    });
+}
+
+/// A start and a step are together longer than any side.
+#[test]
+fn no_aligned_place_on_a_long_line() {
+    let grid = Grid::torus(&[65_000]).unwrap();
+    let machine = Machine::new(grid).unwrap();
+    let machine = machine.with_align(&[40_000]).unwrap();
+    with_allocator(&machine, StrategyKind::FirstFit, |allocator| {
+        for at in [10, 40_010] {
+            allocator.mark_faulty(grid.block(&[at], &[1]).unwrap());
+        }
+        let request = Request::new(Shape::new(&[40_000]).unwrap());
+        assert!(allocator.allocate(&request).is_err());
+    });
+}
+
+/// The last offset of a part and its step are together longer than any side.
+#[test]
+fn offsets_in_long_cubes_are_within_them() {
+    let grid = Grid::torus(&[64_000, 3]).unwrap();
+    let machine = Machine::new(grid).unwrap();
+    let machine = machine.with_cube(&[64_000, 1]).unwrap();
+    let cubes = StrategyKind::Cubes { fold: false };
+    with_allocator(&machine, cubes, |allocator| {
+        let request = Request::new(Shape::new(&[64_100]).unwrap());
+        let job = allocator.allocate(&request).unwrap();
+        let starts = allocator.blocks(&job).unwrap().map(|it| grid.start(it)[0]);
+        assert!(starts.eq([0, 0]));
+    });
+}
+
+/// Nothing has more extents than the machine has dimensions, whoever asks.
+#[test]
+fn a_request_of_more_extents_has_no_slice() {
+    let grid = Grid::mesh(&[4, 2, 2, 2]).unwrap();
+    let block = grid.block(&[0, 0, 0, 0], &[2, 2, 2, 2]).unwrap();
+    let request = Request::new(Shape::new(&[2, 1, 1, 1, 2]).unwrap());
+    let blocks = core::iter::once(block);
+    let slice = Slice::of(None, &grid, StrategyKind::FirstFit, &request, &blocks);
+    assert!(slice.is_none());
 }

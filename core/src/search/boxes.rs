@@ -178,8 +178,10 @@ fn first_aligned(
         }
         let mut at = 0;
         loop {
-            let step = align[at].min(*sides.get(at)?);
-            start[at] += step;
+            // There may be as many sides as numbers in `align`: this is where they end.
+            let side = *sides.get(at)?;
+            // A sum that does not fit is not less than the grid's side either.
+            start[at] = start[at].saturating_add(side.min(align[at]));
             if start[at] < grid.side(at) {
                 break;
             }

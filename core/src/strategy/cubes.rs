@@ -241,7 +241,7 @@ impl<'a> Search<'a> {
                     0 => align[at].min(sides[at]),
                     _ => last,
                 };
-                if rest > 0 && offset[at] + step <= last {
+                if rest > 0 && step <= last - offset[at] {
                     offset[at] += step;
                     break;
                 }
