@@ -168,7 +168,7 @@ fn the_page_learns_where_jobs_are_and_why_a_request_is_refused() {
     let mut lab = None;
     let started = run(
         &mut lab,
-        "start 0 1 first-fit,naive,free-submesh-list torus 4x3",
+        "start 0 1 first-fit,naive,frame-sliding torus 4x3",
     );
     let panels = &started["done"]["panels"];
     assert_eq!(panels[0]["run"]["boxesTotal"], 1);

@@ -119,7 +119,7 @@ impl Machine {
     /// | `tpu-v3` | torus 32x32 | 4x4, 4x8, 8x8, .., 32x32 |
     /// | `tpu-v4` | torus 16x16x16, cubes of 4x4x4 | 1x1x1 to 2x4x4, and multiples of 4x4x4 |
     /// | `tpu-v5e`, `tpu-v6e` | torus 16x16 | 1x1, 2x2, 2x4, 4x4, .., 16x16 |
-    /// | `tpu-v5p` | torus 16x20x28, cubes of 4x4x4 | 2x2x1 to 2x4x4, and 4i x 4j x 4k up to 6,144 |
+    /// | `tpu-v5p` | torus 16x20x28, cubes of 4x4x4 | 2x2x1 to 2x4x4, 4i x 4j x 4k up to 6,144 |
     /// | `trn2-ultra` | torus 4x4x4 | 4x4x1, 4x4x2, 4x4x3, 4x4x4 |
     /// | `galaxy` | mesh 8x4 | any |
     pub const fn preset(name: &str) -> Option<Machine> {

@@ -238,8 +238,8 @@
 //! ```
 //!
 //! ```
-//! ## use meshalloc::*;
-//! ## use meshalloc::storage::Needs;
+//! # use meshalloc::*;
+//! # use meshalloc::storage::Needs;
 //! const MESH: Grid = match Mesh::new(8, 8) {
 //!     Ok(mesh) => mesh.grid(),
 //!     Err(_) => unreachable!(),
@@ -267,7 +267,7 @@
 //! assert_eq!(fsl, [a, b, Submesh::between(0, 2, 3, 6)]);
 //! let leb_e = place(StrategyKind::LebEstimates { budget: 64 })?;
 //! assert_eq!(leb_e, [a, b, Submesh::between(4, 2, 7, 6)]);
-//! ## Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use super::foresight::{Decision, Foresight, Rule, Space, departures};

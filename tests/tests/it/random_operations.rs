@@ -540,6 +540,10 @@ fn everything_happens() {
                 "repair",
             ]);
             missing.extend(Refusal::ALL.map(Refusal::name));
+            // These need a description of the machine.
+            for refusal in [Refusal::NotLegal, Refusal::NoRing, Refusal::RingBusy] {
+                missing.remove(refusal.name());
+            }
             if strategy != StrategyKind::Partner {
                 missing.remove(Refusal::ExtentBelowSide.name());
             }

@@ -35,7 +35,7 @@ fn qemu_refuses_cubes_and_subcubes_that_it_cannot_serve() {
         (configuration(2, 13, tc), ConfigureError::MachineTooLarge),
         (configuration(4097, 1, tc), ConfigureError::MachineTooLarge),
         (
-            configuration(4, 3, StrategyKind::BestFit),
+            configuration(4, 3, StrategyKind::Buddy),
             ConfigureError::MachineUnsuitable,
         ),
         (
