@@ -54,8 +54,8 @@ pub(crate) const fn volume(extents: &Extents) -> u32 {
 /// Places at which slices of one shape may stand: an entry of Slurm's `topology.yaml`.
 ///
 /// An *anchor* is the first processor of one of these places. Along an axis of side L anchors are
-/// the positions seed, seed + spacing, .. modulo L, until the seed returns. A place wraps around and
-/// is never turned.
+/// the positions seed, seed + spacing, .. modulo L, until the seed returns. A place wraps around
+/// and is never turned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The sides of the slice, by dimension.

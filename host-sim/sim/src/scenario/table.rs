@@ -371,7 +371,7 @@ settings! {
     /// leaves a column out [default: their own names]
     columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
 
-    /// The log counts processors, and the machine allocates nodes of so many: a job gets the nodes
+    /// The log counts processors, and the machine allocates nodes of COUNT each: a job gets the nodes
     /// that hold its processors [default: the machine allocates processors]
     processors_per_node: number NonZeroU32 = "COUNT", LOG, read = names::count::<NonZeroU32>,
         record = NonZeroU32::get, needs = [["swf", "jobs-file"]];
