@@ -170,12 +170,15 @@ fn rustfmt(sh: &Shell, log: &Log) -> Result<()> {
     let mut files = Vec::new();
     for folder in ["core/src/strategy", "core/src/scheduler"] {
         for path in sh.read_dir(folder)? {
-            let path = if path.is_dir() {
+            let file = if path.is_dir() {
                 path.join("mod.rs")
             } else {
                 path
             };
-            files.extend(path.strip_prefix(root()).map(ToOwned::to_owned));
+            // Without a `mod.rs` the files of a folder are those of the file of its name.
+            if file.exists() {
+                files.extend(file.strip_prefix(root()).map(ToOwned::to_owned));
+            }
         }
     }
     log.run(cmd!(sh, "rustfmt --check --edition 2024 {files...}"))
