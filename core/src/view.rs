@@ -116,7 +116,7 @@ impl<'a, 'm> View<'a, 'm> {
         slot.flat_map(move |slot| held.of(jobs.get(slot).blocks()))
     }
 
-    /// Answers a query. [`Query::Largest`] takes a search, which [`Controller::answer`] makes; here
+    /// Answers a query. [`Query::Largest`] takes a search, which `Controller::answer` makes; here
     /// it is refused as busy.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! [`meshalloc_sim`] simulates; this package is its command line:
 //!
 //! - [`cli`]: the commands, whose options are the settings of a scenario;
-//! - [`line`]: a controller on a board;
+//! - [`mod@line`]: a controller on a board;
 //! - [`sweep`]: many experiments, which go on where they were interrupted;
 //! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: what the commands show.
 

@@ -10,7 +10,7 @@
 //! {"op":"free","id":17}                                free 17   # a comment
 //! ```
 //!
-//! [`Line`] has the keys. Coordinates are written in the machine's order: dimension 0 (x) first, but
+//! `host-sim schema operation` prints the keys. Coordinates are written in the machine's order: dimension 0 (x) first, but
 //! on a machine made as a cube as the digits of the address, the highest dimension first.
 //!
 //! Time is counted in operations: the controller's clock advances by one with each. A job with the

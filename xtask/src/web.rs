@@ -22,7 +22,7 @@ pub(crate) struct Options {
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The most bytes of the module.
-const MODULE_MAX: usize = 300_000;
+const MODULE_MAX: usize = 300 * 1024;
 
 /// The parts of the page, and those that it shares with the pages of `host-sim view`.
 const STYLES: [&str; 2] = ["host-sim/src/view/view.css", "bindings/wasm/page/page.css"];

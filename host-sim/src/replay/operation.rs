@@ -51,7 +51,7 @@ pub enum Operation {
 /// A line of a file of operations.
 ///
 /// Words are short for an object: `alloc 17 4x3 lease=50` is
-/// `{"op":"alloc","id":17,"shape":"4x3","lease":50}`; [`object`] has the keys that words stand for.
+/// `{"op":"alloc","id":17,"shape":"4x3","lease":50}`; `object` has the keys that words stand for.
 #[derive(Deserialize, JsonSchema, Debug)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Line {

@@ -387,7 +387,7 @@ impl Synthetic {
 
 /// The jobs of a synthetic workload.
 ///
-/// The clock stops at [`TIME_MAX`](super::TIME_MAX); the simulation refuses to go on long before.
+/// The clock stops at [`TIME_MAX`]; the simulation refuses to go on long before.
 #[derive(Clone, Debug)]
 pub struct SyntheticJobs {
     first: ClassJobs,
