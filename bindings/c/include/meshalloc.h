@@ -981,6 +981,8 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_STRATEGY_CURVE_BEST_FIT { 32u, { 1u, 0u } }
 /** curve:sum-of-squares */
 #define MESHALLOC_STRATEGY_CURVE_SUM_OF_SQUARES { 32u, { 2u, 0u } }
+/** curve:smallest-range */
+#define MESHALLOC_STRATEGY_CURVE_SMALLEST_RANGE { 32u, { 3u, 0u } }
 /** this project */
 #define MESHALLOC_STRATEGY_LEAST_EXPECTED_BLOCKING { 33u, { 64u, 0u } }
 /** least-expected-blocking:BUDGET, 4 to 4096. */
@@ -989,6 +991,14 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_STRATEGY_LEB_ESTIMATES { 34u, { 64u, 0u } }
 /** leb-estimates:BUDGET, 4 to 4096. */
 #define MESHALLOC_STRATEGY_LEB_ESTIMATES_BUDGET(value) { 34u, { (value), 0u } }
+/** Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Int. Symp. on Computer Architecture; for folding Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology */
+#define MESHALLOC_STRATEGY_CUBES { 35u, { 0u, 0u } }
+/** cubes:fold */
+#define MESHALLOC_STRATEGY_CUBES_FOLD { 35u, { 1u, 0u } }
+/** Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, arXiv:2510.03891 */
+#define MESHALLOC_STRATEGY_FOLDING { 36u, { 0u, 0u } }
+/** Slurm 26.05, plugin topology/torus3d */
+#define MESHALLOC_STRATEGY_TORUS3D { 37u, { 0u, 0u } }
 
 /* Initialisers of a meshalloc_scheduler. Times are in ticks. */
 
@@ -1028,14 +1038,14 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_WORD_ 8u
 #define MESHALLOC_BLOCK_ 12u
 #define MESHALLOC_JOB_ 108u
-#define MESHALLOC_ALLOCATOR_ 1400u
-#define MESHALLOC_CONTROLLER_ 2104u
+#define MESHALLOC_ALLOCATOR_ 1728u
+#define MESHALLOC_CONTROLLER_ 2432u
 #else
 #define MESHALLOC_WORD_ 4u
 #define MESHALLOC_BLOCK_ 10u
 #define MESHALLOC_JOB_ 86u
-#define MESHALLOC_ALLOCATOR_ 1232u
-#define MESHALLOC_CONTROLLER_ 1896u
+#define MESHALLOC_ALLOCATOR_ 1552u
+#define MESHALLOC_CONTROLLER_ 2216u
 #endif
 
 /* What strategies need, for the sizes below. */
@@ -1064,9 +1074,11 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_BLOCKS_BEST_FIT(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_BEST_FIT 0
 #define MESHALLOC_MESH_SCRATCH_BEST_FIT 1
+#define MESHALLOC_GRID_SCRATCH_BEST_FIT 2
 #define MESHALLOC_BLOCKS_BUSY_LIST(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_BUSY_LIST 0
 #define MESHALLOC_MESH_SCRATCH_BUSY_LIST 1
+#define MESHALLOC_GRID_SCRATCH_BUSY_LIST 2
 #define MESHALLOC_BLOCKS_FIXED_ORIENTATION(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_FIXED_ORIENTATION 0
 #define MESHALLOC_MESH_SCRATCH_FIXED_ORIENTATION 1
@@ -1146,6 +1158,16 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_BLOCKS_PARALLEL_LAYOUT(processors, jobs) (size_t)(processors)
 #define MESHALLOC_LIST_PARALLEL_LAYOUT 0
 #define MESHALLOC_MESH_SCRATCH_PARALLEL_LAYOUT 1
+#define MESHALLOC_BLOCKS_CUBES(processors, jobs) (size_t)(processors)
+#define MESHALLOC_LIST_CUBES 0
+#define MESHALLOC_MESH_SCRATCH_CUBES 0
+#define MESHALLOC_BLOCKS_FOLDING(processors, jobs) MESHALLOC_LESS_(processors, jobs)
+#define MESHALLOC_LIST_FOLDING 0
+#define MESHALLOC_MESH_SCRATCH_FOLDING 1
+#define MESHALLOC_GRID_SCRATCH_FOLDING 2
+#define MESHALLOC_BLOCKS_TORUS3D(processors, jobs) MESHALLOC_LESS_(processors, jobs)
+#define MESHALLOC_LIST_TORUS3D 0
+#define MESHALLOC_MESH_SCRATCH_TORUS3D 0
 /* There is no constant for the following; ask meshalloc_allocator_size or
  * meshalloc_controller_size:
  *   CURVE
