@@ -1038,14 +1038,14 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_WORD_ 8u
 #define MESHALLOC_BLOCK_ 12u
 #define MESHALLOC_JOB_ 108u
-#define MESHALLOC_ALLOCATOR_ 1728u
-#define MESHALLOC_CONTROLLER_ 2432u
+#define MESHALLOC_ALLOCATOR_ 1408u
+#define MESHALLOC_CONTROLLER_ 2112u
 #else
 #define MESHALLOC_WORD_ 4u
 #define MESHALLOC_BLOCK_ 10u
 #define MESHALLOC_JOB_ 86u
-#define MESHALLOC_ALLOCATOR_ 1552u
-#define MESHALLOC_CONTROLLER_ 2216u
+#define MESHALLOC_ALLOCATOR_ 1232u
+#define MESHALLOC_CONTROLLER_ 1896u
 #endif
 
 /* What strategies need, for the sizes below. */
@@ -1074,11 +1074,9 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_BLOCKS_BEST_FIT(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_BEST_FIT 0
 #define MESHALLOC_MESH_SCRATCH_BEST_FIT 1
-#define MESHALLOC_GRID_SCRATCH_BEST_FIT 2
 #define MESHALLOC_BLOCKS_BUSY_LIST(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_BUSY_LIST 0
 #define MESHALLOC_MESH_SCRATCH_BUSY_LIST 1
-#define MESHALLOC_GRID_SCRATCH_BUSY_LIST 2
 #define MESHALLOC_BLOCKS_FIXED_ORIENTATION(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_FIXED_ORIENTATION 0
 #define MESHALLOC_MESH_SCRATCH_FIXED_ORIENTATION 1

@@ -31,8 +31,8 @@ pub const SIZES_64: Sizes = Sizes {
     link: 4,
     block: 12,
     job: 96,
-    allocator: 1728,
-    controller: 2432,
+    allocator: 1408,
+    controller: 2112,
 };
 
 #[doc(hidden)]
@@ -41,8 +41,8 @@ pub const SIZES_32: Sizes = Sizes {
     link: 2,
     block: 10,
     job: 80,
-    allocator: 1552,
-    controller: 2216,
+    allocator: 1232,
+    controller: 1896,
 };
 
 /// What this build has.
