@@ -102,10 +102,6 @@ static void requests(meshalloc_allocator *allocator) {
   EXPECT(MESHALLOC_ERROR_MALFORMED_REQUEST,
          meshalloc_allocator_allocate(allocator, &wrong, &allocation));
   wrong.processors = 0;
-  wrong.flags = 4;
-  EXPECT(MESHALLOC_ERROR_BAD_ARGUMENT,
-         meshalloc_allocator_allocate(allocator, &wrong, &allocation));
-  wrong.flags = 0;
   wrong.dimensions = 17;
   EXPECT(MESHALLOC_ERROR_BAD_ARGUMENT,
          meshalloc_allocator_allocate(allocator, &wrong, &allocation));
