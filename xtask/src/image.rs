@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use meshalloc::{Grid, Serves, StrategyKind};
 use meshalloc_firmware::boards::{BOARDS, Info};
 use object::read::elf::{ElfFile32, SectionHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
@@ -143,4 +144,18 @@ impl Image {
 /// The path as text.
 pub(crate) fn text(path: &Path) -> String {
     path.display().to_string()
+}
+
+/// Whether the images serve a machine with a strategy. They lack the feature `any-grid` of core,
+/// which this program has: these strategies serve two-dimensional meshes there.
+pub(crate) fn serves(strategy: StrategyKind, machine: &Grid) -> bool {
+    let of_meshes = [
+        "best-fit",
+        "busy-list",
+        "free-submesh-list",
+        "least-expected-blocking",
+        "leb-estimates",
+    ];
+    let is_left_out = of_meshes.contains(&strategy.name()) && !Serves::Mesh.includes(machine);
+    strategy.serves().includes(machine) && !is_left_out
 }

@@ -577,5 +577,5 @@ impl Machine {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests;
