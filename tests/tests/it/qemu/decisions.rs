@@ -70,11 +70,13 @@ fn qemu_decides_as_in_process_with_strategies_that_place_a_job_anywhere() {
 }
 
 #[test]
+#[ignore = "the image has no RAM for the feature any-grid, without which strategies serve less"]
 fn qemu_decides_as_in_process_with_box_strategies_for_every_grid() {
     compare(Group::EveryGrid);
 }
 
 #[test]
+#[ignore = "the image has no RAM for the feature any-grid, without which strategies serve less"]
 fn qemu_decides_as_in_process_with_strategies_for_meshes() {
     compare(Group::Meshes);
 }
