@@ -99,7 +99,7 @@ impl LogOptions {
             .filter(|_| is_before)
     }
 
-    /// How many nodes hold so many processors.
+    /// The number of nodes that hold this number of processors.
     pub(super) fn nodes(&self, processors: u32) -> u32 {
         let each = self.processors_per_node.map_or(1, NonZeroU32::get);
         processors.div_ceil(each)

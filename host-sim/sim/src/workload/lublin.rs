@@ -226,7 +226,7 @@ impl Lublin {
         }
     }
 
-    /// Whether the model has jobs for a machine of so many processors.
+    /// Whether the model has jobs for a machine with this number of processors.
     ///
     /// # Errors
     ///
@@ -340,7 +340,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Those of one class on a machine of so many processors, which [`Lublin::check`] allows.
+    /// The jobs of one class on a machine whose size [`Lublin::check`] allows.
     pub(super) fn new(class: Lublin, nodes: u32) -> Self {
         let of = class.parameters();
         let high = f64::from(nodes).log2() - of.below_machine;
@@ -440,7 +440,7 @@ impl RunTimes {
         (each * f64::from(processors) + none).clamp(0.0, 1.0)
     }
 
-    /// The mean for so many processors, in seconds.
+    /// The mean run time of a job with this number of processors, in seconds.
     fn mean_seconds(&self, processors: u32) -> f64 {
         let first = self.first(processors);
         let mixed = |of: [f64; 2]| first * of[0] + (1.0 - first) * of[1];

@@ -307,7 +307,7 @@ pub enum ServiceSampler {
 }
 
 impl ServiceSampler {
-    /// Draws the service time of a job of so many processors, at least one tick.
+    /// Draws the service time of a job with this number of processors, at least one tick.
     pub fn sample<R: rand_core::Rng + ?Sized>(&self, processors: u32, rng: &mut R) -> Ticks {
         let seconds = match self {
             ServiceSampler::Exponential(exponential) => exponential.sample(rng),

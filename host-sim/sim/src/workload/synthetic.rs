@@ -447,7 +447,7 @@ enum WorkSource {
 }
 
 impl WorkSource {
-    /// The work of a job of so many processors.
+    /// The work of a job with this number of processors.
     #[inline]
     fn next(&mut self, processors: u32) -> Work {
         match self {
