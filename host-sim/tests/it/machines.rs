@@ -73,7 +73,7 @@ fn a_preset_and_its_file_decide_alike() {
         assert_eq!(one["decision_hash"], other["decision_hash"]);
         assert!(one["metrics"]["waiting_delay"]["mean"].is_f64());
     }
-    let hashes = [0, 1].map(|place| &preset["results"][place]["decision_hash"]);
+    let hashes = [0, 2].map(|place| &preset["results"][place]["decision_hash"]);
     assert_ne!(hashes[0], hashes[1]);
     // On the plain torus of the same sides there are other rules.
     let plain = format!("{run} --torus 16x16x16").replace("cubes,cubes:fold,", "");
@@ -218,7 +218,7 @@ fn errors_about_machines_say_what_is_wrong_and_where() {
         ("run --machine tpu-v4", "--machine tpu-v4 gives only certain shapes"),
         ("run --machine bad.toml", "bad.toml:3: unknown field 'cubes', expected one of"),
         ("run --machine odd.toml", "odd.toml:3: cube: a side of the machine is not a multiple"),
-        ("run s.toml", "s.toml:2: odd.toml:3: cube: "),
+        ("run --scenario s.toml", "s.toml:2: odd.toml:3: cube: "),
         ("run --machine missing.toml", "missing.toml: cannot read the machine: "),
         ("run --machine topology.yaml:pdo", "(expected one of other, pod)"),
         (
@@ -238,7 +238,7 @@ fn every_command_takes_machines() {
     let json = |arguments: &str| json(folder.path(), arguments);
     let compare = json(
         "compare --machine tpu-v4 --mix tpu-v4 --strategy cubes,adaptive-scan --load .2,.3 \
-         --jobs 300 --replications 2 --plot-output compare.svg",
+         --jobs 300 --replications 2 --output compare.svg",
     );
     assert_eq!(compare["points"].as_array().unwrap().len(), 2);
     let saturation = json(
