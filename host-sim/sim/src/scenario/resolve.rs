@@ -201,6 +201,7 @@ impl Scenario {
             jobs,
             measure,
             backlog: None,
+            largest: settings.largest.unwrap_or(false),
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),
@@ -252,10 +253,7 @@ impl Scenario {
 
     /// Whether a machine is named.
     pub const fn is_machine_named(&self) -> bool {
-        self.mesh.is_some()
-            || self.torus.is_some()
-            || self.cube.is_some()
-            || self.machine.is_some()
+        self.mesh.is_some() || self.torus.is_some() || self.cube.is_some() || self.machine.is_some()
     }
 
     /// The description of the machine, if it has one.
