@@ -5,6 +5,7 @@ use std::fs;
 use meshalloc::{Machine, Placement, Shape};
 
 use super::*;
+use crate::scenario::Setting;
 
 fn of_file(name: &str, text: &str) -> Result<Description, String> {
     let folder = tempfile::tempdir().unwrap();
@@ -24,6 +25,14 @@ fn a_preset_written_as_a_file_is_the_preset() {
         let read = of_file("any.toml", &text).unwrap();
         assert_eq!(read, Description::new(name, machine), "{text}");
         assert_eq!(read.machine.digest(), machine.digest());
+    }
+}
+
+#[test]
+fn the_help_of_the_setting_names_every_preset() {
+    let help = Setting::of("machine").unwrap().help();
+    for name in Machine::PRESETS {
+        assert!(help.contains(name), "{name}: {help}");
     }
 }
 
