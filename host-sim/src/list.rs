@@ -11,8 +11,8 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::wrapped;
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    CountDistribution, EstimateModel, Lublin, MixSource, Pattern, ServiceDistribution, ShapeRule,
-    SizeDistribution, TaskDistribution,
+    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
+    ServiceDistribution, ShapeRule, SideDistribution,
 };
 
 mod document;
@@ -30,7 +30,7 @@ pub enum Part {
     /// Schedulers.
     Schedulers,
     /// Distributions of side lengths.
-    Sizes,
+    SideLengths,
     /// Distributions of service times.
     Service,
     /// Distributions of dimensions and radices on a cube.
@@ -38,7 +38,7 @@ pub enum Part {
     /// Communication patterns.
     Patterns,
     /// Distributions of numbers of processors.
-    TaskProcessors,
+    Processors,
     /// Estimates of run times.
     Estimates,
     /// Metrics: definition, unit, source.
@@ -83,9 +83,9 @@ impl Part {
     pub(crate) fn entries(self) -> Option<(&'static str, &'static [DistributionInfo])> {
         Some(match self {
             Part::Strategies | Part::Schedulers | Part::Metrics => return None,
-            Part::Sizes => (
-                "Distributions of side lengths (--sizes)",
-                SizeDistribution::LIST,
+            Part::SideLengths => (
+                "Distributions of side lengths (--side-lengths)",
+                SideDistribution::LIST,
             ),
             Part::Service => (
                 "Distributions of service times (--service)",
@@ -93,14 +93,14 @@ impl Part {
             ),
             Part::Dims => (
                 "Distributions of dimensions and radices on a cube (--dims, --radices)",
-                TaskDistribution::LIST,
+                CubeDistribution::LIST,
             ),
             Part::Patterns => (
                 "Communication patterns of jobs that send messages (--pattern)",
                 Pattern::LIST,
             ),
-            Part::TaskProcessors => (
-                "Distributions of numbers of processors (--task-processors)",
+            Part::Processors => (
+                "Distributions of numbers of processors (--processors)",
                 CountDistribution::LIST,
             ),
             Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),

@@ -35,7 +35,7 @@ use meshalloc_sim::backend::{
 };
 use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use meshalloc_tests::bench;
 use meshalloc_tests::rig::mesh;
 
@@ -72,7 +72,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(Synthetic::new(
             mesh,
-            SizeDistribution::Uniform,
+            SideDistribution::Uniform,
             ServiceDistribution::Exponential { mean_seconds: 10.0 },
             Rate::Load(LOAD),
         )),
