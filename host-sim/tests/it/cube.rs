@@ -333,7 +333,7 @@ service = ["uniform:5,10", "uniform:10,15"]
 #[test]
 fn a_scenario_file_is_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\ntasks = 30\nservice = \"uniform:10,15\"\n";
+    let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\nbatch = 30\nservice = \"uniform:10,15\"\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let line = "run --scenario s.toml --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();

@@ -499,7 +499,7 @@ fn sides_beside_a_log_are_refused() {
         );
     }
     let folder = tempfile::tempdir().unwrap();
-    let text = "swf = \"log.swf\"\nmesh = \"8x8\"\n[grid]\nside-lengths = [\"1..2\", \"1..4\"]\n";
+    let text = "swf = \"log.swf\"\nmesh = \"8x8\"\n[grid]\nside-range = [\"1..2\", \"1..4\"]\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let ended = host_sim_in(folder.path(), "sweep s.toml --output o");
     assert!(

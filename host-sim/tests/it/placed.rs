@@ -71,7 +71,7 @@ fn of_a_run_wherever_the_error_is_found() {
                 &["without a log"],
             ),
             (
-                "torus = \"8x8\"\ntasks = 3\nio-nodes = \"left\"",
+                "torus = \"8x8\"\nbatch = 3\nio-nodes = \"left\"",
                 "",
                 "s.toml:3: the machine beside which I/O nodes stand",
                 &["torus 8x8"],
@@ -184,7 +184,7 @@ fn of_a_sweep_with_the_line_of_the_point() {
                 &[],
             ),
             (
-                "[grid]\nmesh = [\n  \"8x8\",\n  \"4x4\",\n]\nsizes = [\"uniform-decreasing\"]",
+                "[grid]\nmesh = [\n  \"8x8\",\n  \"4x4\",\n]\nside-lengths = [\"uniform-decreasing\"]",
                 "",
                 "s.toml:6: the number of side lengths for uniform-decreasing (`side-lengths`) is 4",
                 &["(mesh = 4x4, side-lengths = uniform-decreasing)"],

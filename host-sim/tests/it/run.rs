@@ -385,7 +385,7 @@ fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
     let note = "note: s.toml: not used beside --processors: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
     run(log, "--processors exponential:4", note);
     // What the file lacks itself is an error, as without an option.
-    fs::write(&path, "mesh = \"8x8\"\nflits = 4\ntasks = 3\n").unwrap();
+    fs::write(&path, "mesh = \"8x8\"\nflits = 4\nbatch = 3\n").unwrap();
     let line = "run --scenario s.toml --load .5";
     let ended = host_sim_in(folder.path(), line);
     let part = "s.toml:2: `flits` requires `pattern`";
