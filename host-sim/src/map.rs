@@ -310,12 +310,13 @@ fn map(
     let configuration = experiment.configuration(strategy, 0);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, 0)?;
+    let failures = experiment.timeline(0)?;
     let execution = AnyExecution::new(workload, machine)?;
     let mut outcome = None;
     backends.with(configuration, &mut |backend| {
         let jobs = jobs.clone();
-        let execution = execution.clone();
-        let stopped = simulation::run_until(execution, backend, machine, jobs, moment);
+        let (execution, failures) = (execution.clone(), failures.clone());
+        let stopped = simulation::run_until(execution, backend, machine, jobs, failures, moment);
         outcome =
             Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, machine)?))));
     })?;

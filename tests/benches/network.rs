@@ -191,6 +191,7 @@ fn run_of_jobs() -> Vec<String> {
         jobs: 1000,
         measure: Measure::Departures,
         backlog: None,
+        failures: None,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,

@@ -10,6 +10,7 @@ use std::num::NonZero;
 use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
+use crate::failures::{Failures, Timeline};
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
 use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
@@ -111,6 +112,8 @@ pub struct Experiment {
     /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
     /// again, above it the queue grows for ever.
     pub backlog: Option<NonZero<u32>>,
+    /// What fails and is repaired, and what becomes of the jobs, which then have service times.
+    pub failures: Option<Failures>,
     /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times, over 0.
     pub slowdown_threshold: f64,
     /// How often a workload that has new jobs each time is repeated.
@@ -344,6 +347,7 @@ impl Experiment {
             jobs: 0,
             measure: Measure::Departures,
             backlog: None,
+            failures: None,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications,
             seed,
@@ -422,7 +426,28 @@ impl Experiment {
             measured,
             backlog: self.backlog,
             slowdown_threshold: unit.ticks(threshold),
+            failures: self.timeline(replication)?,
         })
+    }
+
+    /// The failures of a replication, if anything fails.
+    ///
+    /// # Errors
+    ///
+    /// When the machine has not what fails, or jobs have no service times.
+    pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, WorkloadError> {
+        let Some(failures) = &self.failures else {
+            return Ok(None);
+        };
+        if self.workload.messages().is_some() || self.workload.io().is_some() {
+            return Err(WorkloadError::OutOfRange {
+                what: "the work of jobs that are interrupted".into(),
+                options: &["failures"],
+                given: "messages or I/O".into(),
+                expected: "service times".into(),
+            });
+        }
+        failures.timeline(self.seed, replication).map(Some)
     }
 
     /// The most replications that a strategy may need.

@@ -5,7 +5,7 @@ use meshalloc::{Block, Grid, StrategyKind, Ticks};
 use crate::backend::Backends;
 use crate::experiment::{self, Experiment, ExperimentError, Progress};
 use crate::simulation::{JobRecord, Observer, RunResult};
-use crate::workload::{Job, TimeUnit};
+use crate::workload::{Job, TimeUnit, WorkloadError};
 
 /// A job of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,12 +69,21 @@ pub struct Means {
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, a controller cannot be made ready, or a run ends early.
+/// When the workload cannot be used, something fails, a controller cannot be made ready, or a run ends early.
 pub fn histories(
     experiment: &Experiment,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
+    if experiment.failures.is_some() {
+        return Err(WorkloadError::OutOfRange {
+            what: "what fails in a run that is shown job by job".into(),
+            options: &["failures"],
+            given: "something".into(),
+            expected: "nothing: pictures of jobs have one place for each".into(),
+        }
+        .into());
+    }
     let jobs = experiment.conditions(0)?.measured.count();
     progress.begin(experiment.strategies.len() as u64, jobs.into());
     let runs = experiment.strategies.iter().map(|&strategy| {

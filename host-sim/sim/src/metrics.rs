@@ -76,9 +76,18 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            /// Whether all jobs have it, also those without messages.
+            /// Whether all jobs have it, also those without messages and without failures.
             pub const fn is_of_all_jobs(self) -> bool {
-                !matches!(self, Metric::MessageLatency | Metric::Hops | Metric::BlockedTime)
+                !matches!(
+                    self,
+                    Metric::MessageLatency
+                        | Metric::Hops
+                        | Metric::BlockedTime
+                        | Metric::Availability
+                        | Metric::Restarts
+                        | Metric::RestartTime
+                        | Metric::LostNodeHours
+                )
             }
 
             /// Whether it is about the jobs that were served, so that jobs without a place are
@@ -93,6 +102,7 @@ macro_rules! metrics {
                         | Metric::SearchTime
                         | Metric::ExternalFragmentation
                         | Metric::WaitingAtEnd
+                        | Metric::Availability
                 )
             }
 
@@ -185,6 +195,15 @@ metrics! {
     /// 99th percentile of the time from arrival to allocation, interpolated between two jobs (definition 8 of Hyndman and
     /// Fan 1996).
     WaitingP99, "waiting_p99", Time, "this project";
+    /// Processors that have not failed, as a part of all, averaged over the same time as the utilization; only with failures.
+    Availability, "availability", Fraction, "this project";
+    /// How often measured jobs started again after a failure; only with failures.
+    Restarts, "restarts", Count, "this project";
+    /// Mean time from a failure that interrupts a measured job until the job starts again; only with failures.
+    RestartTime, "restart_time", Time, "this project";
+    /// Requested processors of measured jobs times the hours that failures made these jobs lose: all since the
+    /// start or the last complete checkpoint; only with failures.
+    LostNodeHours, "lost_node_hours", Count, "this project";
 }
 
 /// One value for each metric.

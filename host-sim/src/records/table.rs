@@ -9,7 +9,7 @@ use meshalloc_sim::workload::Workload;
 
 /// The columns with what they mean. Times are in seconds, in cycles where jobs send messages, and exact. The first are those that evalys
 /// reads. A job that was refused has no times after its arrival.
-pub const COLUMNS: [(&str, &str); 23] = [
+pub const COLUMNS: [(&str, &str); 25] = [
     (
         "job_id",
         "number in the log, or else in order of arrival, from 1",
@@ -25,7 +25,7 @@ pub const COLUMNS: [(&str, &str); 23] = [
     ),
     ("requested_time", "estimate of the run time, if it has one"),
     ("success", "1; 0 of a job that was refused for good"),
-    ("starting_time", "when it got its processors"),
+    ("starting_time", "when it got its processors first"),
     ("execution_time", "from then to its departure"),
     ("finish_time", "departure"),
     ("waiting_time", "from arrival to start"),
@@ -48,6 +48,8 @@ pub const COLUMNS: [(&str, &str); 23] = [
         "allocation_misses",
         "failed attempts although enough processors were free",
     ),
+    ("restarts", "how often it started again after a failure"),
+    ("lost_time", "what failures made it lose of its run time"),
     ("strategy", "allocation strategy"),
     ("replication", "number of the replication, from 1"),
     ("seed", "what all random numbers derive from"),
@@ -111,6 +113,8 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         &record.held.to_string(),
         &record.blocks.len().to_string(),
         &record.misses.to_string(),
+        &record.restarts.to_string(),
+        &time(Some(record.lost)),
         &run.strategy.to_string(),
         &(run.replication + 1).to_string(),
         &experiment.seed.to_string(),

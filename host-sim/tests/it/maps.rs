@@ -71,6 +71,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
         workload: Workload::Synthetic(workload),
         jobs: 500,
         backlog: None,
+        failures: None,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,

@@ -21,6 +21,7 @@ fn experiment(strategies: &[StrategyKind]) -> Experiment {
         jobs: 600,
         measure: Measure::Departures,
         backlog: None,
+        failures: None,
         replications: Replications::Fixed(1),
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         seed: 5,

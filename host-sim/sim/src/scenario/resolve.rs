@@ -8,6 +8,7 @@ use super::error::{Origin, SettingError};
 use super::needs;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
+use crate::failures::Failures;
 use crate::io::{IoMesh, IoNetwork, IoTasks};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
@@ -109,6 +110,10 @@ impl Resolved {
                 usable.map_err(|error| SettingError::of_file(option, &path, error))?;
             }
         }
+        if let Some(failures) = &mut experiment.failures {
+            let read = failures.read();
+            *failures = read.map_err(|error| SettingError::unquoted(&["failures"], &error))?;
+        }
         experiment.conditions(0)?;
         Ok(experiment)
     }
@@ -190,6 +195,7 @@ impl Scenario {
             jobs,
             measure,
             backlog: None,
+            failures: settings.failures(machine)?,
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),
@@ -233,7 +239,9 @@ impl Scenario {
         };
         let gaps = self.interarrival.as_ref();
         let gaps = gaps.map(|gaps| ("interarrival", gaps.path()));
-        let files = [self.log_file(), mix, service, gaps];
+        let failures = self.failures.as_ref();
+        let failures = failures.and_then(|failures| Some(("failures", failures.path()?)));
+        let files = [self.log_file(), mix, service, gaps, failures];
         files.into_iter().flatten().collect()
     }
 
@@ -438,6 +446,22 @@ impl Scenario {
         workload.estimates = *self.estimates.get_or_insert(workload.estimates);
         workload.check_estimates()?;
         Ok(workload)
+    }
+
+    /// What fails, if anything does.
+    fn failures(&mut self, machine: Grid) -> Result<Option<Failures>, SettingError> {
+        let Some(source) = self.failures.clone() else {
+            return Ok(None);
+        };
+        let failures = Failures {
+            machine,
+            cube: None,
+            source,
+            restart: *self.restart.get_or_insert_default(),
+            checkpoint: self.checkpoint,
+        };
+        failures.check()?;
+        Ok(Some(failures))
     }
 
     /// What jobs ask for.

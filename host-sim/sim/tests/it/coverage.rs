@@ -46,6 +46,7 @@ impl Case {
             workload: Workload::Synthetic(workload),
             jobs: self.jobs,
             backlog: None,
+            failures: None,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::UntilRelativeError {
                 target: self.error,

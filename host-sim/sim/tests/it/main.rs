@@ -37,6 +37,7 @@ fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Ex
         workload: Workload::Synthetic(workload),
         jobs,
         backlog: None,
+        failures: None,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,
