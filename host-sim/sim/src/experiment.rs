@@ -113,6 +113,7 @@ pub struct Experiment {
     /// again, above it the queue grows for ever.
     pub backlog: Option<NonZero<u32>>,
     /// What fails and is repaired, and what becomes of the jobs, which then have service times.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<Failures>,
     /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times, over 0.
     pub slowdown_threshold: f64,

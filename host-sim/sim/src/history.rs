@@ -65,6 +65,23 @@ pub struct Means {
     pub waiting: f64,
 }
 
+/// Whether an experiment has histories.
+///
+/// # Errors
+///
+/// When something fails in it.
+pub fn check(experiment: &Experiment) -> Result<(), WorkloadError> {
+    match &experiment.failures {
+        None => Ok(()),
+        Some(failures) => Err(WorkloadError::OutOfRange {
+            what: "what fails in a history of jobs".into(),
+            options: &["failures"],
+            given: failures.source.to_string(),
+            expected: "nothing, as a job has one place in it".into(),
+        }),
+    }
+}
+
 /// Runs the first replication of each strategy of an experiment, one after the other.
 ///
 /// # Errors
@@ -75,15 +92,7 @@ pub fn histories(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
-    if experiment.failures.is_some() {
-        return Err(WorkloadError::OutOfRange {
-            what: "what fails in a run that is shown job by job".into(),
-            options: &["failures"],
-            given: "something".into(),
-            expected: "nothing: pictures of jobs have one place for each".into(),
-        }
-        .into());
-    }
+    check(experiment)?;
     let jobs = experiment.conditions(0)?.measured.count();
     progress.begin(experiment.strategies.len() as u64, jobs.into());
     let runs = experiment.strategies.iter().map(|&strategy| {

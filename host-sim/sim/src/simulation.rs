@@ -363,6 +363,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         } else {
             self.arrive(limit.at)?;
         }
+        self.refuse_unplaceable()?;
         Ok(true)
     }
 

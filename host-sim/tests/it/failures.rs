@@ -8,7 +8,7 @@ const SMALL: &str = "run --torus 4x4x4 --task-processors exponential:8 --service
                      --load .5 --jobs 500 --replications 4";
 
 fn metric(line: &str, name: &str) -> f64 {
-    let json = host_sim(&format!("{SMALL} --format json {line}")).json();
+    let json = host_sim(&format!("run {line} --format json")).json();
     let mean = &json["results"][0]["metrics"][name]["mean"];
     mean.as_f64().unwrap_or_else(|| panic!("{name}: {mean}"))
 }
@@ -48,7 +48,9 @@ fn metrics_of_failures_are_there_only_with_failures() {
 
 #[test]
 fn checkpoints_lose_less_and_places_differ() {
-    let line = "--failures 2x2x2:20000,300";
+    // Four boxes in a row.
+    let line = "--torus 8x4x4 --task-processors exponential:4 --service exponential:100 --load .3 \
+                --jobs 300 --replications 4 --failures 2x2x2:20000,300";
     let lost = metric(line, "lost_node_hours");
     let saved = metric(&format!("{line} --checkpoint 10"), "lost_node_hours");
     assert!(saved < 0.5 * lost, "{saved}, {lost}");
@@ -112,10 +114,42 @@ fn settings_that_make_no_sense_are_errors() {
             "--failures node:1e6,10 --pattern all-to-all --arrival-rate .1",
             "--pattern",
         ),
-        ("--failures node:1e6,10 --plot gantt", "expected nothing"),
+        (
+            "--failures node:1e6,10 --plot gantt",
+            "--plot gantt: what fails",
+        ),
     ] {
         let failed = host_sim(&format!("run --torus 4x4x4 --jobs 100 {line}"));
+        assert!(failed.stdout.is_empty(), "{line}: {failed}");
         assert_eq!(failed.code, Some(2), "{line}: {failed}");
         assert!(failed.stderr.contains(expected), "{line}: {failed}");
     }
+}
+
+#[test]
+fn a_page_of_jobs_is_without_failures() {
+    let folder = tempfile::tempdir().unwrap();
+    let failed = host_sim_in(
+        folder.path(),
+        "view --mesh 8x8 --jobs 50 --failures node:1e6,10",
+    );
+    assert_eq!(failed.code, Some(2), "{failed}");
+    assert!(
+        failed
+            .stderr
+            .contains("(--failures) is node:1000000,10: expected nothing"),
+        "{failed}"
+    );
+}
+
+/// The map has what is down at its time: both processors of the box.
+#[test]
+fn a_map_shows_what_is_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "time,what,which,state\n1,2x1,1,down\n";
+    fs::write(folder.path().join("events.csv"), text).unwrap();
+    let line = "run --mesh 4x1 --tasks 1 --service uniform:50,60 --side-lengths 1 --failures events.csv \
+                --plot map:10";
+    let shown = host_sim_in(folder.path(), line).good();
+    assert!(shown.contains("a.xx"), "{shown}");
 }

@@ -110,12 +110,12 @@ impl Units {
     }
 
     /// The number of a unit, as a file names it: its number, or of a link the number of its lower end
-    /// and its dimension with a colon between them.
+    /// and its dimension with a colon between them. The error is what was expected.
     pub(super) fn number(&self, text: &str) -> Result<u32, String> {
         match &self.kind {
             Kind::Boxes { .. } => {
                 let number = text.parse().ok().filter(|&number| number < self.count());
-                number.ok_or_else(|| format!("expected a number from 0 to {}", self.count() - 1))
+                number.ok_or_else(|| format!("a number from 0 to {}", self.count() - 1))
             }
             Kind::Links(links) => {
                 let ends = text.split_once(':');
@@ -125,7 +125,7 @@ impl Units {
                 let place = link.and_then(|link: (u32, u8)| links.binary_search(&link).ok());
                 place.map(|place| place as u32).ok_or_else(|| {
                     format!(
-                        "expected PROCESSOR:DIMENSION of a link that leads upwards on {}",
+                        "PROCESSOR:DIMENSION of a link that leads upwards on {}",
                         self.machine
                     )
                 })

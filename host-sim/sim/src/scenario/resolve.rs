@@ -195,7 +195,7 @@ impl Scenario {
             jobs,
             measure,
             backlog: None,
-            failures: settings.failures(machine)?,
+            failures: settings.failures(machine, None)?,
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),
@@ -448,14 +448,18 @@ impl Scenario {
         Ok(workload)
     }
 
-    /// What fails, if anything does.
-    fn failures(&mut self, machine: Grid) -> Result<Option<Failures>, SettingError> {
+    /// What fails, if anything does; `cube` has the sides of the machine's cubes, if it has any.
+    fn failures(
+        &mut self,
+        machine: Grid,
+        cube: Option<Shape>,
+    ) -> Result<Option<Failures>, SettingError> {
         let Some(source) = self.failures.clone() else {
             return Ok(None);
         };
         let failures = Failures {
             machine,
-            cube: None,
+            cube,
             source,
             restart: *self.restart.get_or_insert_default(),
             checkpoint: self.checkpoint,

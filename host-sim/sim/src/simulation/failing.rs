@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshalloc::{Block, Change, Grid, JobId, NodeId, Outcome, Ticks};
+use meshalloc::{Block, Change, Flags, Grid, JobId, NodeId, Outcome, Refusal, Ticks};
 
 use super::execution::{Completion, EventKey, Execution};
 use super::held::Held;
@@ -21,6 +21,8 @@ pub(super) struct Failing {
     reasons: Vec<u32>,
     /// Processors with a reason.
     faulty: u32,
+    /// Those of them that are spares at first.
+    kept: u32,
     /// Processors that have failed, where spares take places: then `faulty` counts places.
     failed: i64,
     /// Jobs that have been started and have not left.
@@ -65,6 +67,7 @@ impl Failing {
             timeline,
             reasons: vec![0; machine.nodes() as usize],
             faulty: 0,
+            kept: 0,
             failed: 0,
             attempts: BTreeMap::new(),
             stopped: BTreeSet::new(),
@@ -324,6 +327,9 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
             self.state.mark(block, true, &[]);
             self.set_faulty(block, true, Some(0))?;
         }
+        if let Some(failing) = &mut self.state.failing {
+            failing.kept = failing.faulty;
+        }
         Ok(())
     }
 
@@ -428,6 +434,46 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses the jobs that have no place on the machine without its spares, when nothing but spares
+    /// is down, none runs, and some wait. Each of them tries alone.
+    pub(super) fn refuse_unplaceable(&mut self) -> Result<(), SimulationError> {
+        let State {
+            failing,
+            running,
+            waiting,
+            ..
+        } = &self.state;
+        let is_empty = |failing: &Failing| {
+            failing.timeline.has_spares() && failing.faulty == failing.kept && *running == 0
+        };
+        if *waiting == 0 || !failing.as_deref().is_some_and(is_empty) {
+            return Ok(());
+        }
+        self.empty_queue()?;
+        self.kept.make_contiguous().sort();
+        let jobs = match self.state.running {
+            0 => Vec::from(self.kept.clone()),
+            _ => Vec::new(),
+        };
+        for number in jobs {
+            let request = self.state.request(number);
+            let request = request.with_flags(request.flags | Flags::NO_WAIT);
+            let (job, now) = (JobId(number), self.state.now);
+            let submitted =
+                self.backend
+                    .call(&Change::submit(job, request), now, &mut |_, _| {})?;
+            if submitted.is_ok() {
+                let _ = self
+                    .backend
+                    .call(&Change::Release { job }, now, &mut |_, _| {})?;
+            } else {
+                self.kept.retain(|&other| other != number);
+                self.state.refuse(number, Refusal::NeverFits);
+            }
+        }
+        self.submit_kept()
     }
 
     fn release(&mut self, number: u32) -> Result<(), SimulationError> {

@@ -94,6 +94,9 @@ impl Backend for Checked<'_> {
             grants.push((event.job, blocks.to_vec()));
             on_event(event, blocks);
         })?;
+        if let (Change::Submit { job, .. }, Err(_)) = (change, &outcome) {
+            self.waiting.remove(job);
+        }
         for (job, blocks) in grants {
             let nodes: BTreeSet<_> = blocks.into_iter().flat_map(|it| self.nodes(it)).collect();
             assert!(
@@ -1054,4 +1057,47 @@ fn boxes_are_numbered_as_processors_are() {
     assert_eq!(block(), "(2, 2, 0)+(2, 2, 1)");
     assert_eq!(block(), "(3, 0, 0)+(1, 1, 1)");
     assert_eq!(block(), "(3, 0, 0)+(1, 1, 1)");
+}
+
+#[test]
+fn jobs_without_a_place_beside_the_spares_are_refused() {
+    // Boxes of 2 x 2 in two rows of three on 6 x 4: columns 4 and 5 are spares. 5 x 4 and 5 x 1 never fit.
+    let machine = mesh(6, 4);
+    for form in SchedulerKind::INFO.iter().flat_map(|info| info.forms) {
+        let scheduler = SchedulerKind::from_form(form, 5, SECOND).unwrap();
+        let failures = failures(machine, "2x2:1e9,1", Restart::Spare, None);
+        let timeline = failures.timeline(1, 0).unwrap();
+        let strategy = StrategyKind::FirstFit;
+        let mut storage = heap_storage(machine, strategy, 20);
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler,
+        };
+        let mut inner = InProcess::new(storage.memory(), configuration).unwrap();
+        let mut backend = Checked {
+            inner: &mut inner,
+            machine,
+            held: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            faulty: BTreeSet::new(),
+        };
+        let jobs = [
+            job(0, 10, 4, 4),
+            job(1, 3, 5, 4),
+            job(2, 4, 4, 2),
+            job(3, 5, 5, 1),
+            job(4, 6, 2, 2),
+        ];
+        let conditions = Conditions {
+            failures: Some(timeline),
+            ..Measured::Departures(5).into()
+        };
+        let execution = FixedService::default();
+        let run = run_with(execution, conditions, &mut backend, machine, jobs, &mut ());
+        let result = run.unwrap_or_else(|error| panic!("{scheduler:?}: {error}"));
+        let refused: Vec<_> = result.refused.iter().collect();
+        assert_eq!(refused, [(Refusal::NeverFits, 2)], "{scheduler:?}");
+        assert_values(&result, &[(Metric::Jobs, 3.0)]);
+    }
 }
