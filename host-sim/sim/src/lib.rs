@@ -26,6 +26,7 @@ pub mod failures;
 pub mod history;
 pub mod input;
 pub mod io;
+pub mod machine;
 pub mod metrics;
 pub mod names;
 pub mod network;

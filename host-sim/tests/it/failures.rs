@@ -153,3 +153,22 @@ fn a_map_shows_what_is_down() {
     let shown = host_sim_in(folder.path(), line).good();
     assert!(shown.contains("a.xx"), "{shown}");
 }
+
+/// Cubes of a described machine: a slice that loses a cube goes on with the spare of its row.
+#[test]
+fn cubes_of_a_machine_have_spares() {
+    let line = "run --machine tpu-v4 --mix tpu-v4 --mix-drop --strategy cubes --load .2 --jobs 400 \
+                --replications 2 --service exponential:1000 --failures cube:100000,5000 --format json";
+    let [spare, elsewhere] = ["spare", "elsewhere"].map(|place| {
+        let json = host_sim(&format!("{line} --restart {place}")).json();
+        let metrics = &json["results"][0]["metrics"];
+        assert!(
+            metrics["restarts"]["mean"].as_f64().unwrap() > 10.0,
+            "{place}"
+        );
+        let availability = metrics["availability"]["mean"].as_f64().unwrap();
+        assert!((0.9..0.99).contains(&availability), "{availability}");
+        metrics["restart_time"]["mean"].as_f64().unwrap()
+    });
+    assert!(spare < 1_000.0 && elsewhere >= 0.0, "{spare}, {elsewhere}");
+}

@@ -844,7 +844,7 @@ fn every_strategy_and_scheduler_stays_consistent() {
             for what in ["node:600,30", "link:1000,20", "2x4:300,10"] {
                 let failures = failures(machine, what, restart, Some("5,0.1"));
                 let timeline = failures.timeline(3, 0).unwrap();
-                let mut storage = heap_storage(machine, strategy, 40);
+                let mut storage = heap_storage(machine, None, strategy, 40);
                 let configuration = Configuration {
                     machine,
                     strategy: strategy.seeded(1),
@@ -1068,7 +1068,7 @@ fn jobs_without_a_place_beside_the_spares_are_refused() {
         let failures = failures(machine, "2x2:1e9,1", Restart::Spare, None);
         let timeline = failures.timeline(1, 0).unwrap();
         let strategy = StrategyKind::FirstFit;
-        let mut storage = heap_storage(machine, strategy, 20);
+        let mut storage = heap_storage(machine, None, strategy, 20);
         let configuration = Configuration {
             machine,
             strategy,
