@@ -8,8 +8,8 @@
 //! is not given to jobs, and a job that holds it is interrupted.
 //!
 //! At time 0 everything works. Units fail and are repaired independently of each other and of the
-//! jobs, after exponential times, or at the times of a [file](file). The draws are source 254 of the
-//! random numbers, so jobs are the same with failures as without.
+//! jobs, after exponential times, or at the times of a [file](file). The draws are source 254 of
+//! the random numbers, so jobs are the same with failures as without.
 //!
 //! An event of failures comes behind the departures and arrivals of its time.
 //!
@@ -20,12 +20,13 @@
 //!
 //! # Spares
 //!
-//! With [`Restart::Spare`] the machine is cut into cubes (or other boxes), and cubes that differ only
-//! along dimension 0 are a row. The last cube of each row is a spare, which is given to no job.
-//! Optical switches can put it in the place of any other cube of its row: when a cube fails, a spare
-//! of the row that works takes its place, and the jobs on it start again at once. If there is none,
-//! the place is down until a cube of the row is repaired; of several places that one takes which has
-//! waited longest. Spares fail, too. A repaired cube that no place waits for is a spare from then on.
+//! With [`Restart::Spare`] the machine is cut into cubes (or other boxes), and cubes that differ
+//! only along dimension 0 are a row. The last cube of each row is a spare, which is given to no
+//! job. Optical switches can put it in the place of any other cube of its row: when a cube fails, a
+//! spare of the row that works takes its place, and the jobs on it start again at once. If there is
+//! none, the place is down until a cube of the row is repaired; of several places that one takes
+//! which has waited longest. Spares fail, too. A repaired cube that no place waits for is a spare
+//! from then on.
 //!
 //! ```text
 //!   row of 4 cubes          0  1  2  s     places 0 to 2 are served, s is the spare

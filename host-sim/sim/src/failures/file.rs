@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `time` | seconds, 0 or more, in order |
 //! | `what` | `node`, `link`, `cube`, or the sides of a box, as `4x4x4` |
-//! | `which` | the number of the unit from 0, dimension 0 fastest; of a link `NODE:DIMENSION`, the number of its lower end and the dimension along which it leads upwards |
+//! | `which` | the number of the unit, from 0, dimension 0 fastest; of a link `NODE:DIMENSION` |
 //! | `state` | `down` or `up` |
 //!
 //! ```text
@@ -17,7 +17,8 @@
 //! 200,link,4:0,down
 //! ```
 //!
-//! A unit fails only while it works, and is repaired only after it failed.
+//! NODE is the number of a link's lower end, from which it leads upwards along DIMENSION. A unit
+//! fails only while it works, and is repaired only after it failed.
 
 use std::collections::BTreeSet;
 use std::io::Read;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::timeline::Effect;
 use super::units::Units;
 
-/// Cubes in rows along dimension 0, of each of which the last is a spare at first. A *place* has the
-/// number of the cube that is in it at first.
+/// Cubes in rows along dimension 0, of each of which the last is a spare at first. A *place* has
+/// the number of the cube that is in it at first.
 #[derive(Clone, Debug)]
 pub(super) struct Spares {
     /// What each cube does.

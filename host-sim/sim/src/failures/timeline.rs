@@ -46,8 +46,8 @@ pub(crate) enum Effect<P = Block> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) at: Ticks,
-    /// How many processors have failed with it, or less than 0 if they are repaired. Those of a unit
-    /// count although another one of theirs has failed.
+    /// How many processors have failed with it, or less than 0 if they are repaired. Those of a
+    /// unit count although another one of theirs has failed.
     pub(crate) failed: i64,
     pub(crate) effect: Effect,
 }

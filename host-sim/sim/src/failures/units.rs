@@ -7,8 +7,8 @@ use super::{Unit, Wrong};
 /// The units of one kind, numbered from 0.
 ///
 /// Boxes are numbered in the order of their first processors, dimension 0 fastest; links by the
-/// processor from which they lead upwards, then by dimension. A link around a ring leads upwards from
-/// the last processor.
+/// processor from which they lead upwards, then by dimension. A link around a ring leads upwards
+/// from the last processor.
 #[derive(Clone, Debug)]
 pub(super) struct Units {
     machine: Grid,
@@ -109,8 +109,8 @@ impl Units {
         }
     }
 
-    /// The number of a unit, as a file names it: its number, or of a link the number of its lower end
-    /// and its dimension with a colon between them. The error is what was expected.
+    /// The number of a unit, as a file names it: its number, or of a link the number of its lower
+    /// end and its dimension with a colon between them. The error is what was expected.
     pub(super) fn number(&self, text: &str) -> Result<u32, String> {
         match &self.kind {
             Kind::Boxes { .. } => {

@@ -235,8 +235,8 @@ impl State<'_> {
         jobs.map(|(number, _)| number).collect()
     }
 
-    /// Marks a place as down or not. The processors that are in another state now; `on` are the jobs
-    /// that hold some of the place.
+    /// Marks a place as down or not. The processors that are in another state now; `on` are the
+    /// jobs that hold some of the place.
     fn mark(&mut self, block: Block, is_down: bool, on: &[u32]) -> Vec<NodeId> {
         let Some(failing) = &mut self.failing else {
             return Vec::new();
@@ -421,23 +421,25 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
     }
 
     /// Takes all jobs out of the controller's queue, the last first, so that no other one tries in
-    /// the place of a job.
-    fn empty_queue(&mut self) -> Result<(), SimulationError> {
+    /// the place of a job. Those that it took.
+    fn empty_queue(&mut self) -> Result<Vec<u32>, SimulationError> {
         let jobs = self.state.present.iter();
         let waiting = jobs.filter(|(_, record)| record.stage == Stage::Waits);
         let waiting: Vec<_> = waiting.map(|(number, _)| number).collect();
+        let mut taken = Vec::new();
         for &number in waiting.iter().rev() {
             if self.state.present.here(number).stage == Stage::Waits {
                 self.state.take_back(number);
                 self.kept.push_back(number);
                 self.release(number)?;
+                taken.push(number);
             }
         }
-        Ok(())
+        Ok(taken)
     }
 
-    /// Refuses the jobs that have no place on the machine without its spares, when nothing but spares
-    /// is down, none runs, and some wait. Each of them tries alone.
+    /// Refuses the jobs that have no place on the machine without its spares, when nothing but
+    /// spares is down, none runs, and some wait. Each of them tries alone.
     pub(super) fn refuse_unplaceable(&mut self) -> Result<(), SimulationError> {
         let State {
             failing,
@@ -451,13 +453,12 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
         if *waiting == 0 || !failing.as_deref().is_some_and(is_empty) {
             return Ok(());
         }
-        self.empty_queue()?;
+        let jobs = self.empty_queue()?;
         self.kept.make_contiguous().sort();
-        let jobs = match self.state.running {
-            0 => Vec::from(self.kept.clone()),
-            _ => Vec::new(),
-        };
         for number in jobs {
+            if self.state.running > 0 {
+                break;
+            }
             let request = self.state.request(number);
             let request = request.with_flags(request.flags | Flags::NO_WAIT);
             let (job, now) = (JobId(number), self.state.now);
