@@ -17,6 +17,18 @@ pub(crate) struct Options {
     quick: bool,
 }
 
+/// The packages that `cargo test` builds, and the one for Python. Built together they share
+/// dependencies with the same features.
+pub(crate) const WITH_PYTHON: [&str; 7] = [
+    "--workspace",
+    "--exclude",
+    "meshalloc-browser",
+    "--exclude",
+    "meshalloc-c",
+    "--exclude",
+    "meshalloc-chips",
+];
+
 /// The folder of the package.
 const PACKAGE: &str = "bindings/python";
 
@@ -29,20 +41,12 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
         println!("SKIPPED: the package for Python: expected {expected}: {reason:#}");
         return Ok(());
     }
-    // With all packages that `cargo test` builds, so that they share dependencies and features.
-    let others = ["meshalloc-browser", "meshalloc-c", "meshalloc-chips"];
-    let others = &others.map(|name| ["--exclude", name]).concat();
-    let _module = sh.push_env("PYO3_BUILD_EXTENSION_MODULE", "1");
-    cmd!(
-        sh,
-        "cargo clippy --workspace {others...} --lib --no-deps -- -D warnings"
-    )
-    .run()?;
-    cmd!(
-        sh,
-        "cargo build --workspace {others...} --lib --bin host-sim --example serve"
-    )
-    .run()?;
+    let packages = &WITH_PYTHON;
+    if !options.quick {
+        cmd!(sh, "cargo clippy {packages...} --all-targets -- -D warnings").run()?;
+    }
+    let targets = ["--lib", "--bin", "host-sim", "--example", "serve"];
+    cmd!(sh, "cargo build {packages...} {targets...}").run()?;
 
     let folder = root().join(target_dir()).join("python");
     let python = folder.join("bin/python");

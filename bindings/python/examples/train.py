@@ -1,14 +1,14 @@
 """An agent that learns to place jobs, compared with one that acts at random and with first fit.
 
-    python examples/train.py [SECONDS]
+    python examples/train.py [ROUNDS]
 
 The agent scores each possible action by a few features and draws one by the softmax of the scores.
-REINFORCE (R. J. Williams, 1992) changes the weights: each round plays the same jobs several times,
-and actions become more likely in those plays that waited less than the others from then on.
+REINFORCE (R. J. Williams, 1992) changes the weights: a round plays the same jobs several times, and
+the actions of a play become more likely if it waited less than the others. The default number of
+rounds takes about a minute.
 """
 
 import sys
-import time
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from meshalloc.gym import MeshEnv
 
 SETTINGS = dict(mesh=(8, 8), load=0.5, jobs=60)
 FEATURES = ["starts a job", "processors", "place in the queue", "contact", "x", "y"]
-PLAYS = 8
-RATE = 0.3
+ROUNDS = 120
+PLAYS = 16
+# The length of the step that the weights take in the first round; later ones are shorter.
+STEP = 1.0
 
 
 def features(env, observation):
@@ -46,37 +48,32 @@ def features(env, observation):
 
 
 def play(env, seed, weights, rng):
-    """An episode. Returns its rewards, and for each action how it follows from the weights."""
+    """An episode. Returns its reward, and the slope of the logarithm of its chance."""
     observation, _ = env.reset(seed=seed)
-    rewards, slopes, ends = [], [], False
+    total, slope, ends = 0.0, np.zeros(len(weights)), False
     while not ends:
         actions, rows = features(env, observation)
         scores = rows @ weights
         chances = np.exp(scores - scores.max())
         chances /= chances.sum()
         chosen = rng.choice(len(actions), p=chances)
-        slopes.append(rows[chosen] - chances @ rows)
+        slope += rows[chosen] - chances @ rows
         observation, reward, ends, _, _ = env.step(actions[chosen])
-        rewards.append(reward)
-    return np.array(rewards), np.array(slopes)
+        total += reward
+    return total, slope
 
 
-def train(seconds, seed=1):
-    """The weights after this time."""
+def train(rounds, seed=1):
+    """The weights after this number of rounds."""
     env, rng = MeshEnv(**SETTINGS), np.random.default_rng(seed)
-    weights, rounds, end = np.zeros(len(FEATURES)), 0, time.monotonic() + seconds
-    while time.monotonic() < end:
-        plays = [play(env, 1000 + rounds, weights, rng) for _ in range(PLAYS)]
-        # What each play waits from each of its actions on, and the same without its mean.
-        totals = np.array([rewards.sum() for rewards, _ in plays])
-        advantages = (totals - totals.mean()) / (totals.std() + 1e-9)
-        slope = sum(
-            advantage * slopes.mean(0) for advantage, (_, slopes) in zip(advantages, plays)
-        )
-        weights += RATE * slope / PLAYS * 10
-        rounds += 1
+    weights = np.zeros(len(FEATURES))
+    for at in range(rounds):
+        plays = [play(env, 1000 + at, weights, rng) for _ in range(PLAYS)]
+        totals = np.array([total for total, _ in plays])
+        slope = (totals - totals.mean()) @ np.array([slopes for _, slopes in plays])
+        weights += STEP / np.sqrt(1 + at) * slope / (np.linalg.norm(slope) + 1e-9)
     env.close()
-    return weights, rounds
+    return weights
 
 
 def first_fit(env, observation):
@@ -100,9 +97,9 @@ def waiting(agent, seeds):
     return float(np.mean(totals))
 
 
-def compare(seconds, episodes=20):
-    """Trains an agent, and returns the mean waiting of all three on other jobs."""
-    weights, rounds = train(seconds)
+def compare(rounds, episodes=20):
+    """Trains an agent, and returns its weights and the mean waiting of all three on other jobs."""
+    weights = train(rounds)
     rng = np.random.default_rng(2)
 
     def learnt(env, observation):
@@ -114,14 +111,12 @@ def compare(seconds, episodes=20):
 
     seeds = range(episodes)
     agents = {"at random": at_random, "first fit": first_fit, "learnt": learnt}
-    return {name: waiting(agent, seeds) for name, agent in agents.items()}, weights, rounds
+    return weights, {name: waiting(agent, seeds) for name, agent in agents.items()}
 
 
 if __name__ == "__main__":
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
-    totals, weights, rounds = compare(seconds)
-    print(f"{rounds} rounds of {PLAYS} plays")
+    weights, totals = compare(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS)
     for feature, weight in zip(FEATURES, weights):
-        print(f"  {feature:20} {weight:7.2f}")
+        print(f"{feature:20} {weight:7.2f}")
     for name, total in totals.items():
         print(f"{name:10} waits {total:9.1f} job-seconds")
