@@ -119,7 +119,7 @@ enum Command {
 const RUN_EXAMPLES: &str = "\
 Examples:
   host-sim run --strategy fsl,as --load .47
-  host-sim run --cube k=4,n=3 --strategy tc,sniffing --tasks 100 --service uniform:5,10
+  host-sim run --cube k=4,n=3 --strategy tc,sniffing --batch 100 --service uniform:5,10
   host-sim run --mesh 16x22 --swf log.swf.gz --partition 2 --format json
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
@@ -144,7 +144,7 @@ const SWEEP_FORMAT: &str = "\
 A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
 scenario, each with a list of values. Every combination of them is a point; all strategies at a
 point get the same jobs.
-  mean-service = 10
+  service-mean = 10
   until-rel-error = 0.03
   [grid]
   strategy = [\"fsl\", \"as\"]
@@ -245,6 +245,7 @@ impl Takes for ReplayArgs {
             "wrap",
             "torus",
             "cube",
+            "machine",
             "strategy",
             "scheduler",
             "backend",
@@ -258,7 +259,7 @@ impl Takes for ReplayArgs {
                 .action(ArgAction::Set)
                 .help(
                     "Allocation strategy; `host-sim list` shows them [default: first-fit, on a cube \
-                     tree-collapsing]",
+                     tree-collapsing; with --machine: cubes if it has some, torus3d if it has placements]",
                 ),
             "scheduler" => arg.help(
                 "Scheduling policy: a job that does not fit waits; times count operations, like those \
@@ -403,6 +404,8 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     };
     let resolved = settings.resolve_of(Origin::CommandLine)?;
     let (machine, strategy) = (resolved.plan.machine, resolved.plan.strategies[0]);
+    let description = resolved.plan.description.as_ref();
+    let description = description.map(|description| &description.machine);
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
     let picture = args.map.path();
@@ -437,7 +440,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let mut outcome = None;
     let mut snapshot = None;
     let mut sink = io::sink();
-    let ready = backends.with(configuration, &mut |backend| {
+    let ready = backends.with(configuration, description, &mut |backend| {
         let Some(input) = input.take() else { return };
         let objects: &mut dyn Write = if args.quiet { &mut sink } else { output };
         outcome = Some(replay::replay(

@@ -73,7 +73,7 @@ const SCHEDULERS: &str = "fcfs,easy";
 impl Takes for CompareArgs {
     fn take(arg: Arg) -> Option<Arg> {
         Some(match arg.get_long()? {
-            "tasks" | "traffic" | "arrival-rate" | "pattern" | "flits" | "routing-delay"
+            "batch" | "traffic-ratio" | "arrival-rate" | "pattern" | "flits" | "routing-delay"
             | "messages" | "iterations" | "iteration-seconds" | "cycles-per-second"
             | "blocking" | "io-nodes" | "io" | "until-rel-error" | "max-replications"
             | "backend" => return None,
@@ -230,15 +230,18 @@ impl<'a> Comparison<'a> {
         if !is_log && !log_loads.is_empty() {
             return Err("--log-load requires --swf or --jobs-file".to_owned());
         }
-        let machine = settings.machine();
+        let described = settings.description();
+        let described = described.map_err(|error| error.on_command_line())?;
+        let machine = settings.grid(described.as_ref());
         let machine = machine.map_err(|error| error.on_command_line())?;
         if settings.strategy.is_none() {
             let default = match settings.cube {
                 Some(_) => DEFAULT_CUBE,
                 None => DEFAULT,
             };
+            let described = described.as_ref().map(|described| &described.machine);
             let built = default.iter().filter_map(|name| names::strategy(name).ok());
-            let serving = backend::serving(machine, schedulers[0], built);
+            let serving = backend::serving(machine, described, schedulers[0], built);
             let serving = serving.map_err(|error| error.to_string())?.into_iter();
             settings.strategy = Some(serving.map(StrategyChoice::One).collect());
         }
@@ -328,16 +331,16 @@ impl<'a> Comparison<'a> {
     /// The same, where these are the schedulers.
     fn parameters_under(&self, schedulers: &str) -> String {
         let Experiment {
-            machine,
             workload,
             jobs,
             seed,
             ..
         } = self.any();
+        let machine = report::machine_text(self.any());
         let (workload, jobs) = match workload {
             Workload::Synthetic(workload) => {
                 let requests = parameters::requests_text(&workload.requests);
-                let service = match (self.settings.mean_service, &self.settings.service) {
+                let service = match (self.settings.service_mean, &self.settings.service) {
                     _ if workload.model().is_some() => "its run times".to_owned(),
                     (None, Some(service)) => format!("service {service} s"),
                     (mean, _) => format!("mean service {} s", Number(mean.unwrap_or_default())),
@@ -474,7 +477,7 @@ fn write_json(
         results: row.results.iter().flat_map(of_scheduler).collect(),
     });
     let mut scenario = compared.settings.record();
-    for key in ["load", "log-load"] {
+    for key in ["load", "log_load"] {
         if scenario.get(key).is_some() {
             scenario[key] = rows.iter().map(|row| row.load).collect();
         }

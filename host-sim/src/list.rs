@@ -3,16 +3,17 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use meshalloc::{SchedulerKind, StrategyKind};
+use meshalloc::{Machine, SchedulerKind, StrategyKind};
 
 use crate::report;
 use crate::settings::Format;
+use meshalloc_sim::machine::Description;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::wrapped;
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    CountDistribution, EstimateModel, Lublin, MixSource, Pattern, ServiceDistribution, ShapeRule,
-    SizeDistribution, TaskDistribution,
+    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
+    ServiceDistribution, ShapeRule, SideDistribution,
 };
 
 mod document;
@@ -30,7 +31,7 @@ pub enum Part {
     /// Schedulers.
     Schedulers,
     /// Distributions of side lengths.
-    Sizes,
+    SideLengths,
     /// Distributions of service times.
     Service,
     /// Distributions of dimensions and radices on a cube.
@@ -38,7 +39,7 @@ pub enum Part {
     /// Communication patterns.
     Patterns,
     /// Distributions of numbers of processors.
-    TaskProcessors,
+    Processors,
     /// Estimates of run times.
     Estimates,
     /// Metrics: definition, unit, source.
@@ -49,6 +50,8 @@ pub enum Part {
     Mixes,
     /// Models of workloads.
     Models,
+    /// Machines that give only certain slices.
+    Machines,
 }
 
 /// Writes the list, or a part of it.
@@ -82,10 +85,10 @@ impl Part {
     /// The title and entries of a part whose entries have a name, a meaning and a source only.
     pub(crate) fn entries(self) -> Option<(&'static str, &'static [DistributionInfo])> {
         Some(match self {
-            Part::Strategies | Part::Schedulers | Part::Metrics => return None,
-            Part::Sizes => (
-                "Distributions of side lengths (--sizes)",
-                SizeDistribution::LIST,
+            Part::Strategies | Part::Schedulers | Part::Metrics | Part::Machines => return None,
+            Part::SideLengths => (
+                "Distributions of side lengths (--side-lengths)",
+                SideDistribution::LIST,
             ),
             Part::Service => (
                 "Distributions of service times (--service)",
@@ -93,14 +96,14 @@ impl Part {
             ),
             Part::Dims => (
                 "Distributions of dimensions and radices on a cube (--dims, --radices)",
-                TaskDistribution::LIST,
+                CubeDistribution::LIST,
             ),
             Part::Patterns => (
                 "Communication patterns of jobs that send messages (--pattern)",
                 Pattern::LIST,
             ),
-            Part::TaskProcessors => (
-                "Distributions of numbers of processors (--task-processors)",
+            Part::Processors => (
+                "Distributions of numbers of processors (--processors)",
                 CountDistribution::LIST,
             ),
             Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),
@@ -117,6 +120,7 @@ fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
         return match part {
             Part::Strategies => strategies(output),
             Part::Schedulers => schedulers(output),
+            Part::Machines => machines(output),
             _ => metrics(output),
         };
     };
@@ -166,6 +170,22 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     for info in SchedulerKind::INFO {
         let written = format!("Written {}.", info.forms.join(" or "));
         item(output, info.name, &[info.meaning, &written, info.source])?;
+    }
+    Ok(())
+}
+
+/// The machines that have names.
+pub(crate) fn presets() -> impl Iterator<Item = Description> {
+    let presets = Machine::PRESETS.into_iter();
+    presets.filter_map(|name| Some(Description::new(name, Machine::preset(name)?)))
+}
+
+fn machines(output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "Machines (--machine)")?;
+    for preset in presets() {
+        let text = preset.to_string();
+        let rules = text.split_once(", ").map_or("", |(_, rules)| rules);
+        item(output, &preset.name, &[rules])?;
     }
     Ok(())
 }

@@ -24,7 +24,9 @@ use meshalloc_sim::results::{MetricSummaries, MetricSummary, ServedSummary};
 use meshalloc_sim::scenario::{Origin, REPLICATIONS_MAX_DEFAULT, Resolved, StrategyChoice};
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
-use meshalloc_sim::workload::{EstimateModel, Synthetic, TimeUnit, WorkDistribution, Workload};
+use meshalloc_sim::workload::{
+    EstimateModel, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
+};
 
 /// Jobs that wait at all times by default. First come, first served needs 1 only; others
 /// look for jobs that fit among those that wait.
@@ -63,15 +65,18 @@ impl Takes for SaturationArgs {
             "wrap",
             "torus",
             "cube",
-            "sizes",
+            "machine",
             "side-lengths",
+            "side-range",
             "dims",
             "radices",
-            "task-processors",
+            "processors",
+            "mix",
+            "mix-drop",
             "shape",
             "strategy",
             "scheduler",
-            "mean-service",
+            "service-mean",
             "service",
             "estimates",
             "warmup",
@@ -90,9 +95,10 @@ impl Takes for SaturationArgs {
                 "Jobs in one replication, those not measured included [default: 40000]",
             ),
             "shape" => arg.help(
-                "The rule that gives a number of processors a shape, with --task-processors: \
-                 near-square, near-cubic, power-of-two, flat or drawn:DISTRIBUTION; `host-sim list` \
-                 shows them [default: near-square on a two-dimensional mesh, else near-cubic]",
+                "The rule that gives a number of processors a shape, with --processors: \
+                 near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips; `host-sim \
+                 list` shows them [default: near-square on a two-dimensional mesh, else near-cubic; \
+                 with --machine: chips]",
             ),
             "max-replications" => arg
                 .requires("until_abs_error")
@@ -138,7 +144,8 @@ fn backlog(text: &str) -> Result<NonZero<u32>, String> {
 ///
 /// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be written.
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let Resolved { settings, plan, .. } = args.resolved()?;
+    let resolved = args.resolved()?;
+    let plan = resolved.experiment(&SharedLogs::default())?;
     let bar = Bar::interruptible()?;
     let backends = || InProcessBackends::default();
     let results = experiment::run_parallel(&plan, args.threads.count, &backends, &bar);
@@ -154,10 +161,10 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             }
         }
         Format::Json => {
-            let mut scenario = settings.record();
+            let mut scenario = resolved.settings.record();
             scenario["backlog"] = args.backlog.get().into();
             if let Some(target) = args.until_abs_error {
-                scenario["until-abs-error"] = target.into();
+                scenario["until_abs_error"] = target.into();
             }
             write_json(scenario, plan.seed, &results, incomplete.as_ref(), output)?;
         }
@@ -172,10 +179,10 @@ impl SaturationArgs {
         let most = settings.max_replications.take();
         settings.strategy.get_or_insert(vec![StrategyChoice::All]);
         // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
-        settings.traffic = Some(1.0);
+        settings.traffic_ratio = Some(1.0);
         let mut resolved = settings.resolve_of(Origin::CommandLine)?;
         let Resolved { settings, plan, .. } = &mut resolved;
-        settings.traffic = None;
+        settings.traffic_ratio = None;
         plan.backlog = Some(self.backlog);
         if let Some(target) = self.until_abs_error {
             let max = most.unwrap_or(REPLICATIONS_MAX_DEFAULT);
@@ -199,7 +206,7 @@ impl SaturationArgs {
         };
         format!(
             "{}, {}, {} in the queue at all times, {} a run, seed {}\n{}, service {} s{}",
-            plan.machine,
+            report::machine_text(plan),
             names::scheduler_text(plan.scheduler, TimeUnit::Second),
             counted(self.backlog.get(), "job"),
             counted(plan.jobs, "job"),

@@ -27,15 +27,15 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Change, Configuration, Controller, Error, Outcome, Query, SchedulerKind, StrategyKind,
-    Ticks,
+    Answer, Change, Configuration, Controller, Error, Machine, Outcome, Query, SchedulerKind,
+    StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::{
     Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent, heap_storage,
 };
 use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use meshalloc_tests::bench;
 use meshalloc_tests::rig::mesh;
 
@@ -68,11 +68,12 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
     let mesh = mesh(side, side);
     Experiment {
         machine: mesh.into(),
+        description: None,
         strategies: vec![strategy],
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(Synthetic::new(
             mesh,
-            SizeDistribution::Uniform,
+            SideDistribution::Uniform,
             ServiceDistribution::Exponential { mean_seconds: 10.0 },
             Rate::Load(LOAD),
         )),
@@ -131,10 +132,11 @@ impl Backends for RecorderBackends {
     fn with(
         &mut self,
         configuration: Configuration,
+        _: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);
-        let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
+        let mut storage = heap_storage(configuration.machine, None, configuration.strategy, ROOM);
         body(&mut Recorder {
             inner: InProcess::new(storage.memory(), configuration)?,
             commands: &mut self.commands,
@@ -165,7 +167,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     let experiment = scenario(side, strategy, JOBS);
     experiment::run_once(&experiment, strategy, 0, &mut recorder, &()).expect("a sound scenario");
     let configuration = recorder.configuration.expect("the run took place");
-    let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
+    let mut storage = heap_storage(configuration.machine, None, configuration.strategy, ROOM);
     let mut statistics = None;
     let time = shortest(|| {
         let mut controller =

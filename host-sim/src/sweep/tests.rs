@@ -5,7 +5,7 @@ use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use super::*;
 use meshalloc_sim::experiment::{Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
     let mesh = Mesh::new(8, 8).unwrap();
@@ -14,11 +14,12 @@ fn points(loads: &[f64]) -> Vec<Point> {
         label: vec![("load".to_owned(), load.to_string())],
         experiment: Experiment {
             machine: mesh.into(),
+            description: None,
             strategies: vec![StrategyKind::FirstFit, StrategyKind::Naive],
             scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(Synthetic::new(
                 mesh,
-                SizeDistribution::Uniform,
+                SideDistribution::Uniform,
                 service.clone(),
                 Rate::Load(load),
             )),

@@ -10,7 +10,7 @@ use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_sim::workload::{
-    Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Workload,
+    Rate, ServiceDistribution, SideDistribution, Synthetic, TimeUnit, Workload,
 };
 
 fn mesh(w: u16, h: u16) -> Mesh {
@@ -60,11 +60,12 @@ fn drawn(maps: &[Map], look: Look) -> String {
 
 fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-    let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(0.6))
+    let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(0.6))
         .with_sides(1, 6)
         .unwrap();
     Experiment {
         machine: workload.machine(),
+        description: None,
         strategies: strategies.to_vec(),
         scheduler: SchedulerKind::Fcfs,
         measure: Measure::of(&workload),
@@ -299,7 +300,7 @@ fn a_snapshot_is_what_the_controller_holds() {
         strategy: StrategyKind::Naive,
         scheduler: SchedulerKind::Fcfs,
     };
-    let ready = InProcessBackends::default().with(configuration, &mut |backend| {
+    let ready = InProcessBackends::default().with(configuration, None, &mut |backend| {
         let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
         // More jobs than one reply lists, then one that waits, a fault that is held and one that is not.
         for id in 0..60 {

@@ -8,7 +8,8 @@ use super::error::{Origin, SettingError};
 use super::needs;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
-use crate::io::{IoMesh, IoNetwork, IoTasks};
+use crate::io::{IoJobs, IoMesh, IoNetwork};
+use crate::machine::{Description, MachineSource};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::network::Parameters;
@@ -16,13 +17,13 @@ use crate::statistics::NOT_NARROWED;
 use crate::workload::{
     Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
     MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
-    SizeDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload, fits_turned,
+    SideDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload, fits_turned,
 };
 
 /// The sides of the mesh of a scenario that names no machine.
 pub const MESH_DEFAULT: Shape = Shape::sides(64, 64);
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
-pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
+pub const SERVICE_MEAN_DEFAULT: f64 = 10.0;
 /// Jobs in one replication.
 pub const JOBS_DEFAULT: u32 = 40_000;
 /// The same of jobs that send messages: the thesis's on neighbour allocation.
@@ -33,10 +34,10 @@ pub const REPLICATIONS_DEFAULT: u32 = 10;
 pub const REPLICATIONS_MAX_DEFAULT: u32 = 100;
 /// The offered load of a scenario on a mesh that names none.
 pub const LOAD_DEFAULT: f64 = 0.4;
-/// The tasks of a scenario on a cube that names neither a load nor a traffic ratio: Chuang and Wu's.
-pub const TASKS_DEFAULT: u32 = 100;
-/// How long these tasks run, in seconds: one of Chuang and Wu's two distributions.
-pub const TASK_SERVICE_DEFAULT: ServiceDistribution = ServiceDistribution::Uniform {
+/// The jobs of a scenario on a cube that names neither a load nor a traffic ratio: Chuang and Wu's.
+pub const BATCH_DEFAULT: u32 = 100;
+/// How long these jobs run, in seconds: one of Chuang and Wu's two distributions.
+pub const BATCH_SERVICE_DEFAULT: ServiceDistribution = ServiceDistribution::Uniform {
     lo_seconds: 5.0,
     hi_seconds: 10.0,
 };
@@ -85,10 +86,18 @@ impl Resolved {
 
     fn read(&self, logs: &SharedLogs) -> Result<Experiment, SettingError> {
         let mut experiment = self.plan.clone();
-        let machine = experiment.machine;
+        let grid = experiment.machine;
+        let described = experiment.description.as_ref();
+        let described = described.map(|description| description.machine);
+        let strategies = &experiment.strategies;
         match &mut experiment.workload {
             Workload::Synthetic(workload) => {
-                let is_legal = |request: &Request| fits_turned(machine, request.shape);
+                let is_legal = |request: &Request| match &described {
+                    None => fits_turned(grid, request.shape),
+                    Some(machine) => strategies
+                        .iter()
+                        .any(|&strategy| machine.check(strategy, request).is_ok()),
+                };
                 let read = workload.read(is_legal);
                 *workload = read.map_err(|(option, error)| match error {
                     MixError::Shapes(error) => error.into(),
@@ -126,7 +135,7 @@ const fn log_option(form: &LogForm) -> &'static str {
 fn unnamed_machine(log: &Log) -> SettingError {
     let path = log.path.display().to_string().replace('`', "'");
     let reason = format!(
-        "{path}: no machine is named, and {} (expected `mesh`, `torus` or `cube`{})",
+        "{path}: no machine is named, and {} (expected `mesh`, `torus`, `cube` or `machine`{})",
         log.processors_text(),
         match log.fitting_mesh() {
             Some(sides) => format!(", such as `mesh` {sides}"),
@@ -148,9 +157,10 @@ impl Scenario {
         self.check_replications()?;
         needs::check(self)?;
         let mut settings = self.clone();
-        let machine = settings.machine()?;
+        let description = settings.description()?;
+        let machine = settings.grid(description.as_ref())?;
         settings.name_machine(machine);
-        let strategies = settings.strategies(machine)?;
+        let strategies = settings.strategies(machine, description.as_ref())?;
         let scheduler = *settings.scheduler.get_or_insert(SchedulerKind::Fcfs);
         let messages = settings.messages();
         let file = settings.log_file().map(|(_, file)| file.to_owned());
@@ -165,10 +175,10 @@ impl Scenario {
                 (workload, JOBS_DEFAULT, Measure::Departures, replications)
             }
             None => {
-                let workload = settings.synthetic(machine, messages)?;
+                let workload = settings.synthetic(machine, description.as_ref(), messages)?;
                 let measure = settings.measure(&workload)?;
                 let replications = settings.replications()?;
-                let is_closed = workload.arrivals.tasks().is_some();
+                let is_closed = workload.arrivals.batch().is_some();
                 let jobs = match messages {
                     Some(_) => JOBS_OF_MESSAGES_DEFAULT,
                     None => JOBS_DEFAULT,
@@ -184,6 +194,7 @@ impl Scenario {
         let threshold = settings.slowdown_threshold;
         let plan = Experiment {
             machine,
+            description,
             strategies,
             scheduler: names::scheduler_in(scheduler, workload.time_unit()),
             workload,
@@ -233,21 +244,38 @@ impl Scenario {
         };
         let gaps = self.interarrival.as_ref();
         let gaps = gaps.map(|gaps| ("interarrival", gaps.path()));
-        let files = [self.log_file(), mix, service, gaps];
+        let machine = self.machine.as_ref();
+        let machine = machine.and_then(|machine| Some(("machine", machine.path()?)));
+        let files = [self.log_file(), mix, service, gaps, machine];
         files.into_iter().flatten().collect()
     }
 
     /// Whether a machine is named.
     pub const fn is_machine_named(&self) -> bool {
-        self.mesh.is_some() || self.torus.is_some() || self.cube.is_some()
+        self.mesh.is_some() || self.torus.is_some() || self.cube.is_some() || self.machine.is_some()
     }
 
-    /// The machine that is named, or else the default.
+    /// The description of the machine, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// When its file cannot be read, or describes no machine.
+    pub fn description(&self) -> Result<Option<Description>, SettingError> {
+        let read = self.machine.as_ref().map(MachineSource::read);
+        let read = read.transpose();
+        read.map_err(|error| SettingError::unquoted(&["machine"], &error))
+    }
+
+    /// The machine that is named, or else the default; `description` is what
+    /// [`Scenario::description`] gives.
     ///
     /// # Errors
     ///
     /// When there is none of these sides, or a dimension is to wrap that it does not have.
-    pub fn machine(&self) -> Result<Grid, SettingError> {
+    pub fn grid(&self, description: Option<&Description>) -> Result<Grid, SettingError> {
+        if let Some(description) = description {
+            return Ok(*description.machine.grid());
+        }
         if let Some(cube) = self.cube {
             return Ok(cube.into());
         }
@@ -266,7 +294,7 @@ impl Scenario {
 
     /// Names this machine in its usual way: a mesh that wraps everywhere is a torus.
     pub fn name_machine(&mut self, machine: Grid) {
-        if self.cube.is_some() {
+        if self.cube.is_some() || self.machine.is_some() {
             return;
         }
         let wraps = (0..machine.dimensions()).filter(|&dimension| machine.wraps(dimension));
@@ -286,16 +314,20 @@ impl Scenario {
     /// # Errors
     ///
     /// When one does not serve the machine: what it serves, and which strategies would do.
-    fn strategies(&mut self, machine: Grid) -> Result<Vec<StrategyKind>, SettingError> {
-        let default = || vec![StrategyChoice::One(default_strategy(machine))];
+    fn strategies(
+        &mut self,
+        machine: Grid,
+        description: Option<&Description>,
+    ) -> Result<Vec<StrategyKind>, SettingError> {
+        let default = || vec![StrategyChoice::One(default_strategy(machine, description))];
         let named = self.strategy.get_or_insert_with(default);
         let strategies = named.iter().flat_map(|&choice| match choice {
-            StrategyChoice::All => suitable(machine).collect(),
+            StrategyChoice::All => suitable(machine, description).collect(),
             StrategyChoice::One(kind) => vec![kind],
         });
         let strategies = names::each_once(strategies);
         for &strategy in &strategies {
-            check_serves(machine, strategy)?;
+            check_serves(machine, description, strategy)?;
         }
         let named = strategies.iter().copied().map(StrategyChoice::One);
         self.strategy = Some(named.collect());
@@ -392,7 +424,11 @@ impl Scenario {
 
     /// The rule of shapes.
     fn shape(&mut self, machine: Grid) -> Result<ShapeRule, SettingError> {
-        let shape = *self.shape.get_or_insert(ShapeRule::of(&machine));
+        let default = match self.machine {
+            Some(_) => ShapeRule::Chips,
+            None => ShapeRule::of(&machine),
+        };
+        let shape = *self.shape.get_or_insert(default);
         let usable = shape.check(machine);
         usable.map_err(|reason| SettingError::unquoted(&["shape"], &reason))?;
         Ok(shape)
@@ -402,6 +438,7 @@ impl Scenario {
     fn synthetic(
         &mut self,
         machine: Grid,
+        description: Option<&Description>,
         messages: Option<Messages>,
     ) -> Result<Synthetic, SettingError> {
         if let Some(model) = self.model {
@@ -410,17 +447,17 @@ impl Scenario {
             let workload = Synthetic::lublin(model, machine, self.shape(machine)?, rate);
             return self.estimated(workload);
         }
-        let requests = self.requests(machine)?;
+        let requests = self.requests(machine, description)?;
         let io = self.io(machine)?;
         let arrivals = self.arrivals(machine)?;
         let work = match (messages, io) {
             (Some(messages), _) => WorkDistribution::Messages(messages),
             (None, Some(io)) => WorkDistribution::Io(io),
             (None, None) => {
-                let is_closed = arrivals.tasks().is_some();
+                let is_closed = arrivals.batch().is_some();
                 let default = match is_closed && machine.is_written_high_first() {
-                    true => TASK_SERVICE_DEFAULT,
-                    false => exponential(MEAN_SERVICE_DEFAULT),
+                    true => BATCH_SERVICE_DEFAULT,
+                    false => exponential(SERVICE_MEAN_DEFAULT),
                 };
                 WorkDistribution::Service(self.service(default))
             }
@@ -441,7 +478,11 @@ impl Scenario {
     }
 
     /// What jobs ask for.
-    fn requests(&mut self, machine: Grid) -> Result<Requests, SettingError> {
+    fn requests(
+        &mut self,
+        machine: Grid,
+        description: Option<&Description>,
+    ) -> Result<Requests, SettingError> {
         if let Some(cube) = self.cube {
             return Ok(Requests::Subcubes(Subcubes {
                 cube,
@@ -453,29 +494,37 @@ impl Scenario {
             let drop = *self.mix_drop.get_or_insert(false);
             return Ok(Requests::Mix(Mix::unread(machine, source.clone(), drop)));
         }
-        if let Some(distribution) = self.task_processors {
+        if let Some(distribution) = self.processors {
             return Ok(Requests::Counts(Counts {
                 machine,
                 distribution,
                 shape: self.shape(machine)?,
             }));
         }
-        let sizes = *self.sizes.get_or_insert(SizeDistribution::Uniform);
-        let mut submeshes = Submeshes::new(machine, sizes);
-        if let Some(lengths) = &self.side_lengths {
-            let bad = |reason| Err(SettingError::new(&["side-lengths"], reason));
+        if let Some(description) = description.filter(|it| it.has_rules()) {
+            let name = description.name.replace('`', "'");
+            let reason = format!(
+                "`machine` {name} gives only certain shapes, which jobs of random sides seldom have \
+                 (expected `mix`, `processors`, `model`, `swf` or `jobs-file` beside it)"
+            );
+            return Err(SettingError::new(&["machine"], reason));
+        }
+        let distribution = *self.side_lengths.get_or_insert(SideDistribution::Uniform);
+        let mut submeshes = Submeshes::new(machine, distribution);
+        if let Some(lengths) = &self.side_range {
+            let bad = |reason| Err(SettingError::new(&["side-range"], reason));
             let dimensions = machine.dimensions();
             let Some(sides) = lengths.of(dimensions) else {
                 let count = lengths.count();
                 return bad(format!(
-                    "`side-lengths` has {count} ranges (expected one for all dimensions, or \
+                    "`side-range` has {count} ranges (expected one for all dimensions, or \
                      {dimensions} on {machine})"
                 ));
             };
             for (dimension, (range, side)) in sides.zip(machine.sides()).enumerate() {
                 if range.max() > *side {
                     return bad(format!(
-                        "`side-lengths` go to {} in dimension {dimension} (expected at most {side} \
+                        "`side-range` goes to {} in dimension {dimension} (expected at most {side} \
                          on {machine})",
                         range.max()
                     ));
@@ -483,7 +532,7 @@ impl Scenario {
                 submeshes.sides[dimension] = range;
             }
         }
-        self.side_lengths = Some(submeshes.side_lengths());
+        self.side_range = Some(submeshes.side_range());
         Ok(Requests::Submeshes(submeshes))
     }
 
@@ -495,17 +544,17 @@ impl Scenario {
                 rate: self.load.map(Rate::Load),
             });
         }
-        let rate = match (self.load, self.traffic, self.arrival_rate) {
-            _ if self.tasks.is_some() => None,
+        let rate = match (self.load, self.traffic_ratio, self.arrival_rate) {
+            _ if self.batch.is_some() => None,
             (_, _, Some(rate)) => Some(Rate::Arrivals(rate)),
             _ if self.pattern.is_some() || self.io.is_some() => {
                 return Err(SettingError::new(
                     &["pattern", "io", "io-nodes"],
-                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `tasks` beside \
+                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `batch` beside \
                      `pattern`, `io` or `io-nodes`)",
                 ));
             }
-            (_, Some(traffic), _) => Some(Rate::Traffic(traffic)),
+            (_, Some(ratio), _) => Some(Rate::TrafficRatio(ratio)),
             (Some(load), ..) => Some(Rate::Load(load)),
             (None, None, None) if machine.is_written_high_first() => {
                 for (given, key) in [
@@ -515,8 +564,8 @@ impl Scenario {
                 ] {
                     if given {
                         let reason = format!(
-                            "`{key}` is about jobs that go on arriving (expected `load` or `traffic` beside it, or \
-                             `tasks` in place of it)"
+                            "`{key}` is about jobs that go on arriving (expected `load` or `traffic-ratio` beside it, or \
+                             `batch` in place of it)"
                         );
                         return Err(SettingError::new(&[key], reason));
                     }
@@ -528,16 +577,16 @@ impl Scenario {
         Ok(match rate {
             Some(rate) => Arrivals::Poisson(rate),
             None => Arrivals::AtOnce {
-                tasks: *self.tasks.get_or_insert(TASKS_DEFAULT),
+                jobs: *self.batch.get_or_insert(BATCH_DEFAULT),
             },
         })
     }
 
     /// The service time, recorded in one way.
     fn service(&mut self, default: ServiceDistribution) -> ServiceDistribution {
-        let mean = self.mean_service.map(exponential);
+        let mean = self.service_mean.map(exponential);
         let service = self.service.take().or(mean).unwrap_or(default);
-        (self.mean_service, self.service) = match service {
+        (self.service_mean, self.service) = match service {
             ServiceDistribution::Exponential { mean_seconds } => (Some(mean_seconds), None),
             ref other => (None, Some(other.clone())),
         };
@@ -567,11 +616,11 @@ impl Scenario {
     }
 
     /// What jobs communicate, read and write, if they do.
-    fn io(&mut self, machine: Grid) -> Result<Option<IoTasks>, SettingError> {
+    fn io(&mut self, machine: Grid) -> Result<Option<IoJobs>, SettingError> {
         if self.io.is_none() && self.io_nodes.is_none() {
             return Ok(None);
         }
-        let io = IoTasks {
+        let io = IoJobs {
             nodes: *self.io_nodes.get_or_insert_default(),
             ..self.io.unwrap_or_default()
         };
@@ -583,10 +632,10 @@ impl Scenario {
         Ok(Some(io))
     }
 
-    /// Which jobs of a synthetic workload are measured; all tasks are that are there at time 0.
+    /// Which jobs of a synthetic workload are measured; all jobs are that are there at time 0.
     fn measure(&mut self, workload: &Synthetic) -> Result<Measure, SettingError> {
         let default = Measure::of(workload);
-        if workload.arrivals.tasks().is_some() {
+        if workload.arrivals.batch().is_some() {
             return Ok(default);
         }
         let measured = *self.measure.get_or_insert(match default {
@@ -624,31 +673,59 @@ fn exponential(mean_seconds: f64) -> ServiceDistribution {
 }
 
 /// The strategy of a command that names none.
-fn default_strategy(machine: Grid) -> StrategyKind {
-    match machine.is_written_high_first() {
-        true => StrategyKind::TreeCollapsing,
-        false => StrategyKind::FirstFit,
+fn default_strategy(machine: Grid, description: Option<&Description>) -> StrategyKind {
+    let cubes = StrategyKind::Cubes { fold: false };
+    let of_description = [cubes, StrategyKind::Torus3d].into_iter();
+    let mut of_description = of_description.filter(|kind| {
+        kind.is_built()
+            && description.is_some_and(|description| kind.serves_described(&description.machine))
+    });
+    match of_description.next() {
+        Some(strategy) => strategy,
+        None if machine.is_written_high_first() => StrategyKind::TreeCollapsing,
+        None => StrategyKind::FirstFit,
+    }
+}
+
+/// Whether the strategy serves the machine.
+fn serves(machine: Grid, description: Option<&Description>, strategy: StrategyKind) -> bool {
+    match description {
+        Some(description) => strategy.serves_described(&description.machine),
+        None => strategy.serves().includes(&machine),
     }
 }
 
 /// The strategies of this build that serve the machine.
-fn suitable(machine: Grid) -> impl Iterator<Item = StrategyKind> {
-    StrategyKind::built().filter(move |kind| kind.serves().includes(&machine))
+fn suitable(
+    machine: Grid,
+    description: Option<&Description>,
+) -> impl Iterator<Item = StrategyKind> {
+    StrategyKind::built().filter(move |&kind| serves(machine, description, kind))
 }
 
-/// Whether the strategy serves the machine.
+/// Checks that the strategy serves the machine.
 ///
 /// # Errors
 ///
 /// When it does not: what it serves, and which strategies would do.
-fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), SettingError> {
-    let serves = strategy.serves();
-    if serves.includes(&machine) {
+fn check_serves(
+    machine: Grid,
+    description: Option<&Description>,
+    strategy: StrategyKind,
+) -> Result<(), SettingError> {
+    if serves(machine, description, strategy) {
         return Ok(());
     }
-    let suitable: Vec<_> = suitable(machine).map(StrategyKind::name).collect();
+    let suitable: Vec<_> = suitable(machine, description)
+        .map(StrategyKind::name)
+        .collect();
+    let machine = match description {
+        Some(description) => format!("{}, a {machine}", description.name.replace('`', "'")),
+        None => machine.to_string(),
+    };
     let reason = format!(
-        "`strategy` {strategy} serves {serves}, not {machine} (expected one of {})",
+        "`strategy` {strategy} serves {}, not {machine} (expected one of {})",
+        strategy.serves(),
         suitable.join(", ")
     );
     Err(SettingError::new(&["strategy"], reason))
