@@ -43,7 +43,11 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     }
     let packages = &WITH_PYTHON;
     if !options.quick {
-        cmd!(sh, "cargo clippy {packages...} --all-targets -- -D warnings").run()?;
+        cmd!(
+            sh,
+            "cargo clippy {packages...} --all-targets -- -D warnings"
+        )
+        .run()?;
     }
     let targets = ["--lib", "--bin", "host-sim", "--example", "serve"];
     cmd!(sh, "cargo build {packages...} {targets...}").run()?;

@@ -23,7 +23,7 @@ assert results.settings["swf"] == str(log)
 assert (table["utilization"] > 0.1).all() and table["utilization"].max() < 1
 assert waits.shape == (4, 4) and waits["naive"].mean() < waits["first-fit"].mean()
 """,
-    "slices-of-a-torus": """
+    "slices-of-a-pod": """
 assert delays.shape == (3, 3)
 assert (delays.diff().dropna() > 0).all(axis=None), "more load, more waiting"
 """,
