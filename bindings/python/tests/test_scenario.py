@@ -27,6 +27,7 @@ import meshalloc
             "estimates": "perfect",
             "seed": "3",
         },
+        {"machine": "tpu-v4", "mix": "tpu-v4", "strategy": ["cubes", "first-fit"], "load": "0.3"},
     ],
 )
 def test_results_are_those_of_the_program(host_sim, settings):
