@@ -114,7 +114,7 @@ fn trials(
     grid: &Grid,
     request: &Request,
 ) -> Vec<String> {
-    let trials = Trials::new(strategy, machine, grid, request, request.shape);
+    let trials = Trials::new(strategy.into(), machine, grid, request, request.shape);
     let text = |trial: Trial| {
         let sides = Shape::new(&trial.sides[..grid.dimensions()]).unwrap();
         let folded = trial
