@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use super::forms::Trial;
 use super::*;
-use crate::Allocator;
+use crate::{Allocator, StrategyKind};
 use crate::storage::{HeapStorage, Needs};
 
 fn shapes_of(machine: Option<&Machine>, grid: &Grid, chips: u32) -> Vec<String> {
