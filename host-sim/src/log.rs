@@ -10,6 +10,7 @@ use meshalloc::{Grid, NODES_MAX};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::columns::{Columns, Table};
 use crate::failure::Failure;
 use crate::identity::{PROGRAM, VERSION};
 use crate::report::{self, LogJson, table, trimmed};
@@ -74,6 +75,12 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     match args.format.get() {
         Format::Table => statistics.write(output),
         Format::Json => Ok(report::write_json(&statistics.json(), output)?),
+        Format::Csv => {
+            let mut table = Table::new(Columns::of::<LogDocument>(), output)?;
+            table.row(&statistics.json())?;
+            table.finish()?;
+            Ok(())
+        }
     }
 }
 

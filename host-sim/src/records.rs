@@ -2,7 +2,7 @@
 //!
 //! As a table (CSV) the file has all strategies and replications, in their order, and in each the measured jobs in order of arrival.
 //! Its columns are those of a `jobs.csv` of Batsim (Dutot et al. 2016, Batsim: a realistic language-independent resources and jobs management
-//! systems simulator, JSSPP), which evalys reads, and some more: [`COLUMNS`](table::COLUMNS). With the ending `.swf` it is a log in the Standard
+//! systems simulator, JSSPP), which evalys reads, and some more. With the ending `.swf` it is a log in the Standard
 //! Workload Format of a single run; endings other than `.csv` and `.swf` are refused.
 //!
 //! A run writes its jobs into a part of its own while it goes on, so that neither the number of jobs nor that of threads shows: a

@@ -131,6 +131,7 @@ pub(crate) fn run(
     match format {
         Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
+        Format::Csv => report.csv(output)?,
     }
     if let Some(jobs) = jobs {
         jobs.finish(&results)?;

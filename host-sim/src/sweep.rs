@@ -1,5 +1,5 @@
-//! Sweeps: many points, each written into a file as soon as it has ended, so that an interrupted sweep
-//! goes on where it stopped.
+//! Sweeps: many points, each written into a file as soon as it has ended, so that a sweep
+//! continues after an interruption.
 //!
 //! [`run_points`] runs the points whose files are not in the folder yet. The results of a point depend
 //! on its experiment alone, so they are the same with any number of threads, interrupted or not, and

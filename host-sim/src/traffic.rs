@@ -11,13 +11,15 @@ use meshalloc::{Grid, Ticks};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::columns::{Columns, Table};
 use crate::failure::{self, Failure};
 use crate::map::svg::LinkMap;
 use crate::map::{self, PictureArgs, PictureFile};
 use crate::progress::Bar;
 use crate::report::{Document, table, trimmed};
-use crate::settings::{Format, FormatArgs, Given, Takes, ThreadsArgs, only};
+use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::names;
 use meshalloc_sim::network::Parameters;
@@ -262,7 +264,18 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     match args.format {
         Format::Table => args.write_table(grid, &rows, output)?,
         Format::Json => {
-            args.document(&rows).write(output)?;
+            let content = TrafficContent {
+                results: rows.iter().map(TrafficResult::new).collect(),
+            };
+            Document::new(args.record(&rows), args.seed, None, content).write(output)?;
+        }
+        Format::Csv => {
+            let mut table = Table::new(columns(), &mut *output)?;
+            let scenario = args.record(&rows);
+            for row in &rows {
+                table.run(&scenario, &TrafficResult::new(row))?;
+            }
+            table.finish()?;
         }
     }
     if let (Some(picture), Some(kind)) = (picture, &args.args.plot) {
@@ -429,46 +442,57 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    fn document(&self, rows: &[Row]) -> Document<TrafficContent> {
+    /// What a result records.
+    fn record(&self, rows: &[Row]) -> Value {
         let mut scenario = self.settings.record();
         scenario["pattern"] = self.args.pattern.to_string().into();
         scenario["rate"] = rows.iter().map(|row| row.rate).collect();
         scenario["warmup"] = self.args.warmup.into();
         scenario["cycles"] = self.args.cycles.into();
-        let row = |row: &Row| {
-            let metrics = row.metrics();
-            let metrics = metrics.map(|metric| MetricSummary::new(metric.estimate, metric.values));
-            let [
+        scenario
+    }
+}
+
+impl TrafficResult {
+    fn new(row: &Row) -> Self {
+        let metrics = row.metrics();
+        let metrics = metrics.map(|metric| MetricSummary::new(metric.estimate, metric.values));
+        let [
+            message_latency,
+            hops,
+            blocked_time,
+            offered,
+            accepted,
+            busiest,
+            mean,
+        ] = metrics;
+        TrafficResult {
+            rate: row.rate,
+            metrics: TrafficMetrics {
                 message_latency,
                 hops,
                 blocked_time,
                 offered,
                 accepted,
-                busiest,
-                mean,
-            ] = metrics;
-            TrafficResult {
-                rate: row.rate,
-                metrics: TrafficMetrics {
-                    message_latency,
-                    hops,
-                    blocked_time,
-                    offered,
-                    accepted,
-                    link_utilization_max: busiest,
-                    link_utilization: mean,
-                },
-                saturated: row.is_saturated(),
-                too_short: row.is_too_short(),
-                messages: row.runs.iter().map(|run| run.messages).sum(),
-                replications: row.runs.len(),
-            }
-        };
-        let content = TrafficContent {
-            results: rows.iter().map(row).collect(),
-        };
-        Document::new(scenario, self.seed, None, content)
+                link_utilization_max: busiest,
+                link_utilization: mean,
+            },
+            saturated: row.is_saturated(),
+            too_short: row.is_too_short(),
+            messages: row.runs.iter().map(|run| run.messages).sum(),
+            replications: row.runs.len(),
+        }
     }
+}
+
+/// The columns of `traffic --format csv`.
+pub(crate) fn columns() -> Columns {
+    let more = [
+        ("pattern", "Where messages go."),
+        ("warmup", "Cycles before those that are measured."),
+        ("cycles", "Cycles that are measured."),
+    ];
+    Columns::of_runs::<TrafficResult>(settings::takes::<TrafficArgs>, &more)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
 use meshalloc_sim::experiment::Replications;
-use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names::metric;
 use meshalloc_sim::scenario::{self, Setting as Key};
 
 /// The text of `data/*.toml`, by their names; `build.rs` lists them.
@@ -499,9 +499,4 @@ impl<'f> Reader<'f> {
         }
         scopes.into_iter().map(line).collect()
     }
-}
-
-fn metric(name: &str) -> Result<Metric, String> {
-    let found = Metric::ALL.into_iter().find(|metric| metric.name() == name);
-    found.ok_or_else(|| format!("there is no metric {name:?}"))
 }

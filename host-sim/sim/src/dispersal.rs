@@ -281,7 +281,7 @@ fn along(counts: &[i64], processors: u64) -> u64 {
 /// its distance is.
 fn around(counts: &[i64], processors: u64) -> u64 {
     let side = counts.len();
-    // The half that begins at position 0, or between 0 and 1: of places in halves of a position, so many.
+    // Places in the half that begins at position 0, or between 0 and 1, in halves of a position.
     let mut inside: u64 = counts[..side.div_ceil(2)]
         .iter()
         .map(|&count| count as u64)

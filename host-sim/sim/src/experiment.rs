@@ -108,8 +108,8 @@ pub struct Experiment {
     /// Which jobs of a synthetic workload these are.
     pub measure: Measure,
     /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as fewer do, whatever its
-    /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
-    /// again, above it the queue grows for ever.
+    /// arrival time. The utilization is then the load at which the strategy saturates: below it the queue runs empty again and
+    /// again, above it the queue grows without limit.
     pub backlog: Option<NonZero<u32>>,
     /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times, over 0.
     pub slowdown_threshold: f64,
@@ -166,7 +166,7 @@ pub struct StrategyResult {
     /// Whether the backlog grew in most replications, or jobs were left behind in one.
     pub saturated: bool,
     /// Whether mean delays have a value: where the backlog grew they depend on the length of the run, or of the log. They
-    /// have one even so where departures are measured ([`Measure::Departures`]): that of so many.
+    /// also have one where departures are measured ([`Measure::Departures`]): the mean over the measured departures.
     pub has_delays: bool,
     /// Whether the jobs are those of a log. Its mean delays are numbers also where the backlog
     /// grew, though they depend on where it ends.

@@ -255,6 +255,42 @@ impl Refusals {
 }
 
 impl Metric {
+    /// Its name in words.
+    pub fn words(self) -> String {
+        match self {
+            Metric::WaitingDelay => "mean waiting delay".into(),
+            Metric::BoundedSlowdown => "mean bounded slowdown".into(),
+            other => other.name().replace('_', " "),
+        }
+    }
+
+    /// Its name in words, with the unit of [`Metric::scale`] times the value.
+    pub fn label(self, unit: TimeUnit) -> String {
+        let time = unit.symbol();
+        let words = match self {
+            Metric::TurnaroundVariance => "variance of the turnaround".into(),
+            Metric::Turnaround => "mean turnaround".into(),
+            Metric::SearchTime => return "mean search time (µs a job)".into(),
+            Metric::AllocationMiss => return "allocation miss (% of valid attempts)".into(),
+            Metric::InternalFragmentation => {
+                return "internal fragmentation (% of those held)".into();
+            }
+            Metric::ExternalFragmentation => return "external fragmentation (% of all)".into(),
+            Metric::Utilization => "processor utilization".into(),
+            Metric::ServiceTime => "mean service time".into(),
+            Metric::MessageLatency => "mean message latency".into(),
+            Metric::BlockedTime => "mean blocked time of a message".into(),
+            other => other.words(),
+        };
+        match self.unit() {
+            Unit::Time => format!("{words} ({time})"),
+            Unit::SquareTime => format!("{words} ({time}²)"),
+            Unit::Fraction => format!("{words} (%)"),
+            Unit::WallSeconds => format!("{words} (µs)"),
+            Unit::Count => words,
+        }
+    }
+
     /// Whether it depends on the length of the run where the backlog grows.
     pub const fn depends_on_length(self) -> bool {
         matches!(

@@ -8,6 +8,7 @@ use meshalloc::{
     StrategyTextError, Ticks, Tuple,
 };
 
+use crate::metrics::Metric;
 use crate::time::{TIME_MAX, TimeUnit};
 
 mod numbers;
@@ -44,6 +45,24 @@ pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
         None => String::new(),
     };
     format!("unknown {what} {given:?}{hint} (known: {known})")
+}
+
+/// Reads the name of a metric; hyphens stand for underscores.
+///
+/// # Errors
+///
+/// When no metric has the name.
+///
+/// ```
+/// use meshalloc_sim::{metrics::Metric, names::metric};
+/// assert_eq!(metric("waiting-delay"), Ok(Metric::WaitingDelay));
+/// assert!(metric("utilisation").unwrap_err().contains("did you mean \"utilization\"?"));
+/// ```
+pub fn metric(text: &str) -> Result<Metric, String> {
+    let name = text.replace('-', "_");
+    let names = Metric::ALL.map(Metric::name);
+    let found = Metric::ALL.into_iter().find(|metric| metric.name() == name);
+    found.ok_or_else(|| unknown("metric", text, &names, &names.join(", ")))
 }
 
 /// The message about a name that is known, with parameters that it does not take or without those it needs.
@@ -88,7 +107,7 @@ pub fn sides(text: &str) -> Result<Shape, String> {
 ///
 /// # Errors
 ///
-/// When they are written in another way, or no machine has such a dimension.
+/// When they are written in another way, or no machine has one of the dimensions.
 ///
 /// ```
 /// use meshalloc_sim::names::wrap;

@@ -46,12 +46,12 @@
 //! end of a quiet run. Both are free of units and of the length of the run. Within a
 //! percent or so of the saturation load no run of practical length can tell.
 //!
-//! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates do, may keep measured jobs waiting while others come and go for ever, so that neither
-//! holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at least [`MEASURED_LEAST`]) have been granted before one that waits, and is called
-//! saturated: the jobs left behind become ever more. Its values are those of the measured jobs that have left.
+//! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates do, may keep measured jobs waiting while later jobs come and go without end, so that neither
+//! condition holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at least [`MEASURED_LEAST`]) have been granted before one that waits, and is called
+//! saturated: the number of jobs left behind keeps growing. Its values are those of the measured jobs that have left.
 //!
 //! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are measured ([`Measured::Departures`]),
-//! means over so many departures have a value even so, and belong to that number.
+//! means have a value nevertheless; they cover only the measured departures.
 //!
 //! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means depend on when the log
 //! ends. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last arrival found.
@@ -179,13 +179,13 @@ pub enum SimulationError {
 pub const KEPT_MAX: u32 = 1 << 16;
 
 /// The number of waiting jobs from which on later arrivals than the measured ones are put off under a scheduler that chooses among
-/// the waiting jobs. Such a scheduler takes time for each of them, at every event.
+/// the waiting jobs. At every event the scheduler takes time for each of them.
 pub const WAITING_MAX: u32 = 1 << 12;
 
-/// A run in which so many times as many jobs as are measured pass the last of these that wait is saturated and ends. Below saturation it is a few.
+/// A run is saturated and ends when later jobs have passed a waiting measured job, this multiple of the number of measured jobs. Below saturation a few jobs pass.
 pub const PASSING_MAX: u32 = 10;
 
-/// Fewer measured jobs count as so many in [`PASSING_MAX`].
+/// The least number of measured jobs that [`PASSING_MAX`] multiplies.
 pub const MEASURED_LEAST: u32 = 100;
 
 /// How many measured jobs leave between two calls of `advance`.
@@ -239,7 +239,7 @@ struct Run<'b, J, E> {
     is_full: bool,
     /// Only the first of the waiting jobs may try, so the others need not be in the controller.
     is_in_order: bool,
-    /// Later arrivals than the measured ones are put off while so many jobs wait; where `is_in_order`, are kept.
+    /// While this number of jobs waits, arrivals after the measured ones are put off; where `is_in_order`, while this number is kept.
     put_off_from: u32,
     /// Jobs submitted for good: those from here to the last that arrived are kept.
     submitted: u32,
@@ -304,7 +304,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         Ok(self.finish())
     }
 
-    /// Whether so many jobs have passed measured ones that these may wait for ever.
+    /// Whether more jobs have passed a measured one than the limit allows; it may wait without end.
     fn passes_without_end(&self) -> bool {
         let measured = self.state.measured.count().max(MEASURED_LEAST);
         self.backlog.is_none() && self.state.passed / PASSING_MAX >= measured
@@ -441,7 +441,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn submit(&mut self, number: u32) -> Result<Result<(), Refusal>, SimulationError> {
         let request = self.state.request(number);
         if request.processors > self.state.machine.nodes() {
-            // There may be no shape for so many processors, so the controller cannot be asked.
+            // There may be no shape with this number of processors, so the controller cannot be asked.
             return Ok(Err(Refusal::NeverFits));
         }
         let change = Change::submit(JobId(number), request);

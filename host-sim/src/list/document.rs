@@ -1,10 +1,14 @@
 //! The list for programs: the types are what [`schema`](crate::schema) describes.
 
+use std::io::{self, Write};
+
 use meshalloc::{SchedulerKind, StrategyKind};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Part, strategy_parameters};
+use crate::columns::{Columns, Table};
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::workload::distributions::DistributionInfo;
@@ -119,7 +123,43 @@ struct MetricJson {
     source: &'static str,
 }
 
+/// A row of the list as a table.
+#[derive(Serialize, JsonSchema)]
+struct ListRow {
+    /// What it is: a key of the JSON document.
+    kind: String,
+    #[serde(flatten)]
+    item: Value,
+}
+
 impl ListDocument {
+    /// The columns of [`ListDocument::csv`].
+    pub(crate) fn columns() -> Columns {
+        let columns = Columns::of::<ListRow>().and(Columns::of::<MetricJson>());
+        let columns = columns.and(Columns::of::<SchedulerJson>());
+        columns.and(Columns::of::<StrategyJson>())
+    }
+
+    /// Writes a row for each item.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take them.
+    pub(crate) fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
+        let mut table = Table::new(ListDocument::columns(), output)?;
+        let document = serde_json::to_value(self)?;
+        for (kind, items) in document.as_object().into_iter().flatten() {
+            for item in items.as_array().into_iter().flatten() {
+                table.row(&ListRow {
+                    kind: kind.clone(),
+                    item: item.clone(),
+                })?;
+            }
+        }
+        table.finish()?;
+        Ok(())
+    }
+
     /// The whole list, or a part of it.
     pub(crate) fn new(part: Option<Part>) -> Self {
         let is_wanted = |of| part.is_none_or(|part| part == of);

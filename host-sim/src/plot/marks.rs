@@ -3,7 +3,8 @@
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-use super::{Area, Drawn, MARKER, PIXEL, THICK};
+use super::{MARKER, THICK};
+use crate::svg::{Area, Drawn, PIXEL};
 
 /// How one line looks.
 pub(super) struct Look {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Report, Timing, jobs_per_second};
+use crate::columns::{Columns, Table};
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::StrategyResult;
@@ -144,19 +145,42 @@ impl TimedResultJson {
 }
 
 impl Report<'_> {
+    fn rows(&self) -> impl Iterator<Item = TimedResultJson> {
+        let rows = self.results.iter().zip(self.timings);
+        rows.map(|(result, timing)| TimedResultJson::new(result, self.results, timing))
+    }
+
+    /// The columns of [`Report::csv`].
+    pub(crate) fn columns() -> Columns {
+        Columns::of_runs::<TimedResultJson>(|_| true, &[])
+    }
+
+    /// Writes a row for each strategy.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take them.
+    pub fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
+        let mut table = Table::new(Report::columns(), output)?;
+        let scenario = self.scenario.settings.record();
+        for row in self.rows() {
+            table.run(&scenario, &row)?;
+        }
+        table.finish()?;
+        Ok(())
+    }
+
     /// Writes one JSON object.
     ///
     /// # Errors
     ///
     /// When `output` does not take it.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
-        let rows = self.results.iter().zip(self.timings);
-        let rows = rows.map(|(result, timing)| TimedResultJson::new(result, self.results, timing));
         let content = RunContent {
             log: self.workload.log().map(LogJson::new),
             mix: self.workload.mix().map(MixJson::new),
             controller: self.controller.clone(),
-            results: rows.collect(),
+            results: self.rows().collect(),
         };
         let (settings, seed) = (&self.scenario.settings, self.scenario.plan.seed);
         Document::new(settings.record(), seed, self.incomplete, content).write(output)

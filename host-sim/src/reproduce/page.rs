@@ -275,8 +275,8 @@ fn picture(figure: &Figure, panel: &Panel, measurements: &Measurements) -> Resul
         figure.number, figure.title, panel.heading
     );
     let name = html! { (name) }.into_string();
-    let attributes = format!("<svg role=\"img\" aria-label=\"{name}\" ");
-    Ok(html! { div.panel { (PreEscaped(svg.replacen("<svg ", &attributes, 1))) } })
+    let svg = svg.element(format_args!("role=\"img\" aria-label=\"{name}\" "));
+    Ok(html! { div.panel { (PreEscaped(svg)) } })
 }
 
 fn claims_table(number: u32, claims: &[&Claim]) -> Markup {

@@ -9,7 +9,7 @@
 //! The cost of a point is that of its runs:
 //!
 //! - runs: the replications, or the least number of them where an error decides, times the strategies;
-//! - in each run so many jobs, each of which costs 512 units, 1 unit being about 4 ns;
+//! - the jobs of a run, each of which costs 512 units; a unit is about 4 ns;
 //! - 1 more for each processor of the machine where a strategy looks at single processors: all that are not contiguous, and
 //!   busy list;
 //! - 256 more for each message of a job, where jobs send messages: as many as a job of a quarter of the machine sends in one
@@ -131,7 +131,7 @@ pub(super) fn cost(experiment: &Experiment) -> u64 {
     cost.max(1)
 }
 
-/// The messages of one job with so many processors, on average over the patterns.
+/// The messages of one job with this number of processors, on average over the patterns.
 fn sent(messages: &Messages, processors: u64) -> u64 {
     let patterns = messages.patterns.as_slice();
     let of_pattern = |pattern: &Pattern| match pattern {

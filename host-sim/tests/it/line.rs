@@ -153,7 +153,7 @@ fn serve(server: &mut Server<'_, impl Keep>, mut stream: TcpStream) {
     }
 }
 
-/// Runs the program with a board that is gone after so many reads.
+/// Runs the program with a board that disappears after a number of reads.
 fn with_lost_board(line: &str, reads: usize) -> crate::program::Ended {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
@@ -481,7 +481,7 @@ fn a_serial_line_makes_the_same_decisions() {
             let mut server = server(&mut storage);
             let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
             while !ended.load(Ordering::Relaxed) {
-                // Nothing to read, or nobody there: the program has not come yet, or has gone.
+                // Nothing to read: the program has not connected yet, or has disconnected.
                 let Ok(len) = board.read(&mut bytes) else {
                     thread::sleep(Duration::from_millis(1));
                     continue;

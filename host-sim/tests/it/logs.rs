@@ -378,7 +378,7 @@ fn log_shows_what_is_in_a_log() {
         (86_400, 50, 4, -1),
         (1_209_600, 10, 7, 10),
     ];
-    let header = "; Computer: A mesh\n; MaxProcs: 8\n; Acknowledge: Somebody\n";
+    let header = "; Computer: A mesh\n; MaxProcs: 8\n; Acknowledge: A. Author\n";
     let more = "5 7 -1 -1 4 -1 -1 4 -1 -1 1 1 1 -1 -1 1 -1 -1\n6 8 -1 9 4 -1 -1 4 -1 -1 1 1 1 -1 -1 2 -1 -1\n";
     let text = [header, &swf(&jobs), more].concat();
     let show = |options: &str| {
@@ -448,7 +448,7 @@ fn log_shows_what_is_in_a_log() {
     let shown = show("").good();
     for part in [
         "A mesh, 4 jobs, 1 of other partitions, 1 dropped without a run time",
-        "acknowledge: Somebody",
+        "acknowledge: A. Author",
         "span: 14.00 days, 2 whole weeks",
         "jobs larger than that: 1, 7.22 % of the work",
         "ran longer than was requested: 1 of 3",

@@ -175,7 +175,7 @@ fn cubes_have_a_record_for_every_distribution_and_strategy() {
         .collect();
     assert_eq!(categories, ["U*U", "U*N", "N*U", "N*N"]);
 
-    // So many replications decide what is far from any limit.
+    // These replications decide claims that are far from any limit.
     for (verdict, claim) in [
         (
             "holds",

@@ -143,7 +143,7 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
         _ => Verdict::NotDecided,
     };
     let rule = "holds if the gain at the last point is over that at the first by more than the error of their \
-                difference and no step between neighbours is downwards; weaker with such a step; does not hold if \
+                difference and no step between neighbours is downwards; weaker with one such step; does not hold if \
                 the last is below the first; a saturated competitor counts as a gain of 100 %";
     let mut judgement = judgement(verdict, gains, rule.to_owned());
     let left_out = gains.len() - numbers.len();

@@ -51,7 +51,7 @@ impl<'m> InProcess<'m> {
         })
     }
 
-    /// A controller whose table has room for so many jobs, and for twice as many each time that
+    /// A controller whose table has room for this number of jobs; the room doubles each time that
     /// [`Backend::make_room`] is called.
     ///
     /// # Errors

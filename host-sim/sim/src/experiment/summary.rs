@@ -84,7 +84,7 @@ impl Experiment {
         }
     }
 
-    /// What is to be as exact as asked. A waiting delay near 0, of the first to leave, would take for ever.
+    /// The metric whose error ends the replications. The waiting delay of the first jobs to leave is near 0, so its relative error would never become small.
     fn judged(&self) -> Metric {
         match self.measures_departures() {
             true => Metric::Turnaround,

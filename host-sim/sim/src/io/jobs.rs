@@ -33,7 +33,7 @@ pub enum IoNetwork {
 impl IoNetwork {
     /// The flits of a message where their number is not given.
     const FLITS: u32 = 64;
-    /// So many at most: times are counted in microseconds.
+    /// The most flits: times are counted in microseconds.
     const FLITS_MAX: u32 = 4096;
 }
 

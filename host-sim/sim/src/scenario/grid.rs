@@ -48,7 +48,7 @@ pub fn grid(path: &Path, foreign: Foreign<'_>) -> Result<Vec<GridPoint>, String>
     grid_of(&text, path, foreign, POINTS_MAX)
 }
 
-/// The points of the text of such a file; `path` is what errors call it, and where it is looked for beside.
+/// The points of the text of a scenario file. Errors call it `path`, and paths in it are relative to the folder of `path`.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use crate::workload::TimeUnit;
 pub struct Conditions {
     /// Which jobs are measured.
     pub measured: Measured,
-    /// If given, the queue never runs empty: jobs arrive in their order, but as soon as fewer than so many wait, whatever their
+    /// If given, the queue never runs empty: jobs arrive in their order, as soon as fewer than this number wait, whatever their
     /// arrival times. The utilization is then that of saturation. Under first come, first served any number gives the same
     /// decisions.
     pub backlog: Option<NonZero<u32>>,
@@ -42,7 +42,7 @@ pub enum Measured {
         /// One past the last, at most [`JOBS_MAX`](crate::workload::JOBS_MAX).
         end: u32,
     },
-    /// The first jobs to leave, so many (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), whichever they are; those that are refused leave, too. Averages are
+    /// This number of jobs (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), the first to leave; refused jobs leave, too. Averages are
     /// taken from the start to the departure of the last: the machine fills within. A closed workload is measured whole by
     /// as many departures as it has jobs.
     Departures(u32),

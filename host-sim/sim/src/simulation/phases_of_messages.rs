@@ -231,7 +231,7 @@ struct Running {
 
 impl Jobs {
     /// Begins the present phase of a job, or the next one in which there is something to send; returns the first
-    /// messages. Without such a phase the job completes.
+    /// messages. Without one the job completes.
     fn begin(&mut self, number: u32, now: Ticks) -> Vec<Message> {
         let communications = u32::from(self.kind.communications);
         loop {

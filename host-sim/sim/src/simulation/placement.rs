@@ -67,7 +67,7 @@ fn along(machine: &Grid, block: Block, order: &Order, places: &mut Vec<NodeId>) 
             let at = u32::from(start[dimension]) + u32::from(offset);
             at % side * strides[dimension]
         };
-        // What is there has no coordinate in this dimension yet: a copy for each coordinate but the first.
+        // The places so far have no coordinate in this dimension: each is copied for every coordinate but the first.
         let so_far = places.len();
         for offset in 1..extent[dimension] {
             for place in first..so_far {

@@ -69,10 +69,10 @@ pub const WEEK: Ticks = 7 * 24 * 60 * 60 * TimeUnit::Second.ticks_each();
 /// The least number of whole weeks to draw from.
 pub const WEEKS_MIN: usize = 2;
 
-/// Which jobs to take from a log, and in which shape.
+/// Which jobs of a log to take, and their shapes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LogOptions {
-    /// What its lines are.
+    /// The form of its lines.
     pub form: LogForm,
     /// Only those of this partition (field 16).
     pub partition: Option<i64>,
@@ -116,10 +116,10 @@ pub enum LogForm {
     Csv(Columns),
 }
 
-/// Lines of a log that describe jobs, and why not all of them are taken.
+/// Counts of a log's lines that describe jobs, by why they were left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LineCounts {
-    /// All that the log has.
+    /// All lines of the log.
     pub records: u32,
     /// Partial executions of jobs that have a line of their own.
     pub partial_executions: u32,
@@ -138,7 +138,7 @@ pub struct LineCounts {
 }
 
 impl LineCounts {
-    /// Those that are not taken, with the reason, of which there are any.
+    /// The counts over 0 of lines left out, each with its reason.
     pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let counts = [
             (self.partial_executions, "of partial executions"),
@@ -233,7 +233,7 @@ pub struct Log {
     /// is the jobs' content.
     #[serde(skip)]
     pub path: PathBuf,
-    /// What was taken from it.
+    /// The options it was read with.
     pub options: LogOptions,
     /// The machine that its jobs are for.
     pub machine: Grid,
@@ -245,7 +245,7 @@ pub struct Log {
     /// The jobs in order of arrival; at least one once it [was read](Log::unread).
     #[serde(skip)]
     pub jobs: Arc<[LogJob]>,
-    /// Up to when it is known who arrived, as arrivals are counted.
+    /// The end of the time in which all arrivals are known, counted as arrivals are.
     pub end: Ticks,
     /// The offered load to which submit times are stretched; `None`: they stay as they are.
     pub load: Option<f64>,
@@ -279,7 +279,7 @@ impl Resample {
 pub struct LogMessages {
     /// The messages; the pattern of a job follows from its place in the order of arrival.
     pub messages: Messages,
-    /// One iteration for each so many seconds of the job's run time, to the nearest whole number, but at least one; `None`: each job has
+    /// The seconds of a job's run time for one iteration; the quotient is rounded to the nearest whole number, at least one. `None`: each job has
     /// the number of iterations in `messages`.
     pub seconds_per_iteration: Option<f64>,
     /// The cycles of the network between two jobs that were submitted a second apart.
@@ -419,7 +419,7 @@ impl Log {
         }
     }
 
-    /// By what submit times are multiplied.
+    /// The factor of submit times.
     fn stretch(&self) -> Result<f64, WorkloadError> {
         let Some(load) = self.load else {
             return Ok(1.0);
@@ -462,7 +462,7 @@ impl Log {
         self.resample.is_some()
     }
 
-    /// Of which parts of the log a replication is made.
+    /// The parts of the log that make up a replication.
     fn parts(&self, seed: u64, replication: u32) -> Result<Vec<Part>, WorkloadError> {
         let Some(Resample::Weeks) = self.resample else {
             return Ok(vec![Part {
@@ -563,7 +563,7 @@ pub struct LogJobs<'w> {
     stretch: f64,
     current: Option<Part>,
     parts: std::vec::IntoIter<Part>,
-    /// How many jobs there were.
+    /// The number of jobs.
     place: u32,
     /// By number of processors, where that determines the shape.
     shapes: HashMap<u32, Request>,

@@ -343,7 +343,7 @@ impl Steps {
         (to != p && to < n).then_some(to)
     }
 
-    /// The neighbour upwards (even) or downwards along dimension `direction / 2`, so many places away; `None` where there is none,
+    /// The neighbour upwards (even) or downwards along dimension `direction / 2`, at this distance; `None` where there is none,
     /// or a coordinate is no multiple of that distance.
     fn neighbor(&self, p: u32, direction: u32, distance: u32) -> Option<u32> {
         let sides = &self.dimensions[..self.rank];

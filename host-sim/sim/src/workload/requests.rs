@@ -89,7 +89,7 @@ impl SideRanges {
         self.0.len()
     }
 
-    /// The range of each of so many dimensions; `None` if there is another number of ranges.
+    /// The range of each of `dimensions` dimensions; `None` if the number of ranges differs.
     pub fn of(&self, dimensions: usize) -> Option<impl Iterator<Item = SideRange>> {
         let is_one = self.count() == 1;
         let ranges = self.0.iter().copied().cycle().take(dimensions);

@@ -1,7 +1,7 @@
 //! From a number of processors to extents.
 //!
-//! Logs have the number of processors of a job and not their shape; the rule that is used must be named
-//! with every result.
+//! Logs have the number of processors of a job and not its shape, so results name the rule
+//! that chose it.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -34,7 +34,7 @@ pub enum ShapeRule {
     Drawn(SideDistribution),
 }
 
-/// Of the distributions those that are defined over any range.
+/// The distributions that are defined over any range.
 const DRAWN_EXPECTED: &str = "drawn:uniform, drawn:normal, drawn:normal:var or drawn:exponential";
 
 impl ShapeRule {
@@ -141,7 +141,7 @@ impl ShapeRule {
         Ok(Request::new(shape).with_processors(processors))
     }
 
-    /// Whether the shape of so many processors is always the same.
+    /// Whether the shape depends on the number of processors alone.
     pub(super) const fn is_fixed(self) -> bool {
         !matches!(self, ShapeRule::Drawn(_))
     }
@@ -173,7 +173,7 @@ pub fn power_of_two(processors: u32, sides: &[u16]) -> Option<Shape> {
 
 /// The least extent along the shortest side of those that hold all processors, then the least along the next longer one, and so on:
 /// parts of a row, then whole rows. Of equal sides the higher dimension counts as the shorter. `None` when the sides do
-/// not hold so many.
+/// not hold that number.
 ///
 /// ```
 /// use meshalloc_sim::workload::shape::flat;
@@ -198,8 +198,8 @@ pub fn flat(processors: u32, sides: &[u16]) -> Option<Shape> {
     Shape::new(&extents).ok()
 }
 
-/// Extents of which `draw` chooses each but the last: the number, from 1, of one of so many that are possible. `None` when the sides do not
-/// hold so many processors.
+/// Extents, drawn one after the other: `draw` is given the number of possible extents and chooses one by its number, from 1; the last extent is the least that holds the job. `None` when the sides do not
+/// hold all processors.
 fn drawn(
     processors: u32,
     sides: &[u16],
@@ -221,8 +221,8 @@ fn drawn(
     Shape::new(&extents).ok()
 }
 
-/// The rule for the longest sides there are, longer along the same dimensions; the largest shape
-/// where it has none. Three dimensions hold any number of processors.
+/// The shape on an unbounded machine, longer along the same dimensions as this one; the largest shape
+/// if there is none. Three dimensions hold any number of processors.
 fn unbounded(processors: u32, machine: Grid) -> Shape {
     let sides = &machine.sides()[..machine.dimensions().min(3)];
     let mut order = sides.to_vec();
@@ -301,7 +301,7 @@ impl Search<'_> {
             longest = longest.min(shortest.saturating_mul(self.ratio_max));
         }
         if place == 0 {
-            // Any longer one only makes the product larger.
+            // Any longer extent makes the product larger.
             let extent = least.max(self.processors.div_ceil(product));
             if extent <= longest {
                 self.extents[0] = extent;

@@ -18,7 +18,7 @@
 //! - The jobs asked for have been read. Such lines are counted and not looked at.
 //!
 //! A job with more processors than the machine is kept: it never fits, and runs count it as
-//! refused. More than 4294967295 processors count as so many.
+//! refused. Larger numbers of processors than 4294967295 count as 4294967295.
 //!
 //! The requested time (field 9), where it is over 0, is the estimate of the run time. It ends no
 //! job. Estimates from [`TIME_MAX`] on count as that, longer than any log.

@@ -259,7 +259,7 @@ impl Synthetic {
         Err(self.rate_error(expected))
     }
 
-    /// Whether so many jobs are expected to arrive before virtual time ends.
+    /// Whether the jobs are expected to arrive before virtual time ends.
     ///
     /// # Errors
     ///
@@ -439,7 +439,7 @@ enum WorkSource {
     Messages {
         draws: Box<Source<StandardUniform>>,
         messages: Messages,
-        /// So many have been drawn.
+        /// The number of jobs drawn so far.
         jobs: u32,
     },
     Io(Box<Source<StandardUniform>>),

@@ -1,4 +1,4 @@
-//! Runs that end at the departure of so many jobs, beside a run that goes on.
+//! Runs that end at a given number of departures, compared with a longer run.
 
 use super::*;
 

@@ -30,7 +30,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// The same, but it has asked for so many of its processors.
+    /// The same, with a request for this number of its processors.
     pub(super) fn asking(mut self, processors: u32) -> Task {
         self.request = self.request.with_processors(processors);
         self

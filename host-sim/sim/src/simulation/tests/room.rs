@@ -17,7 +17,7 @@ fn configuration(machine: Grid, scheduler: SchedulerKind) -> Configuration {
     }
 }
 
-/// Over a table that has room for so many jobs and stays as it is.
+/// With a table of fixed room for this number of jobs.
 fn fixed(table: usize, scheduler: SchedulerKind) -> RunResult {
     let machine = mesh(8, 8);
     let mut storage = heap_storage(machine, StrategyKind::FirstFit, table);

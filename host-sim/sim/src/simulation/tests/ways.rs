@@ -106,7 +106,7 @@ fn arrivals_that_only_wait_are_put_off() {
 
 #[test]
 fn a_backlog_is_kept_up() {
-    // One processor, jobs of a second each: one runs, and so many wait.
+    // One processor, jobs of a second each: one runs, and the backlog waits.
     let jobs = (0..).map(|_| job(1_000, 1, 1, 1));
     let (result, notes) = with_backend(mesh(1, 1), StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::new(backend);
