@@ -151,77 +151,64 @@ impl Columns {
         writer.write_record(self.0.iter().map(|column| &column.name))
     }
 
-    fn row(&self, value: &Value, writer: &mut csv::Writer<impl Write>) -> csv::Result<()> {
-        let cell = |column: &Column| {
-            let fields = column.path.iter();
-            cell(fields.fold(value, |value, field| &value[field]))
-        };
-        writer.write_record(self.0.iter().map(cell))
-    }
-}
-
-/// What a setting's column has.
-const SETTING_MEANING: &str = "Each setting that the command takes, by its name with underscores; \
-     empty where it has none.";
-
-/// The last column of results.
-const VERSION_NAME: &str = "version";
-
-/// The field of a row that has the scenario, of [`Columns::of_runs`].
-const SCENARIO: &str = "scenario";
-
-/// Rows of one type.
-pub(crate) struct Table<W: Write> {
-    columns: Columns,
-    writer: csv::Writer<W>,
-}
-
-impl<W: Write> Table<W> {
-    /// One with a header.
+    /// Writes a table of rows of the type whose columns these are.
     ///
     /// # Errors
     ///
     /// When `output` does not take it.
-    pub(crate) fn new(columns: Columns, output: W) -> io::Result<Self> {
+    pub(crate) fn rows<R: Serialize>(
+        &self,
+        rows: impl IntoIterator<Item = R>,
+        output: impl Write,
+    ) -> io::Result<()> {
         let mut writer = csv::Writer::from_writer(output);
-        columns.header(&mut writer)?;
-        Ok(Table { columns, writer })
+        self.header(&mut writer)?;
+        for row in rows {
+            let row = serde_json::to_value(row)?;
+            let value = |column: &Column| {
+                let fields = column.path.iter();
+                cell(fields.fold(&row, |value, field| &value[field]))
+            };
+            writer.write_record(self.0.iter().map(value))?;
+        }
+        writer.flush()
     }
 
-    /// Adds a row of a type whose columns these are.
+    /// The same of rows about runs, each with its scenario as results record it.
     ///
     /// # Errors
     ///
-    /// As [`Table::new`].
-    pub(crate) fn row(&mut self, row: &impl Serialize) -> io::Result<()> {
-        Ok(self
-            .columns
-            .row(&serde_json::to_value(row)?, &mut self.writer)?)
-    }
-
-    /// Adds a row about a run of this scenario, which is given as results record it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Table::new`].
-    pub(crate) fn run(&mut self, scenario: &Value, row: &impl Serialize) -> io::Result<()> {
-        let mut row = serde_json::to_value(row)?;
-        row[SCENARIO] = scenario.clone();
-        row[VERSION_NAME] = VERSION.into();
-        Ok(self.columns.row(&row, &mut self.writer)?)
-    }
-
-    /// The output, with everything in it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Table::new`].
-    pub(crate) fn finish(self) -> io::Result<W> {
-        self.writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)
+    /// When `output` does not take it.
+    pub(crate) fn runs<R: Serialize>(
+        &self,
+        runs: impl IntoIterator<Item = (Value, R)>,
+        output: impl Write,
+    ) -> io::Result<()> {
+        let runs = runs.into_iter().map(|(scenario, row)| Run {
+            scenario,
+            row,
+            version: VERSION,
+        });
+        self.rows(runs, output)
     }
 }
+
+/// A row with its scenario, of [`Columns::of_runs`].
+#[derive(Serialize)]
+struct Run<R> {
+    scenario: Value,
+    #[serde(flatten)]
+    row: R,
+    version: &'static str,
+}
+
+/// The fields of [`Run`] that are no fields of its row.
+const SCENARIO: &str = "scenario";
+const VERSION_NAME: &str = "version";
+
+/// What a setting's column has.
+const SETTING_MEANING: &str = "Each setting that the command takes, by its name with underscores; \
+     empty where it has none.";
 
 fn cell(value: &Value) -> String {
     match value {

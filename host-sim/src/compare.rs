@@ -1,4 +1,5 @@
-//! `compare`: several strategies under several schedulers on one workload over several loads, as tables and a picture.
+//! `compare`: several strategies under several schedulers on one workload over several loads, as
+//! tables and a picture.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::columns::{Columns, Table};
+use crate::columns::Columns;
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
 use crate::map::{self, MapArgs, PictureFile};
@@ -138,10 +139,22 @@ impl Row {
     fn all(&self) -> impl Iterator<Item = &StrategyResult> {
         self.results.iter().flatten()
     }
+
+    /// Those of [`Row::all`] for programs.
+    fn summaries(&self) -> impl Iterator<Item = StrategySummary> {
+        let under = |results| {
+            let results: &Vec<StrategyResult> = results;
+            results
+                .iter()
+                .map(|result| StrategySummary::new(result, results))
+        };
+        self.results.iter().flat_map(under)
+    }
 }
 
-/// The names of the default strategies, of which those are compared that serve the machine: a scan, a complete one, one that keeps
-/// large free submeshes, one that looks ahead, and no contiguity at all.
+/// The names of the default strategies, of which those are compared that serve the machine: a scan,
+/// a complete one, one that keeps large free submeshes, one that looks ahead, and no contiguity at
+/// all.
 const DEFAULT: &[&str] = &[
     "first-fit",
     "adaptive-scan",
@@ -453,7 +466,8 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
     }
 }
 
-/// The name of a strategy where there is little room: its abbreviation, if it has one, with its parameters.
+/// The name of a strategy where there is little room: its abbreviation, if it has one, with its
+/// parameters.
 fn short(kind: StrategyKind) -> String {
     let (name, text) = (kind.name(), kind.to_string());
     let alias = kind.info().aliases.first().copied().unwrap_or(name);
@@ -471,22 +485,16 @@ fn write_csv(
     rows: &[Row],
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut table = Table::new(columns(), output)?;
-    let mut scenario = compared.settings.record();
-    for row in rows {
+    let rows = rows.iter().flat_map(|row| {
+        let mut scenario = compared.settings.record();
         for key in ["load", "log_load"] {
             if scenario.get(key).is_some() {
                 scenario[key] = row.load.into();
             }
         }
-        for results in &row.results {
-            for result in results {
-                table.run(&scenario, &StrategySummary::new(result, results))?;
-            }
-        }
-    }
-    table.finish()?;
-    Ok(())
+        row.summaries().map(move |row| (scenario.clone(), row))
+    });
+    Ok(columns().runs(rows, output)?)
 }
 
 fn write_json(
@@ -495,13 +503,9 @@ fn write_json(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let of_scheduler = |results: &Vec<StrategyResult>| -> Vec<StrategySummary> {
-        let result = |result| StrategySummary::new(result, results);
-        results.iter().map(result).collect()
-    };
     let points = rows.iter().map(|row| PointJson {
         load: known(row.load),
-        results: row.results.iter().flat_map(of_scheduler).collect(),
+        results: row.summaries().collect(),
     });
     let mut scenario = compared.settings.record();
     for key in ["load", "log_load"] {

@@ -1,5 +1,5 @@
-//! Workloads, real and synthetic, through [`meshalloc`]: in this process, or on a board at the end of a
-//! serial line.
+//! Workloads, real and synthetic, through [`meshalloc`]: in this process, or on a board at the end
+//! of a serial line.
 //!
 //! [`meshalloc_sim`] simulates; this package is its command line:
 //!

@@ -1,5 +1,5 @@
-//! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one line a strategy; over
-//! categories, one bar a strategy.
+//! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one
+//! line a strategy; over categories, one bar a strategy.
 //!
 //! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
 //! colour, the legend stands outside the axes, and a saturated point stands in a strip of its own
@@ -104,7 +104,8 @@ pub enum Scale {
     Linear,
     /// Doublings; for values over 0, powers of two as a rule.
     Doubling,
-    /// Categories with these names: point `x` stands at number `x`, from 0, and the series beside each other.
+    /// Categories with these names: point `x` stands at number `x`, from 0, and the series beside
+    /// each other.
     Categories(Vec<String>),
 }
 
@@ -142,7 +143,8 @@ impl Point {
     }
 }
 
-/// A number that a text states about a point of a series: a ring, with an entry of the legend for all of them.
+/// A number that a text states about a point of a series: a ring, with an entry of the legend for
+/// all of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stated {
     /// The number of the series.
@@ -576,8 +578,9 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
     Ok(())
 }
 
-/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only, so the viewer that shows it
-/// chooses the font, and nothing depends on the fonts of the machine that drew it.
+/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only,
+/// so the viewer that shows it chooses the font, and nothing depends on the fonts of the machine
+/// that drew it.
 fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: HPos) -> Drawn {
     label_in(area, text, at, size, side, BLACK)
 }

@@ -1,7 +1,7 @@
 //! What `run` shows: a table for people, JSON for programs.
 //!
-//! A number that does not exist (the interval of a single run, the mean delay of a saturated system) is
-//! `null` in JSON and a word in the table; no number stands in for it.
+//! A number that does not exist (the interval of a single run, the mean delay of a saturated
+//! system) is `null` in JSON and a word in the table; no number stands in for it.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

@@ -163,7 +163,8 @@ fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
         Plot::Map(moment) => map::check(moment, experiment),
         Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
         Plot::Links => LinkMap::check(experiment.machine),
-        // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused have none.
+        // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused
+        // have none.
         Plot::Gantt | Plot::Timeline => Ok(()),
     }
 }

@@ -1,7 +1,8 @@
-//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait, as a table or JSON.
+//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait, as a
+//! table or JSON.
 //!
-//! The utilization is averaged over the time from the arrival of the first measured job to that of the last. All strategies
-//! get the same jobs in the same order.
+//! The utilization is averaged over the time from the arrival of the first measured job to that of
+//! the last. All strategies get the same jobs in the same order.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -14,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::columns::{Columns, Table};
+use crate::columns::Columns;
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
 use crate::identity::hash;
@@ -177,7 +178,8 @@ fn backlog(text: &str) -> Result<NonZero<u32>, String> {
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be written.
+/// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be
+/// written.
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let Resolved { settings, plan, .. } = args.resolved()?;
     file::spare(&settings.files(), &[("--output", args.output.as_deref())])?;
@@ -204,12 +206,8 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             write_json(scenario, plan.seed, &results, incomplete.as_ref(), output)?;
         }
         Format::Csv => {
-            let mut table = Table::new(columns(), &mut *output)?;
-            let scenario = args.record(&settings);
-            for result in &results {
-                table.run(&scenario, &SaturationResult::new(result))?;
-            }
-            table.finish()?;
+            let row = |result| (args.record(&settings), SaturationResult::new(result));
+            columns().runs(results.iter().map(row), &mut *output)?;
         }
     }
     output.flush()?;

@@ -1,5 +1,5 @@
-//! The content of every file and document that `host-sim` writes, and of the operations that `replay`
-//! reads, from the types that write and read them.
+//! The content of every file and document that `host-sim` writes, and of the operations that
+//! `replay` reads, from the types that write and read them.
 //!
 //! `schema` prints the JSON Schema of a JSON output, for validators. `page` writes the page
 //! `outputs.md` of the reference. Tests compare real output with both.
@@ -11,10 +11,10 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
-use crate::columns::{Columns, resolved};
+use crate::columns::resolved;
 use crate::compare::{self, CompareContent};
 use crate::list::ListDocument;
-use crate::log::LogDocument;
+use crate::log::{self, LogDocument};
 use crate::records;
 use crate::replay::{Line, ServedObject, SetObject};
 use crate::report::{Document, Report, RunContent};
@@ -136,7 +136,7 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
         ("`compare --format csv`", compare::columns()),
         ("`saturation --format csv`", saturation::columns()),
         ("`traffic --format csv`", traffic::columns()),
-        ("`log --format csv`", Columns::of::<LogDocument>()),
+        ("`log --format csv`", log::columns()),
         ("`list --format csv`", ListDocument::columns()),
         ("`results.csv` of `sweep`", results::columns()),
     ];

@@ -105,8 +105,8 @@ impl<T> Given<T> {
         &self.entries
     }
 
-    /// Takes out the value of a setting, of which the command allows a list; `default` if it was not
-    /// given.
+    /// Takes out the value of a setting, of which the command allows a list; `default` if it was
+    /// not given.
     pub(crate) fn take(&mut self, key: &str, default: &str) -> Vec<String> {
         let place = self
             .entries
@@ -265,7 +265,8 @@ fn format(text: &str) -> Result<Format, String> {
 /// The option of threads, of every command that shares runs among several.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ThreadsArgs {
-    /// Threads that share the runs; their number does not change any result [default: all processors]
+    /// Threads that share the runs; their number does not change any result [default: all
+    /// processors]
     #[arg(long = "threads", value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true,
         help_heading = "Where and how")]
     pub(crate) count: Option<NonZero<usize>>,

@@ -1,7 +1,8 @@
-//! `traffic`: messages on the bare network, generated at given rates whatever becomes of them (open loop).
+//! `traffic`: messages on the bare network, generated at given rates whatever becomes of them (open
+//! loop).
 //!
-//! What network simulators are compared by: latency and accepted throughput against the rate. One row for each rate, with
-//! intervals over independent replications.
+//! What network simulators are compared by: latency and accepted throughput against the rate. One
+//! row for each rate, with intervals over independent replications.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -13,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::columns::{Columns, Table};
+use crate::columns::Columns;
 use crate::failure::{self, Failure};
 use crate::map::svg::LinkMap;
 use crate::map::{self, PictureArgs, PictureFile};
@@ -42,7 +43,8 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "NAME", default_value = "random")]
     pattern: Pattern,
 
-    /// Messages that a processor generates in a cycle, over 0 and at most 1; a row for each of several
+    /// Messages that a processor generates in a cycle, over 0 and at most 1; a row for each of
+    /// several
     #[arg(long, value_name = "RATE,...", value_parser = rate, value_delimiter = ',', allow_negative_numbers = true, required = true)]
     rate: Vec<f64>,
 
@@ -114,8 +116,8 @@ struct TrafficResult {
     metrics: TrafficMetrics,
     /// Whether the number of messages on their way grew without end in most replications.
     saturated: bool,
-    /// Whether the run, warm-up included, is shorter than the longest route takes in an empty network. Unless it is saturated even
-    /// so, nothing is known of that.
+    /// Whether the run, warm-up included, is shorter than the longest route takes in an empty
+    /// network. Unless it is saturated even so, nothing is known of that.
     too_short: bool,
     /// Messages measured in all replications.
     messages: u64,
@@ -128,10 +130,12 @@ struct TrafficMetrics {
     /// Mean cycles from generation to the delivery of the last flit; no value above saturation, nor
     /// in a run that is too short.
     message_latency: MetricSummary,
-    /// Mean number of channels between processors that a message crosses; no value in a run that is too short.
+    /// Mean number of channels between processors that a message crosses; no value in a run that is
+    /// too short.
     hops: MetricSummary,
-    /// Mean cycles for which a message stands still in the network: its header waits for a channel behind the one into the
-    /// network. The wait for that first channel is a part of the latency alone. No value in a run that is too short.
+    /// Mean cycles for which a message stands still in the network: its header waits for a channel
+    /// behind the one into the network. The wait for that first channel is a part of the latency
+    /// alone. No value in a run that is too short.
     blocked_time: MetricSummary,
     /// Flits generated a processor and cycle.
     offered: MetricSummary,
@@ -252,7 +256,8 @@ impl Row {
 ///
 /// # Errors
 ///
-/// When the pattern is not for the machine, the runs are interrupted, or the report cannot be written.
+/// When the pattern is not for the machine, the runs are interrupted, or the report cannot be
+/// written.
 pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let traffic = Traffic::new(args)?;
     let (args, grid) = (&traffic, traffic.grid);
@@ -270,12 +275,8 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
             Document::new(args.record(&rows), args.seed, None, content).write(output)?;
         }
         Format::Csv => {
-            let mut table = Table::new(columns(), &mut *output)?;
-            let scenario = args.record(&rows);
-            for row in &rows {
-                table.run(&scenario, &TrafficResult::new(row))?;
-            }
-            table.finish()?;
+            let row = |row| (args.record(&rows), TrafficResult::new(row));
+            columns().runs(rows.iter().map(row), &mut *output)?;
         }
     }
     if let (Some(picture), Some(kind)) = (picture, &args.args.plot) {

@@ -92,15 +92,16 @@ pub struct Figure {
     pub title: String,
     /// What must be known to read it beside the paper's.
     pub note: String,
-    /// The paper's number of replications: tables show what the first of them give beside what all give.
+    /// The paper's number of replications: tables show what the first of them give beside what all
+    /// give.
     pub paper_replications: Option<usize>,
     /// Its panels.
     pub panels: Vec<Panel>,
 }
 
 impl Figure {
-    /// Adds the cells of the figure: those whose metric the seed determines to `simulated`, those that a clock must
-    /// measure to `clocked`.
+    /// Adds the cells of the figure: those whose metric the seed determines to `simulated`, those
+    /// that a clock must measure to `clocked`.
     pub fn plan(&self, simulated: &mut Plan, clocked: &mut Plan) {
         for panel in &self.panels {
             let plan = if panel.metric.is_reproducible() {
@@ -166,8 +167,8 @@ impl Panel {
             .map_or(TimeUnit::default(), |cell| cell.setting.time_unit())
     }
 
-    /// Adds a number that the paper's text states about a cell, or about by what part it differs from another one, wherever the
-    /// panel shows that.
+    /// Adds a number that the paper's text states about a cell, or about by what part it differs
+    /// from another one, wherever the panel shows that.
     pub fn state(&mut self, metric: Metric, own: &Cell, against: Option<&Cell>, number: f64) {
         if metric != self.metric {
             return;

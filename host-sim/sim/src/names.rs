@@ -17,8 +17,9 @@ pub use numbers::value;
 use numbers::whole;
 pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, positive, replications, threads};
 
-/// The known name that is most like `given`, if any is like it at all: one that a slip or two away (letters missing, too many, wrong or
-/// swapped, a third of them at most) makes the same, else the most similar one.
+/// The known name that is most like `given`, if any is like it at all: one that a slip or two away
+/// (letters missing, too many, wrong or swapped, a third of them at most) makes the same, else the
+/// most similar one.
 pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     /// Below this similarity, 0 to 1, a suggestion would only confuse.
     const SIMILARITY_MIN: f64 = 0.6;
@@ -65,7 +66,8 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     found.ok_or_else(|| unknown("metric", text, &names, &names.join(", ")))
 }
 
-/// The message about a name that is known, with parameters that it does not take or without those it needs.
+/// The message about a name that is known, with parameters that it does not take or without those
+/// it needs.
 fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&str]) -> String {
     let wrong = match parameter {
         None => "needs a parameter".to_owned(),
@@ -166,8 +168,8 @@ pub fn wrap_text(bits: u16) -> String {
     dimensions.join(",")
 }
 
-/// The name of a dimension of a machine: `A[0]` on a machine made as a cube, as the digits of its addresses are called,
-/// otherwise `x`, `y`, `z`, `d3` and so on.
+/// The name of a dimension of a machine: `A[0]` on a machine made as a cube, as the digits of its
+/// addresses are called, otherwise `x`, `y`, `z`, `d3` and so on.
 pub fn dimension(machine: Grid, dimension: usize) -> String {
     match dimension {
         _ if machine.is_written_high_first() => format!("A[{dimension}]"),
@@ -230,7 +232,8 @@ fn unknown_strategy(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// When there is no such scheduler, the parameter is not one of its forms, or it was left out of this build.
+/// When there is no such scheduler, the parameter is not one of its forms, or it was left out of
+/// this build.
 pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
     for info in SchedulerKind::INFO {
         for (place, form) in info.forms.iter().enumerate() {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Part, strategy_parameters};
-use crate::columns::{Columns, Table};
+use crate::columns::Columns;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::workload::distributions::DistributionInfo;
@@ -125,17 +125,17 @@ struct MetricJson {
 
 /// A row of the list as a table.
 #[derive(Serialize, JsonSchema)]
-struct ListRow {
+struct ListRow<'l> {
     /// What it is: a key of the JSON document.
-    kind: String,
+    kind: &'l str,
     #[serde(flatten)]
-    item: Value,
+    item: &'l Value,
 }
 
 impl ListDocument {
     /// The columns of [`ListDocument::csv`].
     pub(crate) fn columns() -> Columns {
-        let columns = Columns::of::<ListRow>().and(Columns::of::<MetricJson>());
+        let columns = Columns::of::<ListRow<'_>>().and(Columns::of::<MetricJson>());
         let columns = columns.and(Columns::of::<SchedulerJson>());
         columns.and(Columns::of::<StrategyJson>())
     }
@@ -146,18 +146,13 @@ impl ListDocument {
     ///
     /// When `output` does not take them.
     pub(crate) fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
-        let mut table = Table::new(ListDocument::columns(), output)?;
         let document = serde_json::to_value(self)?;
-        for (kind, items) in document.as_object().into_iter().flatten() {
-            for item in items.as_array().into_iter().flatten() {
-                table.row(&ListRow {
-                    kind: kind.clone(),
-                    item: item.clone(),
-                })?;
-            }
-        }
-        table.finish()?;
-        Ok(())
+        let parts = document.as_object().into_iter().flatten();
+        let rows = parts.flat_map(|(kind, items)| {
+            let items = items.as_array().into_iter().flatten();
+            items.map(move |item| ListRow { kind, item })
+        });
+        ListDocument::columns().rows(rows, output)
     }
 
     /// The whole list, or a part of it.

@@ -1,9 +1,10 @@
 //! Maps as an SVG file, side by side: of jobs (`jobs.rs`) or of links (`links.rs`).
 //!
-//! Jobs are drawn by blocks, and what lies between two owners as one line, so that a map of 512 x 512
-//! processors is no longer than its jobs make it. Outlines and numbers tell jobs apart in black and
-//! white, too. More than two dimensions are drawn plane by plane, by the rules of `layout.rs`; a job that lies in several planes, or goes beyond
-//! one side of a plane and on from the other, has its number in each of its parts.
+//! Jobs are drawn by blocks, and what lies between two owners as one line, so that a map of 512 x
+//! 512 processors is no longer than its jobs make it. Outlines and numbers tell jobs apart in black
+//! and white, too. More than two dimensions are drawn plane by plane, by the rules of `layout.rs`;
+//! a job that lies in several planes, or goes beyond one side of a plane and on from the other, has
+//! its number in each of its parts.
 
 use meshalloc::Grid;
 use plotters::prelude::*;

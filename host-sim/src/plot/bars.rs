@@ -34,8 +34,8 @@ impl Slot {
         })
     }
 
-    /// The bars of a series, from the axis to its means. On a logarithmic axis, which has no 0, there is none: a bar's
-    /// length would have no meaning.
+    /// The bars of a series, from the axis to its means. On a logarithmic axis, which has no 0,
+    /// there is none: a bar's length would have no meaning.
     pub(super) fn draw(
         self,
         root: &Area<'_>,

@@ -26,9 +26,10 @@ enum Marker {
 }
 
 impl Look {
-    /// Colours, markers and dashes have periods without a common factor: the first 42 series differ in colour and marker
-    /// alone, as bars and saturated points have no dashes, and the first 35 lines without colour. The colours are Okabe and
-    /// Ito's, which the colour-blind can tell apart.
+    /// Colours, markers and dashes have periods without a common factor: the first 42 series differ
+    /// in colour and marker alone, as bars and saturated points have no dashes, and the first 35
+    /// lines without colour. The colours are Okabe and Ito's, which the colour-blind can tell
+    /// apart.
     pub(super) fn of(index: usize) -> Look {
         const COLORS: [RGBColor; 6] = [
             RGBColor(0, 114, 178),

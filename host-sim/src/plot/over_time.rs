@@ -162,8 +162,9 @@ fn rectangles(history: &History) -> Vec<Held> {
     rectangles
 }
 
-/// Processors in use with fragmented ones above them, and below the jobs that wait, as the text of an SVG file. Each value is a mean
-/// over a span of time; the jobs that wait have the same scale for all strategies.
+/// Processors in use with fragmented ones above them, and below the jobs that wait, as the text of
+/// an SVG file. Each value is a mean over a span of time; the jobs that wait have the same scale
+/// for all strategies.
 ///
 /// # Errors
 ///

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Report, Timing, jobs_per_second};
-use crate::columns::{Columns, Table};
+use crate::columns::Columns;
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::StrategyResult;
@@ -23,8 +23,8 @@ pub(crate) struct Document<T> {
     program: &'static str,
     /// The program's version.
     version: &'static str,
-    /// What was run: the settings and options of the command, with underscores for hyphens, defaults
-    /// filled in.
+    /// What was run: the settings and options of the command, with underscores for hyphens,
+    /// defaults filled in.
     scenario: Recorded,
     /// What all random numbers derive from.
     seed: u64,
@@ -161,13 +161,9 @@ impl Report<'_> {
     ///
     /// When `output` does not take them.
     pub fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
-        let mut table = Table::new(Report::columns(), output)?;
         let scenario = self.scenario.settings.record();
-        for row in self.rows() {
-            table.run(&scenario, &row)?;
-        }
-        table.finish()?;
-        Ok(())
+        let rows = self.rows().map(|row| (scenario.clone(), row));
+        Report::columns().runs(rows, output)
     }
 
     /// Writes one JSON object.
@@ -223,8 +219,8 @@ pub(crate) struct LogJson {
     dropped_no_run_time: u64,
     /// Lines after the last job that the option `jobs` takes.
     beyond_limit: u64,
-    /// The load that its jobs offer to the machine at the times of the log, whatever `log_load` makes of these; `null` if they
-    /// arrive at one time, or no machine is named.
+    /// The load that its jobs offer to the machine at the times of the log, whatever `log_load`
+    /// makes of these; `null` if they arrive at one time, or no machine is named.
     offered_load: Option<f64>,
 }
 

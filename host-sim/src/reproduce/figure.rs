@@ -100,8 +100,8 @@ pub(crate) const COLUMNS: [(&str, &str); 39] = [
     ("version", "version of host-sim"),
 ];
 
-/// Every point in a line, all panels under each other; `length` is that of the runs of a setting. A number that
-/// does not exist is an empty field.
+/// Every point in a line, all panels under each other; `length` is that of the runs of a setting. A
+/// number that does not exist is an empty field.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! The results of a sweep as files: CSV, one row for each point and strategy, and JSON.
 //!
 //! Both have everything that the scenario determines and nothing else: no wall-clock time. Numbers
-//! are written with as many digits as it takes to read back the same number. A number that does not exist is an
-//! empty cell, or `null`.
+//! are written with as many digits as it takes to read back the same number. A number that does not
+//! exist is an empty cell, or `null`.
 
 use std::io;
 
@@ -11,31 +11,40 @@ use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use super::{Finished, Point};
-use crate::columns::{Columns, Table};
+use crate::columns::Columns;
 use crate::identity::{PROGRAM, VERSION};
 use crate::report::{LogJson, Recorded};
 use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::scenario::{GridPoint, Setting};
 use meshalloc_sim::workload::Workload;
 
-/// The columns of the CSV file: settings, then what was measured. They are the same for every sweep.
+/// The columns of the CSV file: settings, then what was measured. They are the same for every
+/// sweep.
 pub(crate) fn columns() -> Columns {
     Columns::of_runs::<StrategySummary>(|_| true, &[]).reproducible()
 }
 
 /// The CSV file.
 pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u8>> {
-    let mut table = Table::new(columns(), Vec::new())?;
-    for (point, Finished { results, .. }) in grid.iter().zip(finished) {
-        let scenario = point.scenario.settings.record();
-        for result in results {
-            table.run(&scenario, &StrategySummary::new(result, results))?;
-        }
-    }
-    table.finish()
+    let rows = grid
+        .iter()
+        .zip(finished)
+        .flat_map(|(point, Finished { results, .. })| {
+            let row = |result| {
+                (
+                    point.scenario.settings.record(),
+                    StrategySummary::new(result, results),
+                )
+            };
+            results.iter().map(row)
+        });
+    let mut bytes = Vec::new();
+    columns().runs(rows, &mut bytes)?;
+    Ok(bytes)
 }
 
-/// The JSON file: for each point its scenario and what `run` gives for it. Beside the text, memory is that of one point.
+/// The JSON file: for each point its scenario and what `run` gives for it. Beside the text, memory
+/// is that of one point.
 pub(super) fn json(
     grid: &[GridPoint],
     points: &[Point],

@@ -1,4 +1,5 @@
-//! Every mistake ends with exit code 2 and says on standard error what was wrong and what was expected.
+//! Every mistake ends with exit code 2 and says on standard error what was wrong and what was
+//! expected.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! The program with a controller at the end of a TCP connection: the firmware's server, in this process.
+//! The program with a controller at the end of a TCP connection: the firmware's server, in this
+//! process.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -177,7 +178,8 @@ fn with_lost_board(line: &str, reads: usize) -> crate::program::Ended {
 #[test]
 fn what_is_complete_when_a_board_is_lost_is_printed() {
     let line = "run --mesh 16x16 --jobs 100 --load .5 --strategy ff,naive";
-    // A run takes 200 exchanges and a few, with naive, whose jobs have several blocks, up to 200 more.
+    // A run takes 200 exchanges and a few, with naive, whose jobs have several blocks, up to 200
+    // more.
     let ended = with_lost_board(&format!("{line} --replications 10 --format json"), 1_150);
     assert_eq!(ended.code, Some(1), "{ended}");
     assert!(

@@ -1,4 +1,5 @@
-//! Logs on the command line and in files: standard input, windows, loads, replications, and what `log` shows.
+//! Logs on the command line and in files: standard input, windows, loads, replications, and what
+//! `log` shows.
 
 use std::fs;
 use std::path::Path;
@@ -197,8 +198,9 @@ fn more_replications_do_not_narrow_the_interval_of_a_resampled_log() {
     let (few, many) = (widths(10), widths(160));
     assert_eq!((few.len(), many.len()), (4, 4));
     for (few, many) in few.iter().zip(many) {
-        // Student's quantile falls by 13 %, and a standard deviation of ten values is itself a quarter off as a rule. Over the square
-        // root of the number of replications it would be a quarter of that.
+        // Student's quantile falls by 13 %, and a standard deviation of ten values is itself a
+        // quarter off as a rule. Over the square root of the number of replications it would be a
+        // quarter of that.
         let ratio = many / few;
         assert!((0.55..1.6).contains(&ratio), "{few} {many}");
     }
@@ -218,7 +220,8 @@ fn weeks_without_jobs_are_drawn_but_not_all_of_them() {
     let json = host_sim_in(folder.path(), line).json();
     let jobs = &results(&json)[0]["metrics"]["jobs"];
     assert_eq!(jobs["replications"], 60);
-    // Two weeks of seven would have 400 jobs in the mean; given that there are any, 400 / (1 - (5/7)^7) = 442.
+    // Two weeks of seven would have 400 jobs in the mean; given that there are any, 400 / (1 -
+    // (5/7)^7) = 442.
     let mean = jobs["mean"].as_f64().unwrap();
     assert!((380.0..510.0).contains(&mean), "{mean}");
 

@@ -122,8 +122,8 @@ fn a_table_has_a_record_for_every_point() {
     }
 }
 
-/// The numbers, of another implementation: utilization of tree collapsing, as printed, of free-list and of
-/// sniffing, in percent, with the error of their mean.
+/// The numbers, of another implementation: utilization of tree collapsing, as printed, of
+/// free-list and of sniffing, in percent, with the error of their mean.
 const UTILIZATION: [(&str, f64, f64); 4] = [
     ("tree-collapsing", 67.7, 2.1),
     ("tree-collapsing-printed", 60.5, 1.4),

@@ -572,8 +572,8 @@ fn a_closed_output_loses_no_file() {
 
 #[test]
 fn jobs_behind_a_long_queue_are_backfilled() {
-    // A job holds a processor of two for long, one that needs both waits, more than a table holds wait behind it, and the last one
-    // can be served beside the first.
+    // A job holds a processor of two for long, one that needs both waits, more than a table holds
+    // wait behind it, and the last one can be served beside the first.
     let folder = tempfile::tempdir().unwrap();
     let job = |number: u32, size: u32, seconds: u32| {
         format!(

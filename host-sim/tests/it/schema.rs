@@ -31,7 +31,8 @@ fn assert_valid(output: &str, document: &Value) {
     });
 }
 
-/// The keys of all objects but those of a scenario and of refusals, whose keys are those of options and reasons.
+/// The keys of all objects but those of a scenario and of refusals, whose keys are those of options
+/// and reasons.
 fn each_key(value: &Value, on_key: &mut impl FnMut(&str)) {
     match value {
         Value::Object(object) => {

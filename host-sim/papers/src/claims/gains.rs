@@ -172,8 +172,8 @@ pub(super) fn average(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
     judgement
 }
 
-/// The mean of gains, with an interval that holds even if all their errors have the same cause. `None` without
-/// numbers.
+/// The mean of gains, with an interval that holds even if all their errors have the same cause.
+/// `None` without numbers.
 pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
     let numbers: Vec<&Estimate> = gains
         .iter()
@@ -213,7 +213,8 @@ fn gain_text(gain: &Gain) -> String {
     }
 }
 
-/// Adds our numbers to a verdict: the smallest and the largest gain, and how often one of the two was saturated.
+/// Adds our numbers to a verdict: the smallest and the largest gain, and how often one of the two
+/// was saturated.
 fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
     let measured = || {
         gains.iter().filter_map(|gain| match &gain.value {

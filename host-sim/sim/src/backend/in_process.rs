@@ -12,8 +12,8 @@ use meshalloc::{
 use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
-/// Memory on the heap that is enough for this strategy, and for any other as its name alone says, on
-/// this machine and for this number of jobs, waiting and running together.
+/// Memory on the heap that is enough for this strategy, and for any other as its name alone says,
+/// on this machine and for this number of jobs, waiting and running together.
 pub fn heap_storage(machine: Grid, strategy: StrategyKind, jobs: usize) -> HeapStorage {
     let needs = Needs::of_build(&[machine], jobs);
     HeapStorage::new(needs.and(Needs::of(strategy, &machine, jobs)), jobs)

@@ -9,12 +9,13 @@ use crate::workload::Job;
 /// The least number of jobs in a window.
 const WINDOW_MIN: usize = 1024;
 
-/// Jobs that have arrived and not left. The latest stand in a window in order of arrival; those before which almost all that
-/// is there has left are set aside, so that memory follows the jobs that are present at once, however long one stays.
+/// Jobs that have arrived and not left. The latest stand in a window in order of arrival; those
+/// before which almost all that is there has left are set aside, so that memory follows the jobs
+/// that are present at once, however long one stays.
 #[derive(Default)]
 pub(super) struct Present {
-    /// `window[0]` is job number `first`. Jobs that have left stay in it until none before them is there; at most as many
-    /// as [`Present::window_max`] in all.
+    /// `window[0]` is job number `first`. Jobs that have left stay in it until none before them is
+    /// there; at most as many as [`Present::window_max`] in all.
     window: VecDeque<Record>,
     first: u32,
     /// Those in the window that have not left.

@@ -12,7 +12,8 @@ use super::lublin::{Lublin, Sizes};
 use super::{DistributionInfo, ShapeRule, WorkloadError};
 use crate::wording::Number;
 
-/// Requests for a number of processors, to which a rule gives a shape. Strategies that need no shape hold exactly the requested number.
+/// Requests for a number of processors, to which a rule gives a shape. Strategies that need no
+/// shape hold exactly the requested number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Counts {
     /// The machine.
@@ -51,10 +52,12 @@ impl CountDistribution {
         source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
     }];
 
-    /// The mean number of processors on a machine of `nodes` processors, exact for the whole numbers that are drawn.
+    /// The mean number of processors on a machine of `nodes` processors, exact for the whole
+    /// numbers that are drawn.
     pub fn mean(self, nodes: u32) -> f64 {
         match self {
-            // The mean is the sum over k >= 0 of P(n > k). P(n > 0) is 1, and rounding up gives P(n > k) = P(X > k).
+            // The mean is the sum over k >= 0 of P(n > k). P(n > 0) is 1, and rounding up gives P(n
+            // > k) = P(X > k).
             CountDistribution::Exponential { mean } => {
                 (0..nodes).map(|k| (-f64::from(k) / mean).exp()).sum()
             }

@@ -1,34 +1,38 @@
 //! A log as a workload: its jobs as they are, stretched to a load, resampled by weeks, in shapes.
 //!
-//! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from the beginning of a window, and
-//! their run times.
+//! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from
+//! the beginning of a window, and their run times.
 //!
 //! # Load
 //!
-//! The offered load is the processor seconds of all jobs that the machine can hold over those that it has from the first
-//! submit time to the last. With [`Log::load`] all submit times are multiplied by one factor, so that it becomes that load; run times stay
-//! as they are.
+//! The offered load is the processor seconds of all jobs that the machine can hold over those that
+//! it has from the first submit time to the last. With [`Log::load`] all submit times are
+//! multiplied by one factor, so that it becomes that load; run times stay as they are.
 //!
 //! # Resampling
 //!
-//! A log is one path, and a mean over it has no interval. With [`Resample::Weeks`] each replication is made of as many weeks as the
-//! log has whole ones, drawn with replacement and put one after the other: the bootstrap by blocks that do not overlap (E. Carlstein,
-//! "The use of subseries values for estimating the variance of a general statistic from a stationary sequence", Annals of
-//! Statistics 14(3), 1986). A block of a week keeps the daily and the weekly cycle, as do N. Zakay and D. Feitelson, "Workload
-//! resampling for performance evaluation of parallel job schedulers", Concurrency and Computation: Practice and Experience 26(12), 2014,
-//! who resample the jobs of single users. Weeks are counted from the first submit time, or from the beginning of the window; what is left
-//! at the end is not used. The load is then that of all whole weeks: what a replication offers is that in the mean, but for weeks without
-//! jobs (below).
+//! A log is one path, and a mean over it has no interval. With [`Resample::Weeks`] each replication
+//! is made of as many weeks as the log has whole ones, drawn with replacement and put one after the
+//! other: the bootstrap by blocks that do not overlap (E. Carlstein, "The use of subseries values
+//! for estimating the variance of a general statistic from a stationary sequence", Annals of
+//! Statistics 14(3), 1986). A block of a week keeps the daily and the weekly cycle, as do N. Zakay
+//! and D. Feitelson, "Workload resampling for performance evaluation of parallel job schedulers",
+//! Concurrency and Computation: Practice and Experience 26(12), 2014, who resample the jobs of
+//! single users. Weeks are counted from the first submit time, or from the beginning of the window;
+//! what is left at the end is not used. The load is then that of all whole weeks: what a
+//! replication offers is that in the mean, but for weeks without jobs (below).
 //!
-//! A replication is as long as the log, so the standard deviation of the replications is itself the standard error of what the log says, and
-//! more replications do not narrow an interval: [`Sampling::Resampled`].
+//! A replication is as long as the log, so the standard deviation of the replications is itself the
+//! standard error of what the log says, and more replications do not narrow an interval:
+//! [`Sampling::Resampled`].
 //!
-//! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be simulated, and all weeks are drawn again from
-//! the same stream. With `e` such weeks of `k` that has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all
-//! whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004
-//! with four of eight.
+//! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be
+//! simulated, and all weeks are drawn again from the same stream. With `e` such weeks of `k` that
+//! has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all
+//! whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004 with four of eight.
 //!
-//! Dependence over more than a week is lost: a log whose load rises over months has replications in which it does not.
+//! Dependence over more than a week is lost: a log whose load rises over months has replications in
+//! which it does not.
 //!
 //! # Random numbers
 //!
@@ -84,13 +88,14 @@ pub struct LogOptions {
     pub limit: Option<usize>,
     /// How a number of processors becomes side lengths.
     pub shape: ShapeRule,
-    /// The processors of a node, of a machine that allocates nodes: a job gets as many nodes as hold its processors. `None`:
-    /// the machine allocates processors.
+    /// The processors of a node, of a machine that allocates nodes: a job gets as many nodes as
+    /// hold its processors. `None`: the machine allocates processors.
     pub processors_per_node: Option<NonZeroU32>,
 }
 
 impl LogOptions {
-    /// When a job of the window arrives, counted from its beginning; `None` outside. `latest` becomes the latest submit time so far.
+    /// When a job of the window arrives, counted from its beginning; `None` outside. `latest`
+    /// becomes the latest submit time so far.
     pub(super) fn arrival(&self, submitted: Ticks, latest: &mut Ticks) -> Option<Ticks> {
         *latest = submitted.max(*latest);
         let is_before = self.to.is_none_or(|to| submitted < to);
@@ -127,7 +132,8 @@ pub struct LineCounts {
     pub other_partitions: u32,
     /// Jobs dropped because the submit time is not known.
     pub no_submit_time: u32,
-    /// Jobs submitted before the time from which they are taken, or not before that up to which they are.
+    /// Jobs submitted before the time from which they are taken, or not before that up to which
+    /// they are.
     pub outside: u32,
     /// Jobs dropped because neither allocated nor requested processors are known.
     pub no_processors: u32,
@@ -229,8 +235,8 @@ impl Owner {
 /// A log, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Log {
-    /// Where it was read from. Like the header and the jobs, it is not serialised: what results depend on
-    /// is the jobs' content.
+    /// Where it was read from. Like the header and the jobs, it is not serialised: what results
+    /// depend on is the jobs' content.
     #[serde(skip)]
     pub path: PathBuf,
     /// The options it was read with.
@@ -279,8 +285,8 @@ impl Resample {
 pub struct LogMessages {
     /// The messages; the pattern of a job follows from its place in the order of arrival.
     pub messages: Messages,
-    /// The seconds of a job's run time for one iteration; the quotient is rounded to the nearest whole number, at least one. `None`: each job has
-    /// the number of iterations in `messages`.
+    /// The seconds of a job's run time for one iteration; the quotient is rounded to the nearest
+    /// whole number, at least one. `None`: each job has the number of iterations in `messages`.
     pub seconds_per_iteration: Option<f64>,
     /// The cycles of the network between two jobs that were submitted a second apart.
     pub cycles_per_second: f64,
@@ -315,8 +321,8 @@ impl Log {
         }
     }
 
-    /// The offered load on the machine as the log is, without stretching; see the module. `None` where all jobs arrive at once or
-    /// nothing runs.
+    /// The offered load on the machine as the log is, without stretching; see the module. `None`
+    /// where all jobs arrive at once or nothing runs.
     pub fn offered_load(&self) -> Option<f64> {
         let (jobs, span) = match self.resample {
             Some(Resample::Weeks) => {
@@ -497,7 +503,8 @@ impl Log {
                 }
             });
             let parts: Vec<Part> = parts.collect();
-            // With jobs in a single one of k weeks (1 - 1/k)^k of the draws have none, less than 1/e.
+            // With jobs in a single one of k weeks (1 - 1/k)^k of the draws have none, less than
+            // 1/e.
             if parts.iter().any(|part| !part.jobs.is_empty()) {
                 return Ok(parts);
             }
@@ -516,8 +523,8 @@ impl Log {
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// The number in the log of the job in this place of its order of arrival; where jobs are resampled, one that no other
-    /// has.
+    /// The number in the log of the job in this place of its order of arrival; where jobs are
+    /// resampled, one that no other has.
     pub fn job_number(&self, place: u32) -> i64 {
         match self.resample {
             None => self.jobs[place as usize].number,
@@ -525,7 +532,8 @@ impl Log {
         }
     }
 
-    /// Who submitted the job in this place of the order of arrival; not known where jobs are resampled.
+    /// Who submitted the job in this place of the order of arrival; not known where jobs are
+    /// resampled.
     pub fn owner(&self, place: u32) -> Owner {
         match self.resample {
             None => self.jobs[place as usize].owner,
@@ -537,7 +545,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// When the log cannot be stretched or resampled as asked, or the model of estimates cannot be used.
+    /// When the log cannot be stretched or resampled as asked, or the model of estimates cannot be
+    /// used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<LogJobs<'_>, WorkloadError> {
         self.estimates.check(self.messages.is_none(), true)?;
         let mut parts = self.parts(seed, replication)?.into_iter();

@@ -53,8 +53,8 @@ fn uniform_means_are_the_closed_forms() {
 
 #[test]
 fn normal_means_are_the_closed_forms() {
-    // On 2..=4 and on 1..=3 the standard deviation is one half: the middle is within one, the ends are cut off at
-    // three.
+    // On 2..=4 and on 1..=3 the standard deviation is one half: the middle is within one, the ends
+    // are cut off at three.
     let middle = within(1.0) / within(3.0);
     let end = (1.0 - middle) / 2.0;
     let requests = subcubes(4, 3, Normal, Normal);
