@@ -35,7 +35,9 @@ use meshalloc_sim::scenario::{
 };
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
-use meshalloc_sim::workload::{EstimateModel, Synthetic, TimeUnit, WorkDistribution, Workload};
+use meshalloc_sim::workload::{
+    EstimateModel, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
+};
 
 /// Jobs that wait at all times by default. First come, first served needs 1 only; others
 /// look for jobs that fit among those that wait.
@@ -78,11 +80,14 @@ impl Takes for SaturationArgs {
             "wrap",
             "torus",
             "cube",
+            "machine",
             "side-lengths",
             "side-range",
             "dims",
             "radices",
             "processors",
+            "mix",
+            "mix-drop",
             "shape",
             "strategy",
             "scheduler",
@@ -106,8 +111,9 @@ impl Takes for SaturationArgs {
             ),
             "shape" => arg.help(
                 "The rule that gives a number of processors a shape, with --processors: \
-                 near-square, near-cubic, power-of-two, flat or drawn:DISTRIBUTION; `host-sim list` \
-                 shows them [default: near-square on a two-dimensional mesh, else near-cubic]",
+                 near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips; `host-sim \
+                 list` shows them [default: near-square on a two-dimensional mesh, else near-cubic; \
+                 with --machine: chips]",
             ),
             "max-replications" => arg
                 .requires("until_abs_error")
@@ -181,9 +187,11 @@ fn backlog(text: &str) -> Result<NonZero<u32>, String> {
 /// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be
 /// written.
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let Resolved { settings, plan, .. } = args.resolved()?;
+    let resolved = args.resolved()?;
+    let settings = &resolved.settings;
     file::spare(&settings.files(), &[("--output", args.output.as_deref())])?;
     let file = args.output.as_deref().map(PictureFile::open).transpose()?;
+    let plan = resolved.experiment(&SharedLogs::default())?;
     let bar = Bar::interruptible()?;
     let backends = || InProcessBackends::default();
     let results = experiment::run_parallel(&plan, args.threads.count, &backends, &bar);
@@ -202,11 +210,11 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             }
         }
         Format::Json => {
-            let scenario = args.record(&settings);
+            let scenario = args.record(settings);
             write_json(scenario, plan.seed, &results, incomplete.as_ref(), output)?;
         }
         Format::Csv => {
-            let row = |result| (args.record(&settings), SaturationResult::new(result));
+            let row = |result| (args.record(settings), SaturationResult::new(result));
             columns().runs(results.iter().map(row), &mut *output)?;
         }
     }
@@ -257,7 +265,7 @@ impl SaturationArgs {
         };
         format!(
             "{}, {}, {} in the queue at all times, {} a run, seed {}\n{}, service {} s{}",
-            plan.machine,
+            report::machine_text(plan),
             names::scheduler_text(plan.scheduler, TimeUnit::Second),
             counted(self.backlog.get(), "job"),
             counted(plan.jobs, "job"),

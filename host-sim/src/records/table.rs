@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use meshalloc::Ticks;
+use meshalloc::{Flags, Ticks};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -90,8 +90,10 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     let (execution, turnaround) = (span(start, end), span(arrival, end));
     let stretch = turnaround.zip(execution.filter(|&ticks| ticks > 0));
     let stretch = stretch.map(|(turnaround, execution)| turnaround as f64 / execution as f64);
-    let extents = job.request.shape.extents();
-    let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
+    let shape = match job.request.flags.contains(Flags::CHIPS) {
+        true => String::new(),
+        false => job.request.shape.to_string(),
+    };
     let workload = match &experiment.workload {
         Workload::Synthetic(_) => "synthetic".into(),
         Workload::Log(log) => log.path.file_name().unwrap_or_default().to_string_lossy(),
@@ -116,7 +118,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
             experiment.machine,
             record.blocks,
         )),
-        requested_extents: extents.join("x"),
+        requested_extents: shape,
         held: record.held,
         blocks: record.blocks.len(),
         allocation_misses: record.misses,

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
+use meshalloc::machine::DESCRIBED_MAX;
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
@@ -33,6 +34,8 @@ pub enum ShapeRule {
     /// over all that leave the others room for all processors; the last is the least that holds
     /// them. One of [`ShapeRule::DRAWN`].
     Drawn(SideDistribution),
+    /// None: the job asks for a number of processors, and the allocator tries the legal shapes of it.
+    Chips,
 }
 
 /// The distributions that are defined over any range.
@@ -64,6 +67,11 @@ impl ShapeRule {
         DistributionInfo {
             name: "drawn:uniform",
             meaning: "extents drawn one after the other, the last is the least that holds the job; or drawn:normal, drawn:normal:var, drawn:exponential",
+            source: "",
+        },
+        DistributionInfo {
+            name: "chips",
+            meaning: "no shape: of the legal shapes of so many processors the most compact that fits; up to four dimensions",
             source: "",
         },
     ];
@@ -105,6 +113,10 @@ impl ShapeRule {
             ShapeRule::Drawn(distribution) if !ShapeRule::DRAWN.contains(&distribution) => Err(
                 format!("the shape rule {self} is not defined (expected {DRAWN_EXPECTED})"),
             ),
+            ShapeRule::Chips if machine.dimensions() > DESCRIBED_MAX => Err(format!(
+                "the shape rule {self} is for up to {DESCRIBED_MAX} dimensions, not for {machine} (expected {})",
+                ShapeRule::NearCubic
+            )),
             _ => Ok(()),
         }
     }
@@ -128,6 +140,7 @@ impl ShapeRule {
         self.check(machine)?;
         let sides = machine.sides();
         let shape = match self {
+            ShapeRule::Chips => return Ok(Request::chips(processors)),
             _ if processors > machine.nodes() => None,
             ShapeRule::NearSquare | ShapeRule::NearCubic => near_cubic(processors, sides),
             ShapeRule::PowerOfTwo => {
@@ -335,13 +348,16 @@ impl FromStr for ShapeRule {
         let unknown = || WorkloadError::UnknownName {
             what: "shape rule",
             given: text.into(),
-            expected: format!("near-square, near-cubic, power-of-two, flat, {DRAWN_EXPECTED}"),
+            expected: format!(
+                "near-square, near-cubic, power-of-two, flat, chips, {DRAWN_EXPECTED}"
+            ),
         };
         Ok(match (text, text.strip_prefix("drawn:")) {
             ("near-square", _) => ShapeRule::NearSquare,
             ("near-cubic", _) => ShapeRule::NearCubic,
             ("power-of-two", _) => ShapeRule::PowerOfTwo,
             ("flat", _) => ShapeRule::Flat,
+            ("chips", _) => ShapeRule::Chips,
             (_, Some(distribution)) => {
                 let distribution = distribution.parse().ok();
                 let usable = distribution.filter(|it| ShapeRule::DRAWN.contains(it));
@@ -359,6 +375,7 @@ impl fmt::Display for ShapeRule {
             ShapeRule::NearCubic => f.pad("near-cubic"),
             ShapeRule::PowerOfTwo => f.pad("power-of-two"),
             ShapeRule::Flat => f.pad("flat"),
+            ShapeRule::Chips => f.pad("chips"),
             ShapeRule::Drawn(distribution) => f.pad(&format!("drawn:{distribution}")),
         }
     }

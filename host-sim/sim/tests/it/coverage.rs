@@ -42,6 +42,7 @@ impl Case {
         let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, rate);
         Experiment {
             machine: mesh.into(),
+            description: None,
             strategies: vec![self.strategy],
             scheduler: SchedulerKind::Fcfs,
             measure: Measure::of(&workload),
