@@ -1,4 +1,5 @@
-//! The history of a run: every job with its times and processors, and what follows from them over time.
+//! The history of a run: every job with its times and processors, and what follows from them over
+//! time.
 
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
@@ -51,7 +52,8 @@ pub struct Step {
     pub at: Ticks,
     /// Requested processors of the jobs that run.
     pub used: u32,
-    /// Processors that are free while the first job that waits asks for no more than there are, and else 0.
+    /// Processors that are free while the first job that waits asks for no more than there are, and
+    /// else 0.
     pub fragmented: u32,
     /// Jobs that wait.
     pub waiting: u32,
@@ -133,8 +135,8 @@ impl Observer for Seen {
 }
 
 impl History {
-    /// The steps of the run in order, the first at 0: one for each time at which a job arrives, starts or leaves, with what
-    /// holds when all of that time has happened.
+    /// The steps of the run in order, the first at 0: one for each time at which a job arrives,
+    /// starts or leaves, with what holds when all of that time has happened.
     ///
     /// # Time complexity
     ///
@@ -204,8 +206,8 @@ impl History {
         times
     }
 
-    /// Means over `count` spans of equal length that are together the time from 0 to `end`; of spans behind the end of the run there
-    /// are none.
+    /// Means over `count` spans of equal length that are together the time from 0 to `end`; of
+    /// spans behind the end of the run there are none.
     pub fn means(&self, end: Ticks, count: usize) -> Vec<Means> {
         let mut steps = self.steps();
         steps.push(Step {

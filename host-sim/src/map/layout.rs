@@ -1,8 +1,9 @@
 //! Where the processors of a machine are in a picture: columns, rows, and the gaps between them.
 //!
-//! A machine is drawn as planes of two dimensions: dimension 0 goes to the right and
-//! dimension 1 upwards, dimension 2 to the right from plane to plane, dimension 3 upwards from one row of planes to the
-//! next, and so on in turn. Between planes there are gaps, the wider the higher the dimension in which they lie apart.
+//! A machine is drawn as planes of two dimensions: dimension 0 goes to the right and dimension 1
+//! upwards, dimension 2 to the right from plane to plane, dimension 3 upwards from one row of
+//! planes to the next, and so on in turn. Between planes there are gaps, the wider the higher the
+//! dimension in which they lie apart.
 //!
 //! ```text
 //!   2-ary 4-cube, node numbers in radix 2
@@ -38,7 +39,8 @@ pub struct Dimension {
     pub name: String,
     /// Its side.
     pub side: usize,
-    /// How many processors along this side of the picture have the same coordinate in it, one after another.
+    /// How many processors along this side of the picture have the same coordinate in it, one after
+    /// another.
     pub stride: usize,
 }
 
@@ -54,7 +56,8 @@ impl Dimension {
 pub struct Axis {
     /// The dimensions along this axis, the lowest first.
     dimensions: Vec<Dimension>,
-    /// Whether the dimensions are labelled: not in a picture that is a single plane with columns and rows.
+    /// Whether the dimensions are labelled: not in a picture that is a single plane with columns
+    /// and rows.
     is_named: bool,
     /// For each processor how wide the gaps before it are together, in units of the least gap.
     gaps: Vec<usize>,
@@ -70,9 +73,9 @@ pub struct Rect {
 }
 
 impl Layout {
-    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: the gaps of level 1 lie between planes next to
-    /// each other, those of level 2 between groups of such planes, and so on. Each is wider by one unit than those of
-    /// the level below.
+    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: the gaps of
+    /// level 1 lie between planes next to each other, those of level 2 between groups of such
+    /// planes, and so on. Each is wider by one unit than those of the level below.
     pub fn new(machine: Grid, finest: usize) -> Layout {
         Layout {
             machine,
@@ -107,7 +110,8 @@ impl Layout {
         rectangles.collect()
     }
 
-    /// What a picture of several planes is to be read by, in lines; nothing for a single one with columns and rows.
+    /// What a picture of several planes is to be read by, in lines; nothing for a single one with
+    /// columns and rows.
     pub fn directions(&self) -> Vec<String> {
         let direction = |name: &str, axis: &Axis| {
             let dimensions = axis.dimensions().iter().rev();
@@ -168,7 +172,8 @@ impl Axis {
         self.gaps.len()
     }
 
-    /// The dimensions along this axis, the lowest first; none in a picture that is a single plane with columns and rows.
+    /// The dimensions along this axis, the lowest first; none in a picture that is a single plane
+    /// with columns and rows.
     pub fn dimensions(&self) -> &[Dimension] {
         match self.is_named {
             true => &self.dimensions,
@@ -215,7 +220,8 @@ impl Axis {
     }
 }
 
-/// How many dimensions begin anew at this place of an axis, from the lowest on: the level of the gap before it.
+/// How many dimensions begin anew at this place of an axis, from the lowest on: the level of the
+/// gap before it.
 fn level(dimensions: &[Dimension], at: usize) -> usize {
     let ends = |dimension: &&Dimension| at.is_multiple_of(dimension.stride * dimension.side);
     match at {

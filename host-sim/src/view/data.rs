@@ -1,14 +1,17 @@
-//! The histories of runs in the form that the page reads: a description as JSON, and columns of numbers.
+//! The histories of runs in the form that the page reads: a description as JSON, and columns of
+//! numbers.
 //!
-//! A column is a sequence of LEB128 numbers, seven bits a byte, the lowest first. The columns stand one after another, compressed with
-//! gzip and then written in base64:
+//! A column is a sequence of LEB128 numbers, seven bits a byte, the lowest first. The columns stand
+//! one after another, compressed with gzip and then written in base64:
 //!
-//! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in `shapes`; service time and 1, or 0 if it
-//!    follows from the run; in a log, the number less that of the job before, doubled, and 1 less than twice its negative if it is below 0;
-//! 2. for each run, of its first `jobs` jobs: time from arrival to start and 1, or 0 if it never started; then of each that started: time from
-//!    start to departure and 2, 1 if that is its service time, 0 if it was there when the run ended; processors held beyond the request;
-//!    misses; number of rectangles; of each rectangle its column, row, width and height in the picture. After those columns, of each job
-//!    that never started, 1 if it was refused.
+//! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in
+//!    `shapes`; service time and 1, or 0 if it follows from the run; in a log, the number less that
+//!    of the job before, doubled, and 1 less than twice its negative if it is below 0;
+//! 2. for each run, of its first `jobs` jobs: time from arrival to start and 1, or 0 if it never
+//!    started; then of each that started: time from start to departure and 2, 1 if that is its
+//!    service time, 0 if it was there when the run ended; processors held beyond the request;
+//!    misses; number of rectangles; of each rectangle its column, row, width and height in the
+//!    picture. After those columns, of each job that never started, 1 if it was refused.
 //!
 //! Times are in ticks.
 

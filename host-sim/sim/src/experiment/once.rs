@@ -33,7 +33,8 @@ pub fn run_once(
     Ok(ended?.0)
 }
 
-/// The first replication of one strategy, and the network as it is at its end; `None` if no messages are sent.
+/// The first replication of one strategy, and the network as it is at its end; `None` if no
+/// messages are sent.
 ///
 /// # Errors
 ///

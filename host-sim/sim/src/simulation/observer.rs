@@ -34,7 +34,8 @@ pub trait Observer {
         let _ = jobs;
     }
 
-    /// A job has left or, when the run ends, is still there. Called once for each job that arrived, in the order in which they leave.
+    /// A job has left or, when the run ends, is still there. Called once for each job that arrived,
+    /// in the order in which they leave.
     fn job(&mut self, record: &JobRecord<'_>) {
         let _ = record;
     }

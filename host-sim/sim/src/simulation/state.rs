@@ -35,13 +35,15 @@ pub(super) struct State<'o> {
     in_use: u64,
     /// Processors that no running job holds; less than 0 if the controller grants some twice.
     free: i64,
-    /// The first job in order of arrival that is kept or waits; where there is none, the next to arrive.
+    /// The first job in order of arrival that is kept or waits; where there is none, the next to
+    /// arrive.
     head: u32,
     /// The processors that it asks for, or [`NOTHING_WAITS`].
     head_wants: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
-    /// Later jobs than the measured ones that were granted while one of these, or one before them, waited.
+    /// Later jobs than the measured ones that were granted while one of these, or one before them,
+    /// waited.
     pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
@@ -193,7 +195,8 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in the event of the last one.
+    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in
+    /// the event of the last one.
     fn is_measured(&self, number: u32) -> bool {
         self.left > 0 && self.measured.includes(number)
     }

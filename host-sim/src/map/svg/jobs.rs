@@ -130,7 +130,8 @@ impl Map {
 
 /// Lines between different owners within a plane, each as long as possible.
 fn outlines(owners: &Owners, area: &Area<'_>, place: &Place, plane: &Rect) -> Drawn {
-    // The side of the plane beyond the last row or column has no owner, and before the first neither.
+    // The side of the plane beyond the last row or column has no owner, and before the first
+    // neither.
     let job = |x: Option<usize>, y: Option<usize>| {
         let (x, y) = (
             x.filter(|x| plane.x.contains(x))?,
