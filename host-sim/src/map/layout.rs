@@ -30,7 +30,7 @@
 
 use std::ops::Range;
 
-use meshalloc::{Block, DIMENSIONS_MAX, Grid, NodeId, Tuple};
+use meshalloc::{Block, DIMENSIONS_MAX, Grid, Machine, NodeId, Tuple};
 
 use meshalloc_sim::names;
 
@@ -53,6 +53,15 @@ impl From<Grid> for Plan {
 }
 
 impl Plan {
+    /// A machine that may have a description.
+    pub fn of(machine: Grid, description: Option<&Machine>) -> Plan {
+        let cube = description.and_then(Machine::cube);
+        Plan {
+            machine,
+            cube: cube.and_then(Tuple::from_slice),
+        }
+    }
+
     /// How many planes, or layers of cubes, may stand in several rows.
     pub fn layers(&self) -> usize {
         let Plan { machine, cube } = self;

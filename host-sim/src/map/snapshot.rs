@@ -78,12 +78,13 @@ impl Owners {
 }
 
 impl Snapshot {
-    /// Asks a controller that serves `machine`; changes nothing there.
+    /// Asks a controller that serves the machine; changes nothing there.
     ///
     /// # Errors
     ///
     /// When the controller is lost or gives an answer that does not belong to the query.
-    pub fn read(backend: &mut dyn Backend, machine: Grid) -> Result<Self, SimulationError> {
+    pub fn read(backend: &mut dyn Backend, plan: Plan) -> Result<Self, SimulationError> {
+        let Plan { machine, cube } = plan;
         let mut ids = Vec::new();
         let mut waiting = 0;
         let mut from = Some(0);
@@ -131,7 +132,7 @@ impl Snapshot {
         }
         Ok(Snapshot {
             machine,
-            cube: None,
+            cube,
             jobs,
             waiting,
             faulty,

@@ -21,7 +21,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use meshalloc::{Grid, Machine, Slice};
+use meshalloc::{Flags, Grid, Machine, Slice};
 use serde_json::{Value, json};
 
 use crate::map::layout::{Layout, ONE_ROW, Plan};
@@ -64,10 +64,9 @@ impl Columns {
 /// The histories of an experiment's strategies.
 pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     let machine = experiment.machine;
-    let plan = Plan {
-        machine,
-        cube: None,
-    };
+    let description = experiment.description.as_ref();
+    let description = description.map(|description| &description.machine);
+    let plan = Plan::of(machine, description);
     let layout = Layout::new(plan, ONE_ROW, 1);
     let mut columns = Columns::default();
     // Every run has the same jobs; some runs have fewer.
@@ -76,7 +75,7 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     let shapes = push_jobs(experiment, jobs, &mut columns);
     let slices: Vec<_> = histories
         .iter()
-        .map(|history| Slices::new(history, None))
+        .map(|history| Slices::new(history, description))
         .collect();
     for (history, slices) in histories.iter().zip(&slices) {
         push_run(&history.jobs, &layout, slices, &mut columns);
@@ -226,14 +225,15 @@ fn push_jobs(experiment: &Experiment, jobs: &[PastJob], columns: &mut Columns) -
     let mut places = BTreeMap::new();
     let mut shapes = Vec::new();
     for PastJob { job, .. } in jobs {
-        let extents = job.request.shape.extents();
-        let place = *places
-            .entry(extents.to_vec())
-            .or_insert_with_key(|extents| {
-                let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
-                shapes.push(extents.join("x"));
-                shapes.len() - 1
-            });
+        // The page reads the number of a request without a shape.
+        let shape = match job.request.flags.contains(Flags::CHIPS) {
+            true => format!("any of {}", job.request.processors),
+            false => job.request.shape.to_string(),
+        };
+        let place = *places.entry(shape).or_insert_with_key(|shape| {
+            shapes.push(shape.clone());
+            shapes.len() - 1
+        });
         columns.push(place as u64);
     }
     for PastJob { job, .. } in jobs {

@@ -29,10 +29,11 @@ async function start() {
   const $ = (id) => document.getElementById(id);
   const scrub = $("scrub");
   const sizes = meta.shapes.map((shape) => {
-    const sides = shape.split("x").map(Number);
-    // More than two sides as a square.
+    const sides = shape.replace("any of ", "").split("x").map(Number);
+    // A request without a shape, or with more than two sides, as a square.
     const side = Math.sqrt(product(sides));
-    return sides.length > 2 ? [side, side] : [sides[0], sides[1] ?? 1];
+    const isFlat = sides.length < 3 && !shape.startsWith("any");
+    return isFlat ? [sides[0], sides[1] ?? 1] : [side, side];
   });
   let now = 0;
   let chosen = null;

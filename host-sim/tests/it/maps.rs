@@ -67,6 +67,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
         .unwrap();
     Experiment {
         machine: workload.machine(),
+        description: None,
         strategies: strategies.to_vec(),
         scheduler: SchedulerKind::Fcfs,
         measure: Measure::of(&workload),
@@ -303,7 +304,7 @@ fn a_snapshot_is_what_the_controller_holds() {
         strategy: StrategyKind::Naive,
         scheduler: SchedulerKind::Fcfs,
     };
-    let ready = InProcessBackends::default().with(configuration, &mut |backend| {
+    let ready = InProcessBackends::default().with(configuration, None, &mut |backend| {
         let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
         // More jobs than one reply lists, then one that waits, a fault that is held and one that is not.
         for id in 0..60 {
@@ -320,7 +321,7 @@ fn a_snapshot_is_what_the_controller_holds() {
             let block = Submesh::new(at.x, at.y, 1, 1).into();
             tell(&Change::MarkFaulty { block }).unwrap();
         }
-        let snapshot = Snapshot::read(backend, mesh.into()).unwrap();
+        let snapshot = Snapshot::read(backend, mesh.grid().into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
         assert_eq!(ids, (0..60).filter(|id| id % 2 == 1).collect::<Vec<_>>());
         for job in &snapshot.jobs {

@@ -234,7 +234,7 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
         strategy: StrategyKind::TreeCollapsing,
         scheduler: SchedulerKind::Fcfs,
     };
-    let ready = InProcessBackends::default().with(configuration, &mut |backend| {
+    let ready = InProcessBackends::default().with(configuration, None, &mut |backend| {
         let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
         for id in 0..50 {
             let request = Request::new(Shape::new(&[2]).unwrap());
@@ -248,7 +248,7 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
             let block = cube.grid().unit(node).unwrap();
             tell(&Change::MarkFaulty { block }).unwrap();
         }
-        let snapshot = Snapshot::read(backend, cube.into()).unwrap();
+        let snapshot = Snapshot::read(backend, cube.grid().into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
         assert_eq!(ids, (0..50).filter(|id| id % 2 == 1).collect::<Vec<_>>());
         assert!(
