@@ -21,7 +21,6 @@ use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::layout::Plan;
-use crate::map::layout::Plan;
 use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
 use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};

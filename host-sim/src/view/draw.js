@@ -208,7 +208,7 @@ function drawJobs(context, jobs, places, colours, chosen) {
     const parts = rects.map((rect) => places.rect(...rect)).filter((rect) => rect);
     const [inside, outside] = isCubes ? [joints[place], []] : [[], joints[place]];
     drawTogether(context, [...parts, ...inside], colourOf(job), lines);
-    for (const rect of outside) context.fillRect(...rect);
+    drawTogether(context, outside, colourOf(job), []);
     if (ranks?.length && places.cell >= RANK_CELL_MIN && lines === thick) {
       for (const [rank, cell] of ranks.entries()) {
         const [x, y] = [cell % owners.width, Math.floor(cell / owners.width)];
@@ -236,11 +236,17 @@ function drawJobs(context, jobs, places, colours, chosen) {
   return owners;
 }
 
-/** The texts above planes or cubes; on the colour of a job where it goes on below and above. */
+/** The coordinates beside planes, and the texts above planes or cubes: on the colour of a job where
+ * it goes on below and above. */
 function drawLabels(context, places, colours, jobs, owners) {
-  context.textAlign = "left";
   context.textBaseline = "middle";
   context.font = LABEL_FONT;
+  context.fillStyle = colours.soft;
+  for (const { text, x, y, align } of places.ticks()) {
+    context.textAlign = align;
+    context.fillText(text, x, y);
+  }
+  context.textAlign = "left";
   for (const { text, left, y, below, above } of places.labels()) {
     const job = places.meta.cube && above ? owners.at(below) : -1;
     const isOn = job >= 0 && owners.at(above) === job;

@@ -33,7 +33,7 @@ function sliceRows(job, { dimensions }) {
     [
       "ranks",
       text(({ folded, closes, sides }) =>
-        folded ? `${folded} folded into ${sides}, ${closes ? "a ring" : "a line"}` : "as in its shape",
+        folded ? `${folded} folded into ${sides}, ${closes ? "a ring" : "a line"}` : "by its shape",
       ),
     ],
   ];

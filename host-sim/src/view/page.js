@@ -7,7 +7,13 @@ const SECONDS_TO_PLAY = 120;
 const BELOW_MESHES = 310;
 /** The least height that a mesh may have. */
 const MESH_HEIGHT_MIN = 240;
-const LAYERS_HEIGHT_MIN = 380;
+/** Further room for the rows of slices in the record of a job. */
+const BELOW_SLICES = 88;
+/** The least size of a processor in a picture of layers, as far as the width allows, and the most
+ * height for that; the most height of one layer. */
+const CELL_MIN = 7;
+const LAYERS_HEIGHT_MAX = 2400;
+const ALONE_HEIGHT_MAX = 520;
 /** The widest window in which a page begins with one layer alone. */
 const ALONE_WIDTH_MAX = 600;
 
@@ -42,6 +48,7 @@ async function start() {
   let before = 0;
   let speed = meta.end / SECONDS_TO_PLAY;
   const layers = layersOf(meta);
+  const hasSlices = runs.some(({ slices }) => slices.length);
   const slider = $("layer");
   const alone = $("alone");
   // What is under the pointer.
@@ -95,17 +102,25 @@ async function start() {
   const placesOf = (card) => {
     const { clientHeight } = document.documentElement;
     const above = cards[0].mesh.offsetTop;
-    const room = clientHeight - above - $("controls").offsetHeight - BELOW_MESHES;
-    const least = layers > 1 ? LAYERS_HEIGHT_MIN : MESH_HEIGHT_MIN;
-    const size = [card.card.clientWidth, Math.max(least, room), layer()];
+    const below = BELOW_MESHES + (hasSlices ? BELOW_SLICES : 0);
+    const room = clientHeight - above - $("controls").offsetHeight - below;
+    const width = card.card.clientWidth;
+    const least = alone.checked ? Math.min(width, ALONE_HEIGHT_MAX) : MESH_HEIGHT_MIN;
+    const size = [width, Math.max(least, room), layer()];
     if (String(size) !== card.size) {
       card.size = String(size);
       card.places = new Places(meta, ...size);
+      let height = size[1];
+      while (layers > 1 && card.places.cell < CELL_MIN && height < LAYERS_HEIGHT_MAX) {
+        height *= 1.2;
+        card.places = new Places(meta, width, height, layer());
+      }
     }
     return card.places;
   };
   const draw = () => {
     document.documentElement.style.scrollPaddingBottom = `${$("controls").offsetHeight + 4}px`;
+    document.documentElement.style.scrollPaddingTop = `${$("layers").offsetHeight}px`;
     // Before the meshes, which have what room it leaves.
     $("planes").textContent = placesOf(cards[0]).sentence();
     const text = layerText(meta, Number(slider.value));

@@ -19,6 +19,8 @@ const STRIP_HEIGHT = 40;
 const LABEL_PART_MAX = 0.4;
 /** Room around a machine that wraps around, for the jobs that do. */
 const OPEN = 4;
+/** Room for the coordinates left of planes and below them. */
+const AXIS = { left: 20, below: 14 };
 
 const product = (numbers) => numbers.reduce((one, other) => one * other, 1);
 
@@ -146,8 +148,11 @@ class Places {
     this.planes = planesOf(meta, layer);
     this.labelled = null;
     const { across, up, w, axes } = this.planes;
-    this.margin = meta.wraps?.some((wraps) => wraps) ? OPEN : 0;
-    const [roomAcross, roomUp] = [width, heightMax].map((room) => room - 2 * this.margin);
+    const margin = meta.wraps?.some((wraps) => wraps) ? OPEN : 0;
+    const axis = layersOf(meta) > 1 || meta.cube ? AXIS : { left: 0, below: 0 };
+    this.margin = { left: margin + axis.left, top: margin };
+    const around = { across: 2 * margin + axis.left, up: 2 * margin + axis.below };
+    const [roomAcross, roomUp] = [width - around.across, heightMax - around.up];
     // Layers of cubes stay whole.
     const last = axes[0].shown.at(-1);
     const unit = meta.cube && last?.dimension === 2 ? last.eachShown : meta.cube ? across : 1;
@@ -167,9 +172,10 @@ class Places {
     found ??= largest(this.planes, unit, roomAcross, roomUp, 0);
     Object.assign(this, found);
     this.cellUp = Math.max(this.cell, STRIP_HEIGHT / this.cellsUp);
-    this.width = this.cell * this.cellsAcross + 2 * this.margin;
+    this.width = this.cell * this.cellsAcross + around.across;
     const labels = this.bands * this.lines * LABEL_HEIGHT;
-    this.height = this.cellUp * this.cellsUp + labels + 2 * this.margin;
+    this.height = this.cellUp * this.cellsUp + labels + around.up;
+    this.hasAxes = axis === AXIS;
   }
 
   /** What may stand above planes, the best first: `group` is the planes that have one label,
@@ -290,6 +296,35 @@ class Places {
     return labels;
   }
 
+  /** Coordinates at the left of the planes and below the last of them: text, right end or middle,
+   * and middle upwards. Of a plane the first and, where there is room, the last; of cubes the first. */
+  ticks() {
+    if (!this.hasAxes) return [];
+    const { w, h, across, up } = this.planes;
+    const ends = (count, size) => (this.meta.cube || count * size < 34 ? [0] : [0, count - 1]);
+    const ticks = [];
+    for (let p = 0; p < across; p++) {
+      const isFirst = p % this.columns === 0;
+      const isLast = Math.floor(p / this.columns) === this.bands - 1;
+      for (let q = 0; q < up; q++) {
+        const [P, Q] = this.toAll([p, q]);
+        const [left, top] = this.corner(p, q);
+        const bottom = top + h * this.cellUp;
+        const text = (x, y, dimension) => this.coordinate([P * w + x, Q * h + y], dimension);
+        for (const at of isFirst && this.meta.dimensions.length > 1 ? ends(h, this.cellUp) : []) {
+          const y = bottom - (at + 0.5) * this.cellUp;
+          ticks.push({ text: text(0, at, 1), x: this.margin.left - 6, y, align: "right" });
+        }
+        for (const at of isLast && q === 0 ? ends(w, this.cell) : []) {
+          const x = left + (at + 0.5) * this.cell;
+          const y = this.height - AXIS.below / 2;
+          ticks.push({ text: text(at, 0, 0), x, y, align: "center" });
+        }
+      }
+    }
+    return ticks;
+  }
+
   /** Left and top of a plane of the picture. */
   corner(p, q) {
     const { w, h, up, axes } = this.planes;
@@ -302,7 +337,7 @@ class Places {
     // The lines of coordinates of the groups below.
     const lines = this.labelled ? Math.floor(q / this.labelled.group.up) : 0;
     const below = ((q + 1) * h + GAP * y.gaps[q]) * this.cellUp + lines * LABEL_HEIGHT;
-    return [left + this.margin, bottom - below + this.margin];
+    return [left + this.margin.left, bottom - below + this.margin.top];
   }
 
   /** Left, top, width and height of a rectangle of processors within a plane; `null` if that is
