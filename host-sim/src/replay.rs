@@ -256,7 +256,7 @@ impl Replay<'_> {
                 lease,
             } => {
                 let request = match self.waiting {
-                    Waiting::Never => request.with_flags(Flags::NO_WAIT),
+                    Waiting::Never => request.with_flags(request.flags | Flags::NO_WAIT),
                     Waiting::Queue => request,
                 };
                 let lease = lease.and_then(NonZeroU64::new);

@@ -240,6 +240,7 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
         let pair = match word.split_once('=') {
             Some(("est", time)) => ("estimate", time.into()),
             Some(("lease", time)) => ("lease", time.into()),
+            Some(("chips", count)) => ("chips", count.into()),
             _ => return Err(format!("{} is not known", quoted(word.as_bytes()))),
         };
         pairs.push(pair);
