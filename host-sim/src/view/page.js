@@ -84,11 +84,15 @@ async function start() {
   const marking = element("p");
   const entries = legend.map(({ entry }) => entry);
   $("charts").append(element("p", { className: "legend" }, entries), marking);
-  const charts = [
+  const kinds = [
     ["used", "Processors in use (requested), % of all"],
     ["fragmented", "Free but fragmented processors, % of all"],
+    ["largest", "Largest slice that could be placed, % of all"],
     ["waiting", "Jobs that wait"],
-  ].map(([name, title]) => {
+  ];
+  // Not every page has the largest slice.
+  const measured = kinds.filter(([name]) => runs.every((run) => run[name]));
+  const charts = measured.map(([name, title]) => {
     const most = runs.reduce((most, run) => run[name].reduce((a, b) => Math.max(a, b), most), 0);
     const canvas = element("canvas", { className: "chart" });
     canvas.setAttribute("role", "img");
@@ -314,7 +318,12 @@ async function start() {
     draw,
     seek: (time) => ((now = time), draw()),
     choose: (job) => (choose(job, true), draw()),
-    layer: () => layer(),
+    layer,
+    showLayer: (number) => {
+      alone.checked = number !== null;
+      if (number !== null) slider.value = number;
+      draw();
+    },
     places: () => cards[0].places,
     state: () => ({ now, chosen, playing, speed }),
   };

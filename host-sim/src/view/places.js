@@ -122,7 +122,9 @@ class Arrangement {
     const gaps = (first, last) => x.gaps[last] - x.gaps[first];
     const widths = starts.map((start) => gaps(start, Math.min(start + columns, across) - 1));
     const cellsAcross = columns * w + GAP * Math.max(...widths);
-    this.cellsUp = bands * (up * h + GAP * y.gaps.at(-1)) + GAP * (bands - 1);
+    // Further apart than the planes within a band.
+    this.bandGap = GAP * Math.max(1, y.shown.length);
+    this.cellsUp = bands * (up * h + GAP * y.gaps.at(-1)) + this.bandGap * (bands - 1);
     const room = height - bands * lines * LABEL_HEIGHT;
     Object.assign(this, { columns, bands, lines, cellsAcross });
     this.cell = Math.min(width / cellsAcross, Math.max(room, 1) / this.cellsUp);
@@ -302,11 +304,13 @@ class Places {
     if (!this.hasAxes) return [];
     const { w, h, across, up } = this.planes;
     const ends = (count, size) => (this.meta.cube || count * size < 34 ? [0] : [0, count - 1]);
+    // A cube has them at its first plane.
+    const each = this.meta.cube && this.labelled ? this.labelled.group : { across: 1, up: 1 };
     const ticks = [];
-    for (let p = 0; p < across; p++) {
+    for (let p = 0; p < across; p += each.across) {
       const isFirst = p % this.columns === 0;
       const isLast = Math.floor(p / this.columns) === this.bands - 1;
-      for (let q = 0; q < up; q++) {
+      for (let q = 0; q < up; q += each.up) {
         const [P, Q] = this.toAll([p, q]);
         const [left, top] = this.corner(p, q);
         const bottom = top + h * this.cellUp;
@@ -333,7 +337,7 @@ class Places {
     const start = band * this.columns;
     const left = ((p - start) * w + GAP * (x.gaps[p] - x.gaps[start])) * this.cell;
     const bandHeight = this.cellUp * (up * h + GAP * y.gaps.at(-1)) + this.lines * LABEL_HEIGHT;
-    const bottom = (band + 1) * bandHeight + band * GAP * this.cellUp;
+    const bottom = (band + 1) * bandHeight + band * this.bandGap * this.cellUp;
     // The lines of coordinates of the groups below.
     const lines = this.labelled ? Math.floor(q / this.labelled.group.up) : 0;
     const below = ((q + 1) * h + GAP * y.gaps[q]) * this.cellUp + lines * LABEL_HEIGHT;
