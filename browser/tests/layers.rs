@@ -2,6 +2,7 @@
 //! processors, and what is said of slices.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use headless_chrome::browser::tab::point::Point;
@@ -13,7 +14,10 @@ const NARROW: (u32, u32) = (400, 800);
 
 /// A torus, and cubes that switches join.
 const TORUS: &str = "--torus 8x6x5 --strategy ff,folding --load .7 --jobs 150 --warmup 0";
-const CUBES: &str = "--machine tpu-v4 --mix tpu-v4 --mix-drop --strategy cubes,cubes:fold --load .6 --jobs 150 --warmup 0";
+const CUBES: &str =
+    "--machine pod.toml --mix rfold --strategy cubes,cubes:fold --load .4 --jobs 150 --warmup 0";
+const POD: &str = "name = \"pod\"\nsides = [16, 16, 16]\nwraps = [true, true, true]\n\
+                   rotate = true\ncube = [4, 4, 4]\n";
 
 /// The colours of jobs (`draw.js`), by job.
 const COLOURS: [&str; 7] = [
@@ -26,11 +30,16 @@ const COLOURS: [&str; 7] = [
     "0,114,178",
 ];
 
+/// Waits until what was asked for is drawn.
+const DRAWN: &str = "new Promise((done) => requestAnimationFrame(() => \
+                     requestAnimationFrame(() => done(0))))";
+
 /// A job of the table that `run` writes.
 type Row = BTreeMap<String, String>;
 
 /// Writes the page, and gives the jobs of the same run.
 fn page(folder: &Path, scenario: &str) -> Vec<Row> {
+    fs::write(folder.join("pod.toml"), POD).unwrap();
     host_sim(folder, &format!("view {scenario} --output view.html"));
     let line = format!("run {scenario} --replications 1 --jobs-output jobs.csv");
     host_sim(folder, &line);
@@ -177,7 +186,7 @@ fn the_slider_of_layers_is_used_with_keys() {
             ("ArrowRight", 1),
         ] {
             window.press(key);
-            window.eval("new Promise((done) => requestAnimationFrame(() => done(0)))");
+            window.eval(DRAWN);
             assert_eq!(window.eval("view.layer()"), layer, "{key}");
             assert_eq!(name(), format!("z = {layer}"), "{key}");
         }
