@@ -1,4 +1,5 @@
-//! The page of `view` in a real browser: what it shows is what the run gave, and clicks and keys do what they should.
+//! The page of `view` in a real browser: what it shows is what the run gave, and clicks and keys do
+//! what they should.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -298,21 +299,20 @@ fn a_fault_in_the_page_would_be_seen() {
 fn grids_of_more_dimensions_and_cubes_are_planes() {
     let folder = tempfile::tempdir().unwrap();
     for (scenario, columns, planes) in [
-        (
-            "--mesh 4x4x3 --strategy ff,as --load .5 --jobs 200",
-            12.0,
-            3.0,
-        ),
-        ("--cube k=3,n=4 --strategy tc,sniffing --tasks 60", 9.0, 9.0),
-        ("--torus 8x8 --strategy ff --load .5 --jobs 200", 8.0, 1.0),
+        ("--mesh 4x4x3 --strategy ff,as --load .5 --jobs 200", 12, 3),
+        ("--cube k=3,n=4 --strategy tc,sniffing --batch 60", 9, 9),
+        ("--torus 8x8 --strategy ff --load .5 --jobs 200", 8, 1),
     ] {
         page(folder.path(), scenario);
         let Some(window) = Window::open(&folder.path().join("o/view.html"), WIDE, "light") else {
             return;
         };
         window.wait_until_ready();
-        assert_eq!(window.number("view.page.meta.gapsAcross.length"), columns);
-        assert_eq!(window.number("view.page.meta.planes.length"), planes);
+        let drawn = window.eval(
+            "[view.places().planes.w * view.places().planes.axes[0].all, \
+             view.places().shownPlanes().length]",
+        );
+        assert_eq!(drawn, serde_json::json!([columns, planes]));
         window.assert_no_complaint();
     }
 }
@@ -356,7 +356,7 @@ fn curves_have_axes() {
     for (scenario, unit, known) in [
         (SCENARIO, "s", "5,000 s"),
         ("--mesh 4x4 --swf log.swf --strategy ff,naive", "d", "100 d"),
-        ("--mesh 4x4 --tasks 5 --strategy ff", "s", "0 s"),
+        ("--mesh 4x4 --batch 5 --strategy ff", "s", "0 s"),
     ] {
         page(folder.path(), scenario);
         for size in [WIDE, NARROW] {
@@ -402,7 +402,7 @@ fn a_run_in_which_no_time_passes_is_at_its_beginning() {
     let folder = tempfile::tempdir().unwrap();
     page(
         folder.path(),
-        "--torus 8x8x8 --strategy partner --tasks 1 --seed 3",
+        "--torus 8x8x8 --strategy partner --batch 1 --seed 3",
     );
     let Some(window) = Window::open(&folder.path().join("o/view.html"), WIDE, "light") else {
         return;
@@ -543,7 +543,7 @@ fn planes_have_coordinates_and_no_strip() {
             (0..8).map(|z| format!("z = {z}")).collect::<Vec<_>>(),
         ),
         (
-            "--cube k=3,n=4 --strategy tc --tasks 60",
+            "--cube k=3,n=4 --strategy tc --batch 60",
             "Each plane: A[0] to the right, A[1] upwards. Above each plane: A[3], A[2].",
             (0..9)
                 .map(|plane| format!("{}{}", plane / 3, plane % 3))
@@ -562,7 +562,7 @@ fn planes_have_coordinates_and_no_strip() {
                 return;
             };
             window.wait_until_ready();
-            window.eval("view.seek(0) ?? 0");
+            window.eval("(view.showLayer(null), view.seek(0)) ?? 0");
             let shown = window.eval("document.getElementById('planes').textContent");
             assert_eq!(shown, sentence, "{scenario} {size:?}");
             let texts = texts(&window);
@@ -617,7 +617,7 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
             &["x", "y", "z", "d3"],
         ),
         (
-            "--cube k=2,n=7 --strategy tc --tasks 40",
+            "--cube k=2,n=7 --strategy tc --batch 40",
             &[2; 7],
             &["A[0]", "A[1]", "A[2]", "A[3]", "A[4]", "A[5]", "A[6]"],
         ),
@@ -639,6 +639,7 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
                 return;
             };
             window.wait_until_ready();
+            window.eval("view.showLayer(null) ?? 0");
             // Of each job the names under the middles of its processors.
             let seen = window.eval(
                 "(() => { const [run] = view.page.runs; const places = view.places(); \

@@ -1,17 +1,21 @@
 //! The list for programs: the types are what [`schema`](crate::schema) describes.
 
+use std::io::{self, Write};
+
 use meshalloc::{SchedulerKind, StrategyKind};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Part, strategy_parameters};
+use crate::columns::Columns;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::machine::MachineKeys;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    CountDistribution, EstimateModel, Lublin, MixSource, Pattern, ServiceDistribution, ShapeRule,
-    SizeDistribution, TaskDistribution,
+    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
+    ServiceDistribution, ShapeRule, SideDistribution,
 };
 
 /// What there is to choose from; of a part of the list only the keys of this part are there.
@@ -29,7 +33,7 @@ pub(crate) struct ListDocument {
     schedulers: Option<Vec<SchedulerJson>>,
     /// Distributions of side lengths.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sizes: Option<Vec<NamedJson>>,
+    side_lengths: Option<Vec<NamedJson>>,
     /// Distributions of service times.
     #[serde(skip_serializing_if = "Option::is_none")]
     service: Option<Vec<NamedJson>>,
@@ -38,7 +42,7 @@ pub(crate) struct ListDocument {
     patterns: Option<Vec<NamedJson>>,
     /// Distributions of numbers of processors.
     #[serde(skip_serializing_if = "Option::is_none")]
-    task_processors: Option<Vec<NamedJson>>,
+    processors: Option<Vec<NamedJson>>,
     /// Estimates of run times.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimates: Option<Vec<NamedJson>>,
@@ -123,7 +127,38 @@ struct MetricJson {
     source: &'static str,
 }
 
+/// A row of the list as a table.
+#[derive(Serialize, JsonSchema)]
+struct ListRow<'l> {
+    /// What it is: a key of the JSON document.
+    kind: &'l str,
+    #[serde(flatten)]
+    item: &'l Value,
+}
+
 impl ListDocument {
+    /// The columns of [`ListDocument::csv`].
+    pub(crate) fn columns() -> Columns {
+        let columns = Columns::of::<ListRow<'_>>().and(Columns::of::<MetricJson>());
+        let columns = columns.and(Columns::of::<SchedulerJson>());
+        columns.and(Columns::of::<StrategyJson>())
+    }
+
+    /// Writes a row for each item.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take them.
+    pub(crate) fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
+        let document = serde_json::to_value(self)?;
+        let parts = document.as_object().into_iter().flatten();
+        let rows = parts.flat_map(|(kind, items)| {
+            let items = items.as_array().into_iter().flatten();
+            items.map(move |item| ListRow { kind, item })
+        });
+        ListDocument::columns().rows(rows, output)
+    }
+
     /// The whole list, or a part of it.
     pub(crate) fn new(part: Option<Part>) -> Self {
         let is_wanted = |of| part.is_none_or(|part| part == of);
@@ -140,13 +175,13 @@ impl ListDocument {
             version: VERSION,
             strategies: is_wanted(Part::Strategies).then(strategies),
             schedulers: is_wanted(Part::Schedulers).then(schedulers),
-            sizes: named(Part::Sizes, SizeDistribution::LIST),
+            side_lengths: named(Part::SideLengths, SideDistribution::LIST),
             service: named(Part::Service, ServiceDistribution::LIST),
             patterns: named(Part::Patterns, Pattern::LIST),
-            task_processors: named(Part::TaskProcessors, CountDistribution::LIST),
+            processors: named(Part::Processors, CountDistribution::LIST),
             estimates: named(Part::Estimates, EstimateModel::LIST),
-            dims: named(Part::Dims, TaskDistribution::LIST),
-            radices: named(Part::Dims, TaskDistribution::LIST),
+            dims: named(Part::Dims, CubeDistribution::LIST),
+            radices: named(Part::Dims, CubeDistribution::LIST),
             shapes: named(Part::Shapes, ShapeRule::LIST),
             mixes: named(Part::Mixes, MixSource::LIST),
             models: named(Part::Models, Lublin::LIST),

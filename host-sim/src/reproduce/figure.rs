@@ -23,9 +23,9 @@ pub(crate) const COLUMNS: [(&str, &str); 39] = [
     ("x", "place on it"),
     ("strategy", "allocation strategy with its parameters"),
     ("scheduler", "scheduler with its parameters"),
-    ("sizes", "distribution of the side lengths of jobs"),
+    ("side_lengths", "distribution of the side lengths of jobs"),
     (
-        "task_processors",
+        "processors",
         "distribution of the number of processors of jobs",
     ),
     (
@@ -45,14 +45,14 @@ pub(crate) const COLUMNS: [(&str, &str); 39] = [
         "service_s",
         "on a cube, distribution of service times, seconds",
     ),
-    ("mean_service_s", "mean service time, seconds"),
+    ("service_mean_s", "mean service time, seconds"),
     ("messages", "what jobs send"),
     ("io", "how jobs communicate, read and write"),
     (
         "estimates",
         "the estimate of its run time that each request carries",
     ),
-    ("measure", "metric with its unit"),
+    ("metric", "metric with its unit"),
     (
         "mean",
         "mean over the replications; where the system is saturated there is one for a log only",
@@ -100,8 +100,8 @@ pub(crate) const COLUMNS: [(&str, &str); 39] = [
     ("version", "version of host-sim"),
 ];
 
-/// Every point in a line, all panels under each other; `length` is that of the runs of a setting. A number that
-/// does not exist is an empty field.
+/// Every point in a line, all panels under each other; `length` is that of the runs of a setting. A
+/// number that does not exist is an empty field.
 ///
 /// # Errors
 ///
@@ -160,7 +160,7 @@ fn record(
     for (name, value) in cell.setting.columns() {
         add(name, value);
     }
-    add("measure", panel.metric.column(cell.setting.time_unit()));
+    add("metric", panel.metric.column(cell.setting.time_unit()));
     let [mean, low, high, deviation] = cells::estimate(reading.estimate(), scale);
     add("mean", mean);
     add("low", low);
@@ -214,12 +214,10 @@ pub(super) fn svg(figure: &Figure, measurements: &Measurements) -> Result<String
     let (mut inner, mut width, mut height) = (String::new(), 0, 0);
     for panel in &figure.panels {
         let picture = picture(panel, measurements);
-        let size = plot::size(&picture);
         let drawn = plot::svg(&picture)?;
-        let placed = drawn.replacen("<svg ", &format!("<svg x=\"0\" y=\"{height}\" "), 1);
-        inner.push_str(&placed);
-        width = width.max(size.0);
-        height += size.1;
+        inner.push_str(&drawn.element(format_args!("x=\"0\" y=\"{height}\" ")));
+        width = width.max(drawn.size.0);
+        height += drawn.size.1;
     }
     let mut text = String::new();
     let _ = writeln!(

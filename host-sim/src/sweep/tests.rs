@@ -6,7 +6,7 @@ use super::*;
 use meshalloc_sim::experiment::{Measure, Replications};
 use meshalloc_sim::failures::{Failures, Restart};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
     let mesh = Mesh::new(8, 8).unwrap();
@@ -20,7 +20,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
             scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(Synthetic::new(
                 mesh,
-                SizeDistribution::Uniform,
+                SideDistribution::Uniform,
                 service.clone(),
                 Rate::Load(load),
             )),
@@ -30,6 +30,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
             },
             backlog: None,
             failures: None,
+            largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(2),
             seed: 1,
@@ -76,7 +77,8 @@ fn a_file_cut_anywhere_is_damaged_and_written_again() {
     let folder = folder.path().join("made/for/it");
     let mut points = points(&[0.3, 0.4]);
     for point in &mut points {
-        // A short file: there will be a sweep for every byte. One whose parameter is part of its name.
+        // A short file: there will be a sweep for every byte. One whose parameter is part of its
+        // name.
         point.experiment.strategies = vec!["random:seed=7".parse().unwrap()];
         point.experiment.replications = Replications::Fixed(1);
     }

@@ -77,7 +77,8 @@ fn a_log_has_its_requested_times_unless_asked_otherwise() {
             mean.as_f64().unwrap(),
         )
     };
-    // It is estimated to run until after the second may start, and waits for it: 99 + 198 seconds in all.
+    // It is estimated to run until after the second may start, and waits for it: 99 + 198 seconds
+    // in all.
     assert_eq!(waiting(""), ("log".into(), 99.0));
     assert_eq!(waiting("--estimates perfect"), ("perfect".into(), 33.0));
 }
@@ -98,7 +99,7 @@ fn estimates_that_there_cannot_be_are_refused() {
             "expected none: a job that sends messages",
         ),
         (
-            "run --io-nodes left --tasks 4 --estimates factor:1..2",
+            "run --io-nodes left --batch 4 --estimates factor:1..2",
             "expected none: a job that sends messages or does I/O",
         ),
         (

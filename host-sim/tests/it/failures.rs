@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::program::{host_sim, host_sim_in};
 
-const SMALL: &str = "run --torus 4x4x4 --task-processors exponential:8 --service exponential:100 \
+const SMALL: &str = "run --torus 4x4x4 --processors exponential:8 --service exponential:100 \
                      --load .5 --jobs 500 --replications 4";
 
 fn metric(line: &str, name: &str) -> f64 {
@@ -49,7 +49,7 @@ fn metrics_of_failures_are_there_only_with_failures() {
 #[test]
 fn checkpoints_lose_less_and_places_differ() {
     // Four boxes in a row.
-    let line = "--torus 8x4x4 --task-processors exponential:4 --service exponential:100 --load .3 \
+    let line = "--torus 8x4x4 --processors exponential:4 --service exponential:100 --load .3 \
                 --jobs 300 --replications 4 --failures 2x2x2:20000,300";
     let lost = metric(line, "lost_node_hours");
     let saved = metric(&format!("{line} --checkpoint 10"), "lost_node_hours");
@@ -148,7 +148,7 @@ fn a_map_shows_what_is_down() {
     let folder = tempfile::tempdir().unwrap();
     let text = "time,what,which,state\n1,2x1,1,down\n";
     fs::write(folder.path().join("events.csv"), text).unwrap();
-    let line = "run --mesh 4x1 --tasks 1 --service uniform:50,60 --side-lengths 1 --failures events.csv \
+    let line = "run --mesh 4x1 --batch 1 --service uniform:50,60 --side-range 1 --failures events.csv \
                 --plot map:10";
     let shown = host_sim_in(folder.path(), line).good();
     assert!(shown.contains("a.xx"), "{shown}");

@@ -53,17 +53,16 @@ tree-collapsing
 54.7 % busy, 29 free, 2 faulty
 largest free subcube: 3x4x2
     ┌───────────────────┐
+A[2]│0    1    2    3   │
     │...x .... .... dddd│
     │..cc ..cc ..cc dddd│
     │..cc ..cc ..cc dddd│
   0 ┤..cc ..cc ..cc xddd│
     └┬────┬────┬────┬───┘
 A[0] 0123 0123 0123 0123
-A[2] 0    1    2    3
 
 . free, x faulty; jobs that touch have different letters
-to the right: A[2] A[0]
-upwards: A[1]
+above each plane: A[2]; A[0] to the right, A[1] upwards
 map: p.svg
 ";
     assert!(shown.ends_with(expected), "{shown}");
@@ -72,7 +71,7 @@ map: p.svg
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
 
-    let line = "run --cube k=4,n=3 --strategy tc,sniffing --tasks 30 --service uniform:5,10 --replications 1 --plot map:20";
+    let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --plot map:20";
     let shown = host_sim_in(folder.path(), line).good();
     assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
     assert_eq!(
@@ -193,7 +192,7 @@ fn what_cannot_be_shown_is_an_error() {
         ),
         ("compare --plot gant", "expected map, map:SECONDS"),
         (
-            "run --tasks 50 --plot map:jobs=51",
+            "run --batch 50 --plot map:jobs=51",
             "--plot map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
         ),
         ("compare --jobs 50 --plot map:jobs=51", "a run has 50 jobs"),
@@ -239,7 +238,7 @@ fn the_map_of_a_comparison_names_its_scheduler() {
 fn a_map_after_the_end_is_refused_behind_the_results() {
     let folder = tempfile::tempdir().unwrap();
     for command in [
-        "run --tasks 50",
+        "run --batch 50",
         "run --jobs 50",
         "compare --load .3 --strategy ff,naive --jobs 50",
     ] {
@@ -260,7 +259,7 @@ fn a_map_after_the_end_is_refused_behind_the_results() {
 #[test]
 fn a_picture_is_called_after_its_kind() {
     let folder = tempfile::tempdir().unwrap();
-    let small = "run --mesh 8x8 --tasks 20 --replications 1 --plot";
+    let small = "run --mesh 8x8 --batch 20 --replications 1 --plot";
     for kind in ["gantt", "timeline", "map"] {
         let shown = host_sim_in(folder.path(), &format!("{small} {kind}")).good();
         assert!(
@@ -268,7 +267,7 @@ fn a_picture_is_called_after_its_kind() {
             "{shown}"
         );
     }
-    let messages = "run --mesh 8x8 --pattern ring --tasks 20 --replications 1 --plot links";
+    let messages = "run --mesh 8x8 --pattern ring --batch 20 --replications 1 --plot links";
     host_sim_in(folder.path(), messages).good();
     for kind in ["gantt", "timeline", "map", "links"] {
         svg(folder.path(), &format!("out/{kind}.svg"));
@@ -282,7 +281,7 @@ fn no_output_takes_the_place_of_another_file() {
     fs::write(folder.path().join("l.swf"), log).unwrap();
     let grid = "[grid]\nseed = [1, 2]\n";
     for (name, content) in [
-        ("s.toml", "tasks = 9\n"),
+        ("s.toml", "batch = 9\n"),
         ("ops.txt", "alloc 1 2x2\n"),
         ("results.json", grid),
         ("results.csv", log),
@@ -343,7 +342,8 @@ fn no_output_takes_the_place_of_another_file() {
     );
 }
 
-/// A device takes the place of a disk that is full only when the picture comes: everything else has been written.
+/// A device takes the place of a disk that is full only when the picture comes: everything else has
+/// been written.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_picture_that_cannot_be_written_comes_after_the_results() {

@@ -39,8 +39,8 @@ pub struct Foreign<'f> {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a
-/// value that its setting does not take: one line with the place and what was expected.
+/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or
+/// has a value that its setting does not take: one line with the place and what was expected.
 pub(super) fn read(path: &Path, foreign: Foreign<'_>) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = text(path)?;
@@ -413,12 +413,12 @@ mod tests {
             ("jobs = -5", 1, "jobs = -5: expected a whole number, 1 to"),
             ("strategy = \"fits\"", 1, "known: "),
             (
-                "load = 0.4\n# and\ntraffic = 1.5",
+                "load = 0.4\n# and\ntraffic-ratio = 1.5",
                 3,
                 "contradicts `load` in line 1",
             ),
             (
-                "swf = \"a.swf\"\nsizes = \"uniform\"",
+                "swf = \"a.swf\"\nside-lengths = \"uniform\"",
                 2,
                 "contradicts `swf` in line 1",
             ),

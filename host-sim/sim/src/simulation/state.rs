@@ -34,21 +34,26 @@ pub(super) struct State<'o> {
     pub(super) running: u32,
     /// Requested processors of running jobs, but of those that wait for a repair.
     pub(super) in_use: u64,
-    /// Processors that no running job holds and that work; less than 0 if the controller grants some twice.
+    /// Processors that no running job holds and that work; less than 0 if the controller grants
+    /// some twice.
     pub(super) free: i64,
-    /// The first job in order of arrival that is kept or waits; where there is none, the next to arrive.
+    /// The first job in order of arrival that is kept or waits; where there is none, the next to
+    /// arrive.
     pub(super) head: u32,
     /// The processors that it asks for, or [`NOTHING_WAITS`].
     pub(super) head_wants: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
-    /// Later jobs than the measured ones that were granted while one of these, or one before them, waited.
+    /// Later jobs than the measured ones that were granted while one of these, or one before them,
+    /// waited.
     pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
     pub(super) tally: Tally,
     /// If anything fails.
     pub(super) failing: Option<Box<Failing>>,
+    /// Processors of the largest slice that could be placed, where that is measured.
+    largest: Option<u32>,
 }
 
 impl<'o> State<'o> {
@@ -82,6 +87,7 @@ impl<'o> State<'o> {
             failing: conditions
                 .failures
                 .map(|failures| Box::new(Failing::new(machine, failures))),
+            largest: None,
         }
     }
 
@@ -115,8 +121,21 @@ impl<'o> State<'o> {
         if let Some(failing) = &self.failing {
             self.tally.down += u128::from(failing.down()) * span;
         }
+        if let Some(largest) = self.largest {
+            self.tally.largest += u128::from(largest) * span;
+            self.tally.free += self.free.max(0) as u128 * span;
+        }
         self.now = now;
         Ok(())
+    }
+
+    /// From now on the largest slice that could be placed has this number of processors.
+    pub(super) fn set_largest(&mut self, processors: u32) {
+        if self.largest != Some(processors) {
+            self.observer.largest(self.now, processors);
+        }
+        self.largest = Some(processors);
+        self.tally.is_largest_known = true;
     }
 
     /// Now, with the integrals up to it.
@@ -126,6 +145,8 @@ impl<'o> State<'o> {
             used: self.tally.used,
             scattered: self.tally.scattered,
             down: self.tally.down,
+            largest: self.tally.largest,
+            free: self.tally.free,
         }
     }
 
@@ -185,7 +206,8 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in the event of the last one.
+    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in
+    /// the event of the last one.
     fn is_measured(&self, number: u32) -> bool {
         self.left > 0 && self.measured.includes(number)
     }

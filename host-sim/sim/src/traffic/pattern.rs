@@ -22,11 +22,12 @@ use crate::network::has_links_around;
 pub enum Pattern {
     /// Every other processor, each as likely.
     UniformRandom,
-    /// The processor with the coordinates in reverse order, on a plane (y, x) from (x, y). Processors that are their own transpose send
-    /// nothing. The sides must be the same in reverse order.
+    /// The processor with the coordinates in reverse order, on a plane (y, x) from (x, y).
+    /// Processors that are their own transpose send nothing. The sides must be the same in reverse
+    /// order.
     Transpose,
-    /// One processor with a given probability, otherwise every other processor, each as likely; so do all messages of that
-    /// one processor.
+    /// One processor with a given probability, otherwise every other processor, each as likely; so
+    /// do all messages of that one processor.
     HotSpot {
         /// The probability, 0 to 1.
         share: f64,
@@ -39,7 +40,7 @@ pub enum Pattern {
 
 /// Names, and what follows them.
 const FORMS: [&str; 4] = [
-    "uniform-random",
+    "random",
     "transpose",
     "hot-spot:SHARE,NODE",
     "nearest-neighbor",
@@ -54,7 +55,7 @@ impl FromStr for Pattern {
             None => (text, None),
         };
         match (name, rest) {
-            ("uniform-random", None) => Ok(Pattern::UniformRandom),
+            ("random", None) => Ok(Pattern::UniformRandom),
             ("transpose", None) => Ok(Pattern::Transpose),
             ("nearest-neighbor", None) => Ok(Pattern::NearestNeighbor),
             ("hot-spot", rest) => {
@@ -82,7 +83,7 @@ impl FromStr for Pattern {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Pattern::UniformRandom => f.write_str("uniform-random"),
+            Pattern::UniformRandom => f.write_str("random"),
             Pattern::Transpose => f.write_str("transpose"),
             Pattern::HotSpot { share, node } => write!(f, "hot-spot:{share},{node}"),
             Pattern::NearestNeighbor => f.write_str("nearest-neighbor"),
@@ -95,8 +96,8 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// When the grid has no such destinations: a single processor, sides that differ from those in reverse order, a hot spot
-    /// that is no processor.
+    /// When the grid has no such destinations: a single processor, sides that differ from those in
+    /// reverse order, a hot spot that is no processor.
     pub fn on(self, grid: Grid) -> Result<Destinations, String> {
         let nodes = grid.nodes();
         if nodes < 2 {

@@ -1,7 +1,7 @@
 //! The distributions of side lengths.
 //!
-//! Side lengths are whole numbers: a continuous distribution is rounded half up and drawn again outside
-//! the range, and the mean is exact for what that leaves.
+//! Side lengths are whole numbers: a continuous distribution is rounded half up and drawn again
+//! outside the range, and the mean is exact for what that leaves.
 
 use serde::Serialize;
 use std::fmt;
@@ -71,15 +71,15 @@ pub enum Spread {
 /// How side lengths are distributed over `1..=L`; width and height are independent.
 ///
 /// ```
-/// use meshalloc_sim::workload::SizeDistribution;
-/// let sizes: SizeDistribution = "normal:mean=16.5,var=6.6".parse().unwrap();
-/// assert_eq!(sizes.to_string(), "normal:mean=16.5,var=6.6");
-/// let error = "gaussian".parse::<SizeDistribution>().unwrap_err().to_string();
+/// use meshalloc_sim::workload::SideDistribution;
+/// let sides: SideDistribution = "normal:mean=16.5,var=6.6".parse().unwrap();
+/// assert_eq!(sides.to_string(), "normal:mean=16.5,var=6.6");
+/// let error = "gaussian".parse::<SideDistribution>().unwrap_err().to_string();
 /// assert!(error.contains("uniform-decreasing"), "{error}");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum SizeDistribution {
+pub enum SideDistribution {
     /// Every length is equally likely.
     Uniform,
     /// Normal, by default with the mean `(1 + L) / 2`.
@@ -91,8 +91,8 @@ pub enum SizeDistribution {
     },
     /// Exponential with the mean `(1 + L) / 2`.
     Exponential,
-    /// Small lengths more often: probability .4 for the first eighth of the lengths, .2 for the second,
-    /// .2 for the second quarter, .2 for the second half.
+    /// Small lengths more often: probability .4 for the first eighth of the lengths, .2 for the
+    /// second, .2 for the second quarter, .2 for the second half.
     UniformDecreasing,
 }
 
@@ -113,7 +113,7 @@ const CHANG_MOHAPATRA: &str = "Chang and Mohapatra, An Integrated Processor Mana
 
 const AL_SHDEFAT: &str = "Al Shdefat 2019, An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers, thesis, Al al-Bayt University";
 
-impl SizeDistribution {
+impl SideDistribution {
     /// Every distribution by name.
     pub const LIST: &'static [DistributionInfo] = &[
         DistributionInfo {
@@ -152,8 +152,8 @@ impl SizeDistribution {
     ///
     /// # Errors
     ///
-    /// When it cannot be used on the range: a normal distribution that hardly ever falls into it, or a
-    /// decreasing one over fewer than eight lengths.
+    /// When it cannot be used on the range: a normal distribution that hardly ever falls into it,
+    /// or a decreasing one over fewer than eight lengths.
     pub fn over(self, range: SideRange) -> Result<SideSampler, WorkloadError> {
         let sampler = SideSampler {
             range,
@@ -166,7 +166,7 @@ impl SizeDistribution {
                     "the probability that a side from {self} is {} to {}",
                     range.min, range.max
                 ),
-                options: &["sizes"],
+                options: &["side-lengths"],
                 given: format!("{inside:.2e}"),
                 expected: format!("at least {MASS_MIN}"),
             });
@@ -176,13 +176,13 @@ impl SizeDistribution {
 
     fn kind(self, range: SideRange) -> Result<Kind, WorkloadError> {
         Ok(match self {
-            SizeDistribution::Uniform => Kind::Steps(Steps::new([(1.0, range.min, range.max)])),
-            SizeDistribution::UniformDecreasing => {
+            SideDistribution::Uniform => Kind::Steps(Steps::new([(1.0, range.min, range.max)])),
+            SideDistribution::UniformDecreasing => {
                 let count = range.max - range.min + 1;
                 if count < 8 {
                     return Err(WorkloadError::OutOfRange {
                         what: "the number of side lengths for uniform-decreasing".into(),
-                        options: &["sizes"],
+                        options: &["side-lengths"],
                         given: count.to_string(),
                         expected: "at least 8".into(),
                     });
@@ -195,7 +195,7 @@ impl SizeDistribution {
                     (0.2, end(2) + 1, range.max),
                 ]))
             }
-            SizeDistribution::Normal { mean, spread } => {
+            SideDistribution::Normal { mean, spread } => {
                 let mean = mean.unwrap_or(range.ends() / 2.0);
                 let deviation = match spread {
                     Spread::QuarterDeviation => range.ends() / 4.0,
@@ -205,7 +205,7 @@ impl SizeDistribution {
                 };
                 let bad = |expected: String| WorkloadError::OutOfRange {
                     what: "a normal distribution's mean and standard deviation".into(),
-                    options: &["sizes"],
+                    options: &["side-lengths"],
                     given: format!("{} and {}", Number(mean), Number(deviation)),
                     expected,
                 };
@@ -214,7 +214,7 @@ impl SizeDistribution {
                     statrs::distribution::Normal::new(mean, deviation).map_err(|_| finite())?;
                 Kind::Normal(Normal::new(mean, deviation).map_err(|_| finite())?, cdf)
             }
-            SizeDistribution::Exponential => {
+            SideDistribution::Exponential => {
                 let rate = 2.0 / range.ends();
                 let positive = "the rate is positive and finite, as the range starts at 1";
                 Kind::Exponential(
@@ -229,7 +229,7 @@ impl SizeDistribution {
 /// With less probability inside the range, drawing again would take too long.
 const MASS_MIN: f64 = 1e-4;
 
-impl FromStr for SizeDistribution {
+impl FromStr for SideDistribution {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
@@ -245,9 +245,9 @@ impl FromStr for SizeDistribution {
             None => (text, None),
         };
         match (name, options) {
-            ("uniform", None) => Ok(SizeDistribution::Uniform),
-            ("exponential", None) => Ok(SizeDistribution::Exponential),
-            ("uniform-decreasing", None) => Ok(SizeDistribution::UniformDecreasing),
+            ("uniform", None) => Ok(SideDistribution::Uniform),
+            ("exponential", None) => Ok(SideDistribution::Exponential),
+            ("uniform-decreasing", None) => Ok(SideDistribution::UniformDecreasing),
             ("normal", options) => parse_normal(options.unwrap_or("sd"), unknown),
             _ => Err(unknown()),
         }
@@ -258,7 +258,7 @@ impl FromStr for SizeDistribution {
 fn parse_normal(
     options: &str,
     unknown: impl Fn() -> WorkloadError,
-) -> Result<SizeDistribution, WorkloadError> {
+) -> Result<SideDistribution, WorkloadError> {
     let (mut mean, mut spread) = (None, None);
     for option in options.split(',') {
         let (key, value) = match option.split_once('=') {
@@ -278,7 +278,7 @@ fn parse_normal(
         }
     }
     let spread = spread.unwrap_or(Spread::QuarterDeviation);
-    Ok(SizeDistribution::Normal { mean, spread })
+    Ok(SideDistribution::Normal { mean, spread })
 }
 
 /// A positive finite number out of `name:...key=value`.
@@ -294,13 +294,13 @@ pub(super) fn positive(name: &str, key: &str, value: &str) -> Result<f64, Worklo
         })
 }
 
-impl fmt::Display for SizeDistribution {
+impl fmt::Display for SideDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SizeDistribution::Uniform => f.pad("uniform"),
-            SizeDistribution::Exponential => f.pad("exponential"),
-            SizeDistribution::UniformDecreasing => f.pad("uniform-decreasing"),
-            SizeDistribution::Normal { mean, spread } => {
+            SideDistribution::Uniform => f.pad("uniform"),
+            SideDistribution::Exponential => f.pad("exponential"),
+            SideDistribution::UniformDecreasing => f.pad("uniform-decreasing"),
+            SideDistribution::Normal { mean, spread } => {
                 let mean = mean.map(|mean| format!("mean={}", Number(mean)));
                 let spread = match spread {
                     Spread::QuarterDeviation => None,
@@ -323,7 +323,8 @@ pub struct SideSampler {
     kind: Kind,
 }
 
-/// The continuous kinds in both libraries' types: one draws, the other has the distribution function.
+/// The continuous kinds in both libraries' types: one draws, the other has the distribution
+/// function.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Steps(Steps),
@@ -372,8 +373,8 @@ impl SideSampler {
         }
     }
 
-    /// The mean side length, of the whole numbers that are drawn and not of the continuous distribution
-    /// behind them. Takes time proportional to the range.
+    /// The mean side length, of the whole numbers that are drawn and not of the continuous
+    /// distribution behind them. Takes time proportional to the range.
     pub fn mean(&self) -> f64 {
         let sides = self.range.min..=self.range.max;
         sides
@@ -405,8 +406,8 @@ struct Step {
 }
 
 impl Steps {
-    /// Of `(probability, first, last)`: one to four ranges, not empty, in order, probabilities adding up
-    /// to 1.
+    /// Of `(probability, first, last)`: one to four ranges, not empty, in order, probabilities
+    /// adding up to 1.
     fn new<const N: usize>(ranges: [(f64, u16, u16); N]) -> Self {
         let mut cumulative = 0.0;
         let steps = std::array::from_fn(|i| {

@@ -1,7 +1,8 @@
 //! Estimates of run times: what a request says of how long its job will hold its processors.
 //!
-//! Schedulers that backfill and strategies that look ahead decide by them; all others ignore them. Factors have a stream of random
-//! numbers of their own (source 22), so the jobs are the same whatever is estimated.
+//! Schedulers that backfill and strategies that look ahead decide by them; all others ignore them.
+//! Factors have a stream of random numbers of their own (source 22), so the jobs are the same
+//! whatever is estimated.
 
 use std::fmt;
 use std::str::FromStr;
@@ -203,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::workload::{
-        Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload,
+        Log, LogOptions, Rate, ServiceDistribution, SideDistribution, Synthetic, Workload,
     };
 
     fn jobs(estimates: EstimateModel, replication: u32) -> Vec<Job> {
@@ -211,7 +212,7 @@ mod tests {
         let mesh = Mesh::new(16, 16).unwrap();
         let workload = Synthetic {
             estimates,
-            ..Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(0.5))
+            ..Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(0.5))
         };
         workload
             .jobs(1, replication)

@@ -87,7 +87,7 @@ impl ServiceDistribution {
         DistributionInfo {
             name: "uniform:5,10",
             meaning: "every time between the two, in seconds, equally likely",
-            source: "Chuang and Wu, tree collapsing on k-ary n-cubes: residence times",
+            source: "Chuang and Wu, tree collapsing on k-ary n-cubes: service times",
         },
         DistributionInfo {
             name: "hyper-exponential:0.9,5,55",
@@ -137,13 +137,13 @@ impl ServiceDistribution {
     ///
     /// # Errors
     ///
-    /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a file is not read yet, or a
-    /// class of a model is not a single one.
+    /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a
+    /// file is not read yet, or a class of a model is not a single one.
     pub fn sampler(&self) -> Result<ServiceSampler, WorkloadError> {
         let time = 0.0..TimeUnit::Second.of(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
             what: "the service time".into(),
-            options: &["mean-service", "service"],
+            options: &["service-mean", "service"],
             given: self.to_string(),
             expected: format!(
                 "seconds over 0, {SERVICE_MEAN_SECONDS_MIN} or more and less than {:.0} on average, the shortest not over the longest",
@@ -377,7 +377,8 @@ mod tests {
         }
     }
 
-    /// Kolmogorov and Smirnov's distance between draws and distribution functions of another library.
+    /// Kolmogorov and Smirnov's distance between draws and distribution functions of another
+    /// library.
     #[test]
     fn draws_follow_their_distribution_functions() {
         use statrs::distribution::{LogNormal, Weibull};
