@@ -8,6 +8,7 @@ use super::error::{Origin, SettingError};
 use super::needs;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
+use crate::failures::Failures;
 use crate::io::{IoJobs, IoMesh, IoNetwork};
 use crate::machine::{Description, MachineSource};
 use crate::metrics::SLOWDOWN_THRESHOLD;
@@ -118,6 +119,10 @@ impl Resolved {
                 usable.map_err(|error| SettingError::of_file(option, &path, error))?;
             }
         }
+        if let Some(failures) = &mut experiment.failures {
+            let read = failures.read();
+            *failures = read.map_err(|error| SettingError::unquoted(&["failures"], &error))?;
+        }
         experiment.conditions(0)?;
         Ok(experiment)
     }
@@ -192,6 +197,9 @@ impl Scenario {
         };
         settings.backend.get_or_insert_default();
         let threshold = settings.slowdown_threshold;
+        let cube = description.as_ref().and_then(|it| it.machine.cube());
+        let cube = cube.and_then(|sides| Shape::new(sides).ok());
+        let failures = settings.failures(machine, cube)?;
         let plan = Experiment {
             machine,
             description,
@@ -201,6 +209,7 @@ impl Scenario {
             jobs,
             measure,
             backlog: None,
+            failures,
             largest: settings.largest.unwrap_or(false),
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
@@ -245,9 +254,11 @@ impl Scenario {
         };
         let gaps = self.interarrival.as_ref();
         let gaps = gaps.map(|gaps| ("interarrival", gaps.path()));
+        let failures = self.failures.as_ref();
+        let failures = failures.and_then(|failures| Some(("failures", failures.path()?)));
         let machine = self.machine.as_ref();
         let machine = machine.and_then(|machine| Some(("machine", machine.path()?)));
-        let files = [self.log_file(), mix, service, gaps, machine];
+        let files = [self.log_file(), mix, service, gaps, machine, failures];
         files.into_iter().flatten().collect()
     }
 
@@ -476,6 +487,26 @@ impl Scenario {
         workload.estimates = *self.estimates.get_or_insert(workload.estimates);
         workload.check_estimates()?;
         Ok(workload)
+    }
+
+    /// What fails, if anything does; `cube` has the sides of the machine's cubes, if it has any.
+    fn failures(
+        &mut self,
+        machine: Grid,
+        cube: Option<Shape>,
+    ) -> Result<Option<Failures>, SettingError> {
+        let Some(source) = self.failures.clone() else {
+            return Ok(None);
+        };
+        let failures = Failures {
+            machine,
+            cube,
+            source,
+            restart: *self.restart.get_or_insert_default(),
+            checkpoint: self.checkpoint,
+        };
+        failures.check()?;
+        Ok(Some(failures))
     }
 
     /// What jobs ask for.
