@@ -21,6 +21,7 @@ use crate::identity::{PROGRAM, REVISION};
 use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
+use crate::map::layout::Plan;
 use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
 use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};
@@ -453,7 +454,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
             &name, input, machine, waiting, backend, objects,
         ));
         if show.is_some() {
-            snapshot = Some(Snapshot::read(backend, machine));
+            snapshot = Some(Snapshot::read(backend, Plan::of(machine, description)));
         }
     });
     ready?;

@@ -315,6 +315,7 @@ fn map(
     let configuration = experiment.configuration(strategy, 0);
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.machine);
+    let plan = layout::Plan::of(machine, description);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, 0)?;
     let execution = AnyExecution::new(workload, machine)?;
@@ -323,8 +324,7 @@ fn map(
         let jobs = jobs.clone();
         let execution = execution.clone();
         let stopped = simulation::run_until(execution, backend, machine, jobs, moment);
-        outcome =
-            Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, machine)?))));
+        outcome = Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, plan)?))));
     })?;
     let outcome = outcome.expect("a backend that is ready calls its body");
     let (Interrupted { at, waiting, .. }, snapshot) =

@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 
-use crate::line::Endpoint;
+use meshalloc_firmware::client::Endpoint;
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{
     BackendChoice, Entry, Form, Resolved, SETTINGS, Scenario, Setting, SettingError, contradiction,

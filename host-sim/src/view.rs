@@ -116,6 +116,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
             p #planes {}
         }
         main {
+            (layers())
             div #meshes {}
             section #job aria-label="Job" {}
             div #charts {}
@@ -127,7 +128,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
                 kbd { "Space" } " play, " kbd { "Left" } " " kbd { "Right" } " event by event, "
                 kbd { "Page Up" } " " kbd { "Page Down" } " a hundredth, " kbd { "Home" } " " kbd { "End" } ", "
                 kbd { "+" } " " kbd { "-" } " speed, " kbd { "Esc" } " lets go of a job. Click a job to keep it in sight in all strategies. "
-                code { "#at=TIME&job=NUMBER" } " behind the address opens the page there."
+                code { "#at=TIME&job=NUMBER&layer=NUMBER" } " behind the address opens the page there."
             }
             p { "Fragmented: processors that are free while the first job that waits asks for no more than there are. " (PROGRAM) " " (VERSION) "." }
         }
@@ -142,6 +143,17 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
 fn icon(path: &str) -> Markup {
     html! {
         svg.icon width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" { path d=(path) {} }
+    }
+}
+
+/// Which layers of a machine of three or more dimensions are shown.
+fn layers() -> Markup {
+    html! {
+        section #layers aria-label="Layers" hidden {
+            label { input #alone type="checkbox"; " One layer" }
+            input #layer type="range" min="0" max="0" step="1" value="0" aria-label="Layer";
+            output #layer-name for="layer" {}
+        }
     }
 }
 

@@ -27,8 +27,8 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Change, Configuration, Controller, Error, Outcome, Query, SchedulerKind, StrategyKind,
-    Ticks,
+    Answer, Change, Configuration, Controller, Error, Machine, Outcome, Query, SchedulerKind,
+    StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::{
     Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent, heap_storage,
@@ -82,6 +82,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
             warmup_fraction: 0.05,
         },
         backlog: None,
+        largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: SEED,
@@ -132,6 +133,7 @@ impl Backends for RecorderBackends {
     fn with(
         &mut self,
         configuration: Configuration,
+        _: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);

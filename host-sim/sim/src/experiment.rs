@@ -121,6 +121,10 @@ pub struct Experiment {
     /// saturates: below it the queue runs empty again and again, above it the queue grows without
     /// limit.
     pub backlog: Option<NonZero<u32>>,
+    /// Whether the largest slice that could be placed is measured over time, which takes a search
+    /// after each change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub largest: bool,
     /// Run times count as at least this in the bounded slowdown, in the unit of the workload's
     /// times, over 0.
     pub slowdown_threshold: f64,
@@ -360,6 +364,7 @@ impl Experiment {
             jobs: 0,
             measure: Measure::Departures,
             backlog: None,
+            largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications,
             seed,
@@ -438,6 +443,7 @@ impl Experiment {
         Ok(Conditions {
             measured,
             backlog: self.backlog,
+            largest: self.largest,
             slowdown_threshold: unit.ticks(threshold),
         })
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::layout::{Layout, ONE_ROW};
 use super::snapshot::{Owner, Snapshot};
 
 /// Colours that people with any colour vision can tell apart (M. Okabe and K. Ito, Color Universal
@@ -77,7 +78,7 @@ pub fn colours(snapshot: &Snapshot, palette: usize) -> Vec<usize> {
 
 /// For each job the places of those that touch it.
 pub fn neighbours(snapshot: &Snapshot) -> Vec<BTreeSet<usize>> {
-    let owners = snapshot.owners();
+    let owners = snapshot.owners(&Layout::new(snapshot.plan(), ONE_ROW, 1));
     let mut neighbours = vec![BTreeSet::new(); snapshot.jobs.len()];
     let mut note = |a: Option<Owner>, b: Option<Owner>| {
         if let (Some(Owner::Job(a)), Some(Owner::Job(b))) = (a, b)

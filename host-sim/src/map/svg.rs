@@ -6,10 +6,11 @@
 //! a job that lies in several planes, or goes beyond one side of a plane and on from the other, has
 //! its number in each of its parts.
 
-use meshalloc::Grid;
+use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::layout::Plan;
 use axes::Margins;
 use meshalloc_sim::wording::Number;
 pub use place::Place;
@@ -20,6 +21,7 @@ pub use crate::svg::{Area, Drawn};
 mod axes;
 mod jobs;
 mod links;
+mod parts;
 mod place;
 
 pub use links::{LinkMap, same_scale};
@@ -68,8 +70,8 @@ pub trait Content: Sized {
         None
     }
 
-    /// The machine; all maps of a picture have the same.
-    fn machine(&self) -> Grid;
+    /// The machine and its cubes; all maps of a picture have the same.
+    fn plan(&self) -> Plan;
 
     /// The title of this map.
     fn name(&self) -> String;
@@ -77,7 +79,7 @@ pub trait Content: Sized {
     /// Up to three short lines for under it.
     fn caption(&self) -> Vec<String>;
 
-    /// Draws what is within the borders of the planes.
+    /// Draws what is on the planes, over their borders, and the numbers above them.
     fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn;
 }
 
@@ -190,8 +192,8 @@ impl<'m, C: Content> Picture<'m, C> {
         let columns = columns.min((BESIDE_MAX / width) as usize).max(1);
         let rows = panels.len().div_ceil(columns);
 
-        let machine = panels.first().map(|panel| panel.map.machine());
-        let machine = machine.map(|machine| machine.to_string());
+        let plan = panels.first().map(|panel| panel.map.plan());
+        let machine = plan.map(|plan| plan.machine.to_string());
         let title = format!("{}, {}", C::TITLE, machine.unwrap_or_default());
         let mut legend = vec![C::legend(maps)];
         let directions = panels.first().map(|panel| panel.place.layout.directions());
@@ -284,7 +286,7 @@ struct Panel<'m, C> {
 
 impl<'m, C: Content> Panel<'m, C> {
     fn new(map: &'m C) -> Self {
-        let place = Place::new(map.machine());
+        let place = Place::new(map.plan());
         let margins = Margins::new(&place);
         let (w, h) = place.size();
         let caption = map.caption();
@@ -310,11 +312,10 @@ impl<'m, C: Content> Panel<'m, C> {
         }
         let bottom = top + self.above + self.place.size().1;
         let place = self.place.moved(left, bottom);
-        let planes = place.layout.planes();
-        self.map.draw(area, &place)?;
-        for plane in &planes {
+        for plane in &place.layout.planes() {
             axes::border(area, &place, plane)?;
         }
+        self.map.draw(area, &place)?;
         axes::numbers(area, &place)
     }
 }

@@ -1,6 +1,8 @@
 //! The style of texts: line lengths, phrases that made texts hard to read, links, and names of
 //! files.
 
+mod circles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,9 +8,9 @@
 use meshalloc::{Grid, NodeId};
 use plotters::prelude::*;
 
-use super::super::layout::Rect;
+use super::super::layout::{Plan, Rect};
 use super::place::Place;
-use super::{Area, ColourScale, Content, Drawn, THIN, stroke, units};
+use super::{Area, ColourScale, Content, Drawn, THIN, axes, stroke, units};
 use meshalloc_sim::names;
 use meshalloc_sim::network::Link;
 
@@ -104,8 +104,8 @@ impl Content for LinkMap {
         })
     }
 
-    fn machine(&self) -> Grid {
-        self.machine
+    fn plan(&self) -> Plan {
+        self.machine.into()
     }
 
     fn name(&self) -> String {
@@ -160,7 +160,7 @@ impl Content for LinkMap {
             let filled = colour(part).filled();
             area.draw(&Rectangle::new(corners, filled))?;
         }
-        Ok(())
+        axes::headings(area, place, |_| BLACK)
     }
 }
 
