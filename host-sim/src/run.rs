@@ -29,7 +29,8 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
      table has round trip times)";
 
 /// The error when runs would have to share a line.
-const THREADS_NEED_IN_PROCESS: &str = "--threads is about runs in this process (expected --backend in-process; a line serves one run at a time)";
+const THREADS_NEED_IN_PROCESS: &str =
+    "--threads requires --backend in-process: a line serves one run at a time";
 
 /// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {

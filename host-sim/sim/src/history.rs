@@ -36,8 +36,8 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
-    /// The processors of the largest slice that could be placed, each from a time on, where that was
-    /// measured.
+    /// The processors of the largest slice that could be placed, each from a time on, where that
+    /// was measured.
     pub largest: Vec<(Ticks, u32)>,
     /// When the run ended, in ticks.
     pub end: Ticks,

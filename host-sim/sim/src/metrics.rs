@@ -210,12 +210,13 @@ metrics! {
     /// 99th percentile of the time from arrival to allocation, interpolated between two jobs
     /// (definition 8 of Hyndman and Fan 1996).
     WaitingP99, "waiting_delay_p99", Time, "this project";
-    /// Processors of the largest slice that the strategy could place, averaged over the same time as the utilization; only with
-    /// `--largest`.
+    /// Processors of the largest slice that the strategy could place, averaged over the same time
+    /// as the utilization; only with `--largest`.
     LargestSlice, "largest_slice", Count, "this project";
     /// Processors that no job holds, averaged over the same time; only with `--largest`.
     FreeProcessors, "free_processors", Count, "this project";
-    /// The largest slice as a part of the free processors, both averaged over that time; only with `--largest`.
+    /// The largest slice as a part of the free processors, both averaged over that time; only with
+    /// `--largest`.
     LargestShare, "largest_share", Fraction, "this project";
     /// Processors that have not failed, as a part of all, averaged over the same time as the utilization; only with failures.
     Availability, "availability", Fraction, "this project";

@@ -357,7 +357,7 @@ impl Scenario {
         ] {
             if given {
                 let reason = format!(
-                    "`{key}` is about independent replications: {NOT_NARROWED} (expected `replications` and `resample` weeks in place of it)"
+                    "`{key}` requires independent replications: {NOT_NARROWED} (expected `replications` and `resample` weeks instead)"
                 );
                 return Err(SettingError::new(&[key], reason));
             }
@@ -365,7 +365,7 @@ impl Scenario {
         if self.replications.is_some() && self.resample.is_none() {
             return Err(SettingError::new(
                 &["replications"],
-                "`replications` is about new jobs, and a log has the same ones every time (expected `resample` weeks beside it)",
+                "`replications` requires new jobs, and a log always has the same (expected `resample` weeks)",
             ));
         }
         Ok(())
@@ -537,7 +537,7 @@ impl Scenario {
             let name = description.name.replace('`', "'");
             let reason = format!(
                 "`machine` {name} gives only certain shapes, which jobs of random sides seldom have \
-                 (expected `mix`, `processors`, `model`, `swf` or `jobs-file` beside it)"
+                 (expected `mix`, `processors`, `model`, `swf` or `jobs-file`)"
             );
             return Err(SettingError::new(&["machine"], reason));
         }
@@ -582,7 +582,7 @@ impl Scenario {
             _ if self.pattern.is_some() || self.io.is_some() => {
                 return Err(SettingError::new(
                     &["pattern", "io", "io-nodes"],
-                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `batch` beside \
+                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `batch` with \
                      `pattern`, `io` or `io-nodes`)",
                 ));
             }
@@ -596,7 +596,7 @@ impl Scenario {
                 ] {
                     if given {
                         let reason = format!(
-                            "`{key}` is about jobs that go on arriving (expected `load` or `traffic-ratio` beside it, or \
+                            "`{key}` requires jobs that keep arriving (expected `load` or `traffic-ratio`, or \
                              `batch` in place of it)"
                         );
                         return Err(SettingError::new(&[key], reason));
@@ -681,7 +681,7 @@ impl Scenario {
             (Measured::Departures, None) => Ok(Measure::Departures),
             (Measured::Departures, Some(_)) => Err(SettingError::new(
                 &["warmup"],
-                "`warmup` is about the first jobs to arrive (expected `measure` arrivals beside it)",
+                "`warmup` requires `measure` arrivals",
             )),
         }
     }

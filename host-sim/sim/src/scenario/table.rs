@@ -407,10 +407,10 @@ settings! {
     /// replacement [default: the log is run once, as it is]
     resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
 
-    /// The rule that gives a number of processors a shape, of a log's jobs, with
-    /// --processors or --model: near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
-    /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else
-    /// near-cubic; with --machine: chips]
+    /// The rule that gives a number of processors a shape, of a log's jobs, with --processors or
+    /// --model: near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
+    /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else near-cubic;
+    /// with --machine: chips]
     shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "processors", "model"]];
 
     /// Stretch the log's submit times so that its offered load on the machine becomes this
