@@ -186,7 +186,7 @@ fn the_slider_of_layers_is_used_with_keys() {
             ("ArrowRight", 1),
         ] {
             window.press(key);
-            window.eval(DRAWN);
+            window.tab.evaluate(DRAWN, true).unwrap();
             assert_eq!(window.eval("view.layer()"), layer, "{key}");
             assert_eq!(name(), format!("z = {layer}"), "{key}");
         }

@@ -233,7 +233,8 @@ async function start() {
   for (const card of cards) {
     for (const canvas of [card.mesh, card.queue]) {
       canvas.addEventListener("pointermove", (event) => {
-        if (!pinned) choose(jobAt(card, event), false);
+        const job = jobAt(card, event);
+        if (!pinned) choose(job, false);
       });
       canvas.addEventListener("pointerleave", () => {
         if (!pinned) choose(null, false);
