@@ -1,4 +1,5 @@
-//! The page of `view` in a real browser: what it shows is what the run gave, and clicks and keys do what they should.
+//! The page of `view` in a real browser: what it shows is what the run gave, and clicks and keys do
+//! what they should.
 
 use std::collections::BTreeMap;
 use std::fs;

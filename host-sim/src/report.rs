@@ -1,7 +1,7 @@
 //! What `run` shows: a table for people, JSON for programs.
 //!
-//! A number that does not exist (the interval of a single run, the mean delay of a saturated system) is
-//! `null` in JSON and a word in the table; no number stands in for it.
+//! A number that does not exist (the interval of a single run, the mean delay of a saturated
+//! system) is `null` in JSON and a word in the table; no number stands in for it.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -12,6 +12,7 @@ use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
 use crate::line::RoundTrips;
+use crate::plot::Measured;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use meshalloc_sim::experiment::{
     Experiment, Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION,
@@ -21,10 +22,10 @@ use meshalloc_sim::names;
 use meshalloc_sim::parameters::{
     log_text, messages_text, reservations_text, slowdown_text, unless, workload_text,
 };
-use meshalloc_sim::results::{Mark, is_comparable, is_hidden, shown};
+use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
 use meshalloc_sim::scenario::Resolved;
 use meshalloc_sim::simulation::PASSING_MAX;
-use meshalloc_sim::statistics::Estimate;
+use meshalloc_sim::statistics::{Estimate, Interval};
 use meshalloc_sim::wording::{alone, counted, number};
 use meshalloc_sim::workload::{Log, TimeUnit, Workload};
 
@@ -111,6 +112,43 @@ pub fn refused_percent(result: &StrategyResult) -> Option<String> {
     let refused = result.refused.total();
     let percent = || 100.0 * refused as f64 / result.measured() as f64;
     (refused > 0).then(|| format!("{} %", alone(percent())))
+}
+
+/// A metric as a point of a picture; `None` where the system was saturated.
+pub(crate) fn measured(result: &StrategyResult, metric: Metric) -> Option<Measured> {
+    let scale = metric.scale();
+    shown(result, metric).map(|estimate| Measured {
+        mean: estimate.mean * scale,
+        ci95: estimate.ci95.map(|Interval { low, high }| Interval {
+            low: low * scale,
+            high: high * scale,
+        }),
+        grows: grows(result, metric),
+        saturated: result.saturated,
+        refused: refused_percent(result).filter(|_| metric.is_of_served_jobs()),
+    })
+}
+
+/// The axis of a metric in a picture, and the unit of its values if these are times.
+pub(crate) fn axis(metric: Metric, unit: TimeUnit) -> (String, Option<TimeUnit>) {
+    match metric.unit() {
+        // The picture chooses a readable unit and names it.
+        Unit::Time => (metric.words(), Some(unit)),
+        _ => (metric.label(unit), None),
+    }
+}
+
+/// Words as a title.
+pub(crate) fn title(words: String) -> String {
+    let (first, rest) = words.split_at(1);
+    first.to_uppercase() + rest
+}
+
+/// A bar for a part of 1, of at most `width` characters.
+pub(crate) fn bar(part: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (part.clamp(0.0, 1.0) * 8.0 * width as f64).round() as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
 impl Report<'_> {
@@ -338,9 +376,23 @@ impl Report<'_> {
                 let waiting = cell(result, Metric::WaitingAtEnd);
                 notes.push(format!("{name}: waiting at the last arrival: {waiting}."));
             }
+            if result.metrics[Metric::LargestShare].is_some() {
+                let [largest, free, share] = [
+                    Metric::LargestSlice,
+                    Metric::FreeProcessors,
+                    Metric::LargestShare,
+                ]
+                .map(|metric| cell(result, metric));
+                notes.push(format!(
+                    "{name}: over time {free} processors are free, and the largest slice has \
+                     {largest}, {share} %."
+                ));
+            }
             if result.saturated {
                 let meaning = match (result.left_behind, result.has_delays) {
-                    (0, true) => "the backlog grew; delays are of so many departures".to_owned(),
+                    (0, true) => {
+                        "the backlog grew; delays cover only the measured departures".to_owned()
+                    }
                     (0, false) if result.is_of_log => {
                         "the backlog grew; delays depend on where the log ends".to_owned()
                     }

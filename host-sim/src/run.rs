@@ -131,6 +131,7 @@ pub(crate) fn run(
     match format {
         Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
+        Format::Csv => report.csv(output)?,
     }
     if let Some(jobs) = jobs {
         jobs.finish(&results)?;
@@ -162,7 +163,8 @@ fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
         Plot::Map(moment) => map::check(moment, experiment),
         Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
         Plot::Links => LinkMap::check(experiment.machine),
-        // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused have none.
+        // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused
+        // have none.
         Plot::Gantt | Plot::Timeline => Ok(()),
     }
 }

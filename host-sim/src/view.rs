@@ -1,7 +1,9 @@
-//! `view`: the first replication of a scenario as one HTML page that needs no network: the mesh over time, strategies side by side.
+//! `view`: the first replication of a scenario as one HTML page that needs no network: the mesh
+//! over time, strategies side by side.
 //!
-//! The page has the history of each run ([`data`]) and computes the state at any time from it: the jobs that run and wait follow
-//! from their times, and lists of the running jobs every some hundred starts keep it from reading a run from its beginning.
+//! The page has the history of each run ([`data`]) and computes the state at any time from it: the
+//! jobs that run and wait follow from their times, and lists of the running jobs every some hundred
+//! starts keep it from reading a run from its beginning.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -44,8 +46,8 @@ const SCRIPTS: [&str; 7] = [
 /// The options of `view`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ViewArgs {
-    /// A TOML file with options as keys (below: which); an option of the command line replaces its key there, and those that
-    /// contradict it
+    /// A TOML file with options as keys (below: which); an option of the command line replaces its
+    /// key there, and those that contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<PathBuf>,
 

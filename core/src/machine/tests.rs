@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use super::forms::Trial;
 use super::*;
-use crate::Allocator;
+use crate::{Allocator, StrategyKind};
 use crate::storage::{HeapStorage, Needs};
 
 fn shapes_of(machine: Option<&Machine>, grid: &Grid, chips: u32) -> Vec<String> {
@@ -114,7 +114,7 @@ fn trials(
     grid: &Grid,
     request: &Request,
 ) -> Vec<String> {
-    let trials = Trials::new(strategy, machine, grid, request, request.shape);
+    let trials = Trials::new(strategy.into(), machine, grid, request, request.shape);
     let text = |trial: Trial| {
         let sides = Shape::new(&trial.sides[..grid.dimensions()]).unwrap();
         let folded = trial

@@ -1,4 +1,5 @@
-//! The history of a run: every job with its times and processors, and what follows from them over time.
+//! The history of a run: every job with its times and processors, and what follows from them over
+//! time.
 
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
@@ -35,6 +36,9 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
+    /// The processors of the largest slice that could be placed, each from a time on, where that was
+    /// measured.
+    pub largest: Vec<(Ticks, u32)>,
     /// When the run ended, in ticks.
     pub end: Ticks,
     /// What it gave.
@@ -48,10 +52,13 @@ pub struct Step {
     pub at: Ticks,
     /// Requested processors of the jobs that run.
     pub used: u32,
-    /// Processors that are free while the first job that waits asks for no more than there are, and else 0.
+    /// Processors that are free while the first job that waits asks for no more than there are, and
+    /// else 0.
     pub fragmented: u32,
     /// Jobs that wait.
     pub waiting: u32,
+    /// Processors of the largest slice that could be placed; 0 where that is not measured.
+    pub largest: u32,
 }
 
 /// Means over a span of time.
@@ -63,6 +70,8 @@ pub struct Means {
     pub fragmented: f64,
     /// Jobs that wait.
     pub waiting: f64,
+    /// Processors of the largest slice that could be placed; 0 where that is not measured.
+    pub largest: f64,
 }
 
 /// Runs the first replication of each strategy of an experiment, one after the other.
@@ -85,6 +94,7 @@ pub fn histories(
             strategy,
             unit: experiment.workload.time_unit(),
             jobs: seen.jobs.into_iter().flatten().collect(),
+            largest: seen.largest,
             end: seen.end,
             result,
         })
@@ -95,6 +105,7 @@ pub fn histories(
 #[derive(Default)]
 struct Seen {
     jobs: Vec<Option<PastJob>>,
+    largest: Vec<(Ticks, u32)>,
     end: Ticks,
 }
 
@@ -114,14 +125,18 @@ impl Observer for Seen {
         });
     }
 
+    fn largest(&mut self, at: Ticks, processors: u32) {
+        self.largest.push((at, processors));
+    }
+
     fn end(&mut self, at: Ticks) {
         self.end = at;
     }
 }
 
 impl History {
-    /// The steps of the run in order, the first at 0: one for each time at which a job arrives, starts or leaves, with what
-    /// holds when all of that time has happened.
+    /// The steps of the run in order, the first at 0: one for each time at which a job arrives,
+    /// starts or leaves, with what holds when all of that time has happened.
     ///
     /// # Time complexity
     ///
@@ -139,10 +154,14 @@ impl History {
         starts.reverse();
         ends.reverse();
         let (mut arrived, mut head) = (0, 0);
+        let mut largest = self.largest.iter().peekable();
         let mut free = i64::from(self.machine.nodes());
         let mut now = Step::default();
         let steps = times.into_iter().map(|at| {
             now.at = at;
+            while let Some(&(_, processors)) = largest.next_if(|(from, _)| *from <= at) {
+                now.largest = processors;
+            }
             while self
                 .jobs
                 .get(arrived)
@@ -187,8 +206,8 @@ impl History {
         times
     }
 
-    /// Means over `count` spans of equal length that are together the time from 0 to `end`; of spans behind the end of the run there
-    /// are none.
+    /// Means over `count` spans of equal length that are together the time from 0 to `end`; of
+    /// spans behind the end of the run there are none.
     pub fn means(&self, end: Ticks, count: usize) -> Vec<Means> {
         let mut steps = self.steps();
         steps.push(Step {
@@ -210,6 +229,7 @@ impl History {
                 sums.used += f64::from(now.used) * span;
                 sums.fragmented += f64::from(now.fragmented) * span;
                 sums.waiting += f64::from(now.waiting) * span;
+                sums.largest += f64::from(now.largest) * span;
                 at = until;
                 match steps.get(next) {
                     Some(&step) if step.at as f64 <= to => (now, next) = (step, next + 1),

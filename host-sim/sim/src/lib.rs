@@ -1,7 +1,7 @@
 //! Simulates multicomputers whose processors [`meshalloc`] allocates.
 //!
-//! [`scenario`]: what is to be run, one table of settings; most programs begin there. Below it, from
-//! the jobs to the results:
+//! [`scenario`]: what is to be run, one table of settings; most programs begin there. Below it,
+//! from the jobs to the results:
 //!
 //! - [`workload`]: what jobs arrive, drawn from distributions or read from a log;
 //! - [`backend`]: where the controller runs that decides about them;
@@ -12,7 +12,8 @@
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;
 //! - [`traffic`]: messages of processors that do not wait for each other, on the bare network;
-//! - [`parameters`]: settings in a few words; [`names`], [`wording`], [`time`], [`input`]: values as text, units, and files that are read.
+//! - [`parameters`]: settings in a few words; [`names`], [`wording`], [`time`], [`input`]: values
+//!   as text, units, and files that are read.
 
 // A library prints nothing.
 #![warn(clippy::print_stderr, clippy::print_stdout)]

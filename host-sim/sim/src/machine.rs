@@ -215,7 +215,7 @@ impl Serialize for Description {
 
 /// What a file says of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MachineKeys {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,8 +241,11 @@ pub struct MachineKeys {
     /// 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align: Option<Vec<u16>>,
-    /// The most processors of a slice; by default all.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The most processors of a slice; by default all. Data has an underscore, as everywhere.
+    #[serde(
+        rename(serialize = "chips_max", deserialize = "chips-max"),
+        skip_serializing_if = "Option::is_none"
+    )]
     pub chips_max: Option<u32>,
     /// The places of the strategy `torus3d`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -88,7 +88,7 @@ pub fn reservations_text(scheduler: SchedulerKind, estimates: EstimateModel) -> 
     );
     (reserves && estimates == EstimateModel::None).then(|| {
         format!(
-            "{}: without estimates (`--estimates`) nobody knows when a job ends, so jobs that fit pass those that do not without limit.",
+            "{}: without estimates (`--estimates`) the end of a job is unknown, so jobs that fit pass those that do not without limit.",
             scheduler.info().name
         )
     })

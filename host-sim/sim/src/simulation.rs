@@ -2,73 +2,82 @@
 //!
 //! # Order of events
 //!
-//! Events happen in the order of their times, and at equal times in the order in which they became known
-//! (first in, first out). An arrival is inserted when the arrival before it happens, before that arrival is dealt
-//! with; a departure when its job starts, which is when the controller has granted all of its blocks. When the job
-//! departs is up to the [`Execution`]; a departure that moves keeps its place in the order.
+//! Events happen in the order of their times, and at equal times in the order in which they became
+//! known (first in, first out). An arrival is inserted when the arrival before it happens, before
+//! that arrival is dealt with; a departure when its job starts, which is when the controller has
+//! granted all of its blocks. When the job departs is up to the [`Execution`]; a departure that
+//! moves keeps its place in the order.
 //!
 //! # A controller with little room
 //!
 //! A controller holds a bounded number of jobs, a board perhaps 512, and one with a journal
 //! sometimes fewer. What does not fit is kept here, in order of arrival, and submitted as soon as a
-//! release has made room. A scheduler that chooses among the waiting jobs
-//! does not see what is kept. So under any but first come, first served a controller in this process gets more memory instead
-//! ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
+//! release has made room. A scheduler that chooses among the waiting jobs does not see what is
+//! kept. So under any but first come, first served a controller in this process gets more memory
+//! instead ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
 //! jobs are kept is counted ([`RunResult::table_limited`]). 0 means that the decisions were exact.
 //!
-//! Under first come, first served
-//! the decisions are still those of a controller with unlimited room, as long as some job waits in the
-//! controller whenever one is kept here:
+//! Under first come, first served the decisions are still those of a controller with unlimited
+//! room, as long as some job waits in the controller whenever one is kept here:
 //!
-//! - An arrival while jobs wait only joins the queue and changes nothing else, so it does not matter
-//!   where the end of the queue is stored.
-//! - A release lets the head try, then each new head, until one fails. If one fails in the controller,
-//!   it is the one that would have failed with unlimited room, and jobs submitted afterwards join behind it.
-//!   If the controller's queue runs empty, the first job kept here is the next head: it is
-//!   submitted at the same time, to an empty queue, and so tries at once, as it would have.
+//! - An arrival while jobs wait only joins the queue and changes nothing else, so it does not
+//!   matter where the end of the queue is stored.
+//! - A release lets the head try, then each new head, until one fails. If one fails in the
+//!   controller, it is the one that would have failed with unlimited room, and jobs submitted
+//!   afterwards join behind it. If the controller's queue runs empty, the first job kept here is
+//!   the next head: it is submitted at the same time, to an empty queue, and so tries at once, as
+//!   it would have.
 //!
-//! The condition fails only when the table is full of *running* jobs: then a kept job that might start
-//! cannot try. A table with one more place than processors never gets there, as each running job holds a
-//! processor. In a smaller table it is counted in the same way.
+//! The condition fails only when the table is full of *running* jobs: then a kept job that might
+//! start cannot try. A table with one more place than processors never gets there, as each running
+//! job holds a processor. In a smaller table it is counted in the same way.
 //!
 //! # Saturation
 //!
-//! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays depend
-//! on the length of the run above all. A run is called saturated when both of these hold:
+//! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays
+//! depend on the length of the run above all. A run is called saturated when both of these hold:
 //!
 //! - no arrival in the second half of the measured jobs found the queue empty: a stable queue runs
 //!   empty again and again, a saturated one no more after a while;
-//! - the least-squares line through waiting delays in order of arrival rises over the run by more than
-//!   their mean. Delays that stay level rise by 0, ones that grow evenly from 0 by twice their
+//! - the least-squares line through waiting delays in order of arrival rises over the run by more
+//!   than their mean. Delays that stay level rise by 0, ones that grow evenly from 0 by twice their
 //!   mean; the limit is halfway.
 //!
-//! The first alone would misjudge short runs under high load, the second alone a single long wait near the
-//! end of a quiet run. Both are free of units and of the length of the run. Within a
+//! The first alone would misjudge short runs under high load, the second alone a single long wait
+//! near the end of a quiet run. Both are free of units and of the length of the run. Within a
 //! percent or so of the saturation load no run of practical length can tell.
 //!
-//! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates do, may keep measured jobs waiting while others come and go for ever, so that neither
-//! holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at least [`MEASURED_LEAST`]) have been granted before one that waits, and is called
-//! saturated: the jobs left behind become ever more. Its values are those of the measured jobs that have left.
+//! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates
+//! do, may keep measured jobs waiting while later jobs come and go without end, so that neither
+//! condition holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at
+//! least [`MEASURED_LEAST`]) have been granted before one that waits, and is called saturated: the
+//! number of jobs left behind keeps growing. Its values are those of the measured jobs that have
+//! left.
 //!
-//! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are measured ([`Measured::Departures`]),
-//! means over so many departures have a value even so, and belong to that number.
+//! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are
+//! measured ([`Measured::Departures`]), means have a value nevertheless; they cover only the
+//! measured departures.
 //!
-//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means depend on when the log
-//! ends. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last arrival found.
+//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its
+//! means depend on when the log ends.
+//! [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last
+//! arrival found.
 //!
 //! # Memory
 //!
-//! Jobs go on arriving until the last measured job has left, and far above saturation millions would. So under first come, first served an arrival
-//! after the last measured one is put off while more than [`KEPT_MAX`] jobs are kept: it would only join their end, so
-//! nothing that is measured or decided depends on when it does. What is kept is at most that or the measured jobs,
-//! whichever are more, and a run takes no longer than serving the measured jobs does.
+//! Jobs go on arriving until the last measured job has left, and far above saturation millions
+//! would. So under first come, first served an arrival after the last measured one is put off while
+//! more than [`KEPT_MAX`] jobs are kept: it would only join their end, so nothing that is measured
+//! or decided depends on when it does. What is kept is at most that or the measured jobs, whichever
+//! are more, and a run takes no longer than serving the measured jobs does.
 //!
-//! Under another scheduler such an arrival might be served before a measured job. It is put off while [`WAITING_MAX`] jobs wait, or
-//! as many as the table had room for at the beginning if that is more, and each departure at which one is put off is counted as above.
+//! Under another scheduler such an arrival might be served before a measured job. It is put off
+//! while [`WAITING_MAX`] jobs wait, or as many as the table had room for at the beginning if that
+//! is more, and each departure at which one is put off is counted as above.
 
 use std::num::NonZero;
 
-use meshalloc::{Change, Error, Grid, JobId, Outcome, Refusal, Ticks};
+use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Ticks};
 
 use serde::{Deserialize, Serialize};
 
@@ -114,15 +123,16 @@ pub struct RunResult {
     pub saturated: bool,
     /// Measured jobs that were passed without end and had not left when the run ended.
     pub left_behind: u32,
-    /// All grants in order as one number: 64-bit FNV-1a over job (32 bits), time (64), and for each band of
-    /// each block its first processor, length and rows (32 each), little-endian. Equal hashes mean equal
-    /// decisions, whichever controllers made them.
+    /// All grants in order as one number: 64-bit FNV-1a over job (32 bits), time (64), and for each
+    /// band of each block its first processor, length and rows (32 each), little-endian. Equal
+    /// hashes mean equal decisions, whichever controllers made them.
     pub decision_hash: u64,
     /// The number of grants, of measured and other jobs.
     pub decisions: u64,
-    /// The number of events at which the scheduler did not see a job that it might have chosen: one was kept here, or its arrival
-    /// put off; under first come, first served only while none waited in the controller, its table being full of running jobs.
-    /// If it is not 0, jobs may have waited for a place in the table and not for processors.
+    /// The number of events at which the scheduler did not see a job that it might have chosen: one
+    /// was kept here, or its arrival put off; under first come, first served only while none waited
+    /// in the controller, its table being full of running jobs. If it is not 0, jobs may have
+    /// waited for a place in the table and not for processors.
     pub table_limited: u64,
 }
 
@@ -174,28 +184,32 @@ pub enum SimulationError {
     },
 }
 
-/// The number of jobs kept outside the controller from which on later arrivals than the measured ones are put off. Far more than the
-/// events of one moment submit.
+/// The number of jobs kept outside the controller from which on later arrivals than the measured
+/// ones are put off. Far more than the events of one moment submit.
 pub const KEPT_MAX: u32 = 1 << 16;
 
-/// The number of waiting jobs from which on later arrivals than the measured ones are put off under a scheduler that chooses among
-/// the waiting jobs. Such a scheduler takes time for each of them, at every event.
+/// The number of waiting jobs from which on later arrivals than the measured ones are put off under
+/// a scheduler that chooses among the waiting jobs. At every event the scheduler takes time for
+/// each of them.
 pub const WAITING_MAX: u32 = 1 << 12;
 
-/// A run in which so many times as many jobs as are measured pass the last of these that wait is saturated and ends. Below saturation it is a few.
+/// A run is saturated and ends when later jobs have passed a waiting measured job, this multiple of
+/// the number of measured jobs. Below saturation a few jobs pass.
 pub const PASSING_MAX: u32 = 10;
 
-/// Fewer measured jobs count as so many in [`PASSING_MAX`].
+/// The least number of measured jobs that [`PASSING_MAX`] multiplies.
 pub const MEASURED_LEAST: u32 = 100;
 
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
 
-/// Runs `jobs`, which come in order of arrival and have service times, through a controller without jobs, until the measured
-/// ones have left (or are passed without end, see [saturation](self)). `observer` receives what happens.
+/// Runs `jobs`, which come in order of arrival and have service times, through a controller without
+/// jobs, until the measured ones have left (or are passed without end, see [saturation](self)).
+/// `observer` receives what happens.
 ///
-/// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
-/// of the number that run at once. Memory grows with the jobs present at once, and by one number for each measured job.
+/// Takes time proportional to the number of jobs, beside the controller's own, and times the
+/// logarithm of the number that run at once. Memory grows with the jobs present at once, and by one
+/// number for each measured job.
 ///
 /// # Errors
 ///
@@ -227,6 +241,7 @@ pub fn run_with(
     let state = State::new(machine, conditions, observer);
     let mut run = Run::new(execution, backend, state, jobs.into_iter());
     run.backlog = conditions.backlog;
+    run.largest = conditions.largest;
     run.carry_out()
 }
 
@@ -239,7 +254,8 @@ struct Run<'b, J, E> {
     is_full: bool,
     /// Only the first of the waiting jobs may try, so the others need not be in the controller.
     is_in_order: bool,
-    /// Later arrivals than the measured ones are put off while so many jobs wait; where `is_in_order`, are kept.
+    /// While this number of jobs waits, arrivals after the measured ones are put off; where
+    /// `is_in_order`, while this number is kept.
     put_off_from: u32,
     /// Jobs submitted for good: those from here to the last that arrived are kept.
     submitted: u32,
@@ -250,6 +266,10 @@ struct Run<'b, J, E> {
     next: Option<(u64, Job)>,
     /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
     backlog: Option<NonZero<u32>>,
+    /// Whether the largest slice that could be placed is measured.
+    largest: bool,
+    /// Whether a change was made since it was measured.
+    has_changed: bool,
 }
 
 impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
@@ -274,6 +294,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             jobs,
             next,
             backlog: None,
+            largest: false,
+            has_changed: true,
         }
     }
 
@@ -304,7 +326,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         Ok(self.finish())
     }
 
-    /// Whether so many jobs have passed measured ones that these may wait for ever.
+    /// Whether more jobs have passed a measured one than the limit allows; it may wait without end.
     fn passes_without_end(&self) -> bool {
         let measured = self.state.measured.count().max(MEASURED_LEAST);
         self.backlog.is_none() && self.state.passed / PASSING_MAX >= measured
@@ -319,13 +341,35 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             order: u64::MAX,
         });
         if let Some(completion) = self.execution.complete_before(limit) {
+            self.measure_largest(completion.key.at)?;
             self.depart(completion)?;
         } else if let Some(EventKey { at, .. }) = arrival {
+            self.measure_largest(at)?;
             self.arrive(at)?;
         } else {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Measures the largest slice that could be placed from now to the next event, if it may be
+    /// another one than before.
+    #[inline]
+    fn measure_largest(&mut self, next: Ticks) -> Result<(), SimulationError> {
+        if !self.largest || !self.has_changed || next <= self.state.now {
+            return Ok(());
+        }
+        self.has_changed = false;
+        match self.backend.query(&Query::Largest)? {
+            Ok(Answer::Largest(report)) => {
+                self.state.set_largest(report.processors);
+                Ok(())
+            }
+            other => Err(SimulationError::UnexpectedReply {
+                command: format!("{:?}", Query::Largest),
+                reply: format!("{other:?}"),
+            }),
+        }
     }
 
     /// The key of the next arrival, unless it is put off.
@@ -419,7 +463,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         Ok(())
     }
 
-    /// Has the controller get more room, where jobs that are kept here would change what it decides.
+    /// Has the controller get more room, where jobs that are kept here would change what it
+    /// decides.
     fn make_room(&mut self) -> bool {
         let has_more = !self.is_in_order && self.backend.make_room();
         if has_more {
@@ -441,7 +486,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn submit(&mut self, number: u32) -> Result<Result<(), Refusal>, SimulationError> {
         let request = self.state.request(number);
         if request.processors > self.state.machine.nodes() {
-            // There may be no shape for so many processors, so the controller cannot be asked.
+            // There may be no shape with this number of processors, so the controller cannot be
+            // asked.
             return Ok(Err(Refusal::NeverFits));
         }
         let change = Change::submit(JobId(number), request);
@@ -475,6 +521,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             execution,
             ..
         } = self;
+        self.has_changed = true;
         let mut odd = None;
         let outcome = backend.call(change, state.now, &mut |event, blocks| {
             if !state.grant(event, blocks, execution) && odd.is_none() {

@@ -1,8 +1,9 @@
 //! Where the processors of a machine are in a picture: columns, rows, and the gaps between them.
 //!
-//! A machine is drawn as planes of two dimensions: dimension 0 goes to the right and
-//! dimension 1 upwards, dimension 2 to the right from plane to plane, dimension 3 upwards from one row of planes to the
-//! next, and so on in turn. Between planes there are gaps, the wider the higher the dimension in which they lie apart.
+//! A machine is drawn as planes of two dimensions: dimension 0 goes to the right and dimension 1
+//! upwards, dimension 2 to the right from plane to plane, dimension 3 upwards from one row of
+//! planes to the next, and so on in turn. Between planes there are gaps, the wider the higher the
+//! dimension in which they lie apart.
 //!
 //! ```text
 //!   2-ary 4-cube, node numbers in radix 2
@@ -235,9 +236,10 @@ fn digits(plan: &Plan, columns: usize) -> (Vec<(Dimension, bool)>, usize) {
 }
 
 impl Layout {
-    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: the gaps of level 1 lie between planes next to
-    /// each other, those of level 2 between groups of such planes, and so on. Each is wider by one unit than those of
-    /// the level below. Up to `columns` planes of three dimensions, or layers of cubes, are in a row.
+    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: the gaps of
+    /// level 1 lie between planes next to each other, those of level 2 between groups of such
+    /// planes, and so on. Each is wider by one unit than those of the level below. Up to `columns`
+    /// planes of three dimensions, or layers of cubes, are in a row.
     pub fn new(plan: impl Into<Plan>, columns: usize, finest: usize) -> Layout {
         let plan = plan.into();
         let machine = plan.machine;
@@ -402,7 +404,8 @@ impl Layout {
         headings.collect()
     }
 
-    /// What a picture of several planes is to be read by, in lines; nothing for a single one with columns and rows.
+    /// What a picture of several planes is to be read by, in lines; nothing for a single one with
+    /// columns and rows.
     pub fn directions(&self) -> Vec<String> {
         let Plan { machine, cube } = self.plan;
         if self.is_headed() {
@@ -484,8 +487,8 @@ impl Axis {
         self.gaps.len()
     }
 
-    /// The dimensions whose coordinates stand along this axis, the lowest first; none in a picture that is a single plane with
-    /// columns and rows.
+    /// The dimensions whose coordinates stand along this axis, the lowest first; none in a picture
+    /// that is a single plane with columns and rows.
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
@@ -559,7 +562,8 @@ impl Axis {
     }
 }
 
-/// How many digits begin anew at this place of an axis, from the lowest on: the level of the gap before it.
+/// How many digits begin anew at this place of an axis, from the lowest on: the level of the gap
+/// before it.
 fn level(digits: &[Dimension], at: usize) -> usize {
     let ends = |digit: &&Dimension| at.is_multiple_of(digit.stride * digit.side);
     match at {

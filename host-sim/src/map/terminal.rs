@@ -1,8 +1,8 @@
-//! Maps on a terminal: coloured half-blocks, two rows of processors in a line; letters where there are no
-//! colours.
+//! Maps on a terminal: coloured half-blocks, two rows of processors in a line; letters where there
+//! are no colours.
 //!
-//! A map that is too wide is drawn smaller: the narrowest gaps between planes go first, if the planes are
-//! small, and then one field stands for several processors.
+//! A map that is too wide is drawn smaller: the narrowest gaps between planes go first, if the
+//! planes are small, and then one field stands for several processors.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -49,8 +49,8 @@ const FAULTY: char = 'x';
 /// Characters right of a map, for its frame, and between two maps.
 const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
-/// Draws the maps, beside each other where there is room: two of them always if they can be made small
-/// enough.
+/// Draws the maps, beside each other where there is room: two of them always if they can be made
+/// small enough.
 ///
 /// # Errors
 ///
@@ -193,8 +193,8 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     lines
 }
 
-/// What these columns and rows show: faulty if any processor is, else what most of them are. `None` outside
-/// the machine.
+/// What these columns and rows show: faulty if any processor is, else what most of them are. `None`
+/// outside the machine.
 fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
     let mut counts = BTreeMap::new();
     for y in y.clone() {

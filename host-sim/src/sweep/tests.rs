@@ -28,6 +28,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
                 warmup_fraction: 0.05,
             },
             backlog: None,
+            largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(2),
             seed: 1,
@@ -74,7 +75,8 @@ fn a_file_cut_anywhere_is_damaged_and_written_again() {
     let folder = folder.path().join("made/for/it");
     let mut points = points(&[0.3, 0.4]);
     for point in &mut points {
-        // A short file: there will be a sweep for every byte. One whose parameter is part of its name.
+        // A short file: there will be a sweep for every byte. One whose parameter is part of its
+        // name.
         point.experiment.strategies = vec!["random:seed=7".parse().unwrap()];
         point.experiment.replications = Replications::Fixed(1);
     }

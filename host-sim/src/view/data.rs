@@ -1,18 +1,22 @@
-//! The histories of runs in the form that the page reads: a description as JSON, and columns of numbers.
+//! The histories of runs in the form that the page reads: a description as JSON, and columns of
+//! numbers.
 //!
-//! A column is a sequence of LEB128 numbers, seven bits a byte, the lowest first. The columns stand one after another, compressed with
-//! gzip and then written in base64:
+//! A column is a sequence of LEB128 numbers, seven bits a byte, the lowest first. The columns stand
+//! one after another, compressed with gzip and then written in base64:
 //!
-//! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in `shapes`; service time and 1, or 0 if it
-//!    follows from the run; in a log, its number;
-//! 2. for each run, of its first `jobs` jobs: time from arrival to start and 1, or 0 if it never started; then of each that started: time from
-//!    start to departure and 2, 1 if that is its service time, 0 if it was there when the run ended; processors held beyond the request;
-//!    misses; if the run has slices, the place of its slice in `slices` and 1, or 0 if it has none, and of one that is folded the number of
-//!    ranks and the processor of each; number of rectangles; of each rectangle its column, row, width and height in the picture. After those
+//! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in
+//!    `shapes`; service time and 1, or 0 if it follows from the run; in a log, its number;
+//! 2. for each run, of its first `jobs` jobs: time from arrival to start and 1, or 0 if it never
+//!    started; then of each that started: time from start to departure and 2, 1 if that is its
+//!    service time, 0 if it was there when the run ended; processors held beyond the request;
+//!    misses; if the run has slices, the place of its slice in `slices` and 1, or 0 if it has none,
+//!    and of one that is folded the number of ranks and the processor of each; number of
+//!    rectangles; of each rectangle its column, row, width and height in the picture. After those
 //!    columns, of each job that never started, 1 if it was refused.
 //!
-//! Times are in ticks. Numbers of a log's jobs, and processors of ranks (the row times the columns of the picture, plus the column), are
-//! given less the one before, doubled, and 1 less than twice the negative if that is below 0.
+//! Times are in ticks. Numbers of a log's jobs, and processors of ranks (the row times the columns
+//! of the picture, plus the column), are given less the one before, doubled, and 1 less than twice
+//! the negative if that is below 0.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -194,6 +198,7 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
         let tenths = means.iter().map(|means| (value(means) * 10.0).round());
         tenths.map(|tenths| tenths / 10.0).collect()
     };
+    let largest = (!history.largest.is_empty()).then(|| curve(|means| means.largest));
     let served = history.result.values[Metric::Jobs].map_or(0, |jobs| jobs as u64);
     let refused = result.refused.total();
     json!({
@@ -209,6 +214,8 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
         "used": curve(|means| means.used),
         "fragmented": curve(|means| means.fragmented),
         "waiting": curve(|means| means.waiting),
+        // Null where it is not measured.
+        "largest": largest,
     })
 }
 

@@ -33,6 +33,7 @@ mod schema;
 mod shards;
 mod stderr;
 mod sweep;
+mod tables;
 mod terminal;
 mod traffic;
 mod view;

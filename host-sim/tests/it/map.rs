@@ -342,7 +342,8 @@ fn no_output_takes_the_place_of_another_file() {
     );
 }
 
-/// A device takes the place of a disk that is full only when the picture comes: everything else has been written.
+/// A device takes the place of a disk that is full only when the picture comes: everything else has
+/// been written.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_picture_that_cannot_be_written_comes_after_the_results() {

@@ -74,6 +74,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
         workload: Workload::Synthetic(workload),
         jobs: 500,
         backlog: None,
+        largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,
@@ -306,7 +307,8 @@ fn a_snapshot_is_what_the_controller_holds() {
     };
     let ready = InProcessBackends::default().with(configuration, None, &mut |backend| {
         let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
-        // More jobs than one reply lists, then one that waits, a fault that is held and one that is not.
+        // More jobs than one reply lists, then one that waits, a fault that is held and one that is
+        // not.
         for id in 0..60 {
             let request = Request::submesh(5, 4);
             tell(&Change::submit(JobId(id), request)).unwrap();

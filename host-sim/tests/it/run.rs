@@ -398,7 +398,7 @@ fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
 #[test]
 fn a_log_is_run_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let mut log = String::from("; Computer: Test machine\n; Acknowledge: nobody\n");
+    let mut log = String::from("; Computer: Test machine\n; Acknowledge: A. Author\n");
     // Twenty jobs of 3 processors, one without processors, one of another partition.
     for job in 1..=20 {
         log += &format!(
@@ -417,7 +417,7 @@ fn a_log_is_run_whole() {
     assert_eq!(json["log"]["jobs"], 20);
     assert_eq!(json["log"]["dropped_no_processors"], 1);
     assert_eq!(json["log"]["other_partitions"], 1);
-    assert_eq!(json["log"]["acknowledge"][0], "nobody");
+    assert_eq!(json["log"]["acknowledge"][0], "A. Author");
     for result in json["results"].as_array().unwrap() {
         assert_eq!(result["metrics"]["jobs"]["mean"], 20.0);
         assert_eq!(result["metrics"]["service_time"]["mean"], 100.0);
@@ -572,8 +572,8 @@ fn a_closed_output_loses_no_file() {
 
 #[test]
 fn jobs_behind_a_long_queue_are_backfilled() {
-    // A job holds a processor of two for long, one that needs both waits, more than a table holds wait behind it, and the last one
-    // can be served beside the first.
+    // A job holds a processor of two for long, one that needs both waits, more than a table holds
+    // wait behind it, and the last one can be served beside the first.
     let folder = tempfile::tempdir().unwrap();
     let job = |number: u32, size: u32, seconds: u32| {
         format!(

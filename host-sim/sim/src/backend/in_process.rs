@@ -74,8 +74,8 @@ impl<'m> InProcess<'m> {
         })
     }
 
-    /// A controller of a machine, perhaps one with a description, whose table has room for so many
-    /// jobs, and for twice as many each time that [`Backend::make_room`] is called.
+    /// A controller of a machine, perhaps one with a description, whose table has room for this
+    /// number of jobs; the room doubles each time that [`Backend::make_room`] is called.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl Backend for InProcess<'_> {
     }
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        Ok(self.controller.view().answer(query))
+        Ok(self.controller.answer(query, None))
     }
 
     fn capacity(&self) -> Capacity {

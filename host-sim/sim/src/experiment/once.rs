@@ -33,7 +33,8 @@ pub fn run_once(
     Ok(ended?.0)
 }
 
-/// The first replication of one strategy, and the network as it is at its end; `None` if no messages are sent.
+/// The first replication of one strategy, and the network as it is at its end; `None` if no
+/// messages are sent.
 ///
 /// # Errors
 ///
@@ -113,6 +114,10 @@ impl Observer for Watched<'_> {
 
     fn job(&mut self, record: &JobRecord<'_>) {
         self.recorder.job(record);
+    }
+
+    fn largest(&mut self, at: Ticks, processors: u32) {
+        self.recorder.largest(at, processors);
     }
 
     fn end(&mut self, at: Ticks) {

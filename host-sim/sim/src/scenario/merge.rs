@@ -1,7 +1,8 @@
 //! A scenario file under options of the command line.
 //!
-//! An option replaces the same key of the file, and the keys that contradict it. What needs a replaced key is not used
-//! either. Keys that are not used, and have no option of their name beside them, are named in a note.
+//! An option replaces the same key of the file, and the keys that contradict it. What needs a
+//! replaced key is not used either. Keys that are not used, and have no option of their name beside
+//! them, are named in a note.
 
 use std::fmt;
 use std::path::Path;

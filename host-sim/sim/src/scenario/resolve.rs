@@ -77,8 +77,8 @@ impl Resolved {
     ///
     /// # Errors
     ///
-    /// When the log cannot be read, or the distributions or the conditions cannot be used: one line,
-    /// with the place in the scenario's file if there is one.
+    /// When the log cannot be read, or the distributions or the conditions cannot be used: one
+    /// line, with the place in the scenario's file if there is one.
     pub fn experiment(&self, logs: &SharedLogs) -> Result<Experiment, String> {
         let experiment = self.read(logs);
         experiment.map_err(|error| self.origin.place(&error))
@@ -201,6 +201,7 @@ impl Scenario {
             jobs,
             measure,
             backlog: None,
+            largest: settings.largest.unwrap_or(false),
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),

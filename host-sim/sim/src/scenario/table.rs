@@ -105,8 +105,9 @@ pub fn contradiction(settings: &[&Setting]) -> Option<(usize, usize)> {
 }
 
 /// Makes the type and the table from rows `field: FORM TYPE = VALUE_NAME, HEADING`. `read` reads a
-/// value where `FromStr` does not, `record` gives its text or number where `Display` does not, `not`
-/// has the settings that contradict it, `needs` lists of settings, one of each of which it requires.
+/// value where `FromStr` does not, `record` gives its text or number where `Display` does not,
+/// `not` has the settings that contradict it, `needs` lists of settings, one of each of which it
+/// requires.
 macro_rules! settings {
     ($(
         $(#[doc = $help:literal])+
@@ -261,9 +262,9 @@ settings! {
             "arrival-rate", "batch", "service-mean", "service", "interarrival", "pattern", "io",
             "io-nodes", "swf", "jobs-file"];
 
-    /// A batch of this many jobs, all submitted at time 0, and none later; all are measured [default
-    /// on a cube without --load and --traffic-ratio: 100; a batch on a cube has --service uniform:5,10
-    /// by default]
+    /// A batch of this many jobs, all submitted at time 0, and none later; all are measured
+    /// [default on a cube without --load and --traffic-ratio: 100; a batch on a cube has --service
+    /// uniform:5,10 by default]
     batch: number u32 = "COUNT", SYNTHETIC,
         read = names::jobs, not = ["load", "traffic-ratio", "jobs", "warmup", "measure", "swf", "jobs-file"];
 
@@ -345,6 +346,10 @@ settings! {
     io: text IoJobs = "KEY=VALUE,...", IO,
         not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "swf", "jobs-file"];
 
+    /// Measure the largest slice that could be placed, over time: metrics largest_slice,
+    /// free_processors and largest_share. Each change then takes a search [default: false]
+    largest: switch bool = "true|false", REPLICATION;
+
     /// Jobs in one replication, those not measured included; of a log, its first jobs [default:
     /// 40000; with --pattern: 1000; with --swf: all]
     jobs: number u32 = "COUNT", REPLICATION, read = names::jobs;
@@ -381,8 +386,8 @@ settings! {
     /// leaves a column out [default: their own names]
     columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
 
-    /// The log counts processors, and the machine allocates nodes of COUNT each: a job gets the nodes
-    /// that hold its processors [default: the machine allocates processors]
+    /// The log counts processors, and the machine allocates nodes of COUNT each: a job gets the
+    /// nodes that hold its processors [default: the machine allocates processors]
     processors_per_node: number NonZeroU32 = "COUNT", LOG, read = names::count::<NonZeroU32>,
         record = NonZeroU32::get, needs = [["swf", "jobs-file"]];
 
@@ -462,8 +467,8 @@ impl Scenario {
         })
     }
 
-    /// The settings that were given, as results record them: by [`Setting::name`], as texts, numbers
-    /// and lists of texts.
+    /// The settings that were given, as results record them: by [`Setting::name`], as texts,
+    /// numbers and lists of texts.
     pub fn record(&self) -> Value {
         let record = |setting: &Setting| Some((setting.name.to_owned(), (setting.record)(self)?));
         SETTINGS

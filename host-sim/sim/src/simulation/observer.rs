@@ -34,9 +34,16 @@ pub trait Observer {
         let _ = jobs;
     }
 
-    /// A job has left or, when the run ends, is still there. Called once for each job that arrived, in the order in which they leave.
+    /// A job has left or, when the run ends, is still there. Called once for each job that arrived,
+    /// in the order in which they leave.
     fn job(&mut self, record: &JobRecord<'_>) {
         let _ = record;
+    }
+
+    /// From this time on the largest slice that could be placed has this number of processors.
+    /// Called where that is measured.
+    fn largest(&mut self, at: Ticks, processors: u32) {
+        let _ = (at, processors);
     }
 
     /// The run has ended at this time.

@@ -35,17 +35,21 @@ pub(super) struct State<'o> {
     in_use: u64,
     /// Processors that no running job holds; less than 0 if the controller grants some twice.
     free: i64,
-    /// The first job in order of arrival that is kept or waits; where there is none, the next to arrive.
+    /// The first job in order of arrival that is kept or waits; where there is none, the next to
+    /// arrive.
     head: u32,
     /// The processors that it asks for, or [`NOTHING_WAITS`].
     head_wants: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
-    /// Later jobs than the measured ones that were granted while one of these, or one before them, waited.
+    /// Later jobs than the measured ones that were granted while one of these, or one before them,
+    /// waited.
     pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
     pub(super) tally: Tally,
+    /// Processors of the largest slice that could be placed, where that is measured.
+    largest: Option<u32>,
 }
 
 impl<'o> State<'o> {
@@ -76,6 +80,7 @@ impl<'o> State<'o> {
             hash: Fnv1a::default(),
             decisions: 0,
             tally: Tally::new(conditions.slowdown_threshold),
+            largest: None,
         }
     }
 
@@ -106,8 +111,21 @@ impl<'o> State<'o> {
         if self.head_wants <= self.free {
             self.tally.scattered += self.free as u128 * span;
         }
+        if let Some(largest) = self.largest {
+            self.tally.largest += u128::from(largest) * span;
+            self.tally.free += self.free.max(0) as u128 * span;
+        }
         self.now = now;
         Ok(())
+    }
+
+    /// From now on the largest slice that could be placed has this number of processors.
+    pub(super) fn set_largest(&mut self, processors: u32) {
+        if self.largest != Some(processors) {
+            self.observer.largest(self.now, processors);
+        }
+        self.largest = Some(processors);
+        self.tally.is_largest_known = true;
     }
 
     /// Now, with the integrals up to it.
@@ -116,6 +134,8 @@ impl<'o> State<'o> {
             at: self.now,
             used: self.tally.used,
             scattered: self.tally.scattered,
+            largest: self.tally.largest,
+            free: self.tally.free,
         }
     }
 
@@ -175,7 +195,8 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in the event of the last one.
+    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in
+    /// the event of the last one.
     fn is_measured(&self, number: u32) -> bool {
         self.left > 0 && self.measured.includes(number)
     }

@@ -1,4 +1,5 @@
-//! Files that a workload is made of: lines with numbers, plain or compressed with gzip, and the cells of CSV files.
+//! Files that a workload is made of: lines with numbers, plain or compressed with gzip, and the
+//! cells of CSV files.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -1,5 +1,5 @@
-//! Borders of planes, and what stands beside them: columns and rows of a single plane, coordinates in each dimension
-//! where there are several.
+//! Borders of planes, and what stands beside them: columns and rows of a single plane, coordinates
+//! in each dimension where there are several.
 
 use std::ops::Range;
 
@@ -13,7 +13,8 @@ use super::{Area, Drawn, Label, PIXEL, THIN, stroke, units};
 /// Room in pixels for the numbers left of a single plane and below it.
 const LEFT: f64 = 44.0;
 const BELOW: f64 = 30.0;
-/// Room for each dimension where there are several planes: a column of digits at the left, a row of digits below.
+/// Room for each dimension where there are several planes: a column of digits at the left, a row of
+/// digits below.
 const DIGIT_COLUMN: f64 = 24.0;
 const DIGIT_ROW: f64 = 14.0;
 /// Height of the numbers, and of the names of dimensions.
@@ -23,7 +24,8 @@ const NAME: f64 = 9.0;
 const CHARACTER: f64 = 0.6;
 /// The least space between numbers.
 const SPACE: f64 = 2.0;
-/// From the border to the ends of the ticks, to the right of row numbers, and to the middle of column numbers.
+/// From the border to the ends of the ticks, to the right of row numbers, and to the middle of
+/// column numbers.
 const TICK: f64 = 4.0;
 const ROW_NUMBER: f64 = 7.0;
 const COLUMN_NUMBER: f64 = 13.0;
@@ -147,8 +149,9 @@ pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
     Ok(())
 }
 
-/// The coordinates in one dimension along an axis and the processors that have each of them, as many as there is room
-/// for: one needs as much as `room` processors take. None if there is no room for two along the side.
+/// The coordinates in one dimension along an axis and the processors that have each of them, as
+/// many as there is room for: one needs as much as `room` processors take. None if there is no room
+/// for two along the side.
 fn digits(axis: &Axis, dimension: &Dimension, room: f64) -> Vec<(usize, Range<usize>)> {
     let (side, each) = (dimension.side, dimension.stride);
     let apart = (room / each as f64).ceil() as usize;
@@ -162,8 +165,8 @@ fn digits(axis: &Axis, dimension: &Dimension, room: f64) -> Vec<(usize, Range<us
     shown.collect()
 }
 
-/// Where the numbers of an axis stand: columns or dimensions to the right below the machine, rows or dimensions upwards at
-/// its left. There are lines of them, the first next to the machine.
+/// Where the numbers of an axis stand: columns or dimensions to the right below the machine, rows
+/// or dimensions upwards at its left. There are lines of them, the first next to the machine.
 #[derive(Clone, Copy)]
 enum Side {
     Below,

@@ -1,9 +1,9 @@
 //! Maps of links: how much each of them is used.
 //!
-//! Every processor is a cell with a bar for each link that leaves it, between the middle and the side at which the neighbour
-//! is: dimension 0 to the right and to the left, dimension 1 up and down, further dimensions in turn beside these. So the
-//! two directions of a link, and links that lead around, never cover each other. A square in the
-//! middle of a cell is the processor.
+//! Every processor is a cell with a bar for each link that leaves it, between the middle and the
+//! side at which the neighbour is: dimension 0 to the right and to the left, dimension 1 up and
+//! down, further dimensions in turn beside these. So the two directions of a link, and links that
+//! lead around, never cover each other. A square in the middle of a cell is the processor.
 
 use meshalloc::{Grid, NodeId};
 use plotters::prelude::*;

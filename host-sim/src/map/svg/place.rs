@@ -11,7 +11,8 @@ const SIDE: f64 = 400.0;
 const SCALE_MAX: f64 = 28.0;
 /// A single row is at least as high as this, so that numbers fit into it.
 const ROW_MIN: f64 = 20.0;
-/// A picture of several planes is wider where its processors would be smaller than this, but no wider than that.
+/// A picture of several planes is wider where its processors would be smaller than this, but no
+/// wider than that.
 const PLANES_SCALE: f64 = 9.0;
 const PLANES_SIDE_MAX: f64 = 1200.0;
 /// A row of planes is no wider than this, without gaps, if the planes may stand in several rows.
@@ -22,8 +23,8 @@ pub(super) const HEADING: f64 = 16.0;
 const GAP_PART: f64 = 0.125;
 const GAP_MIN: f64 = 2.0;
 const GAP_MAX: f64 = 14.0;
-/// All gaps together take at most this part of what the processors take; if they would take more, planes are put
-/// together until they do not.
+/// All gaps together take at most this part of what the processors take; if they would take more,
+/// planes are put together until they do not.
 const GAPS_PART_MAX: f64 = 0.4;
 
 /// The place of a machine in the picture.
@@ -95,8 +96,8 @@ impl Place {
         (side(across, self.scale), side(up, self.tall) + headings)
     }
 
-    /// A point in columns and rows of processors as one in units of the picture, without gaps beyond those before
-    /// `within`, the part of a plane to which it belongs.
+    /// A point in columns and rows of processors as one in units of the picture, without gaps
+    /// beyond those before `within`, the part of a plane to which it belongs.
     pub(super) fn at(&self, within: &Rect, x: f64, y: f64) -> (i32, i32) {
         let (x, y) = self.pixels(within, x, y);
         (units(x), units(y))

@@ -1,4 +1,5 @@
-//! How many processors a character stands for, where there are gaps, and what stands beside a map on a terminal.
+//! How many processors a character stands for, where there are gaps, and what stands beside a map
+//! on a terminal.
 
 use std::ops::Range;
 
@@ -37,7 +38,8 @@ pub(super) enum MapLine {
     },
 }
 
-/// The rows in a line: those of its upper half, and those of its lower half. For letters only the lower ones count.
+/// The rows in a line: those of its upper half, and those of its lower half. For letters only the
+/// lower ones count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) upper: Range<usize>,
@@ -119,8 +121,8 @@ impl Measure {
 
     /// The lines from above.
     pub(super) fn lines(&self, letters: bool) -> Vec<MapLine> {
-        // A character is about twice as high as wide. With colours it has two fields, one above the other;
-        // a letter stands for one processor as long as there is room.
+        // A character is about twice as high as wide. With colours it has two fields, one above the
+        // other; a letter stands for one processor as long as there is room.
         let letter_height = if self.scale > 1 { 2 * self.scale } else { 1 };
         let (line, field) = match letters {
             true => (letter_height, letter_height),
@@ -239,7 +241,8 @@ impl Measure {
     pub(super) fn numbers(&self) -> Vec<String> {
         let columns = self.columns();
         let across = &self.layout.across;
-        // The coordinates in a single dimension, if there are several in a character, are numbers like those of columns.
+        // The coordinates in a single dimension, if there are several in a character, are numbers
+        // like those of columns.
         let begin = match across.dimensions() {
             [] => Some(String::new()),
             [dimension] if self.scale > 1 && across.levels() == 1 => Some(dimension.name.clone()),
@@ -259,8 +262,8 @@ impl Measure {
         lines.collect()
     }
 
-    /// The characters at which a coordinate in this dimension begins, with the coordinates: as many as there is room
-    /// for, one in a power of two; `None` if that is not one besides 0.
+    /// The characters at which a coordinate in this dimension begins, with the coordinates: as many
+    /// as there is room for, one in a power of two; `None` if that is not one besides 0.
     fn digits(
         &self,
         columns: &[Option<Range<usize>>],
@@ -305,7 +308,8 @@ impl Measure {
     }
 }
 
-/// The number of a row; its coordinates where there are several planes, the highest dimension first.
+/// The number of a row; its coordinates where there are several planes, the highest dimension
+/// first.
 fn row_number(layout: &Layout, y: usize) -> String {
     let up = &layout.up;
     if layout.across.dimensions().is_empty() || layout.is_headed() {
@@ -320,7 +324,8 @@ fn row_number(layout: &Layout, y: usize) -> String {
     address.join(between)
 }
 
-/// Fields of at most `scale` processors along an axis, each within a stretch, and `None` for each unit of a gap.
+/// Fields of at most `scale` processors along an axis, each within a stretch, and `None` for each
+/// unit of a gap.
 fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
     let mut fields = Vec::new();
     let mut gaps = 0;

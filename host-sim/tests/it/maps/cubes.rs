@@ -198,8 +198,9 @@ fn the_picture_of_a_cube_is_as_it_was() {
 fn every_part_of_a_job_is_in_the_picture() {
     let map = four_three();
     let svg = svg::svg(std::slice::from_ref(&map), "").unwrap();
-    // Jobs 1 and 4 are one rectangle each; job 2 wraps around in two planes, job 3 in a row of each of two. Each of jobs 1, 2 and 3 has a
-    // strip at each end where it wraps around; job 1 is as long as the machine.
+    // Jobs 1 and 4 are one rectangle each; job 2 wraps around in two planes, job 3 in a row of each
+    // of two. Each of jobs 1, 2 and 3 has a strip at each end where it wraps around; job 1 is as
+    // long as the machine.
     let colours = colouring::colours(&map.snapshot, PALETTE);
     for (colour, parts) in colours.into_iter().zip([1 + 2, 4 + 4, 4 + 4, 1]) {
         let [red, green, blue] = colouring::rgb(colour);
