@@ -1,5 +1,5 @@
-//! The page of `view` for machines of three dimensions and machines of cubes: layers, the colours of
-//! processors, and what is said of slices.
+//! The page of `view` for machines of three dimensions and machines of cubes: layers, the colours
+//! of processors, and the record of slices.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -238,7 +238,8 @@ fn what_is_pointed_at_names_job_slice_rings_and_rank() {
         let Some(window) = open(folder.path(), WIDE, "light") else {
             return;
         };
-        // A job that is folded under the second strategy, of more than two ranks, and how its ranks lie.
+        // A job that is folded under the second strategy, of more than two ranks, and where these
+        // are.
         let found = window.eval(
             "(() => { const run = view.page.runs[1]; const places = view.places(); \
              for (const [job, cells] of run.ranks) { \
