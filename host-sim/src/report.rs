@@ -139,7 +139,7 @@ pub(crate) fn axis(metric: Metric, unit: TimeUnit) -> (String, Option<TimeUnit>)
 }
 
 /// Words as a title.
-pub(crate) fn title(words: String) -> String {
+pub(crate) fn title(words: &str) -> String {
     let (first, rest) = words.split_at(1);
     first.to_uppercase() + rest
 }
