@@ -6,8 +6,8 @@ use std::vec::Vec;
 
 use super::forms::Trial;
 use super::*;
-use crate::{Allocator, StrategyKind};
 use crate::storage::{HeapStorage, Needs};
+use crate::{Allocator, StrategyKind};
 
 fn shapes_of(machine: Option<&Machine>, grid: &Grid, chips: u32) -> Vec<String> {
     let request = Request::chips(chips);
