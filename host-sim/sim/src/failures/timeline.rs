@@ -122,7 +122,7 @@ impl Timeline {
 
     /// Takes the next event.
     pub(crate) fn take(&mut self) -> Option<Event> {
-        let event = std::mem::replace(&mut self.next, None)?;
+        let event = self.next.take()?;
         self.next = self.draw();
         let effect = match &mut self.spares {
             None if event.fails => Effect::Down(event.block),

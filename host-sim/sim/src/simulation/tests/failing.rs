@@ -25,14 +25,14 @@ fn failures(machine: Grid, source: &str, restart: Restart, checkpoint: Option<&s
 }
 
 /// The same with the events of this text.
-fn recorded(failures: Failures, text: &str) -> Result<Failures, String> {
+fn recorded(failures: &Failures, text: &str) -> Result<Failures, String> {
     let file = TextFile::new(text.as_bytes(), Path::new("events.csv"));
-    let events = file::of_file(file, &failures).map_err(|error| error.to_string())?;
+    let events = file::of_file(file, failures).map_err(|error| error.to_string())?;
     let path = "events.csv".into();
     let events = events.into();
     Ok(Failures {
         source: FailureSource::File { path, events },
-        ..failures
+        ..failures.clone()
     })
 }
 
@@ -182,7 +182,7 @@ fn by_hand(
 ) -> (RunResult, Times) {
     let machine = mesh(4, 1);
     let failures = failures(machine, "a.csv", restart, checkpoint);
-    let failures = recorded(failures, &format!("time,what,which,state\n{events}")).unwrap();
+    let failures = recorded(&failures, &format!("time,what,which,state\n{events}")).unwrap();
     let timeline = failures.timeline(1, 0).unwrap();
     run_jobs(machine, StrategyKind::FirstFit, 8, jobs, Some(timeline)).unwrap()
 }
@@ -317,7 +317,7 @@ fn runs_that_cannot_end_are_errors() {
     let jobs = [job(0, 10, 4, 1)];
     let run = |timeline| run_jobs(machine, StrategyKind::FirstFit, 8, &jobs, Some(timeline));
     let lasting = failures(machine, "a.csv", Restart::Elsewhere, None);
-    let lasting = recorded(lasting, "time,what,which,state\n4,node,1,down\n").unwrap();
+    let lasting = recorded(&lasting, "time,what,which,state\n4,node,1,down\n").unwrap();
     let error = run(lasting.timeline(1, 0).unwrap())
         .err()
         .unwrap()
@@ -338,7 +338,7 @@ fn runs_that_cannot_end_are_errors() {
 fn files_that_make_no_sense_are_errors() {
     let read = |restart, text: &str| {
         let failures = failures(mesh(4, 2), "a.csv", restart, None);
-        recorded(failures, &format!("time,what,which,state\n{text}")).unwrap_err()
+        recorded(&failures, &format!("time,what,which,state\n{text}")).unwrap_err()
     };
     for (text, expected) in [
         ("", "events.csv:2: no failure in it"),
@@ -397,7 +397,7 @@ fn files_that_make_no_sense_are_errors() {
         "{error}"
     );
     let failures = failures(mesh(4, 2), "a.csv", Restart::InPlace, None);
-    let error = recorded(failures, "time,what,which\n").unwrap_err();
+    let error = recorded(&failures, "time,what,which\n").unwrap_err();
     assert!(
         error.contains("events.csv:1: no column is called state"),
         "{error}"
@@ -525,7 +525,7 @@ fn boxes_are_numbered_as_processors_are() {
     let machine = Grid::torus(&[4, 4, 2]).unwrap();
     let boxes = failures(machine, "a.csv", Restart::InPlace, None);
     let text = "time,what,which,state\n1,2x2x1,3,down\n2,link,3:0,down\n3,link,3:2,down\n";
-    let boxes = recorded(boxes, text).unwrap();
+    let boxes = recorded(&boxes, text).unwrap();
     let mut timeline = boxes.timeline(1, 0).unwrap();
     let mut block = || match timeline.take().unwrap().effect {
         crate::failures::Effect::Down(block) => machine.place(block).to_string(),
