@@ -19,8 +19,8 @@ pub struct Extent {
     pub dense_replications: Replications,
     /// The length of runs that are measured with a clock.
     pub clocked: Length,
-    /// So often each of those runs is made; the least time counts. They do the same work, and whatever else the
-    /// machine does makes one longer, never shorter.
+    /// So often each of those runs is made; the least time counts. They do the same work, and
+    /// whatever else the machine does makes one longer, never shorter.
     pub clocked_repeats: u32,
 }
 
@@ -64,7 +64,7 @@ impl Extent {
         };
         if let Some(jobs) = workload.arrivals.batch() {
             return Length {
-                jobs: jobs,
+                jobs,
                 replications: self.closed_replications,
                 ..self.length
             };

@@ -1,12 +1,14 @@
 //! Papers as data: a file `data/NAME.toml` each, read into figures and claims.
 //!
-//! Everything varies along named axes. An axis has keys of a scenario and a list of values for them, and may have
-//! columns of words that go with the values. A reference to an axis selects values by one of its words: `load`,
-//! `load:0.5`, `load:0.3,0.5`, `load:..0.5`, `load:0.3..0.5`. In a template `{load}` is the word (or value) of the axis
-//! `load` where the template stands, `{load.name}` that of its column `name`.
+//! Everything varies along named axes. An axis has keys of a scenario and a list of values for
+//! them, and may have columns of words that go with the values. A reference to an axis selects
+//! values by one of its words: `load`, `load:0.5`, `load:0.3,0.5`, `load:..0.5`, `load:0.3..0.5`.
+//! In a template `{load}` is the word (or value) of the axis `load` where the template stands,
+//! `{load.name}` that of its column `name`.
 //!
-//! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of the axes, then those
-//! of the side of a comparison (`own` or `other`); later ones take the place of earlier ones.
+//! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of
+//! the axes, then those of the side of a comparison (`own` or `other`); later ones take the place
+//! of earlier ones.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +25,7 @@ use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
 use meshalloc_sim::experiment::Replications;
-use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names::metric;
 use meshalloc_sim::scenario::{self, Setting as Key};
 
 /// The text of `data/*.toml`, by their names; `build.rs` lists them.
@@ -66,10 +68,11 @@ pub struct Lengths {
     pub replications: u32,
     /// Until the relative error of the waiting delay is below this.
     pub until_rel_error: Option<f64>,
-    /// How often runs whose jobs are all there at time 0 are made, as they are short; `replications` by default.
+    /// How often runs whose jobs are all there at time 0 are made, as they are short;
+    /// `replications` by default.
     pub closed_replications: Option<u32>,
-    /// How often runs are made in which every processor sends to every other of its job, as they are long; `replications` by
-    /// default.
+    /// How often runs are made in which every processor sends to every other of its job, as they
+    /// are long; `replications` by default.
     pub dense_replications: Option<u32>,
     /// The side of the largest mesh, where the paper has several.
     pub largest_mesh: Option<u16>,
@@ -148,7 +151,8 @@ struct PanelRow {
     curves: String,
     legend: String,
     x: String,
-    /// The keys of the cell that each one is compared with, if the panel shows relative differences.
+    /// The keys of the cell that each one is compared with, if the panel shows relative
+    /// differences.
     against: Option<Table>,
 }
 
@@ -499,9 +503,4 @@ impl<'f> Reader<'f> {
         }
         scopes.into_iter().map(line).collect()
     }
-}
-
-fn metric(name: &str) -> Result<Metric, String> {
-    let found = Metric::ALL.into_iter().find(|metric| metric.name() == name);
-    found.ok_or_else(|| format!("there is no metric {name:?}"))
 }

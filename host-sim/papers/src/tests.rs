@@ -326,7 +326,8 @@ fn measurements_are_compared_pair_by_pair() {
     );
 }
 
-/// Against what the thesis says in its text: "ranged from 62 % to 76 %", of FF and NAS at the highest rate.
+/// Against what the thesis says in its text: "ranged from 62 % to 76 %", of FF and NAS at the
+/// highest rate.
 #[test]
 fn numbers_of_the_text_stand_at_the_points_they_are_about() {
     let stated = |paper: &Paper, number: u32| -> Vec<(String, String, f64)> {
