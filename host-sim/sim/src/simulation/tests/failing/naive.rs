@@ -305,7 +305,7 @@ fn a_naive_simulation_gives_the_same() {
             checkpoint,
             ..failures(machine, "a.csv", restart, None)
         };
-        let described = recorded(described, &text).unwrap();
+        let described = recorded(&described, &text).unwrap();
         let timeline = described.timeline(1, 0).unwrap();
         // A small table keeps jobs here.
         let room = if case % 3 == 0 { width + 1 } else { 64 };
