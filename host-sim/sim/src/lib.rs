@@ -3,6 +3,7 @@
 //! [`scenario`]: what is to be run, one table of settings; most programs begin there. Below it,
 //! from the jobs to the results:
 //!
+//! - [`machine`]: machines that give only certain slices, by name or from files;
 //! - [`workload`]: what jobs arrive, drawn from distributions or read from a log;
 //! - [`backend`]: where the controller runs that decides about them;
 //! - [`network`]: a wormhole network between the processors;

@@ -55,7 +55,8 @@ pub enum Operation {
 #[derive(Deserialize, JsonSchema, Debug)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Line {
-    /// A job asks for processors.
+    /// A job asks for processors, by a shape or by their number.
+    #[schemars(extend("oneOf" = [{ "required": ["shape"] }, { "required": ["chips"] }]))]
     Alloc {
         /// The job, 0 to 4294967295.
         #[serde(deserialize_with = "id")]

@@ -133,6 +133,8 @@ fn operations_are_as_described() {
         (r#"{"op":"fault","at":[0,"1..2","*"]}"#, true),
         (r#"{"op":"lease","id":1,"time":0}"#, true),
         (r#"{"op":"alloc","id":1}"#, false),
+        (r#"{"op":"alloc","id":1,"chips":12}"#, true),
+        (r#"{"op":"alloc","id":1,"chips":12,"shape":"4x3"}"#, false),
         (r#"{"op":"free","id":1,"shape":"1x1"}"#, false),
         (r#"{"op":"dance"}"#, false),
     ] {
