@@ -141,7 +141,8 @@ impl ListDocument {
     pub(crate) fn columns() -> Columns {
         let columns = Columns::of::<ListRow<'_>>().and(Columns::of::<MetricJson>());
         let columns = columns.and(Columns::of::<SchedulerJson>());
-        columns.and(Columns::of::<StrategyJson>())
+        let columns = columns.and(Columns::of::<StrategyJson>());
+        columns.and(Columns::of::<MachineKeys>())
     }
 
     /// Writes a row for each item.

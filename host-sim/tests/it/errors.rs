@@ -376,7 +376,7 @@ fn what_cannot_be_done_is_one_line() {
             &[
                 "until-rel-error requires independent replications",
                 "do not narrow an interval",
-                "expected --replications and --resample weeks in place of it",
+                "expected --replications and --resample weeks instead",
             ],
         ),
         (

@@ -156,11 +156,11 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
     host_sim_in(folder.path(), "sweep rings.toml --output out").good();
     let csv = fs::read_to_string(folder.path().join("out/results.csv")).unwrap();
     assert!(
-        csv.contains("4x3x4,0,,,uniform,\"1..4,1..3,1..4\",,,"),
+        csv.contains("4x3x4,0,,,,uniform,\"1..4,1..3,1..4\",,,"),
         "{csv}"
     );
     assert!(
-        csv.contains("4x3x4,\"0,2\",,,uniform,\"1..4,1..3,1..4\",,,"),
+        csv.contains("4x3x4,\"0,2\",,,,uniform,\"1..4,1..3,1..4\",,,"),
         "{csv}"
     );
 

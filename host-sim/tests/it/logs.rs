@@ -562,7 +562,8 @@ fn a_log_needs_a_machine() {
     );
     let huge = OF_THREE.replace("MaxProcs: 100", "MaxProcs: 3120000");
     let fed = host_sim_fed(Path::new("."), "run --swf -", &huge);
-    let part = "(expected --mesh, --torus or --cube; machines have up to 1048576 processors)";
+    let part =
+        "(expected --mesh, --torus, --cube or --machine; machines have up to 1048576 processors)";
     assert!(fed.stderr.contains(part), "{fed}");
 }
 

@@ -254,8 +254,9 @@ fn columns_do_not_depend_on_the_grid() {
     fs::write(folder.path().join("log.swf"), log).unwrap();
     let first = header(SMALL, "a");
     assert!(
-        first.starts_with("mesh,wrap,torus,cube,side_lengths,side_range,dims,radices,processors,")
-            && !first.contains("search_time"),
+        first.starts_with(
+            "mesh,wrap,torus,cube,machine,side_lengths,side_range,dims,radices,processors,"
+        ) && !first.contains("search_time"),
         "{first}"
     );
     assert_eq!(header("jobs = 50\n[grid]\ntraffic-ratio = [1]", "b"), first);
@@ -380,7 +381,7 @@ fn mistakes_give_one_line() {
         ("run --threads -1", "expected a whole number, 1 to 65535"),
         (
             "run --threads 2 --backend tcp:127.0.0.1:1",
-            "expected --backend in-process",
+            "--threads requires --backend in-process",
         ),
     ] {
         let ended = host_sim_in(folder.path(), line);
