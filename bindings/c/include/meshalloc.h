@@ -307,7 +307,8 @@ typedef struct meshalloc_controller meshalloc_controller;
 
 /**
  * A machine: a grid of processors. MESHALLOC_MESH, MESHALLOC_MESH_3D and MESHALLOC_TORUS_3D are
- * initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow rules.
+ * initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow
+ * rules.
  *
  * The processor at (x, y, z) has the number x + sides[0] * (y + sides[1] * z).
  */
@@ -943,7 +944,7 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `x` by `y` by `z` processors. */
 #define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0 }
-/** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has for them. */
+/** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has. */
 #define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, (n), 0 }
 
 /** Whether the same call may succeed later. */

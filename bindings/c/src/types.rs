@@ -63,7 +63,8 @@ pub const EVENT_GRANTED: u32 = 1;
 pub const EVENT_LEASE_ENDED: u32 = 2;
 
 /// A machine: a grid of processors. MESHALLOC_MESH, MESHALLOC_MESH_3D and MESHALLOC_TORUS_3D are
-/// initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow rules.
+/// initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow
+/// rules.
 ///
 /// The processor at (x, y, z) has the number x + sides[0] * (y + sides[1] * z).
 #[derive(Clone, Copy, Debug)]

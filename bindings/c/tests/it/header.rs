@@ -90,7 +90,7 @@ const INITIALISERS: &str = r"
 #define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `x` by `y` by `z` processors. */
 #define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0 }
-/** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has for them. */
+/** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has. */
 #define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, (n), 0 }
 
 /** Whether the same call may succeed later. */
