@@ -489,6 +489,7 @@ impl<'a> Planes<'a> {
         spare: &mut [Word],
         search: &mut Search<'_>,
     ) -> bool {
+        (search.spend)(300 + 20 * next.len() as u32);
         let slab = self.len(level - 1);
         let (free, walls) = next.split_at(slab);
         if free.iter().all(|&free| free == 0) {
@@ -504,10 +505,7 @@ impl<'a> Planes<'a> {
         }
         search.arcs[level] = self.positions(level, arc);
         match level {
-            1 => {
-                (search.spend)(100 + 30 * next.len() as u32);
-                self.search_row(next, search)
-            }
+            1 => self.search_row(next, search),
             level => self.search(level - 1, next, spare, search),
         }
     }

@@ -70,6 +70,8 @@ fn best(
 ) -> Option<Block> {
     let layout = occupancy.layout();
     let grid = layout.grid();
+    // There are many orders, of which most may be too long for a side.
+    draft.spend(100 * extents.len() as u32);
     check_sides(layout, extents.iter().copied().enumerate()).ok()?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for (dimension, &extent) in extents.iter().enumerate() {
@@ -83,13 +85,19 @@ fn best(
         }
     }
     let bases = &*bases;
+    // About how many instructions a place takes.
+    let instructions = extents.len() as u32
+        * match value {
+            Value::OfBase => 300,
+            Value::OfBoundary => 700,
+        };
     let mut best: Option<(u32, Block)> = None;
     for (at, &word) in bases.iter().enumerate() {
         let mut rest = word;
         while rest != 0 {
             let base = at as u32 * WORD_BITS + rest.trailing_zeros();
             rest &= rest - 1;
-            draft.spend(300 * extents.len() as u32);
+            draft.spend(instructions);
             let least = best.map_or(0, |(most, _)| most + 1);
             let place = box_at(layout, base, |at| extents[at]);
             let value = match value {

@@ -6,7 +6,7 @@ use core::ops::RangeInclusive;
 use super::serves::Serves;
 use super::workspace::StrategyMemory;
 #[cfg(feature = "machine")]
-use crate::machine::Lays;
+use crate::machine::{Lays, Machine};
 
 macro_rules! kinds {
     (@range $range:expr) => { Some($range) };
@@ -148,6 +148,33 @@ impl StrategyKind {
     /// The strategies in this build.
     pub fn built() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|kind| kind.is_built())
+    }
+}
+
+#[cfg(feature = "machine")]
+impl StrategyKind {
+    /// Whether the strategy serves the machine of a description: a machine that it
+    /// [serves](StrategyKind::serves), on which slices may begin anywhere unless the strategy looks
+    /// only at the places at which they may.
+    pub const fn serves_described(self, machine: &Machine) -> bool {
+        let serves = match self.serves() {
+            Serves::Cubes => machine.cube_extents().is_some(),
+            Serves::Placements => machine.has_placements(),
+            other => other.includes(machine.grid()),
+        };
+        serves && (machine.is_unaligned() || self.aligns())
+    }
+
+    /// Whether its slices begin at multiples that a description demands.
+    const fn aligns(self) -> bool {
+        matches!(
+            self,
+            StrategyKind::FirstFit
+                | StrategyKind::AdaptiveScan
+                | StrategyKind::Folding
+                | StrategyKind::Cubes { .. }
+                | StrategyKind::Torus3d
+        )
     }
 }
 

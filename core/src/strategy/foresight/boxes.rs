@@ -7,9 +7,8 @@
 
 #[cfg(feature = "restore")]
 use super::Writer;
-use core::cmp::Ordering;
 
-use super::candidates::{Candidate, Candidates, Keys};
+use super::candidates::{Candidate, Candidates};
 use super::expected::{MASK_WORDS, Mask, RECENT, WAITING};
 use super::fits::{Fits, is_within, or};
 use super::{Known, Rule, Space, TICKS_WORDS};
@@ -19,7 +18,7 @@ use crate::grid::{Block, Grid, Shape, Tuple, sort_descending};
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::Request;
-use crate::search::arcs::{Arc, Arcs, Side, arcs_of, area, block_of, for_each_corner, overlap};
+use crate::search::arcs::{Arc, Side, arcs_of, area, block_of, for_each_corner, overlap};
 use crate::search::boxes::{first_in_any_order, padded};
 use crate::search::maximal::{Planes, words_for_boxes};
 use crate::search::orders::each_order;
@@ -340,7 +339,7 @@ impl Boxes {
         draft.spend_passes(2, &grid);
         let mut planes = Planes::new(occupancy, blocks, fixed, parts.planes);
         let spend = |instructions| draft.spend(instructions);
-        let mut candidates = Candidates::new(Places(&grid), places, parts.contacts, parts.scores);
+        let mut candidates = Candidates::new(places, parts.contacts, parts.scores);
         let named = padded(&grid, request.shape);
         let demand = named.product();
         planes.for_each_maximal_meeting(&[], &spend, &mut |free| {
@@ -348,9 +347,10 @@ impl Boxes {
                 return;
             }
             let mut corners = |extents: &Tuple| {
+                spend(200);
                 for_each_corner(&grid, free, extents, |place| {
-                    spend(500 + 100 * candidates.len() as u32);
-                    let key = block_of(&grid, place).into_raw();
+                    spend(2_500 + 50 * candidates.len() as u32);
+                    let key = key_of(block_of(&grid, place));
                     candidates.consider(key, most, |least| {
                         boundary(occupancy, place, least, |dimension, start| {
                             let len = place[dimension].len;
@@ -382,7 +382,7 @@ impl Boxes {
             let space = known.scored::<R, _>(space, request, running, parts.ends, &spend);
             candidates = space.candidates;
         }
-        let place = candidates.best().map(Block::from_raw);
+        let place = candidates.best().map(place_of);
         self.expected.wait(core::iter::empty(), parts.table);
         place
     }
@@ -399,49 +399,34 @@ impl Boxes {
         let words = &*workspace.words;
         let places = workspace.list[first..].iter().take(len);
         places.enumerate().map(move |(at, &place)| Candidate {
-            place: Block::from_raw(place),
+            place: place_of(place),
             contact: low_half(words[contacts + at]),
             score: low_half(words[scores + at]),
         })
     }
 }
 
-/// Places on a grid. A key is a block ([`Block::into_raw`]).
-#[derive(Clone, Copy, Debug)]
-struct Places<'a>(&'a Grid);
-
-impl Places<'_> {
-    fn arcs(self, key: u64) -> Arcs {
-        arcs_of(self.0, Block::from_raw(key))
-    }
+/// The key of a place: in the order of the first nodes, then of the extents from the highest
+/// dimension down, since the codes of both are ([`Block`]).
+const fn key_of(place: Block) -> u64 {
+    place.into_raw().rotate_left(32)
 }
 
-impl Keys for Places<'_> {
-    type Key = u64;
-
-    const INSTRUCTIONS: u32 = 200;
-
-    /// By the number of the first node, then by the extents from the highest dimension down.
-    fn precedes(&self, one: u64, other: u64) -> bool {
-        let (one, other) = (self.arcs(one), self.arcs(other));
-        let both = || one.iter().zip(&other).rev();
-        let starts = both().map(|(one, other)| one.start.cmp(&other.start));
-        let lengths = both().map(|(one, other)| one.len.cmp(&other.len));
-        let mut orders = starts.chain(lengths);
-        orders.find(|order| order.is_ne()) == Some(Ordering::Less)
-    }
+/// The place with this key.
+const fn place_of(key: u64) -> Block {
+    Block::from_raw(key.rotate_left(32))
 }
 
 /// The grid while a job is placed.
 struct Placing<'a> {
     planes: Planes<'a>,
-    candidates: Candidates<'a, Places<'a>>,
+    candidates: Candidates<'a, u64>,
     fits: Fits<'a, (&'a Expected, &'a [Mask])>,
 }
 
 impl Fits<'_, (&Expected, &[Mask])> {
     /// In the state this box is free, but for the candidate that is placed.
-    fn add(&mut self, state: usize, free: &[Arc], candidates: &Candidates<'_, Places<'_>>) {
+    fn add(&mut self, state: usize, free: &[Arc], candidates: &Candidates<'_, u64>) {
         let (expected, table) = self.expected;
         let grid = &expected.grid;
         let extents = Tuple::new(free.len(), |at| free[at].len);
@@ -453,7 +438,7 @@ impl Fits<'_, (&Expected, &[Mask])> {
             if is_within(&whole, mask) {
                 continue;
             }
-            let place = candidates.kind().arcs(key);
+            let place = arcs_of(grid, place_of(key));
             if !overlap(grid, free, &place[..free.len()]) {
                 *mask = or(*mask, &whole);
                 continue;
@@ -473,7 +458,7 @@ impl Fits<'_, (&Expected, &[Mask])> {
 
 impl Placing<'_> {
     const fn grid(&self) -> &Grid {
-        self.candidates.kind().0
+        &self.fits.expected.0.grid
     }
 }
 
@@ -501,7 +486,7 @@ impl Space for Placing<'_> {
 
     fn describe(&mut self, state: usize, from: &[usize], jobs: &[u64], spend: &dyn Fn(u32)) {
         self.fits.begin(state, from, self.candidates.len());
-        let instructions = 1_500 + 500 * self.candidates.len() as u32;
+        let instructions = 1_500 + 700 * self.candidates.len() as u32;
         // There are at most three jobs; the filling is never read.
         let mut blocks = [Block::ZERO; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {

@@ -16,24 +16,11 @@ pub struct Candidate {
     pub score: u32,
 }
 
-/// How candidates are kept: a key for each place.
-pub(super) trait Keys {
-    /// A place.
-    type Key: Copy + PartialEq;
-
-    /// About how many instructions a comparison takes.
-    const INSTRUCTIONS: u32;
-
-    /// Whether the place is before another one.
-    fn precedes(&self, one: Self::Key, other: Self::Key) -> bool;
-}
-
 /// Candidates, up to a number those of the largest contact.
 #[derive(Debug)]
-pub(super) struct Candidates<'a, K: Keys> {
-    kind: K,
-    /// Each once.
-    keys: &'a mut [K::Key],
+pub(super) struct Candidates<'a, K> {
+    /// A number for each place, each once, in the order of the places.
+    keys: &'a mut [K],
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     len: usize,
@@ -64,6 +51,15 @@ impl Shapes {
     }
 
     #[inline]
+    pub(super) fn places(
+        self,
+        candidates: &Candidates<'_, Word>,
+    ) -> impl ExactSizeIterator<Item = Submesh> {
+        let keys = candidates.keys().iter();
+        keys.map(move |&key| self.place(key))
+    }
+
+    #[inline]
     pub(super) fn place(self, key: Word) -> Submesh {
         let x = key >> 1 & (Word::from(MESH_SIDE_MAX) - 1);
         Submesh {
@@ -76,27 +72,14 @@ impl Shapes {
 /// Where the row begins in a key.
 const KEY_ROW: u32 = 1 + MESH_SIDE_MAX.ilog2();
 
-impl Keys for Shapes {
-    type Key = Word;
-
-    const INSTRUCTIONS: u32 = 100;
-
-    #[inline]
-    fn precedes(&self, one: Word, other: Word) -> bool {
-        one < other
-    }
-}
-
-impl<'a, K: Keys> Candidates<'a, K> {
+impl<'a, K: Copy + Ord> Candidates<'a, K> {
     /// None yet; there is room for as many as the shortest of the slices has.
     pub(super) const fn new(
-        kind: K,
-        keys: &'a mut [K::Key],
+        keys: &'a mut [K],
         contacts: &'a mut [Word],
         scores: &'a mut [Word],
     ) -> Self {
         Candidates {
-            kind,
             keys,
             contacts,
             scores,
@@ -108,12 +91,8 @@ impl<'a, K: Keys> Candidates<'a, K> {
         self.len
     }
 
-    pub(super) const fn kind(&self) -> &K {
-        &self.kind
-    }
-
     #[inline]
-    pub(super) fn keys(&self) -> &[K::Key] {
+    pub(super) fn keys(&self) -> &[K] {
         &self.keys[..self.len]
     }
 
@@ -122,7 +101,7 @@ impl<'a, K: Keys> Candidates<'a, K> {
     /// least contact that matters, and may return `None` for a smaller one.
     pub(super) fn consider(
         &mut self,
-        key: K::Key,
+        key: K,
         most: usize,
         contact: impl FnOnce(u32) -> Option<u32>,
     ) {
@@ -139,8 +118,7 @@ impl<'a, K: Keys> Candidates<'a, K> {
         let contact = Word::from(contact);
         let is_better = |candidates: &Self, other: usize| {
             let there = candidates.contacts[other];
-            let precedes = || candidates.kind.precedes(key, candidates.keys[other]);
-            contact > there || (contact == there && precedes())
+            contact > there || (contact == there && key < candidates.keys[other])
         };
         if self.len == most {
             if !is_better(self, most - 1) {
@@ -164,12 +142,12 @@ impl<'a, K: Keys> Candidates<'a, K> {
         self.scores[..self.len].fill(0);
         for len in 1..self.len {
             let mut at = len;
-            while at > 0 && self.kind.precedes(self.keys[at], self.keys[at - 1]) {
+            while at > 0 && self.keys[at] < self.keys[at - 1] {
                 self.keys.swap(at, at - 1);
                 self.contacts.swap(at, at - 1);
                 at -= 1;
             }
-            spend(100 + K::INSTRUCTIONS * (len - at) as u32);
+            spend(100 + 100 * (len - at) as u32);
         }
     }
 
@@ -182,7 +160,7 @@ impl<'a, K: Keys> Candidates<'a, K> {
     }
 
     /// The one of the largest score; ties: of the largest contact, then the first.
-    pub(super) fn best(&self) -> Option<K::Key> {
+    pub(super) fn best(&self) -> Option<K> {
         let value = |at: usize| (self.scores[at], self.contacts[at]);
         let best = (0..self.len).reduce(|best, other| match value(other) > value(best) {
             true => other,

@@ -193,7 +193,7 @@ impl Plane {
         });
         let free = &list[..count];
         let shapes = Shapes::of(request);
-        let mut candidates = Candidates::new(shapes, parts.keys, parts.contacts, parts.scores);
+        let mut candidates = Candidates::new(parts.keys, parts.contacts, parts.scores);
         for free in free.iter().map(|&free| Submesh::from_bits(free)) {
             spend(1_500 + (300 * bands.len() + 100 * candidates.len()) as u32);
             for sides in request.orientations() {
@@ -209,6 +209,7 @@ impl Plane {
         if candidates.len() > 1 {
             let mut space = Placing {
                 bands,
+                shapes,
                 candidates,
                 fits: Fits::new((&self.expected, parts.table), parts.masks),
             };
@@ -244,15 +245,9 @@ impl Plane {
 /// The mesh while a job is placed.
 struct Placing<'a> {
     bands: Bands<'a>,
-    candidates: Candidates<'a, Shapes>,
+    shapes: Shapes,
+    candidates: Candidates<'a, Word>,
     fits: Fits<'a, (&'a Expected, &'a [Within])>,
-}
-
-/// Where the candidates are.
-#[inline]
-fn places(candidates: &Candidates<'_, Shapes>) -> impl ExactSizeIterator<Item = Submesh> {
-    let shapes = *candidates.kind();
-    candidates.keys().iter().map(move |&key| shapes.place(key))
 }
 
 impl Placing<'_> {
@@ -263,8 +258,11 @@ impl Placing<'_> {
         let instructions = self.instructions_each();
         for &free in free {
             spend(instructions);
-            self.fits
-                .add(0, Submesh::from_bits(free), places(&self.candidates));
+            self.fits.add(
+                0,
+                Submesh::from_bits(free),
+                self.shapes.places(&self.candidates),
+            );
         }
         self.fits.settle(self.candidates.len());
     }
@@ -307,7 +305,8 @@ impl Space for Placing<'_> {
         self.bands
             .for_each_maximal_meeting(blocks, spend, &mut |free| {
                 spend(instructions);
-                self.fits.add(state, free, places(&self.candidates));
+                self.fits
+                    .add(state, free, self.shapes.places(&self.candidates));
             });
     }
 

@@ -211,7 +211,7 @@ impl Best<'_> {
             if self.found.is_some_and(|found| found.first > from) {
                 break;
             }
-            draft.spend(2_000 + 60 * self.list.len as u32);
+            draft.spend(2_000 + 500 * named.len() as u32);
             let within = self.list.arcs(from);
             let within = &within[..named.len()];
             let size = self.list.size(from);
@@ -224,14 +224,17 @@ impl Best<'_> {
                 }),
                 false => visit(&named),
             };
-            each(&mut |order| most = most.max(self.left_beside(within, size, order)));
+            each(&mut |order| {
+                draft.spend(200);
+                most = most.max(self.left_beside(within, size, order));
+            });
             if most.is_none() {
                 continue;
             }
             each(&mut |order| {
                 if self.left_beside(within, size, order) == most {
                     for_each_corner(self.list.grid, within, order, |place| {
-                        self.consider(place, from);
+                        self.consider(place, from, draft);
                     });
                 }
             });
@@ -250,9 +253,10 @@ impl Best<'_> {
     }
 
     /// Keeps a place from an entry if it is better than the best so far.
-    fn consider(&mut self, arcs: &[Arc], from: usize) {
+    fn consider(&mut self, arcs: &[Arc], from: usize, draft: &Draft<'_, '_>) {
         let first = (0..from).find(|&entry| self.list.overlaps(entry, arcs));
         let first = first.unwrap_or(from);
+        draft.spend(500 + 60 * first as u32);
         let is_better = match &self.found {
             None => true,
             Some(best) => match first.cmp(&best.first) {
@@ -262,7 +266,8 @@ impl Best<'_> {
                     let old = self.arcs(&best.place);
                     // Against the entry that both are from their factors are equal.
                     let is_known = from == best.from && first == from;
-                    old != arcs && self.is_better(arcs, old, first + usize::from(is_known))
+                    let start = first + usize::from(is_known);
+                    old != arcs && self.is_better(arcs, old, start, draft)
                 }
             },
         };
@@ -274,12 +279,14 @@ impl Best<'_> {
     }
 
     /// Whether one place is better than another; before entry `start` they do not differ.
-    fn is_better(&self, new: &[Arc], old: &[Arc], start: usize) -> bool {
+    fn is_better(&self, new: &[Arc], old: &[Arc], start: usize, draft: &Draft<'_, '_>) -> bool {
         let grid = self.list.grid;
         for entry in start..self.list.len {
+            draft.spend(100);
             if !self.list.overlaps(entry, new) && !self.list.overlaps(entry, old) {
                 continue;
             }
+            draft.spend(500);
             let whole = self.list.arcs(entry);
             let left = |place: &[Arc]| left_without(grid, &whole[..new.len()], place);
             match left(new).cmp(&left(old)) {
