@@ -1,5 +1,5 @@
-//! The page of `view` for machines of three dimensions and machines of cubes: layers, the colours of
-//! processors, and what is said of slices.
+//! The page of `view` for machines of three dimensions and machines of cubes: layers, the colours
+//! of processors, and the record of slices.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -186,7 +186,7 @@ fn the_slider_of_layers_is_used_with_keys() {
             ("ArrowRight", 1),
         ] {
             window.press(key);
-            window.eval(DRAWN);
+            window.tab.evaluate(DRAWN, true).unwrap();
             assert_eq!(window.eval("view.layer()"), layer, "{key}");
             assert_eq!(name(), format!("z = {layer}"), "{key}");
         }
@@ -238,7 +238,8 @@ fn what_is_pointed_at_names_job_slice_rings_and_rank() {
         let Some(window) = open(folder.path(), WIDE, "light") else {
             return;
         };
-        // A job that is folded under the second strategy, of more than two ranks, and how its ranks lie.
+        // A job that is folded under the second strategy, of more than two ranks, and where these
+        // are.
         let found = window.eval(
             "(() => { const run = view.page.runs[1]; const places = view.places(); \
              for (const [job, cells] of run.ranks) { \

@@ -98,7 +98,7 @@ impl Columns {
     fn collect(&mut self, schema: &Value, root: &Value, path: &[String], of: &str) {
         let properties = object(schema, root).and_then(|object| object["properties"].as_object());
         for (key, field) in properties.into_iter().flatten() {
-            let path = [path, &[key.clone()]].concat();
+            let path = [path, std::slice::from_ref(key)].concat();
             let inner = object(field, root);
             let texts = [Some(field), inner, Some(resolved(field, root))]
                 .into_iter()

@@ -457,7 +457,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
     });
     let (y_label, y_time) = report::axis(metric, TimeUnit::Second);
     Picture {
-        title: report::title(metric.words()),
+        title: report::title(&metric.words()),
         subtitle: compared.parameters(),
         x_label: "offered load (fraction of the processors)".to_owned(),
         x_scale: Scale::Linear,

@@ -318,12 +318,13 @@ fn map(
     let plan = layout::Plan::of(machine, description);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, 0)?;
+    let failures = experiment.timeline(0)?;
     let execution = AnyExecution::new(workload, machine)?;
     let mut outcome = None;
     backends.with(configuration, description, &mut |backend| {
         let jobs = jobs.clone();
-        let execution = execution.clone();
-        let stopped = simulation::run_until(execution, backend, machine, jobs, moment);
+        let (execution, failures) = (execution.clone(), failures.clone());
+        let stopped = simulation::run_until(execution, backend, machine, jobs, failures, moment);
         outcome = Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, plan)?))));
     })?;
     let outcome = outcome.expect("a backend that is ready calls its body");

@@ -20,7 +20,7 @@ use meshalloc_sim::experiment::{
 use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::{
-    log_text, messages_text, reservations_text, slowdown_text, unless, workload_text,
+    failures_text, log_text, messages_text, reservations_text, slowdown_text, unless, workload_text,
 };
 use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
 use meshalloc_sim::scenario::Resolved;
@@ -139,7 +139,7 @@ pub(crate) fn axis(metric: Metric, unit: TimeUnit) -> (String, Option<TimeUnit>)
 }
 
 /// Words as a title.
-pub(crate) fn title(words: String) -> String {
+pub(crate) fn title(words: &str) -> String {
     let (first, rest) = words.split_at(1);
     first.to_uppercase() + rest
 }
@@ -173,6 +173,8 @@ impl Report<'_> {
         let scattered = strategies.any(|strategy| !strategy.holds().is_contiguous());
         let mut groups = self.metric_groups();
         groups.extend(scattered.then_some(DISPERSAL));
+        let fails = self.scenario.plan.failures.is_some();
+        groups.extend(fails.then_some(FAILURES));
         for table in self.metric_tables(&groups) {
             writeln!(output, "\n{table}")?;
         }
@@ -310,7 +312,8 @@ impl Report<'_> {
         };
         let scheduler = names::scheduler_text(*scheduler, self.scenario.plan.workload.time_unit());
         let machine = machine_text(&self.scenario.plan);
-        format!("{machine}, {scheduler}, {jobs}")
+        let failures = failures_text(self.scenario.plan.failures.as_ref());
+        format!("{machine}, {scheduler}, {jobs}{failures}")
     }
 
     fn runs_table(&self) -> Table {
@@ -456,6 +459,7 @@ pub(crate) fn subtitle(scenario: &Resolved) -> String {
     let Experiment {
         workload,
         scheduler,
+        failures,
         seed,
         ..
     } = &scenario.plan;
@@ -465,7 +469,8 @@ pub(crate) fn subtitle(scenario: &Resolved) -> String {
         Workload::Synthetic(workload) => workload_text(workload).replace('\n', " "),
         Workload::Log(log) => format!("{}, {}", file::name(&log.path), log_text(log)),
     };
-    format!("{jobs}, {scheduler}, seed {seed}")
+    let failures = failures_text(failures.as_ref());
+    format!("{jobs}, {scheduler}{failures}, seed {seed}")
 }
 
 /// The strategies whose decisions are the same in all runs.
@@ -553,6 +558,14 @@ const DISPERSAL: [Metric; 4] = [
     Metric::BoundingBoxShare,
 ];
 
+/// Shown where something fails.
+const FAILURES: [Metric; 4] = [
+    Metric::Availability,
+    Metric::LostNodeHours,
+    Metric::Restarts,
+    Metric::RestartTime,
+];
+
 fn header(metric: Metric, unit: TimeUnit) -> String {
     let time = unit.symbol();
     match metric {
@@ -572,6 +585,9 @@ fn header(metric: Metric, unit: TimeUnit) -> String {
         Metric::SearchTime => "search\n(µs/job)".into(),
         Metric::MessageLatency => format!("message\nlatency ({time})"),
         Metric::BlockedTime => format!("blocked\ntime ({time})"),
+        Metric::Availability => "availability\n(%)".into(),
+        Metric::RestartTime => format!("restart\ntime ({time})"),
+        Metric::LostNodeHours => "lost node-\nhours".into(),
         Metric::Dispersal => "dispersal\n(hops)".into(),
         Metric::Blocks => "blocks\na job".into(),
         Metric::ContiguousShare => "contiguous\n(%)".into(),

@@ -204,7 +204,7 @@ impl ReproduceArgs {
         ] {
             if is_given && !is_used {
                 return Err(format!(
-                    "--{option} is about {about}, and none of these is one (expected no --{option})"
+                    "--{option} requires {about}, and there are none among these (expected no --{option})"
                 ));
             }
         }
@@ -247,7 +247,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         .as_ref()
         .filter(|_| args.largest_mesh.is_some())
     {
-        return Err(format!("largest-mesh is about papers with several meshes: {machines}").into());
+        return Err(
+            format!("--largest-mesh requires a paper with several meshes: {machines}").into(),
+        );
     }
     let extent = args.extent();
     let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);

@@ -29,7 +29,8 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
      table has round trip times)";
 
 /// The error when runs would have to share a line.
-const THREADS_NEED_IN_PROCESS: &str = "--threads is about runs in this process (expected --backend in-process; a line serves one run at a time)";
+const THREADS_NEED_IN_PROCESS: &str =
+    "--threads requires --backend in-process: a line serves one run at a time";
 
 /// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {
@@ -165,7 +166,9 @@ fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
         Plot::Links => LinkMap::check(experiment.machine),
         // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused
         // have none.
-        Plot::Gantt | Plot::Timeline => Ok(()),
+        Plot::Gantt | Plot::Timeline => {
+            history::check(experiment).map_err(|error| format!("--plot {plot}: {error}"))
+        }
     }
 }
 

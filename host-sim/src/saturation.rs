@@ -43,7 +43,7 @@ use meshalloc_sim::workload::{
 /// look for jobs that fit among those that wait.
 const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 
-/// The longest backlog. A controller in this process has room for as many beside the jobs that run.
+/// The longest backlog. A controller in this process has room for this and for all running jobs.
 const BACKLOG_MAX: u32 = 1_000;
 
 /// What to run.

@@ -84,6 +84,7 @@ pub(crate) fn view(
     let failed = |error| format!("{}: cannot write the page: {error}", path.display());
     file::check(path).map_err(failed)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;
+    history::check(&experiment).map_err(|error| error.to_string())?;
     let mut line;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match settings::endpoint(scenario)? {

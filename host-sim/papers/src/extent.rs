@@ -64,7 +64,7 @@ impl Extent {
         };
         if let Some(jobs) = workload.arrivals.batch() {
             return Length {
-                jobs: jobs,
+                jobs,
                 replications: self.closed_replications,
                 ..self.length
             };

@@ -10,6 +10,7 @@ use std::num::NonZero;
 use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
+use crate::failures::{Failures, Timeline};
 use crate::machine::Description;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
@@ -121,6 +122,9 @@ pub struct Experiment {
     /// saturates: below it the queue runs empty again and again, above it the queue grows without
     /// limit.
     pub backlog: Option<NonZero<u32>>,
+    /// What fails and is repaired, and what becomes of the jobs, which then have service times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Failures>,
     /// Whether the largest slice that could be placed is measured over time, which takes a search
     /// after each change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -364,6 +368,7 @@ impl Experiment {
             jobs: 0,
             measure: Measure::Departures,
             backlog: None,
+            failures: None,
             largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications,
@@ -445,7 +450,28 @@ impl Experiment {
             backlog: self.backlog,
             largest: self.largest,
             slowdown_threshold: unit.ticks(threshold),
+            failures: self.timeline(replication)?,
         })
+    }
+
+    /// The failures of a replication, if anything fails.
+    ///
+    /// # Errors
+    ///
+    /// When the machine has not what fails, or jobs have no service times.
+    pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, WorkloadError> {
+        let Some(failures) = &self.failures else {
+            return Ok(None);
+        };
+        if self.workload.messages().is_some() || self.workload.io().is_some() {
+            return Err(WorkloadError::OutOfRange {
+                what: "the work of jobs that are interrupted".into(),
+                options: &["failures"],
+                given: "messages or I/O".into(),
+                expected: "service times".into(),
+            });
+        }
+        failures.timeline(self.seed, replication).map(Some)
     }
 
     /// The most replications that a strategy may need.

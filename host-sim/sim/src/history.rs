@@ -6,7 +6,7 @@ use meshalloc::{Block, Grid, StrategyKind, Ticks};
 use crate::backend::Backends;
 use crate::experiment::{self, Experiment, ExperimentError, Progress};
 use crate::simulation::{JobRecord, Observer, RunResult};
-use crate::workload::{Job, TimeUnit};
+use crate::workload::{Job, TimeUnit, WorkloadError};
 
 /// A job of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
-    /// The processors of the largest slice that could be placed, each from a time on, where that was
-    /// measured.
+    /// The processors of the largest slice that could be placed, each from a time on, where that
+    /// was measured.
     pub largest: Vec<(Ticks, u32)>,
     /// When the run ended, in ticks.
     pub end: Ticks,
@@ -74,16 +74,34 @@ pub struct Means {
     pub largest: f64,
 }
 
+/// Whether an experiment has histories.
+///
+/// # Errors
+///
+/// When something fails in it.
+pub fn check(experiment: &Experiment) -> Result<(), WorkloadError> {
+    match &experiment.failures {
+        None => Ok(()),
+        Some(failures) => Err(WorkloadError::OutOfRange {
+            what: "what fails in a history of jobs".into(),
+            options: &["failures"],
+            given: failures.source.to_string(),
+            expected: "nothing, as a job has one place in it".into(),
+        }),
+    }
+}
+
 /// Runs the first replication of each strategy of an experiment, one after the other.
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, a controller cannot be made ready, or a run ends early.
+/// When the workload cannot be used, something fails, a controller cannot be made ready, or a run ends early.
 pub fn histories(
     experiment: &Experiment,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
+    check(experiment)?;
     let jobs = experiment.conditions(0)?.measured.count();
     progress.begin(experiment.strategies.len() as u64, jobs.into());
     let runs = experiment.strategies.iter().map(|&strategy| {

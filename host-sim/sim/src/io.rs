@@ -113,7 +113,7 @@ impl IoMesh {
     pub fn new(processors: Grid, side: IoSide) -> Result<Self, WorkloadError> {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
             return Err(WorkloadError::OutOfRange {
-                what: "the machine beside which I/O nodes stand".into(),
+                what: "the machine with I/O nodes".into(),
                 options: &["io-nodes", "io"],
                 given: processors.to_string(),
                 expected: "a two-dimensional mesh".into(),

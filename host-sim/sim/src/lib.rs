@@ -9,6 +9,7 @@
 //! - [`simulation`]: one run, events in virtual time, and its [`metrics`];
 //! - [`io`]: I/O nodes beside a mesh, and what messages ask of links and disks, which jobs share
 //!   ([`sharing`]);
+//! - [`failures`]: what fails in a run and is repaired, and what becomes of the jobs;
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;
 //! - [`traffic`]: messages of processors that do not wait for each other, on the bare network;
@@ -22,6 +23,7 @@ pub mod backend;
 pub mod dispersal;
 pub mod error;
 pub mod experiment;
+pub mod failures;
 pub mod history;
 pub mod input;
 pub mod io;

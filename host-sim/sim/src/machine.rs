@@ -12,7 +12,7 @@
 //! cube = [4, 4, 4]              # switches join cubes of these sides
 //! shapes = ["1x1x2", "2x2x4"]   # legal shapes that need not be multiples
 //! multiple = [4, 4, 4]          # the sides of all other legal shapes are multiples of these
-//! align = [1, 1, 1]             # slices begin at multiples of these, or of a shorter side of theirs
+//! align = [1, 1, 1]             # slices begin at multiples of these, or of a shorter side
 //! chips-max = 3072              # the most processors of a slice
 //! placements = [{ dims = [2, 2, 1], seed = [0, 0, 0], spacing = [2, 2, 1] }]  # of torus3d
 //! ```

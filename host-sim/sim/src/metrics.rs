@@ -76,7 +76,7 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            /// Whether every run has it: also where jobs send no messages and the largest slice is
+            /// Whether every run has it: also where jobs send no messages, nothing fails and the largest slice is
             /// not measured.
             pub const fn is_of_every_run(self) -> bool {
                 !matches!(
@@ -84,6 +84,10 @@ macro_rules! metrics {
                     Metric::MessageLatency
                         | Metric::Hops
                         | Metric::BlockedTime
+                        | Metric::Availability
+                        | Metric::Restarts
+                        | Metric::RestartTime
+                        | Metric::LostNodeHours
                         | Metric::LargestSlice
                         | Metric::FreeProcessors
                         | Metric::LargestShare
@@ -102,6 +106,7 @@ macro_rules! metrics {
                         | Metric::SearchTime
                         | Metric::ExternalFragmentation
                         | Metric::WaitingAtEnd
+                        | Metric::Availability
                         | Metric::LargestSlice
                         | Metric::FreeProcessors
                         | Metric::LargestShare
@@ -205,13 +210,23 @@ metrics! {
     /// 99th percentile of the time from arrival to allocation, interpolated between two jobs
     /// (definition 8 of Hyndman and Fan 1996).
     WaitingP99, "waiting_delay_p99", Time, "this project";
-    /// Processors of the largest slice that the strategy could place, averaged over the same time as the utilization; only with
-    /// `--largest`.
+    /// Processors of the largest slice that the strategy could place, averaged over the same time
+    /// as the utilization; only with `--largest`.
     LargestSlice, "largest_slice", Count, "this project";
     /// Processors that no job holds, averaged over the same time; only with `--largest`.
     FreeProcessors, "free_processors", Count, "this project";
-    /// The largest slice as a part of the free processors, both averaged over that time; only with `--largest`.
+    /// The largest slice as a part of the free processors, both averaged over that time; only with
+    /// `--largest`.
     LargestShare, "largest_share", Fraction, "this project";
+    /// Processors that have not failed, as a part of all, averaged over the same time as the utilization; only with failures.
+    Availability, "availability", Fraction, "this project";
+    /// How often measured jobs started again after a failure; only with failures.
+    Restarts, "restarts", Count, "this project";
+    /// Mean time from a failure that interrupts a measured job until the job starts again; only with failures.
+    RestartTime, "restart_time", Time, "this project";
+    /// Requested processors of measured jobs times the hours that failures made these jobs lose: all since the
+    /// start or the last complete checkpoint; only with failures.
+    LostNodeHours, "lost_node_hours", Count, "this project";
 }
 
 /// One value for each metric.

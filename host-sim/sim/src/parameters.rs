@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use meshalloc::SchedulerKind;
 
+use crate::failures::Failures;
 use crate::io::{Bandwidths, IoJobs, IoNetwork};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
@@ -100,6 +101,21 @@ pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> Strin
         true => String::new(),
         false => format!(", estimates {estimates}"),
     }
+}
+
+/// What fails, and what becomes of jobs, in a few words.
+pub fn failures_text(failures: Option<&Failures>) -> String {
+    let Some(failures) = failures else {
+        return String::new();
+    };
+    let mut text = format!(
+        ", failures {}, restart {}",
+        failures.source, failures.restart
+    );
+    if let Some(checkpoint) = failures.checkpoint {
+        let _ = write!(text, ", checkpoint {checkpoint} s");
+    }
+    text
 }
 
 /// The threshold of the bounded slowdown, where it is not the default.

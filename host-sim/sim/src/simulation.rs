@@ -8,6 +8,8 @@
 //! granted all of its blocks. When the job departs is up to the [`Execution`]; a departure that
 //! moves keeps its place in the order.
 //!
+//! [Failures](crate::failures) come behind all other events of their time.
+//!
 //! # A controller with little room
 //!
 //! A controller holds a bounded number of jobs, a board perhaps 512, and one with a journal
@@ -75,6 +77,7 @@
 //! while [`WAITING_MAX`] jobs wait, or as many as the table had room for at the beginning if that
 //! is more, and each departure at which one is put off is counted as above.
 
+use std::collections::VecDeque;
 use std::num::NonZero;
 
 use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Ticks};
@@ -82,12 +85,14 @@ use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Tic
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, BackendError};
+use crate::failures::Restart;
 use crate::metrics::{Refusals, RunValues};
 use crate::wording::counted;
 use crate::workload::{JOBS_MAX, Job, TIME_MAX, TimeUnit};
 
 mod contention;
 mod execution;
+mod failing;
 mod held;
 mod interrupt;
 mod measured;
@@ -174,6 +179,12 @@ pub enum SimulationError {
     /// The number of jobs is beyond what is counted exactly.
     #[error("more than {JOBS_MAX} jobs arrive, the most of a run")]
     TooManyJobs,
+    /// A job is interrupted again and again.
+    #[error("job {job} was interrupted {RESTARTS_MAX} times (expected failures that let it end)")]
+    NeverEnds {
+        /// Its number.
+        job: u32,
+    },
     /// The run is over before that moment.
     #[error("the run ends at {} {}s (expected a time up to then)", unit.of(*end), unit.name())]
     Over {
@@ -199,6 +210,12 @@ pub const PASSING_MAX: u32 = 10;
 
 /// The least number of measured jobs that [`PASSING_MAX`] multiplies.
 pub const MEASURED_LEAST: u32 = 100;
+
+/// A run ends with an error when a job has been interrupted by so many failures.
+pub const RESTARTS_MAX: u32 = 100_000;
+
+/// A run ends with an error after so many failures and repairs in a row while no job runs and none arrives.
+const IDLE_FAILURES_MAX: u32 = 10_000_000;
 
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
@@ -238,10 +255,11 @@ pub fn run_with(
     jobs: impl IntoIterator<Item = Job>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, SimulationError> {
+    let (backlog, largest) = (conditions.backlog, conditions.largest);
     let state = State::new(machine, conditions, observer);
-    let mut run = Run::new(execution, backend, state, jobs.into_iter());
-    run.backlog = conditions.backlog;
-    run.largest = conditions.largest;
+    let mut run = Run::new(execution, backend, state, jobs.into_iter())?;
+    run.backlog = backlog;
+    run.largest = largest;
     run.carry_out()
 }
 
@@ -257,8 +275,10 @@ struct Run<'b, J, E> {
     /// While this number of jobs waits, arrivals after the measured ones are put off; where
     /// `is_in_order`, while this number is kept.
     put_off_from: u32,
-    /// Jobs submitted for good: those from here to the last that arrived are kept.
-    submitted: u32,
+    /// Jobs that have arrived and are not submitted yet, in the order in which they will be.
+    kept: VecDeque<u32>,
+    /// One of them is submitted only while no other waits, so that one that is interrupted finds its place.
+    holds_back: bool,
     state: State<'b>,
     table_limited: u64,
     jobs: J,
@@ -273,7 +293,12 @@ struct Run<'b, J, E> {
 }
 
 impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
-    fn new(execution: E, backend: &'b mut dyn Backend, mut state: State<'b>, mut jobs: J) -> Self {
+    fn new(
+        execution: E,
+        backend: &'b mut dyn Backend,
+        mut state: State<'b>,
+        mut jobs: J,
+    ) -> Result<Self, SimulationError> {
         let room = backend.capacity().jobs;
         let is_in_order = backend.is_in_order();
         let put_off_from = match is_in_order {
@@ -281,14 +306,16 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             false => room.max(WAITING_MAX),
         };
         let next = jobs.next().map(|job| (state.sequence(), job));
-        Run {
+        let holds_back = is_in_order && state.restart() == Some(Restart::Elsewhere);
+        let mut run = Run {
             backend,
             execution,
             room,
             is_full: false,
             is_in_order,
             put_off_from,
-            submitted: 0,
+            kept: VecDeque::new(),
+            holds_back,
             state,
             table_limited: 0,
             jobs,
@@ -296,7 +323,9 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             backlog: None,
             largest: false,
             has_changed: true,
-        }
+        };
+        run.set_spares_aside()?;
+        Ok(run)
     }
 
     /// Until all measured jobs have left, or are passed without end.
@@ -336,19 +365,30 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     #[inline]
     fn step(&mut self, until: Ticks) -> Result<bool, SimulationError> {
         let arrival = self.next_arrival().filter(|arrival| arrival.at <= until);
-        let limit = arrival.unwrap_or(EventKey {
+        let failure = self
+            .state
+            .next_failure()
+            .filter(|failure| failure.at <= until);
+        let event = [arrival, failure].into_iter().flatten().min();
+        let limit = event.unwrap_or(EventKey {
             at: until,
             order: u64::MAX,
         });
         if let Some(completion) = self.execution.complete_before(limit) {
-            self.measure_largest(completion.key.at)?;
-            self.depart(completion)?;
-        } else if let Some(EventKey { at, .. }) = arrival {
-            self.measure_largest(at)?;
-            self.arrive(at)?;
-        } else {
+            if self.state.completes(&completion) {
+                self.measure_largest(completion.key.at)?;
+                self.depart(completion)?;
+            }
+        } else if event.is_none() {
             return Ok(false);
+        } else {
+            self.measure_largest(limit.at)?;
+            match event == failure {
+                true => self.fail()?,
+                false => self.arrive(limit.at)?,
+            }
         }
+        self.refuse_unplaceable()?;
         Ok(true)
     }
 
@@ -392,14 +432,14 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     /// What [`Run::put_off_from`] is about.
     fn crowd(&self) -> u32 {
         match self.is_in_order {
-            true => self.state.arrived - self.submitted,
+            true => self.kept.len() as u32,
             false => self.waiting(),
         }
     }
 
     /// Jobs that wait, in the controller or here.
     fn waiting(&self) -> u32 {
-        self.state.waiting + (self.state.arrived - self.submitted)
+        self.state.waiting + self.kept.len() as u32
     }
 
     fn arrive(&mut self, at: Ticks) -> Result<(), SimulationError> {
@@ -409,6 +449,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
         job.arrival = at;
         let waiting = self.waiting();
+        self.kept.push_back(self.state.arrived);
         self.state.arrive(job, waiting)?;
         self.submit_kept()
     }
@@ -427,17 +468,19 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.submit_kept()
     }
 
-    /// Submits jobs in order of arrival while there are any and the controller has room.
+    /// Submits jobs that are kept, in their order, while there are any and the controller has room.
     fn submit_kept(&mut self) -> Result<(), SimulationError> {
-        while self.submitted < self.state.arrived && !self.is_full {
+        while let Some(&number) = self.kept.front()
+            && !self.is_full
+            && !(self.holds_back && self.state.waiting > 0)
+        {
             if self.state.on_controller() >= self.room && !self.make_room() {
                 break;
             }
-            let number = self.submitted;
             match self.submit(number)? {
                 Ok(()) => {
                     self.state.taken(number);
-                    self.submitted += 1;
+                    self.kept.pop_front();
                 }
                 Err(Refusal::TableFull) => {
                     // How many fit depends on what they are.
@@ -448,7 +491,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
                 }
                 Err(reason) => {
                     self.state.refuse(number, reason);
-                    self.submitted += 1;
+                    self.kept.pop_front();
                 }
             }
         }
@@ -456,8 +499,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             return Err(SimulationError::NoRoom);
         }
         let is_hidden = match self.is_in_order {
-            true => self.submitted < self.state.arrived && self.state.waiting == 0,
-            false => self.submitted < self.state.arrived,
+            true => !self.kept.is_empty() && self.state.waiting == 0,
+            false => !self.kept.is_empty(),
         };
         self.table_limited += u64::from(is_hidden);
         Ok(())

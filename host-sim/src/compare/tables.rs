@@ -27,7 +27,7 @@ pub(super) fn write_tables(
     ];
     let drawn = compared.args.draw;
     if titles.iter().all(|(metric, _)| *metric != drawn) {
-        titles.push((drawn, report::title(drawn.label(TimeUnit::Second))));
+        titles.push((drawn, report::title(&drawn.label(TimeUnit::Second))));
     }
     for (metric, title) in titles {
         for (under, scheduler) in compared.scheduler_names().iter().enumerate() {

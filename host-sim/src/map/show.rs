@@ -54,7 +54,7 @@ impl PictureArgs {
 
 /// The error where no messages are sent.
 pub(crate) const NO_LINKS: &str =
-    "--plot links is about jobs that send messages (expected run with --pattern, or traffic)";
+    "--plot links requires jobs that send messages (expected run with --pattern, or traffic)";
 
 /// The pictures of `run`.
 #[derive(Args, Clone, Debug)]

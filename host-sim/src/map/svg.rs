@@ -6,7 +6,6 @@
 //! a job that lies in several planes, or goes beyond one side of a plane and on from the other, has
 //! its number in each of its parts.
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 

@@ -29,7 +29,7 @@ struct JobRow<'r> {
     requested_time: Option<String>,
     /// 1; 0 of a job that was refused for good.
     success: u8,
-    /// When it got its processors.
+    /// When it got its processors first.
     starting_time: Option<String>,
     /// From then to its departure.
     execution_time: Option<String>,
@@ -51,6 +51,10 @@ struct JobRow<'r> {
     blocks: usize,
     /// Failed attempts although enough processors were free.
     allocation_misses: u32,
+    /// How often it started again after a failure.
+    restarts: u32,
+    /// What failures made it lose of its run time.
+    lost_time: String,
     /// Allocation strategy.
     strategy: String,
     /// Number of the replication, from 1.
@@ -122,6 +126,8 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         held: record.held,
         blocks: record.blocks.len(),
         allocation_misses: record.misses,
+        restarts: record.restarts,
+        lost_time: decimal(record.lost, unit),
         strategy: run.strategy.to_string(),
         replication: run.replication + 1,
         seed: experiment.seed,

@@ -247,11 +247,17 @@ function drawLabels(context, places, colours, jobs, owners) {
     context.fillText(text, x, y);
   }
   context.textAlign = "left";
-  for (const { text, left, y, below, above } of places.labels()) {
-    const job = places.meta.cube && above ? owners.at(below) : -1;
-    const isOn = job >= 0 && owners.at(above) === job;
+  context.strokeStyle = colours.paper;
+  context.lineWidth = 3;
+  for (const { text, left, y, columns, rows } of places.labels()) {
+    const job = places.meta.cube && rows.length > 1 ? owners.at([columns[0], rows[0]]) : -1;
+    const has = (row) => columns.every((column) => owners.at([column, row]) === job);
+    const isOn = job >= 0 && rows.every(has);
+    const x = left + (isOn ? 3 : 0);
+    // On a part of a job it has paper around it.
+    if (!isOn) context.strokeText(text, x, y);
     context.fillStyle = isOn ? inkOn(jobs[job].job) : colours.soft;
-    context.fillText(text, left + (isOn ? 3 : 0), y);
+    context.fillText(text, x, y);
   }
 }
 

@@ -54,7 +54,9 @@ function showJob(section, { meta, jobs, runs }, job, where) {
   const timeOr = (time, run) =>
     time < Infinity ? timeText(meta, time) : FATE_TEXTS[fateOf(run, job)];
   const spanOf = (wait) => timeText(meta, wait.to - arrival);
-  const blocksOf = (run) => run.first[job + 1] - run.first[job];
+  // Planes cut blocks into rectangles.
+  const isFlat = meta.dimensions.length < 3;
+  const blocksText = (run) => (isFlat ? ` in ${countText(run.first[job + 1] - run.first[job])}` : "");
   const rows = [
     ["started", (run) => timeOr(run.start[job], run)],
     ["waited", waited((wait) => (wait.isOver ? spanOf(wait) : `over ${spanOf(wait)}`))],
@@ -63,7 +65,7 @@ function showJob(section, { meta, jobs, runs }, job, where) {
     ["overtaken by", waited((wait) => countText(wait.overtaken))],
     ["misses", started((run) => countText(run.misses[job]))],
     ...(runs.some(({ slices }) => slices.length) ? sliceRows(job, meta) : []),
-    ["held", started((run) => `${countText(run.held[job])} in ${countText(blocksOf(run))}`)],
+    ["held", started((run) => countText(run.held[job]) + blocksText(run))],
     ["jobs ahead", waited((wait) => path(wait, most, latest))],
   ];
   const swatch = element("span", { className: "swatch" });

@@ -233,7 +233,8 @@ async function start() {
   for (const card of cards) {
     for (const canvas of [card.mesh, card.queue]) {
       canvas.addEventListener("pointermove", (event) => {
-        if (!pinned) choose(jobAt(card, event), false);
+        const job = jobAt(card, event);
+        if (!pinned) choose(job, false);
       });
       canvas.addEventListener("pointerleave", () => {
         if (!pinned) choose(null, false);
@@ -302,7 +303,8 @@ async function start() {
   // A run in which no time passes has nothing to play.
   const all = document.querySelectorAll("#controls button, #scrub");
   for (const control of all) control.disabled = meta.end === 0;
-  // An address that ends in #at=TIME&job=NUMBER&layer=NUMBER shows that; else the middle, as an empty machine shows nothing.
+  // An address that ends in #at=TIME&job=NUMBER&layer=NUMBER shows that; else the middle, as an
+  // empty machine shows nothing.
   const wanted = new URLSearchParams(location.hash.slice(1));
   const at = Number(wanted.get("at") ?? NaN) * meta.ticks;
   const middle = Math.round(((jobs.arrival[0] ?? 0) + meta.end) / 2);

@@ -277,8 +277,8 @@ class Places {
     return within + above + (rest.length ? ` From plane to plane: ${ordered(inTurn)}.` : "");
   }
 
-  /** Texts above planes: left end and middle, and column and row of the processors below and above
-   * them at the left. */
+  /** Texts above planes: left end and middle, and the columns and the rows of the processors below
+   * and above them. */
   labels() {
     if (!this.labelled) return [];
     const { group } = this.labelled;
@@ -290,9 +290,10 @@ class Places {
         const text = this.label(this.labelled, [p, q]);
         const { w, h, up } = this.planes;
         const [P, Q] = this.toAll([p, q]);
-        const below = [P * w, (Q + 1) * h - 1];
-        const above = q + 1 < up ? [P * w, this.toAll([p, q + 1])[1] * h] : null;
-        labels.push({ text, left, y: top - LABEL_HEIGHT / 2, below, above });
+        const columns = Array.from({ length: group.across * w }, (_, at) => P * w + at);
+        const rows = [(Q + 1) * h - 1];
+        if (q + 1 < up) rows.push(this.toAll([p, q + 1])[1] * h);
+        labels.push({ text, left, y: top - LABEL_HEIGHT / 2, columns, rows });
       }
     }
     return labels;

@@ -307,7 +307,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --pattern ring --arrival-rate 0.01 --warmup .1",
-            &["warmup is about", "expected --measure arrivals"],
+            &["--warmup requires --measure arrivals"],
         ),
         (
             "run --pattern ring --arrival-rate 0.01 --cycles-per-second 9",
@@ -363,25 +363,25 @@ fn what_cannot_be_done_is_one_line() {
         (
             "run --swf x --replications 2",
             &[
-                "replications is about new jobs",
+                "replications requires new jobs",
                 "expected --resample weeks",
             ],
         ),
         (
             "run --swf x --until-rel-error .1",
-            &["until-rel-error is about independent replications"],
+            &["until-rel-error requires independent replications"],
         ),
         (
             "run --swf x --resample weeks --until-rel-error .1",
             &[
-                "until-rel-error is about independent replications",
+                "until-rel-error requires independent replications",
                 "do not narrow an interval",
                 "expected --replications and --resample weeks in place of it",
             ],
         ),
         (
             "run --swf x --resample weeks --max-replications 20",
-            &["max-replications is about independent replications"],
+            &["max-replications requires independent replications"],
         ),
         (
             "run --shape near-square",

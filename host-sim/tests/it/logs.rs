@@ -294,7 +294,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         ),
         (
             "swf = \"log.swf\"\nreplications = 3\n",
-            "a.toml:2: `replications` is about new jobs",
+            "a.toml:2: `replications` requires new jobs",
         ),
         ("swf = \"-\"\n", "a.toml:1: `swf` is standard input"),
         (
@@ -333,7 +333,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     .unwrap();
     let error = fails("sweep a.toml --output out");
     assert!(
-        error.contains("a.toml:4: `replications` is about new jobs"),
+        error.contains("a.toml:4: `replications` requires new jobs"),
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --resample weeks --to 10d");
@@ -347,7 +347,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
-    assert!(error.contains("replications is about new jobs"), "{error}");
+    assert!(error.contains("replications requires new jobs"), "{error}");
 }
 
 #[test]

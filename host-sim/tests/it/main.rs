@@ -6,6 +6,7 @@ mod documents;
 mod early;
 mod errors;
 mod estimates;
+mod failures;
 mod grid;
 mod io;
 mod jobs;

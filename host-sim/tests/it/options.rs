@@ -262,7 +262,7 @@ fn options_that_do_nothing_are_not_offered() {
         ended.code == Some(2)
             && ended
                 .stderr
-                .contains("--traces is about figures that run a log"),
+                .contains("--traces requires figures that run a log"),
         "{ended}"
     );
     fs::write(

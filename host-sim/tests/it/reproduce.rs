@@ -296,13 +296,13 @@ fn what_is_not_known_ends_with_exit_code_2() {
         // What would change nothing is not accepted, let alone recorded.
         (
             "reproduce liu --jobs 5",
-            "--jobs is about figures whose jobs arrive over time without end, and none of these is one",
+            "--jobs requires figures whose jobs arrive over time without end, and there are none",
         ),
-        ("reproduce chuang-wu --figure 2 --jobs 5", "--jobs is about"),
-        ("reproduce lookahead --figure 8 --jobs 5", "--jobs is about"),
+        ("reproduce chuang-wu --figure 2 --jobs 5", "--jobs requires"),
+        ("reproduce lookahead --figure 8 --jobs 5", "--jobs requires"),
         (
             "reproduce kim-yoon --figure 11 --largest-mesh 32",
-            "--largest-mesh is about figures over meshes of several sides",
+            "--largest-mesh requires figures over meshes of several sides",
         ),
     ] {
         let ended = host_sim(line);

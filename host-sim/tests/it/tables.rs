@@ -95,9 +95,8 @@ fn csv_has_what_json_has() {
     let small = "--mesh 8x8 --jobs 200 --replications 2";
     for line in [
         format!("run --strategy ff,naive,random {small} --load 3"),
-        format!(
-            "run --torus 4x4x4 --strategy ff --mix tpu-v4 --mix-drop --jobs 50 --replications 1"
-        ),
+        "run --torus 4x4x4 --strategy ff --mix tpu-v4 --mix-drop --jobs 50 --replications 1"
+            .to_owned(),
         format!("saturation --strategy ff,naive {small} --backlog 7"),
         "traffic --mesh 4x4 --rate .01,.9 --replications 2".to_owned(),
     ] {
@@ -109,7 +108,7 @@ fn csv_has_what_json_has() {
             for clock in ["elapsed_seconds", "jobs_per_second"] {
                 result.as_object_mut().unwrap().remove(clock);
             }
-            assert!(compare(result, "", row) > 40, "{line}: {result}");
+            assert!(compare(result, "", row) > 15, "{line}: {result}");
             assert_eq!(cell(row, "seed"), "1", "{line}");
         }
     }

@@ -12,9 +12,9 @@ use meshalloc::{
 use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
-/// Memory on the heap that is enough for this strategy, and for any other as its name alone says, on
-/// this machine, perhaps one with a description, and for this number of jobs, waiting and running
-/// together.
+/// Memory on the heap that is enough for this strategy, and for any other as its name alone says,
+/// on this machine, perhaps one with a description, and for this number of jobs, waiting and
+/// running together.
 pub fn heap_storage(
     machine: Grid,
     description: Option<&Machine>,

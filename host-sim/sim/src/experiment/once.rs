@@ -85,7 +85,7 @@ fn run_through<'o>(
         let backend = &mut Interruptible { backend, progress };
         let observer = &mut observer;
         let (jobs, machine) = (jobs.clone(), experiment.machine);
-        let execution = &mut execution;
+        let (execution, conditions) = (&mut execution, conditions.clone());
         let run = simulation::run_with(execution, conditions, backend, machine, jobs, observer);
         result = Some(run);
     })?;

@@ -120,7 +120,7 @@ impl Unused {
 impl fmt::Display for Unused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options: Vec<_> = self.beside.iter().map(|key| format!("--{key}")).collect();
-        write!(f, "not used beside {}:", options.join(", "))?;
+        write!(f, "not used with {}:", options.join(", "))?;
         for (place, (entry, need)) in self.keys.iter().enumerate() {
             let comma = if place == 0 { "" } else { "," };
             write!(

@@ -4,11 +4,12 @@ use std::num::NonZero;
 
 use meshalloc::Ticks;
 
+use crate::failures::Timeline;
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::workload::TimeUnit;
 
 /// Everything about a run but the machine, the jobs and how they are executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Conditions {
     /// Which jobs are measured.
     pub measured: Measured,
@@ -20,9 +21,11 @@ pub struct Conditions {
     pub largest: bool,
     /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
     pub slowdown_threshold: Ticks,
+    /// What fails in the run and is repaired; jobs then have service times.
+    pub failures: Option<Timeline>,
 }
 
-/// Without a backlog that is kept up; the threshold is [`SLOWDOWN_THRESHOLD`] seconds.
+/// Without a backlog that is kept up and without failures; the threshold is [`SLOWDOWN_THRESHOLD`] seconds.
 impl From<Measured> for Conditions {
     fn from(measured: Measured) -> Self {
         Conditions {
@@ -30,6 +33,7 @@ impl From<Measured> for Conditions {
             backlog: None,
             largest: false,
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
+            failures: None,
         }
     }
 }

@@ -14,6 +14,7 @@ mod closed;
 mod contention;
 mod departures;
 mod execution;
+mod failing;
 mod phases;
 mod phases_of_messages;
 mod room;

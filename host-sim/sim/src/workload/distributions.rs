@@ -234,7 +234,7 @@ impl FromStr for SideDistribution {
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || WorkloadError::UnknownName {
-            what: "size distribution",
+            what: "distribution of side lengths",
             given: text.into(),
             expected: "uniform, normal, normal:var, normal:mean=M,var=V, normal:mean=M,sd=S, \
                        exponential or uniform-decreasing"

@@ -35,7 +35,7 @@ pub struct Empirical {
 }
 
 /// Serializes a shared list.
-pub(super) fn slice<T: Serialize, S: Serializer>(
+pub(crate) fn slice<T: Serialize, S: Serializer>(
     list: &Arc<[T]>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -139,7 +139,7 @@ impl Empirical {
 }
 
 /// Whether a name is that of a file: it has a dot or a slash, which no name of the program has.
-pub(super) fn is_file_name(name: &str) -> bool {
+pub(crate) fn is_file_name(name: &str) -> bool {
     name.contains(['.', '/', '\\'])
 }
 

@@ -586,7 +586,7 @@ mod tests {
             .map(|chips| (chips, naive_shapes(chips)))
             .filter(|(_, shapes)| !shapes.is_empty())
             .collect();
-        // All even numbers up to 256 are sizes, as such a line is a shape.
+        // All even numbers up to 256 are sizes, since a line of that length is a shape.
         assert_eq!(sizes[128].0, 256);
         assert_eq!(sizes.last().unwrap().0, 4096);
         let mut expected: BTreeMap<[u32; 3], f64> = BTreeMap::new();

@@ -29,7 +29,7 @@ mod shared;
 pub(crate) mod stream;
 pub mod swf;
 pub mod synthetic;
-mod text_file;
+pub(crate) mod text_file;
 pub mod trace;
 pub mod work;
 

@@ -249,7 +249,7 @@ impl Requests {
     ///
     /// # Errors
     ///
-    /// When the size distribution cannot be used on these sides.
+    /// When the distribution of side lengths cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         match self {
             Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),

@@ -34,7 +34,8 @@ pub enum ShapeRule {
     /// over all that leave the others room for all processors; the last is the least that holds
     /// them. One of [`ShapeRule::DRAWN`].
     Drawn(SideDistribution),
-    /// None: the job asks for a number of processors, and the allocator tries the legal shapes of it.
+    /// None: the job asks for a number of processors, and the allocator tries the legal shapes of
+    /// it.
     Chips,
 }
 
@@ -71,7 +72,7 @@ impl ShapeRule {
         },
         DistributionInfo {
             name: "chips",
-            meaning: "no shape: of the legal shapes of so many processors the most compact that fits; up to four dimensions",
+            meaning: "no shape: the most compact legal shape with this number of processors that fits; up to four dimensions",
             source: "",
         },
     ];

@@ -212,7 +212,7 @@ impl Synthetic {
     ///
     /// # Errors
     ///
-    /// When the size distribution cannot be used on these sides.
+    /// When the distribution of side lengths cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         self.requests.mean_processors()
     }

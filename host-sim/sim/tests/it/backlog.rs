@@ -14,6 +14,7 @@ use super::{AS, FSL, uniform};
 fn saturation(side: u16, strategies: &[StrategyKind]) -> Experiment {
     Experiment {
         backlog: Some(NonZero::<u32>::MIN),
+        failures: None,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(4),
         ..super::experiment(uniform(side, 1.0), 4_000, strategies)

@@ -49,6 +49,7 @@ impl Case {
             workload: Workload::Synthetic(workload),
             jobs: self.jobs,
             backlog: None,
+            failures: None,
             largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::UntilRelativeError {

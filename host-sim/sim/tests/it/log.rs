@@ -263,6 +263,7 @@ fn a_resampled_log_has_no_error_to_reach() {
         jobs: 0,
         measure: Measure::Departures,
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::UntilRelativeError {

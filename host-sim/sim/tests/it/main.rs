@@ -39,6 +39,7 @@ fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Ex
         workload: Workload::Synthetic(workload),
         jobs,
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),

@@ -289,9 +289,12 @@ impl Parts<'_> {
 
     /// The colour of the number above a plane or cube, which may be on a job that goes on there.
     pub(super) fn ink_of(&self, heading: &Heading) -> RGBColor {
-        let (x, y) = (heading.over.x.start, heading.over.y.end);
-        let (below, above) = (self.job(x, y - 1), self.job(x, y));
-        let job = below.filter(|_| self.plan.cube.is_some() && below == above);
+        let Rect { x, y } = &heading.over;
+        let job = self.job(x.start, y.end - 1).filter(|&job| {
+            let has = |x: usize, y: usize| self.job(x, y) == Some(job);
+            let mut columns = x.clone();
+            self.plan.cube.is_some() && columns.all(|x| has(x, y.end - 1) && has(x, y.end))
+        });
         job.map_or(BLACK, |job| ink_on(self.colours[job]))
     }
 }

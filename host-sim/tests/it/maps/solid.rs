@@ -72,7 +72,7 @@ fn cubes_are_a_grid_of_grids() {
     let pod = solid(Grid::torus(&[16, 16, 16]).unwrap(), None, &[], &[]);
     let text = drawn(&[pod.clone(), pod], look);
     assert!(
-        text.contains("│z = 14          z = 15           │"),
+        text.contains("│z = 14           z = 15          │"),
         "{text}"
     );
     // Where there is no room for two at full size, they are one below the other.

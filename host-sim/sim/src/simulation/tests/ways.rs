@@ -15,7 +15,14 @@ fn a_run_is_interrupted_after_the_events_of_the_moment() {
     ];
     let stop = |moment| {
         with_backend(mesh(4, 1), StrategyKind::FirstFit, 8, |backend| {
-            run_until(FixedService::default(), backend, mesh(4, 1), jobs, moment)
+            run_until(
+                FixedService::default(),
+                backend,
+                mesh(4, 1),
+                jobs,
+                None,
+                moment,
+            )
         })
     };
     let interrupted = |second: u64, running, waiting| Interrupted {
@@ -72,6 +79,7 @@ fn arrivals_that_only_wait_are_put_off() {
             backend,
             mesh(2, 1),
             jobs(),
+            None,
             Moment::Time(4_000_001),
         )
     });
@@ -99,7 +107,7 @@ fn arrivals_that_only_wait_are_put_off() {
         let mut observer = ();
         let measured = Measured::Arrivals { first: 0, end: 1 };
         let state = State::new(mesh(2, 1), measured.into(), &mut observer);
-        let mut run = Run::new(FixedService::default(), backend, state, jobs);
+        let mut run = Run::new(FixedService::default(), backend, state, jobs).unwrap();
         while run.step(Ticks::MAX).unwrap() {}
         (run.state.decisions, run.state.now)
     });
