@@ -83,7 +83,7 @@ fn needs_of(machine: &Machine, strategy: StrategyKind, jobs: usize) -> Result<Ne
             Needs::of(strategy, &grid, jobs),
         ),
         (_, Some(description)) => (
-            strategy.serves().includes_described(description),
+            strategy.serves_described(description),
             Needs::described(strategy, description, jobs),
         ),
     };

@@ -4,9 +4,9 @@ use core::ffi::c_void;
 use core::num::NonZeroU64;
 
 use meshalloc::storage::Needs;
-use meshalloc::{
-    Answer, Change, Configuration as CoreConfiguration, JobId, Outcome as Happened, Query,
-};
+#[cfg(feature = "machine")]
+use meshalloc::{Answer, Query};
+use meshalloc::{Change, Configuration as CoreConfiguration, JobId, Outcome as Happened};
 
 use crate::allocator::{needs, state, write_blocks};
 use crate::error::Error;
@@ -465,11 +465,19 @@ pub unsafe extern "C" fn meshalloc_controller_largest(
     let write = |controller: &mut CoreController| {
         // SAFETY: the caller promises it.
         let place = unsafe { writing(largest)? };
-        let Answer::Largest(report) = controller.answer(&Query::Largest, None)? else {
-            return Ok(0);
-        };
-        place.write(Largest::of_core(controller.machine(), &report));
-        count(report.processors)
+        #[cfg(feature = "machine")]
+        {
+            let Answer::Largest(report) = controller.answer(&Query::Largest, None)? else {
+                return Ok(0);
+            };
+            place.write(Largest::of_core(controller.machine(), &report));
+            count(report.processors)
+        }
+        #[cfg(not(feature = "machine"))]
+        {
+            let _ = (controller, place);
+            Err(Error::MachinesNotBuilt)
+        }
     };
     // SAFETY: the caller promises it.
     unsafe { with(controller, write) }

@@ -4,7 +4,9 @@ use core::num::NonZeroU64;
 
 #[cfg(feature = "machine")]
 use meshalloc::Machine as Description;
-use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX, LargestReport};
+#[cfg(feature = "machine")]
+use meshalloc::message::LargestReport;
+use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};
 use meshalloc::{
     Block as CoreBlock, Configuration as CoreConfiguration, Event as CoreEvent, FaultReport, Flags,
     Grid, Happened, JobState, Request as CoreRequest, SchedulerKind, Shape,
@@ -428,6 +430,7 @@ pub struct Largest {
     pub block: Block,
 }
 
+#[cfg(feature = "machine")]
 impl Largest {
     pub(crate) fn of_core(grid: &Grid, report: &LargestReport) -> Largest {
         let shape = report.shape;

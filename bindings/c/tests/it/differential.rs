@@ -241,7 +241,7 @@ impl World<'_> {
     }
 
     fn largest_text(&self, largest: &LargestReport) -> String {
-        let shape = largest.shape.map(|shape| shape.extents());
+        let shape = largest.shape.map(Shape::extents);
         let extents = shape.iter().flat_map(|shape| shape.iter());
         let text = extents.fold(largest.processors.to_string(), |text, extent| {
             format!("{text} {extent}")
