@@ -6,7 +6,8 @@
 //! `load` where the template stands, `{load.name}` that of its column `name`.
 //!
 //! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of the axes, then those
-//! of the side of a comparison (`own` or `other`); later ones take the place of earlier ones.
+//! of the side of a comparison (`own` or `other`); later ones take the place of earlier ones. Beside the keys of a scenario
+//! `backlog` is the number of jobs that wait at all times, in place of a load. `mix` may name one of the paper's own `mixes`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +25,9 @@ use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
 use meshalloc_sim::experiment::Replications;
 use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
 use meshalloc_sim::scenario::{self, Setting as Key};
+use meshalloc_sim::workload::{Requests, Workload, fits_turned};
 
 /// The text of `data/*.toml`, by their names; `build.rs` lists them.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
@@ -118,6 +121,9 @@ pub struct File {
     /// The paper's length, or more.
     pub full: Lengths,
     fixed: Table,
+    /// Mixes, CSV as in a file of a mix, by the names under which keys have them.
+    #[serde(default)]
+    mixes: BTreeMap<String, String>,
     axes: BTreeMap<String, AxisRow>,
     figures: Vec<FigureRow>,
     claims: Vec<ClaimRow>,
@@ -354,17 +360,32 @@ impl<'f> Reader<'f> {
                 keys.remove(key);
             }
         }
-        let keys: Vec<(String, String)> = keys.into_iter().collect();
-        if let Some(cell) = self.known.borrow().get(&keys) {
+        let all: Vec<(String, String)> = keys.clone().into_iter().collect();
+        if let Some(cell) = self.known.borrow().get(&all) {
             return Ok(cell.clone());
         }
+        // A workload of the paper's own has no key of a scenario.
+        let backlog = keys.remove("backlog");
+        let own_mix = keys.get_mut("mix").and_then(|mix| {
+            let text = self.file.mixes.get(mix)?;
+            mix.push_str(".csv");
+            Some(text)
+        });
+        let keys: Vec<(String, String)> = keys.into_iter().collect();
         let scenario = scenario::of_keys(&keys).map_err(|error| error.to_string())?;
         let mut plan = scenario.plan;
         let strategy: StrategyKind = plan.strategies[0];
         plan.strategies.clear();
+        plan.backlog = backlog.map(|count| names::count(&count)).transpose()?;
+        if let (Some(text), Workload::Synthetic(workload)) = (own_mix, &mut plan.workload)
+            && let Requests::Mix(mix) = &mut workload.requests
+        {
+            let read = mix.read_text(text, |request| fits_turned(plan.machine, request.shape));
+            *mix = read.map_err(|error| error.to_string())?;
+        }
         let setting = Setting { plan };
         let cell = Cell { setting, strategy };
-        self.known.borrow_mut().insert(keys, cell.clone());
+        self.known.borrow_mut().insert(all, cell.clone());
         Ok(cell)
     }
 

@@ -1,6 +1,6 @@
 //! A setting of a paper's figure: everything about a run but the strategy, its length and its random numbers.
 
-use meshalloc::StrategyKind;
+use meshalloc::{Request, StrategyKind};
 
 use super::length::Length;
 use super::logs::Logs;
@@ -11,6 +11,7 @@ use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{
     EstimateModel, Log, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
+    fits_turned,
 };
 
 /// Everything about a run but the strategy, its length and its random numbers.
@@ -89,8 +90,12 @@ impl Setting {
             .map_or(text.clone(), str::to_owned)
     }
 
-    /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`.
+    /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`, `1 job waits at all times`.
     pub fn offered_text(&self) -> String {
+        if let Some(backlog) = self.plan.backlog {
+            let wait = if backlog.get() == 1 { "waits" } else { "wait" };
+            return format!("{} {wait} at all times", counted(backlog.get(), "job"));
+        }
         let workload = match &self.plan.workload {
             Workload::Synthetic(workload) => workload,
             Workload::Log(log) => {
@@ -163,11 +168,18 @@ impl Setting {
         columns
     }
 
+    /// A workload with the shapes of its mix.
+    fn read(&self, workload: &Synthetic) -> Result<Synthetic, String> {
+        let is_legal = |request: &Request| fits_turned(self.plan.machine, request.shape);
+        let read = workload.read(is_legal);
+        read.map_err(|(_, error)| error.to_string())
+    }
+
     /// The experiment that measures these strategies.
     ///
     /// # Errors
     ///
-    /// When its log cannot be read.
+    /// When its log cannot be read, or the machine never gives a shape of its mix.
     pub fn experiment(
         &self,
         strategies: Vec<StrategyKind>,
@@ -176,7 +188,7 @@ impl Setting {
     ) -> Result<Experiment, String> {
         let workload = match &self.plan.workload {
             Workload::Log(log) => Workload::Log(logs.read(log)?),
-            synthetic @ Workload::Synthetic(_) => synthetic.clone(),
+            Workload::Synthetic(workload) => Workload::Synthetic(self.read(workload)?),
         };
         Ok(Experiment {
             strategies,

@@ -6,6 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot;
+use crate::report::refused_percent;
 use meshalloc_papers::claims::{Claim, Verdict, tally};
 use meshalloc_papers::extent::Extent;
 use meshalloc_papers::figure::{Curve, Figure, Panel};
@@ -386,8 +387,11 @@ fn number(curve: &Curve, row: usize, metric: Metric, measurements: &Measurements
             text.push_str(" (saturated: depends on where the log ends)");
         }
     }
-    let stop = measurements.result(cell, metric).map(|result| result.stop);
-    if stop == Some(Stop::CapReached) {
+    let result = measurements.result(cell, metric);
+    if let Some(refused) = result.and_then(refused_percent) {
+        text.push_str(&format!(" ({refused} of the jobs never placed)"));
+    }
+    if result.map(|result| result.stop) == Some(Stop::CapReached) {
         text.push_str(" (less exact than asked)");
     }
     text

@@ -41,7 +41,7 @@ pub use log::{
     LineCounts, Log, LogForm, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Owner, Resample,
 };
 pub use lublin::Lublin;
-pub use mix::{Mix, MixEntry, MixError, MixSource, fits_turned};
+pub use mix::{BuiltInMix, Mix, MixEntry, MixError, MixSource, fits_turned};
 pub use pattern::{Pattern, Patterns};
 pub use requests::{Requests, SideLengths, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
