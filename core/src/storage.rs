@@ -178,7 +178,7 @@ impl Needs {
         };
         let mut strategies = StrategyKind::ALL;
         while let [strategy, rest @ ..] = strategies {
-            if strategy.is_built() && strategy.serves().includes_described(machine) {
+            if strategy.is_built() && strategy.serves_described(machine) {
                 most = most.and(Needs::described(*strategy, machine, jobs));
             }
             strategies = rest;

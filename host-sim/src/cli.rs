@@ -245,6 +245,7 @@ impl Takes for ReplayArgs {
             "wrap",
             "torus",
             "cube",
+            "machine",
             "strategy",
             "scheduler",
             "backend",
@@ -258,7 +259,7 @@ impl Takes for ReplayArgs {
                 .action(ArgAction::Set)
                 .help(
                     "Allocation strategy; `host-sim list` shows them [default: first-fit, on a cube \
-                     tree-collapsing]",
+                     tree-collapsing; with --machine: cubes if it has some, torus3d if it has placements]",
                 ),
             "scheduler" => arg.help(
                 "Scheduling policy: a job that does not fit waits; times count operations, like those \
@@ -403,6 +404,8 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     };
     let resolved = settings.resolve_of(Origin::CommandLine)?;
     let (machine, strategy) = (resolved.plan.machine, resolved.plan.strategies[0]);
+    let description = resolved.plan.description.as_ref();
+    let description = description.map(|description| &description.machine);
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
     let picture = args.map.path();
@@ -437,7 +440,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let mut outcome = None;
     let mut snapshot = None;
     let mut sink = io::sink();
-    let ready = backends.with(configuration, &mut |backend| {
+    let ready = backends.with(configuration, description, &mut |backend| {
         let Some(input) = input.take() else { return };
         let objects: &mut dyn Write = if args.quiet { &mut sink } else { output };
         outcome = Some(replay::replay(

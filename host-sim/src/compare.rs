@@ -230,15 +230,18 @@ impl<'a> Comparison<'a> {
         if !is_log && !log_loads.is_empty() {
             return Err("--log-load requires --swf or --jobs-file".to_owned());
         }
-        let machine = settings.machine();
+        let described = settings.description();
+        let described = described.map_err(|error| error.on_command_line())?;
+        let machine = settings.grid(described.as_ref());
         let machine = machine.map_err(|error| error.on_command_line())?;
         if settings.strategy.is_none() {
             let default = match settings.cube {
                 Some(_) => DEFAULT_CUBE,
                 None => DEFAULT,
             };
+            let described = described.as_ref().map(|described| &described.machine);
             let built = default.iter().filter_map(|name| names::strategy(name).ok());
-            let serving = backend::serving(machine, schedulers[0], built);
+            let serving = backend::serving(machine, described, schedulers[0], built);
             let serving = serving.map_err(|error| error.to_string())?.into_iter();
             settings.strategy = Some(serving.map(StrategyChoice::One).collect());
         }
@@ -328,12 +331,12 @@ impl<'a> Comparison<'a> {
     /// The same, where these are the schedulers.
     fn parameters_under(&self, schedulers: &str) -> String {
         let Experiment {
-            machine,
             workload,
             jobs,
             seed,
             ..
         } = self.any();
+        let machine = report::machine_text(self.any());
         let (workload, jobs) = match workload {
             Workload::Synthetic(workload) => {
                 let requests = parameters::requests_text(&workload.requests);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Change, Configuration, Error, Outcome, Query, SchedulerKind, StrategyKind, Ticks,
+    Answer, Change, Configuration, Error, Machine, Outcome, Query, SchedulerKind, StrategyKind, Ticks,
 };
 use meshalloc_firmware::BAUD_DEFAULT;
 use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
@@ -375,14 +375,16 @@ impl Backends for LineBackends {
     fn with(
         &mut self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
+        self.check_description(description)?;
         // The reset makes an interrupted client's jobs go, which would forbid the configuration.
         self.prepare(&Change::Reset)?
             .map_err(|error| self.unexpected(&error))?;
         match self.prepare(&Change::Configure(configuration))? {
             Ok(_) => {
-                let audit = Audit::new(configuration).map_err(|reason| BackendError::Line {
+                let audit = Audit::new(configuration, description).map_err(|reason| BackendError::Line {
                     endpoint: self.endpoint.to_string(),
                     reason: format!(
                         "the controller has taken {} on a {} (expected an error: {reason})",
@@ -448,6 +450,33 @@ const fn ends_control(error: &ClientError) -> bool {
 }
 
 impl LineBackends {
+    /// Whether the controller was built for this description, or for none.
+    fn check_description(&self, expected: Option<&Machine>) -> Result<(), BackendError> {
+        let built = self.client.greeting().description;
+        let expected = expected.map(Machine::digest);
+        if built == expected {
+            return Ok(());
+        }
+        let reason = match (built, expected) {
+            (None, _) => {
+                "the controller was built without a description of its machine (expected one that \
+                 was built for this machine)"
+            }
+            (Some(_), None) => {
+                "the controller serves only the machine of its description (expected --machine with \
+                 the same description)"
+            }
+            _ => {
+                "the controller was built for another description of its machine (expected the same \
+                 one)"
+            }
+        };
+        Err(BackendError::Line {
+            endpoint: self.endpoint.to_string(),
+            reason: reason.to_owned(),
+        })
+    }
+
     fn unexpected(&self, error: &Error) -> BackendError {
         BackendError::Line {
             endpoint: self.endpoint.to_string(),

@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use meshalloc::{SchedulerKind, StrategyKind};
+use meshalloc::{Machine, SchedulerKind, StrategyKind};
 
 use crate::report;
 use crate::settings::Format;
+use meshalloc_sim::machine::Description;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::wrapped;
 use meshalloc_sim::workload::distributions::DistributionInfo;
@@ -49,6 +50,8 @@ pub enum Part {
     Mixes,
     /// Models of workloads.
     Models,
+    /// Machines that give only certain slices.
+    Machines,
 }
 
 /// Writes the list, or a part of it.
@@ -82,7 +85,7 @@ impl Part {
     /// The title and entries of a part whose entries have a name, a meaning and a source only.
     pub(crate) fn entries(self) -> Option<(&'static str, &'static [DistributionInfo])> {
         Some(match self {
-            Part::Strategies | Part::Schedulers | Part::Metrics => return None,
+            Part::Strategies | Part::Schedulers | Part::Metrics | Part::Machines => return None,
             Part::Sizes => (
                 "Distributions of side lengths (--sizes)",
                 SizeDistribution::LIST,
@@ -117,6 +120,7 @@ fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
         return match part {
             Part::Strategies => strategies(output),
             Part::Schedulers => schedulers(output),
+            Part::Machines => machines(output),
             _ => metrics(output),
         };
     };
@@ -166,6 +170,22 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     for info in SchedulerKind::INFO {
         let written = format!("Written {}.", info.forms.join(" or "));
         item(output, info.name, &[info.meaning, &written, info.source])?;
+    }
+    Ok(())
+}
+
+/// The machines that have names.
+pub(crate) fn presets() -> impl Iterator<Item = Description> {
+    let presets = Machine::PRESETS.into_iter();
+    presets.filter_map(|name| Some(Description::new(name, Machine::preset(name)?)))
+}
+
+fn machines(output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "Machines (--machine)")?;
+    for preset in presets() {
+        let text = preset.to_string();
+        let rules = text.split_once(", ").map_or("", |(_, rules)| rules);
+        item(output, &preset.name, &[rules])?;
     }
     Ok(())
 }

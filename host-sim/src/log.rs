@@ -58,7 +58,7 @@ impl Takes for LogStatisticsArgs {
 /// When it cannot be read, or the report cannot be written.
 pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let settings = args.settings.scenario();
-    let machine = settings.machine()?;
+    let machine = settings.grid(None)?;
     let options = settings.window(machine)?;
     let name = args.file.to_string_lossy().to_ascii_lowercase();
     let is_csv = [".csv", ".csv.gz"].iter().any(|end| name.ends_with(end));

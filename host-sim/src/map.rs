@@ -308,11 +308,13 @@ fn map(
 ) -> Result<Map, ExperimentError> {
     let machine = experiment.machine;
     let configuration = experiment.configuration(strategy, 0);
+    let description = experiment.description.as_ref();
+    let description = description.map(|description| &description.machine);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, 0)?;
     let execution = AnyExecution::new(workload, machine)?;
     let mut outcome = None;
-    backends.with(configuration, &mut |backend| {
+    backends.with(configuration, description, &mut |backend| {
         let jobs = jobs.clone();
         let execution = execution.clone();
         let stopped = simulation::run_until(execution, backend, machine, jobs, moment);

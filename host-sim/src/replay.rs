@@ -5,6 +5,7 @@
 //! ```text
 //! {"op":"alloc","id":17,"shape":"4x3"}                 alloc 17 4x3
 //! {"op":"alloc","id":18,"shape":[2,2],"lease":50}      alloc 18 2 2 lease=50
+//! {"op":"alloc","id":19,"chips":16}                    alloc 19 chips=16
 //! {"op":"fault","at":[0,"4..7"]}                       fault 0 4..7
 //! {"op":"lease","id":18,"time":80}                     lease 18 80
 //! {"op":"free","id":17}                                free 17   # a comment
@@ -255,7 +256,7 @@ impl Replay<'_> {
                 lease,
             } => {
                 let request = match self.waiting {
-                    Waiting::Never => request.with_flags(Flags::NO_WAIT),
+                    Waiting::Never => request.with_flags(request.flags | Flags::NO_WAIT),
                     Waiting::Queue => request,
                 };
                 let lease = lease.and_then(NonZeroU64::new);
@@ -283,7 +284,7 @@ impl Replay<'_> {
                         self.counts.waited += 1;
                         Written::Waits(self.ahead(backend, job)?)
                     }
-                    (Err(Error::Refused(reason)), _) => {
+                    (Err(error), _) if let Some(reason) = error.refusal() => {
                         self.counts.refused.add(reason);
                         Written::Error(reason.name())
                     }

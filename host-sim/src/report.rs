@@ -239,7 +239,6 @@ impl Report<'_> {
 
     fn headline(&self) -> String {
         let Experiment {
-            machine,
             scheduler,
             jobs,
             measure,
@@ -272,6 +271,7 @@ impl Report<'_> {
             }
         };
         let scheduler = names::scheduler_text(*scheduler, self.scenario.plan.workload.time_unit());
+        let machine = machine_text(&self.scenario.plan);
         format!("{machine}, {scheduler}, {jobs}")
     }
 
@@ -388,6 +388,15 @@ impl Report<'_> {
 pub(crate) fn incomplete_line(incomplete: &Incomplete, count: &str) -> String {
     let reason = &incomplete.reason;
     format!("INCOMPLETE: {reason}\nReplications that all strategies completed: {count}.")
+}
+
+/// The machine, with its name if it has one.
+pub(crate) fn machine_text(experiment: &Experiment) -> String {
+    let machine = experiment.machine;
+    match &experiment.description {
+        Some(description) => format!("{}: {machine}", description.name),
+        None => machine.to_string(),
+    }
 }
 
 /// What all pictures of a scenario's runs share, in a line. A log is named without its folder.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use meshalloc::{Configuration, StrategyKind};
+use meshalloc::{Configuration, Machine, StrategyKind};
 
 use crate::failure::{self, Failure};
 use crate::line::LineBackends;
@@ -228,10 +228,11 @@ impl<B: Backends> Backends for Timed<'_, B> {
     fn with(
         &mut self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let mut elapsed = Duration::ZERO;
-        self.inner.with(configuration, &mut |backend| {
+        self.inner.with(configuration, description, &mut |backend| {
             let begin = Instant::now();
             body(backend);
             elapsed = begin.elapsed();

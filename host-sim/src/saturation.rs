@@ -24,7 +24,9 @@ use meshalloc_sim::results::{MetricSummaries, MetricSummary, ServedSummary};
 use meshalloc_sim::scenario::{Origin, REPLICATIONS_MAX_DEFAULT, Resolved, StrategyChoice};
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
-use meshalloc_sim::workload::{EstimateModel, Synthetic, TimeUnit, WorkDistribution, Workload};
+use meshalloc_sim::workload::{
+    EstimateModel, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
+};
 
 /// Jobs that wait at all times by default. First come, first served needs 1 only; others
 /// look for jobs that fit among those that wait.
@@ -63,11 +65,14 @@ impl Takes for SaturationArgs {
             "wrap",
             "torus",
             "cube",
+            "machine",
             "sizes",
             "side-lengths",
             "dims",
             "radices",
             "task-processors",
+            "mix",
+            "mix-drop",
             "shape",
             "strategy",
             "scheduler",
@@ -91,8 +96,9 @@ impl Takes for SaturationArgs {
             ),
             "shape" => arg.help(
                 "The rule that gives a number of processors a shape, with --task-processors: \
-                 near-square, near-cubic, power-of-two, flat or drawn:DISTRIBUTION; `host-sim list` \
-                 shows them [default: near-square on a two-dimensional mesh, else near-cubic]",
+                 near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips; `host-sim \
+                 list` shows them [default: near-square on a two-dimensional mesh, else near-cubic; \
+                 with --machine: chips]",
             ),
             "max-replications" => arg
                 .requires("until_abs_error")
@@ -138,7 +144,8 @@ fn backlog(text: &str) -> Result<NonZero<u32>, String> {
 ///
 /// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be written.
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let Resolved { settings, plan, .. } = args.resolved()?;
+    let resolved = args.resolved()?;
+    let plan = resolved.experiment(&SharedLogs::default())?;
     let bar = Bar::interruptible()?;
     let backends = || InProcessBackends::default();
     let results = experiment::run_parallel(&plan, args.threads.count, &backends, &bar);
@@ -154,7 +161,7 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             }
         }
         Format::Json => {
-            let mut scenario = settings.record();
+            let mut scenario = resolved.settings.record();
             scenario["backlog"] = args.backlog.get().into();
             if let Some(target) = args.until_abs_error {
                 scenario["until-abs-error"] = target.into();
@@ -199,7 +206,7 @@ impl SaturationArgs {
         };
         format!(
             "{}, {}, {} in the queue at all times, {} a run, seed {}\n{}, service {} s{}",
-            plan.machine,
+            report::machine_text(plan),
             names::scheduler_text(plan.scheduler, TimeUnit::Second),
             counted(self.backlog.get(), "job"),
             counted(plan.jobs, "job"),

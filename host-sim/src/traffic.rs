@@ -291,7 +291,7 @@ fn threads(given: Option<NonZero<usize>>, runs: usize) -> usize {
 impl<'a> Traffic<'a> {
     fn new(args: &'a TrafficArgs) -> Result<Self, String> {
         let mut settings = args.settings.scenario();
-        let machine = settings.machine();
+        let machine = settings.grid(None);
         let grid = machine.map_err(|error: SettingError| error.on_command_line())?;
         settings.name_machine(grid);
         args.pattern.on(grid)?;

@@ -96,7 +96,7 @@ pub(crate) fn view(
     bar.clear();
     let histories = histories.map_err(Failure::from)?;
     let data = data::data(&experiment, &histories);
-    let title = format!("Jobs on a {}", experiment.machine);
+    let title = format!("Jobs on a {}", report::machine_text(&experiment));
     let page = page(&title, &report::subtitle(scenario), &data);
     file::write(path, page.as_bytes()).map_err(failed)?;
     let jobs = histories.iter().map(|history| history.jobs.len()).max();

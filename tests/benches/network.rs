@@ -185,6 +185,7 @@ fn run_of_jobs() -> Vec<String> {
     let strategy = StrategyKind::FirstFit;
     let experiment = Experiment {
         machine: mesh.into(),
+        description: None,
         strategies: vec![strategy],
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(workload),

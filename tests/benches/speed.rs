@@ -68,6 +68,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
     let mesh = mesh(side, side);
     Experiment {
         machine: mesh.into(),
+        description: None,
         strategies: vec![strategy],
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(Synthetic::new(
@@ -134,7 +135,7 @@ impl Backends for RecorderBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);
-        let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
+        let mut storage = heap_storage(configuration.machine, None, configuration.strategy, ROOM);
         body(&mut Recorder {
             inner: InProcess::new(storage.memory(), configuration)?,
             commands: &mut self.commands,
@@ -165,7 +166,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     let experiment = scenario(side, strategy, JOBS);
     experiment::run_once(&experiment, strategy, 0, &mut recorder, &()).expect("a sound scenario");
     let configuration = recorder.configuration.expect("the run took place");
-    let mut storage = heap_storage(configuration.machine, configuration.strategy, ROOM);
+    let mut storage = heap_storage(configuration.machine, None, configuration.strategy, ROOM);
     let mut statistics = None;
     let time = shortest(|| {
         let mut controller =

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use meshalloc::{Configuration, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Machine, SchedulerKind, StrategyKind};
 use meshalloc_sim::backend::own::{self, first_come};
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends, PolicyBackends};
 use meshalloc_sim::experiment::{self, ExperimentError, Progress};
@@ -150,15 +150,16 @@ impl Backends for &Policies {
     fn with(
         &mut self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let shared = &self.shared;
         let Some(strategy) = &self.strategy else {
             let Some(scheduler) = &self.scheduler else {
-                return InProcessBackends::default().with(configuration, body);
+                return InProcessBackends::default().with(configuration, description, body);
             };
             let policy = || scheduler.clone();
-            return PolicyBackends { policy }.with(configuration, body);
+            return PolicyBackends { policy }.with(configuration, description, body);
         };
         let strategy = Python::attach(|py| {
             OwnStrategy::new(strategy.bind(py), configuration.machine, shared.clone())

@@ -117,6 +117,21 @@ impl Placement {
     pub(crate) const fn volume(&self) -> u32 {
         volume(&self.dims)
     }
+
+    /// The sides of a slice by dimension, 1 from the machine's last on.
+    pub const fn dims(&self) -> &[u16; DESCRIBED_MAX] {
+        &self.dims
+    }
+
+    /// The first anchor by dimension, 0 from the machine's last on.
+    pub const fn seed(&self) -> &[u16; DESCRIBED_MAX] {
+        &self.seed
+    }
+
+    /// The distance from one anchor to the next by dimension, 1 from the machine's last on.
+    pub const fn spacing(&self) -> &[u16; DESCRIBED_MAX] {
+        &self.spacing
+    }
 }
 
 /// The description of a machine: its grid, and the slices that are given.
@@ -422,8 +437,9 @@ impl Machine {
     }
 
     /// Whether slices may begin anywhere.
-    pub(crate) fn is_unaligned(&self) -> bool {
-        self.align == [1; DESCRIBED_MAX]
+    pub(crate) const fn is_unaligned(&self) -> bool {
+        let [a, b, c, d] = self.align;
+        a == 1 && b == 1 && c == 1 && d == 1
     }
 
     /// A number that differs, very likely, for descriptions that differ: FNV-1a of 32 bits. Never

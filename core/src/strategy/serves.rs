@@ -6,6 +6,8 @@ use crate::grid::Grid;
 #[cfg(feature = "machine")]
 use crate::machine::Machine;
 use crate::search::hilbert::{CURVE_BITS_MAX, curve_bits};
+#[cfg(feature = "machine")]
+use crate::strategy::StrategyKind;
 
 /// The dimensions of [`Serves::FewDimensions`].
 const FEW: usize = 6;
@@ -98,14 +100,32 @@ impl Serves {
         }
     }
 
-    /// Whether the machine of a description is one of them.
-    #[cfg(feature = "machine")]
-    pub const fn includes_described(self, machine: &Machine) -> bool {
-        match self {
+}
+
+#[cfg(feature = "machine")]
+impl StrategyKind {
+    /// Whether the strategy serves the machine of a description: a machine that it
+    /// [serves](StrategyKind::serves), on which slices may begin anywhere unless the strategy looks
+    /// only at the places at which they may.
+    pub const fn serves_described(self, machine: &Machine) -> bool {
+        let serves = match self.serves() {
             Serves::Cubes => machine.cube_extents().is_some(),
             Serves::Placements => machine.has_placements(),
-            _ => self.includes(machine.grid()),
-        }
+            other => other.includes(machine.grid()),
+        };
+        serves && (machine.is_unaligned() || self.aligns())
+    }
+
+    /// Whether its slices begin at multiples that a description demands.
+    const fn aligns(self) -> bool {
+        matches!(
+            self,
+            StrategyKind::FirstFit
+                | StrategyKind::AdaptiveScan
+                | StrategyKind::Folding
+                | StrategyKind::Cubes { .. }
+                | StrategyKind::Torus3d
+        )
     }
 }
 

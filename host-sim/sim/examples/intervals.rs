@@ -75,6 +75,7 @@ fn runs(load: f64, replications: u32) -> Result<Vec<Runs>, Box<dyn Error>> {
     let workload = Synthetic::new(mesh, sizes, service, Rate::Load(load));
     let experiment = Experiment {
         machine: mesh.into(),
+        description: None,
         strategies: vec![StrategyKind::FirstFit, StrategyKind::FreeSubmeshList],
         scheduler: SchedulerKind::Fcfs,
         measure: Measure::of(&workload),

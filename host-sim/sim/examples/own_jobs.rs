@@ -37,7 +37,7 @@ pub(crate) fn run(strategy: StrategyKind) -> Result<RunResult, Box<dyn Error>> {
         end: 660,
     };
     let mut result = None;
-    InProcessBackends::default().with(configuration, &mut |backend| {
+    InProcessBackends::default().with(configuration, None, &mut |backend| {
         let run = simulation::run(backend, machine, jobs(), measured, &mut ());
         result = Some(run);
     })?;

@@ -10,6 +10,7 @@ use std::num::NonZero;
 use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
+use crate::machine::Description;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
 use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
@@ -97,6 +98,9 @@ const WHOLE: Measure = Measure::Arrivals {
 pub struct Experiment {
     /// The machine.
     pub machine: Grid,
+    /// Its description, if only certain slices are given; its grid is the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
     /// The strategies to compare.
     pub strategies: Vec<StrategyKind>,
     /// The scheduler for all of them.
@@ -338,6 +342,7 @@ impl Experiment {
     ) -> Self {
         Experiment {
             machine: workload.machine(),
+            description: None,
             strategies,
             scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(workload),

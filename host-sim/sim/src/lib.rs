@@ -24,6 +24,7 @@ pub mod experiment;
 pub mod history;
 pub mod input;
 pub mod io;
+pub mod machine;
 pub mod metrics;
 pub mod names;
 pub mod network;

@@ -449,11 +449,14 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.note_search(number);
         match outcome {
             Ok(Outcome::Done) => Ok(Ok(())),
-            Err(Error::Refused(reason)) if self.state.runs(number) => {
-                Err(unexpected(&change, format!("a grant, then {reason:?}")))
-            }
-            Err(Error::Refused(reason)) => Ok(Err(reason)),
-            other => Err(unexpected(&change, format!("{other:?}"))),
+            Err(error) => match error.refusal() {
+                Some(reason) if self.state.runs(number) => {
+                    Err(unexpected(&change, format!("a grant, then {reason:?}")))
+                }
+                Some(reason) => Ok(Err(reason)),
+                None => Err(unexpected(&change, format!("{error:?}"))),
+            },
+            Ok(other) => Err(unexpected(&change, format!("{other:?}"))),
         }
     }
 

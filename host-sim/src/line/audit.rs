@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 use meshalloc::message::{BlockList, JobList, JobReport, OccupancyChunk};
 use meshalloc::{
     Allocator, Answer, Block, Change, Configuration, ConfigureError, Error, Event, FaultReport,
-    Flags, Happened, Holds, JobId, JobState, Outcome, Query, Refusal, Request, Statistics,
+    Flags, Happened, Holds, JobId, JobState, Machine, Outcome, Query, Refusal, Request, Statistics,
     StrategyKind, Ticks,
 };
 
@@ -51,6 +51,8 @@ struct Processor {
 #[derive(Debug)]
 pub(super) struct Audit {
     configuration: Configuration,
+    /// Of its machine.
+    description: Option<Machine>,
     /// For what the strategy gives for a request.
     storage: meshalloc::storage::HeapStorage,
     jobs: BTreeMap<JobId, Present>,
@@ -71,20 +73,22 @@ pub(super) struct Audit {
 }
 
 impl Audit {
-    /// A controller that has just taken this configuration.
+    /// A controller that has just taken this configuration; its machine may have a description.
     ///
     /// # Errors
     ///
     /// Why none can.
-    pub(super) fn new(configuration: Configuration) -> Result<Self, ConfigureError> {
+    pub(super) fn new(
+        configuration: Configuration,
+        description: Option<&Machine>,
+    ) -> Result<Self, ConfigureError> {
         let Configuration {
             machine, strategy, ..
         } = configuration;
-        let mut storage = heap_storage(machine, strategy, 1);
-        Allocator::new(storage.allocator_memory(), machine, strategy)?;
-        Ok(Audit {
+        let mut audit = Audit {
             configuration,
-            storage,
+            description: description.copied(),
+            storage: heap_storage(machine, description, strategy, 1),
             jobs: BTreeMap::new(),
             processors: vec![Processor::default(); machine.nodes() as usize],
             before: 0,
@@ -94,7 +98,21 @@ impl Audit {
             on_block: BTreeSet::new(),
             listed: BTreeSet::new(),
             is_new: false,
-        })
+        };
+        audit.allocator()?;
+        Ok(audit)
+    }
+
+    /// An allocator whose processors are all free.
+    fn allocator(&mut self) -> Result<Allocator<'_>, ConfigureError> {
+        let Configuration {
+            machine, strategy, ..
+        } = self.configuration;
+        let mut memory = self.storage.allocator_memory();
+        if let Some(description) = &self.description {
+            memory = memory.describing(description);
+        }
+        Allocator::new(memory, machine, strategy)
     }
 
     /// A change is given.
@@ -179,10 +197,8 @@ impl Audit {
 
     /// The number of processors that the strategy gives for the request: at least and at most.
     fn size(&mut self, request: &Request) -> Result<(u32, u32), Refusal> {
-        let Configuration {
-            machine, strategy, ..
-        } = self.configuration;
-        let allocator = Allocator::new(self.storage.allocator_memory(), machine, strategy);
+        let strategy = self.configuration.strategy;
+        let allocator = self.allocator();
         let allocator = allocator.expect("it has been made in this memory before");
         let demand = allocator.demand(request)?;
         Ok(match strategy {
@@ -393,7 +409,9 @@ impl Audit {
 
     fn error(&mut self, change: &Change, error: Error) -> Check {
         match (*change, error) {
-            (Change::Submit { job, request, .. }, Error::Refused(reason)) => {
+            (Change::Submit { job, request, .. }, error)
+                if let Some(reason) = error.refusal() =>
+            {
                 let held = match self.is_new {
                     true => self.jobs.get(&job).map_or(0, |present| present.processors),
                     false => 0,

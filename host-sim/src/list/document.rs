@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Part, strategy_parameters};
 use crate::identity::{PROGRAM, VERSION};
+use meshalloc_sim::machine::MachineKeys;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
@@ -56,6 +57,9 @@ pub(crate) struct ListDocument {
     /// Models of workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     models: Option<Vec<NamedJson>>,
+    /// Machines that give only certain slices, with the keys of their files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machines: Option<Vec<MachineKeys>>,
     /// Metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Vec<MetricJson>>,
@@ -146,9 +150,17 @@ impl ListDocument {
             shapes: named(Part::Shapes, ShapeRule::LIST),
             mixes: named(Part::Mixes, MixSource::LIST),
             models: named(Part::Models, Lublin::LIST),
+            machines: is_wanted(Part::Machines).then(machines),
             metrics: is_wanted(Part::Metrics).then(metrics),
         }
     }
+}
+
+fn machines() -> Vec<MachineKeys> {
+    let presets = super::presets();
+    presets
+        .map(|preset| MachineKeys::of(Some(&preset.name), &preset.machine))
+        .collect()
 }
 
 fn strategies() -> Vec<StrategyJson> {

@@ -1,6 +1,6 @@
 //! Jobs as rows of a table.
 
-use meshalloc::Ticks;
+use meshalloc::{Flags, Ticks};
 
 use super::{RunOf, decimal};
 use meshalloc_sim::processors;
@@ -81,8 +81,10 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     let stretch = stretch.map_or(String::new(), |(turnaround, execution)| {
         (turnaround as f64 / execution as f64).to_string()
     });
-    let extents = job.request.shape.extents();
-    let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
+    let shape = match job.request.flags.contains(Flags::CHIPS) {
+        true => String::new(),
+        false => job.request.shape.to_string(),
+    };
     let workload = match &experiment.workload {
         Workload::Synthetic(_) => "synthetic".into(),
         Workload::Log(log) => log.path.file_name().unwrap_or_default().to_string_lossy(),
@@ -107,7 +109,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         &time(turnaround),
         &stretch,
         &processors::text(&processors::intervals(experiment.machine, record.blocks)),
-        &extents.join("x"),
+        &shape,
         &record.held.to_string(),
         &record.blocks.len().to_string(),
         &record.misses.to_string(),

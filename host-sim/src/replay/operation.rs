@@ -61,9 +61,13 @@ pub(crate) enum Line {
         #[serde(deserialize_with = "id")]
         id: u32,
         /// The extents: `"4x3"`, or `[4,3]`.
-        #[serde(deserialize_with = "extents")]
-        #[schemars(with = "ShapeSchema")]
-        shape: Vec<u64>,
+        #[serde(default, deserialize_with = "extents")]
+        #[schemars(with = "Option<ShapeSchema>")]
+        shape: Option<Vec<u64>>,
+        /// A number of processors in place of a shape; of its legal shapes the most compact that
+        /// fits is taken.
+        #[serde(default, deserialize_with = "chips")]
+        chips: Option<u32>,
         /// The operations until the job is expected to be freed, at least 1.
         #[serde(default, deserialize_with = "estimate")]
         estimate: Option<Ticks>,
@@ -168,11 +172,19 @@ impl Operation {
                 Line::Alloc {
                     id,
                     shape,
+                    chips,
                     estimate,
                     lease,
                 } => Operation::Alloc {
                     job: JobId(id),
-                    request: request(&shape, estimate, machine)?,
+                    request: match (shape, chips) {
+                        (Some(shape), None) => request(&shape, estimate, machine)?,
+                        (None, Some(chips)) => estimated(Request::chips(chips), estimate),
+                        (None, None) => return Err("missing field `shape`".to_owned()),
+                        (Some(_), Some(_)) => {
+                            return Err("shape and chips (expected one of them)".to_owned());
+                        }
+                    },
                     lease,
                 },
                 Line::Lease { id, time } => Operation::Lease {
@@ -228,6 +240,7 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
         let pair = match word.split_once('=') {
             Some(("est", time)) => ("estimate", time.into()),
             Some(("lease", time)) => ("lease", time.into()),
+            Some(("chips", count)) => ("chips", count.into()),
             _ => return Err(format!("{} is not known", quoted(word.as_bytes()))),
         };
         pairs.push(pair);
@@ -346,7 +359,7 @@ fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>, D:
 }
 
 /// A shape of any extents.
-fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u64>>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let texts = match &value {
         Value::Array(values) => values.iter().map(written).collect(),
@@ -358,7 +371,19 @@ fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Er
     let shape = value.to_string();
     let what = format!("an extent, in shape {}", shortened(shape.as_bytes()));
     let extents = texts.iter().map(|text| digits(text, &what));
-    extents.collect::<Result<_, _>>().map_err(D::Error::custom)
+    let extents = extents.collect::<Result<_, _>>();
+    extents.map(Some).map_err(D::Error::custom)
+}
+
+fn chips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let most = u32::MAX.into();
+    let count = number(deserializer, "a number of processors", 1..=most)?;
+    Ok(Some(count as u32))
+}
+
+/// The request with this estimate.
+fn estimated(request: Request, estimate: Option<Ticks>) -> Request {
+    estimate.map_or(request, |ticks| request.with_estimate(ticks))
 }
 
 /// The request for a shape.
@@ -379,7 +404,7 @@ fn request(extents: &[u64], estimate: Option<Ticks>, machine: Grid) -> Result<Re
         Shape::new(&extents.iter().map(extent).collect::<Vec<_>>())
     };
     let request = Request::new(shape.map_err(|error| error.to_string())?);
-    Ok(estimate.map_or(request, |ticks| request.with_estimate(ticks)))
+    Ok(estimated(request, estimate))
 }
 
 /// The block of a coordinate, range or `*` for each dimension.

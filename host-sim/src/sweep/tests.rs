@@ -14,6 +14,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
         label: vec![("load".to_owned(), load.to_string())],
         experiment: Experiment {
             machine: mesh.into(),
+            description: None,
             strategies: vec![StrategyKind::FirstFit, StrategyKind::Naive],
             scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(Synthetic::new(

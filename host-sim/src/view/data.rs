@@ -19,6 +19,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use meshalloc::Flags;
 use serde_json::{Value, json};
 
 use crate::map::layout::Layout;
@@ -149,14 +150,15 @@ fn push_jobs(experiment: &Experiment, jobs: &[PastJob], columns: &mut Columns) -
     let mut places = BTreeMap::new();
     let mut shapes = Vec::new();
     for PastJob { job, .. } in jobs {
-        let extents = job.request.shape.extents();
-        let place = *places
-            .entry(extents.to_vec())
-            .or_insert_with_key(|extents| {
-                let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
-                shapes.push(extents.join("x"));
-                shapes.len() - 1
-            });
+        // The page reads the number of a request without a shape.
+        let shape = match job.request.flags.contains(Flags::CHIPS) {
+            true => format!("any of {}", job.request.processors),
+            false => job.request.shape.to_string(),
+        };
+        let place = *places.entry(shape).or_insert_with_key(|shape| {
+            shapes.push(shape.clone());
+            shapes.len() - 1
+        });
         columns.push(place as u64);
     }
     for PastJob { job, .. } in jobs {

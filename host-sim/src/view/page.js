@@ -26,7 +26,8 @@ async function start() {
   const $ = (id) => document.getElementById(id);
   const scrub = $("scrub");
   const sizes = meta.shapes.map((shape) => {
-    const sides = shape.split("x").map(Number);
+    const square = Math.sqrt(Number(shape.replace("any of ", "")));
+    const sides = shape.startsWith("any") ? [square, square] : shape.split("x").map(Number);
     // Every second dimension to the right, the others upwards.
     const along = (first) => sides.filter((_, place) => place % 2 === first).reduce((one, other) => one * other, 1);
     return [along(0), along(1)];

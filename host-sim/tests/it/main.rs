@@ -13,6 +13,7 @@ mod lies;
 mod line;
 mod list;
 mod logs;
+mod machines;
 mod manual;
 mod map;
 mod maps;

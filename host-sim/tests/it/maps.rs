@@ -65,6 +65,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
         .unwrap();
     Experiment {
         machine: workload.machine(),
+        description: None,
         strategies: strategies.to_vec(),
         scheduler: SchedulerKind::Fcfs,
         measure: Measure::of(&workload),
@@ -299,7 +300,7 @@ fn a_snapshot_is_what_the_controller_holds() {
         strategy: StrategyKind::Naive,
         scheduler: SchedulerKind::Fcfs,
     };
-    let ready = InProcessBackends::default().with(configuration, &mut |backend| {
+    let ready = InProcessBackends::default().with(configuration, None, &mut |backend| {
         let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
         // More jobs than one reply lists, then one that waits, a fault that is held and one that is not.
         for id in 0..60 {

@@ -118,7 +118,7 @@ fn every_cube_strategy_answers_as_in_process() {
             let line = format!("replay - --cube k={k},n={n} --strategy {strategy}");
             let shown = host_sim_fed(Path::new("."), &line, &text).good();
             assert_eq!(shown.lines().count(), steps.len());
-            let mut storage = heap_storage(cube.into(), strategy, 12);
+            let mut storage = heap_storage(cube.into(), None, strategy, 12);
             let configuration = Configuration {
                 machine: cube.into(),
                 strategy,

@@ -172,7 +172,7 @@ fn host_sim(
         end: jobs.len() as u32,
     };
     InProcessBackends { jobs: room }
-        .with(configuration(mesh, strategy), &mut |backend| {
+        .with(configuration(mesh, strategy), None, &mut |backend| {
             let mut recorder = Recorder {
                 backend,
                 grid: convert::grid(mesh.into()),

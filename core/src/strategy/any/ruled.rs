@@ -18,18 +18,6 @@ fn counts_processors(kind: StrategyKind) -> bool {
     kind.holds() == Holds::Processors || kind == StrategyKind::Torus3d
 }
 
-/// Whether slices of the strategy begin at multiples that a description demands.
-const fn aligns(kind: StrategyKind) -> bool {
-    matches!(
-        kind,
-        StrategyKind::FirstFit
-            | StrategyKind::AdaptiveScan
-            | StrategyKind::Folding
-            | StrategyKind::Cubes { .. }
-            | StrategyKind::Torus3d
-    )
-}
-
 impl AnyStrategy<'_> {
     /// [`AnyStrategy::check`] where there is a description.
     pub(super) fn check_described(
@@ -41,8 +29,7 @@ impl AnyStrategy<'_> {
         if machine.grid() != grid {
             return Err(ConfigureError::OtherMachine);
         }
-        let serves = kind.serves().includes_described(machine);
-        if !serves || !machine.is_unaligned() && !aligns(kind) {
+        if !kind.serves_described(machine) {
             return Err(ConfigureError::MachineUnsuitable);
         }
         match WorkspaceSize::described(kind, machine, 0).fits(workspace) {

@@ -113,7 +113,7 @@ mod image {
 
     #[cfg(described)]
     const fn may_serve(kind: StrategyKind) -> bool {
-        kind.serves().includes_described(&DESCRIBED)
+        kind.serves_described(&DESCRIBED)
     }
 
     #[cfg(not(described))]

@@ -5,18 +5,38 @@ use std::slice::IterMut;
 use meshalloc::message::Capacity;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Answer, Block, Change, Configuration, Controller, Error, Grid, Happened, Memory, Outcome,
-    Query, SchedulerKind, StrategyKind, Ticks,
+    Answer, Block, Change, Configuration, Controller, Error, Grid, Happened, Machine, Memory,
+    Outcome, Query, SchedulerKind, StrategyKind, Ticks,
 };
 
 use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
 /// Memory on the heap that is enough for this strategy, and for any other as its name alone says, on
-/// this machine and for this number of jobs, waiting and running together.
-pub fn heap_storage(machine: Grid, strategy: StrategyKind, jobs: usize) -> HeapStorage {
-    let needs = Needs::of_build(&[machine], jobs);
-    HeapStorage::new(needs.and(Needs::of(strategy, &machine, jobs)), jobs)
+/// this machine, perhaps one with a description, and for this number of jobs, waiting and running
+/// together.
+pub fn heap_storage(
+    machine: Grid,
+    description: Option<&Machine>,
+    strategy: StrategyKind,
+    jobs: usize,
+) -> HeapStorage {
+    let needs = match description {
+        None => Needs::of_build(&[machine], jobs).and(Needs::of(strategy, &machine, jobs)),
+        Some(machine) => {
+            let needs = Needs::of_described(machine, jobs);
+            needs.and(Needs::described(strategy, machine, jobs))
+        }
+    };
+    HeapStorage::new(needs, jobs)
+}
+
+/// The memory of a storage, for a machine that may have a description.
+fn memory<'m>(storage: &'m mut HeapStorage, description: Option<&'m Machine>) -> Memory<'m> {
+    match description {
+        None => storage.memory(),
+        Some(machine) => storage.memory().describing(machine),
+    }
 }
 
 /// How often a table can double: from the smallest on, to more jobs than a run has.
@@ -35,6 +55,8 @@ pub struct InProcess<'m> {
     blocks: Vec<Block>,
     /// Places for the memories that are still to come, if the table may grow.
     larger: IterMut<'m, Option<HeapStorage>>,
+    /// Of the machine, where larger memory is to be made for it.
+    description: Option<&'m Machine>,
 }
 
 impl<'m> InProcess<'m> {
@@ -48,11 +70,12 @@ impl<'m> InProcess<'m> {
             controller: controller(memory, configuration)?,
             blocks: Vec::new(),
             larger: IterMut::default(),
+            description: None,
         })
     }
 
-    /// A controller whose table has room for so many jobs, and for twice as many each time that
-    /// [`Backend::make_room`] is called.
+    /// A controller of a machine, perhaps one with a description, whose table has room for so many
+    /// jobs, and for twice as many each time that [`Backend::make_room`] is called.
     ///
     /// # Errors
     ///
@@ -61,16 +84,18 @@ impl<'m> InProcess<'m> {
         storage: &'m mut GrowingStorage,
         jobs: usize,
         configuration: Configuration,
+        description: Option<&'m Machine>,
     ) -> Result<Self, BackendError> {
         let [first, larger @ ..] = &mut storage.0;
         let Configuration {
             machine, strategy, ..
         } = configuration;
-        let first = first.insert(heap_storage(machine, strategy, jobs));
+        let first = first.insert(heap_storage(machine, description, strategy, jobs));
         Ok(InProcess {
-            controller: controller(first.memory(), configuration)?,
+            controller: controller(memory(first, description), configuration)?,
             blocks: Vec::new(),
             larger: larger.iter_mut(),
+            description,
         })
     }
 }
@@ -151,8 +176,9 @@ impl Backend for InProcess<'_> {
         let Configuration {
             machine, strategy, ..
         } = configuration;
-        let storage = place.insert(heap_storage(machine, strategy, 2 * jobs as usize));
-        let larger = controller(storage.memory(), configuration);
+        let description = self.description;
+        let storage = heap_storage(machine, description, strategy, 2 * jobs as usize);
+        let larger = controller(memory(place.insert(storage), description), configuration);
         let mut larger = larger.expect("a larger memory suffices, too");
         let mut restoring = larger.restore();
         self.controller
@@ -182,12 +208,13 @@ impl InProcessBackends {
     pub(super) fn lend(
         &self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: impl FnOnce(InProcess<'_>),
     ) -> Result<(), BackendError> {
         let machine = configuration.machine;
         let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
         let mut storage = GrowingStorage::default();
-        let mut controller = InProcess::growing(&mut storage, jobs, configuration)?;
+        let mut controller = InProcess::growing(&mut storage, jobs, configuration, description)?;
         if self.jobs.is_some() {
             controller.larger = IterMut::default();
         }
@@ -200,8 +227,11 @@ impl Backends for InProcessBackends {
     fn with(
         &mut self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        self.lend(configuration, |mut controller| body(&mut controller))
+        self.lend(configuration, description, |mut controller| {
+            body(&mut controller);
+        })
     }
 }

@@ -2,8 +2,8 @@
 
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Block, Change, Configuration, ConfigureError, Error, Event, Grid, Outcome, Query,
-    SchedulerKind, StrategyKind, Ticks,
+    Answer, Block, Change, Configuration, ConfigureError, Error, Event, Grid, Machine, Outcome,
+    Query, SchedulerKind, StrategyKind, Ticks,
 };
 
 pub mod in_process;
@@ -69,7 +69,9 @@ pub trait Backend {
 /// It lends the backend to a closure, so that one that borrows its memory and one that reuses a
 /// single line look alike.
 pub trait Backends {
-    /// Calls `body` with a controller that serves `configuration` and has no job.
+    /// Calls `body` with a controller that serves `configuration` and has no job. With a
+    /// description, whose grid is that of the configuration, it gives only slices that are legal
+    /// there.
     ///
     /// # Errors
     ///
@@ -78,6 +80,7 @@ pub trait Backends {
     fn with(
         &mut self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError>;
 }
@@ -86,9 +89,10 @@ impl<B: Backends + ?Sized> Backends for &mut B {
     fn with(
         &mut self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        (**self).with(configuration, body)
+        (**self).with(configuration, description, body)
     }
 }
 
@@ -99,6 +103,7 @@ impl<B: Backends + ?Sized> Backends for &mut B {
 /// When the scheduler or the machine cannot be served by any strategy for another reason.
 pub fn serving(
     machine: Grid,
+    description: Option<&Machine>,
     scheduler: SchedulerKind,
     strategies: impl IntoIterator<Item = StrategyKind>,
 ) -> Result<Vec<StrategyKind>, BackendError> {
@@ -109,7 +114,7 @@ pub fn serving(
             strategy,
             scheduler,
         };
-        match InProcessBackends::default().with(configuration, &mut |_| {}) {
+        match InProcessBackends::default().with(configuration, description, &mut |_| {}) {
             Ok(()) => serving.push(strategy),
             Err(BackendError::Configure {
                 reason: ConfigureError::MachineUnsuitable,

@@ -6,7 +6,7 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     AllocateError, Allocation, Allocator, Block, Change, Configuration, ConfigureError, Error,
-    Event, Grid, Happened, JobId, Outcome, Refusal, Request, Strategy, StrategyKind, Ticks,
+    Event, Grid, Happened, JobId, Machine, Outcome, Refusal, Request, Strategy, StrategyKind, Ticks,
 };
 
 use super::{Backend, BackendError, Backends, OnEvent};
@@ -254,7 +254,8 @@ fn lend_allocator<S: Strategy, P: Policy>(
 
 /// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names.
 ///
-/// `strategy` makes the strategy for a machine, `policy` the scheduler. Each proposal of the
+/// `strategy` makes the strategy for a machine, `policy` the scheduler. The rules of a description
+/// are the strategy's business: requests for a number of chips reach it as they are. Each proposal of the
 /// strategy is checked before it takes effect. `host-sim/sim/examples/own_policies.rs` has one of
 /// each.
 #[derive(Clone, Copy, Debug)]
@@ -269,6 +270,7 @@ impl<S: Strategy, P: Policy, F: FnMut(Grid) -> S, G: FnMut() -> P> Backends for 
     fn with(
         &mut self,
         configuration: Configuration,
+        _: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let strategy = (self.strategy)(configuration.machine);
@@ -288,15 +290,24 @@ impl<P: Policy, G: FnMut() -> P> Backends for PolicyBackends<G> {
     fn with(
         &mut self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let Configuration {
             machine, strategy, ..
         } = configuration;
         // A job that runs has a processor at least.
-        let needs = Needs::of(strategy, &machine, machine.nodes() as usize);
+        let jobs = machine.nodes() as usize;
+        let needs = match description {
+            None => Needs::of(strategy, &machine, jobs),
+            Some(machine) => Needs::described(strategy, machine, jobs),
+        };
         let mut storage = HeapStorage::new(needs, 0);
-        let allocator = Allocator::new(storage.allocator_memory(), machine, strategy);
+        let mut memory = storage.allocator_memory();
+        if let Some(machine) = description {
+            memory = memory.describing(machine);
+        }
+        let allocator = Allocator::new(memory, machine, strategy);
         lend_allocator(configuration, allocator, (self.policy)(), body)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
-use meshalloc::{Answer, Change, Configuration, Error, Outcome, Query, Ticks};
+use meshalloc::{Answer, Change, Configuration, Error, Machine, Outcome, Query, Ticks};
 
 use super::{Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent};
 
@@ -102,10 +102,12 @@ impl Backends for StopwatchBackends {
     fn with(
         &mut self,
         configuration: Configuration,
+        description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        self.0
-            .lend(configuration, |inner| body(&mut Stopwatch::new(inner)))
+        self.0.lend(configuration, description, |inner| {
+            body(&mut Stopwatch::new(inner));
+        })
     }
 }
 
@@ -125,7 +127,7 @@ mod tests {
         };
         let submit = Change::submit(JobId(1), Request::submesh(2, 2));
         let mut events = 0;
-        let ready = StopwatchBackends::default().with(configuration, &mut |backend| {
+        let ready = StopwatchBackends::default().with(configuration, None, &mut |backend| {
             let outcome = backend.call(&submit, 0, &mut |_, _| {
                 events += 1;
                 std::thread::sleep(pause);

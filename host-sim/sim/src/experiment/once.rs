@@ -73,12 +73,14 @@ fn run_through<'o>(
 ) -> Result<(RunResult, AnyExecution), ExperimentError> {
     let conditions = experiment.conditions(replication)?;
     let configuration = experiment.configuration(strategy, replication);
+    let description = experiment.description.as_ref();
+    let description = description.map(|description| &description.machine);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = AnyExecution::new(workload, experiment.machine)?;
     let mut observer = Watched { progress, recorder };
     let mut result = None;
-    backends.with(configuration, &mut |backend| {
+    backends.with(configuration, description, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
         let observer = &mut observer;
         let (jobs, machine) = (jobs.clone(), experiment.machine);

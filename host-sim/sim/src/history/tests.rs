@@ -15,6 +15,7 @@ fn experiment(strategies: &[StrategyKind]) -> Experiment {
     let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(0.7));
     Experiment {
         machine: mesh.into(),
+        description: None,
         strategies: strategies.to_vec(),
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(workload),

@@ -9,6 +9,7 @@ use super::needs;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::io::{IoMesh, IoNetwork, IoTasks};
+use crate::machine::{Description, MachineSource};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::network::Parameters;
@@ -85,10 +86,18 @@ impl Resolved {
 
     fn read(&self, logs: &SharedLogs) -> Result<Experiment, SettingError> {
         let mut experiment = self.plan.clone();
-        let machine = experiment.machine;
+        let grid = experiment.machine;
+        let described = experiment.description.as_ref();
+        let described = described.map(|description| description.machine);
+        let strategies = &experiment.strategies;
         match &mut experiment.workload {
             Workload::Synthetic(workload) => {
-                let is_legal = |request: &Request| fits_turned(machine, request.shape);
+                let is_legal = |request: &Request| match &described {
+                    None => fits_turned(grid, request.shape),
+                    Some(machine) => strategies
+                        .iter()
+                        .any(|&strategy| machine.check(strategy, request).is_ok()),
+                };
                 let read = workload.read(is_legal);
                 *workload = read.map_err(|(option, error)| match error {
                     MixError::Shapes(error) => error.into(),
@@ -126,7 +135,7 @@ const fn log_option(form: &LogForm) -> &'static str {
 fn unnamed_machine(log: &Log) -> SettingError {
     let path = log.path.display().to_string().replace('`', "'");
     let reason = format!(
-        "{path}: no machine is named, and {} (expected `mesh`, `torus` or `cube`{})",
+        "{path}: no machine is named, and {} (expected `mesh`, `torus`, `cube` or `machine`{})",
         log.processors_text(),
         match log.fitting_mesh() {
             Some(sides) => format!(", such as `mesh` {sides}"),
@@ -148,9 +157,10 @@ impl Scenario {
         self.check_replications()?;
         needs::check(self)?;
         let mut settings = self.clone();
-        let machine = settings.machine()?;
+        let description = settings.description()?;
+        let machine = settings.grid(description.as_ref())?;
         settings.name_machine(machine);
-        let strategies = settings.strategies(machine)?;
+        let strategies = settings.strategies(machine, description.as_ref())?;
         let scheduler = *settings.scheduler.get_or_insert(SchedulerKind::Fcfs);
         let messages = settings.messages();
         let file = settings.log_file().map(|(_, file)| file.to_owned());
@@ -165,7 +175,7 @@ impl Scenario {
                 (workload, JOBS_DEFAULT, Measure::Departures, replications)
             }
             None => {
-                let workload = settings.synthetic(machine, messages)?;
+                let workload = settings.synthetic(machine, description.as_ref(), messages)?;
                 let measure = settings.measure(&workload)?;
                 let replications = settings.replications()?;
                 let is_closed = workload.arrivals.tasks().is_some();
@@ -184,6 +194,7 @@ impl Scenario {
         let threshold = settings.slowdown_threshold;
         let plan = Experiment {
             machine,
+            description,
             strategies,
             scheduler: names::scheduler_in(scheduler, workload.time_unit()),
             workload,
@@ -233,21 +244,41 @@ impl Scenario {
         };
         let gaps = self.interarrival.as_ref();
         let gaps = gaps.map(|gaps| ("interarrival", gaps.path()));
-        let files = [self.log_file(), mix, service, gaps];
+        let machine = self.machine.as_ref();
+        let machine = machine.and_then(|machine| Some(("machine", machine.path()?)));
+        let files = [self.log_file(), mix, service, gaps, machine];
         files.into_iter().flatten().collect()
     }
 
     /// Whether a machine is named.
     pub const fn is_machine_named(&self) -> bool {
-        self.mesh.is_some() || self.torus.is_some() || self.cube.is_some()
+        self.mesh.is_some()
+            || self.torus.is_some()
+            || self.cube.is_some()
+            || self.machine.is_some()
     }
 
-    /// The machine that is named, or else the default.
+    /// The description of the machine, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// When its file cannot be read, or describes no machine.
+    pub fn description(&self) -> Result<Option<Description>, SettingError> {
+        let read = self.machine.as_ref().map(MachineSource::read);
+        let read = read.transpose();
+        read.map_err(|error| SettingError::unquoted(&["machine"], &error))
+    }
+
+    /// The machine that is named, or else the default; `description` is what
+    /// [`Scenario::description`] gives.
     ///
     /// # Errors
     ///
     /// When there is none of these sides, or a dimension is to wrap that it does not have.
-    pub fn machine(&self) -> Result<Grid, SettingError> {
+    pub fn grid(&self, description: Option<&Description>) -> Result<Grid, SettingError> {
+        if let Some(description) = description {
+            return Ok(*description.machine.grid());
+        }
         if let Some(cube) = self.cube {
             return Ok(cube.into());
         }
@@ -266,7 +297,7 @@ impl Scenario {
 
     /// Names this machine in its usual way: a mesh that wraps everywhere is a torus.
     pub fn name_machine(&mut self, machine: Grid) {
-        if self.cube.is_some() {
+        if self.cube.is_some() || self.machine.is_some() {
             return;
         }
         let wraps = (0..machine.dimensions()).filter(|&dimension| machine.wraps(dimension));
@@ -286,16 +317,20 @@ impl Scenario {
     /// # Errors
     ///
     /// When one does not serve the machine: what it serves, and which strategies would do.
-    fn strategies(&mut self, machine: Grid) -> Result<Vec<StrategyKind>, SettingError> {
-        let default = || vec![StrategyChoice::One(default_strategy(machine))];
+    fn strategies(
+        &mut self,
+        machine: Grid,
+        description: Option<&Description>,
+    ) -> Result<Vec<StrategyKind>, SettingError> {
+        let default = || vec![StrategyChoice::One(default_strategy(machine, description))];
         let named = self.strategy.get_or_insert_with(default);
         let strategies = named.iter().flat_map(|&choice| match choice {
-            StrategyChoice::All => suitable(machine).collect(),
+            StrategyChoice::All => suitable(machine, description).collect(),
             StrategyChoice::One(kind) => vec![kind],
         });
         let strategies = names::each_once(strategies);
         for &strategy in &strategies {
-            check_serves(machine, strategy)?;
+            check_serves(machine, description, strategy)?;
         }
         let named = strategies.iter().copied().map(StrategyChoice::One);
         self.strategy = Some(named.collect());
@@ -392,7 +427,11 @@ impl Scenario {
 
     /// The rule of shapes.
     fn shape(&mut self, machine: Grid) -> Result<ShapeRule, SettingError> {
-        let shape = *self.shape.get_or_insert(ShapeRule::of(&machine));
+        let default = match self.machine {
+            Some(_) => ShapeRule::Chips,
+            None => ShapeRule::of(&machine),
+        };
+        let shape = *self.shape.get_or_insert(default);
         let usable = shape.check(machine);
         usable.map_err(|reason| SettingError::unquoted(&["shape"], &reason))?;
         Ok(shape)
@@ -402,6 +441,7 @@ impl Scenario {
     fn synthetic(
         &mut self,
         machine: Grid,
+        description: Option<&Description>,
         messages: Option<Messages>,
     ) -> Result<Synthetic, SettingError> {
         if let Some(model) = self.model {
@@ -410,7 +450,7 @@ impl Scenario {
             let workload = Synthetic::lublin(model, machine, self.shape(machine)?, rate);
             return self.estimated(workload);
         }
-        let requests = self.requests(machine)?;
+        let requests = self.requests(machine, description)?;
         let io = self.io(machine)?;
         let arrivals = self.arrivals(machine)?;
         let work = match (messages, io) {
@@ -441,7 +481,11 @@ impl Scenario {
     }
 
     /// What jobs ask for.
-    fn requests(&mut self, machine: Grid) -> Result<Requests, SettingError> {
+    fn requests(
+        &mut self,
+        machine: Grid,
+        description: Option<&Description>,
+    ) -> Result<Requests, SettingError> {
         if let Some(cube) = self.cube {
             return Ok(Requests::Subcubes(Subcubes {
                 cube,
@@ -459,6 +503,14 @@ impl Scenario {
                 distribution,
                 shape: self.shape(machine)?,
             }));
+        }
+        if let Some(description) = description.filter(|it| it.has_rules()) {
+            let name = description.name.replace('`', "'");
+            let reason = format!(
+                "`machine` {name} gives only certain shapes, which jobs of random sides seldom have \
+                 (expected `mix`, `task-processors`, `model`, `swf` or `jobs-file` beside it)"
+            );
+            return Err(SettingError::new(&["machine"], reason));
         }
         let sizes = *self.sizes.get_or_insert(SizeDistribution::Uniform);
         let mut submeshes = Submeshes::new(machine, sizes);
@@ -624,31 +676,59 @@ fn exponential(mean_seconds: f64) -> ServiceDistribution {
 }
 
 /// The strategy of a command that names none.
-fn default_strategy(machine: Grid) -> StrategyKind {
-    match machine.is_written_high_first() {
-        true => StrategyKind::TreeCollapsing,
-        false => StrategyKind::FirstFit,
+fn default_strategy(machine: Grid, description: Option<&Description>) -> StrategyKind {
+    let cubes = StrategyKind::Cubes { fold: false };
+    let of_description = [cubes, StrategyKind::Torus3d].into_iter();
+    let mut of_description = of_description.filter(|kind| {
+        kind.is_built()
+            && description.is_some_and(|description| kind.serves_described(&description.machine))
+    });
+    match of_description.next() {
+        Some(strategy) => strategy,
+        None if machine.is_written_high_first() => StrategyKind::TreeCollapsing,
+        None => StrategyKind::FirstFit,
+    }
+}
+
+/// Whether the strategy serves the machine.
+fn serves(machine: Grid, description: Option<&Description>, strategy: StrategyKind) -> bool {
+    match description {
+        Some(description) => strategy.serves_described(&description.machine),
+        None => strategy.serves().includes(&machine),
     }
 }
 
 /// The strategies of this build that serve the machine.
-fn suitable(machine: Grid) -> impl Iterator<Item = StrategyKind> {
-    StrategyKind::built().filter(move |kind| kind.serves().includes(&machine))
+fn suitable(
+    machine: Grid,
+    description: Option<&Description>,
+) -> impl Iterator<Item = StrategyKind> {
+    StrategyKind::built().filter(move |&kind| serves(machine, description, kind))
 }
 
-/// Whether the strategy serves the machine.
+/// Checks that the strategy serves the machine.
 ///
 /// # Errors
 ///
 /// When it does not: what it serves, and which strategies would do.
-fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), SettingError> {
-    let serves = strategy.serves();
-    if serves.includes(&machine) {
+fn check_serves(
+    machine: Grid,
+    description: Option<&Description>,
+    strategy: StrategyKind,
+) -> Result<(), SettingError> {
+    if serves(machine, description, strategy) {
         return Ok(());
     }
-    let suitable: Vec<_> = suitable(machine).map(StrategyKind::name).collect();
+    let suitable: Vec<_> = suitable(machine, description)
+        .map(StrategyKind::name)
+        .collect();
+    let machine = match description {
+        Some(description) => format!("{}, a {machine}", description.name.replace('`', "'")),
+        None => machine.to_string(),
+    };
     let reason = format!(
-        "`strategy` {strategy} serves {serves}, not {machine} (expected one of {})",
+        "`strategy` {strategy} serves {}, not {machine} (expected one of {})",
+        strategy.serves(),
         suitable.join(", ")
     );
     Err(SettingError::new(&["strategy"], reason))

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use super::error::SettingError;
 use super::file::Entry;
 use crate::io::{IoSide, IoTasks};
+use crate::machine::MachineSource;
 use crate::names;
 use crate::network::CYCLES_MAX;
 use crate::workload::{
@@ -205,6 +206,11 @@ settings! {
     cube: text Cube = "k=K,n=N", MACHINE,
         read = names::cube, record = names::cube_text, not = ["mesh", "wrap", "torus"];
 
+    /// A machine that gives only certain slices: tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p,
+    /// trn2-ultra, galaxy, a TOML file, or a torus of Slurm's topology.yaml (FILE.yaml or
+    /// FILE.yaml:TORUS); `host-sim list machines` shows them
+    machine: named MachineSource = "NAME|FILE", MACHINE, not = ["mesh", "wrap", "torus", "cube"];
+
     /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
     /// `host-sim list` shows variants [default: uniform]
     sizes: text SizeDistribution = "NAME", SYNTHETIC, read = sizes, not = ["cube"];
@@ -222,7 +228,8 @@ settings! {
     radices: text TaskDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
 
     /// Allocation strategies, separated by commas, or all that serve the machine; all get the same
-    /// jobs. `host-sim list` shows them [default: first-fit; on a cube: tree-collapsing]
+    /// jobs. `host-sim list` shows them [default: first-fit; on a cube: tree-collapsing; with
+    /// --machine: cubes if it has some, torus3d if it has placements]
     strategy: list Vec<StrategyChoice> = "NAME,...", MACHINE, read = strategy_choice;
 
     /// Scheduling policy [default: fcfs]
@@ -392,9 +399,9 @@ settings! {
     resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
 
     /// The rule that gives a number of processors a shape, of a log's jobs, with
-    /// --task-processors or --model: near-square, near-cubic, power-of-two, flat or drawn:DISTRIBUTION;
+    /// --task-processors or --model: near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
     /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else
-    /// near-cubic]
+    /// near-cubic; with --machine: chips]
     shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "task-processors", "model"]];
 
     /// Stretch the log's submit times so that its offered load on the machine becomes this

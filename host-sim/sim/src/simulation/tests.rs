@@ -54,7 +54,7 @@ fn with_backend<T>(
     table: usize,
     body: impl FnOnce(&mut dyn Backend) -> T,
 ) -> T {
-    let mut storage = heap_storage(machine, strategy, table);
+    let mut storage = heap_storage(machine, None, strategy, table);
     let configuration = Configuration {
         machine,
         strategy,

@@ -608,7 +608,7 @@ impl Iterator for LogJobs<'_> {
             Some(shape) => Request::new(shape).with_processors(entry.processors),
             None => self.shaped(entry.processors),
         };
-        let mut request = request.with_flags(entry.flags);
+        let mut request = request.with_flags(request.flags | entry.flags);
         if let Some(time) = entry.requested_time {
             request = request.with_estimate(time);
         }

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
+use meshalloc::machine::DESCRIBED_MAX;
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
@@ -32,6 +33,8 @@ pub enum ShapeRule {
     /// One extent after the other is drawn, that along dimension 0 first, from this distribution over all that leave the others
     /// room for all processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
     Drawn(SizeDistribution),
+    /// None: the job asks for a number of processors, and the allocator tries the legal shapes of it.
+    Chips,
 }
 
 /// Of the distributions those that are defined over any range.
@@ -63,6 +66,11 @@ impl ShapeRule {
         DistributionInfo {
             name: "drawn:uniform",
             meaning: "extents drawn one after the other, the last is the least that holds the job; or drawn:normal, drawn:normal:var, drawn:exponential",
+            source: "",
+        },
+        DistributionInfo {
+            name: "chips",
+            meaning: "no shape: of the legal shapes of so many processors the most compact that fits; up to four dimensions",
             source: "",
         },
     ];
@@ -103,6 +111,10 @@ impl ShapeRule {
             ShapeRule::Drawn(distribution) if !ShapeRule::DRAWN.contains(&distribution) => Err(
                 format!("the shape rule {self} is not defined (expected {DRAWN_EXPECTED})"),
             ),
+            ShapeRule::Chips if machine.dimensions() > DESCRIBED_MAX => Err(format!(
+                "the shape rule {self} is for up to {DESCRIBED_MAX} dimensions, not for {machine} (expected {})",
+                ShapeRule::NearCubic
+            )),
             _ => Ok(()),
         }
     }
@@ -126,6 +138,7 @@ impl ShapeRule {
         self.check(machine)?;
         let sides = machine.sides();
         let shape = match self {
+            ShapeRule::Chips => return Ok(Request::chips(processors)),
             _ if processors > machine.nodes() => None,
             ShapeRule::NearSquare | ShapeRule::NearCubic => near_cubic(processors, sides),
             ShapeRule::PowerOfTwo => {
@@ -329,13 +342,14 @@ impl FromStr for ShapeRule {
         let unknown = || WorkloadError::UnknownName {
             what: "shape rule",
             given: text.into(),
-            expected: format!("near-square, near-cubic, power-of-two, flat, {DRAWN_EXPECTED}"),
+            expected: format!("near-square, near-cubic, power-of-two, flat, chips, {DRAWN_EXPECTED}"),
         };
         Ok(match (text, text.strip_prefix("drawn:")) {
             ("near-square", _) => ShapeRule::NearSquare,
             ("near-cubic", _) => ShapeRule::NearCubic,
             ("power-of-two", _) => ShapeRule::PowerOfTwo,
             ("flat", _) => ShapeRule::Flat,
+            ("chips", _) => ShapeRule::Chips,
             (_, Some(distribution)) => {
                 let distribution = distribution.parse().ok();
                 let usable = distribution.filter(|it| ShapeRule::DRAWN.contains(it));
@@ -353,6 +367,7 @@ impl fmt::Display for ShapeRule {
             ShapeRule::NearCubic => f.pad("near-cubic"),
             ShapeRule::PowerOfTwo => f.pad("power-of-two"),
             ShapeRule::Flat => f.pad("flat"),
+            ShapeRule::Chips => f.pad("chips"),
             ShapeRule::Drawn(distribution) => f.pad(&format!("drawn:{distribution}")),
         }
     }

@@ -127,7 +127,7 @@ fn strategies_that_do_not_serve_the_mesh_are_left_out() {
             buddy,
             StrategyKind::TreeCollapsing,
         ];
-        backend::serving(machine, SchedulerKind::Fcfs, strategies).unwrap()
+        backend::serving(machine, None, SchedulerKind::Fcfs, strategies).unwrap()
     };
     let tree = StrategyKind::TreeCollapsing;
     assert_eq!(

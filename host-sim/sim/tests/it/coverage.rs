@@ -40,6 +40,7 @@ impl Case {
         let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, rate);
         Experiment {
             machine: mesh.into(),
+            description: None,
             strategies: vec![self.strategy],
             scheduler: SchedulerKind::Fcfs,
             measure: Measure::of(&workload),

@@ -253,6 +253,7 @@ fn log_experiment(log: Log, mesh: Mesh, strategy: StrategyKind) -> Experiment {
     Experiment {
         workload: Workload::Log(log),
         machine: mesh.into(),
+        description: None,
         ..synthetic(1, 0.5, 1, &[strategy])
     }
 }

@@ -255,6 +255,7 @@ fn a_resampled_log_has_no_error_to_reach() {
     };
     let experiment = Experiment {
         machine: log.machine,
+        description: None,
         strategies: vec![StrategyKind::FirstFit],
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Log(log),

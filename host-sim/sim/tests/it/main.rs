@@ -31,6 +31,7 @@ fn uniform(side: u16, load: f64) -> Synthetic {
 fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Experiment {
     Experiment {
         machine: workload.machine(),
+        description: None,
         strategies: strategies.to_vec(),
         scheduler: SchedulerKind::Fcfs,
         measure: Measure::of(&workload),

@@ -127,7 +127,7 @@ fn what_cannot_be_granted_ends_the_run() {
         policy: || first_come,
     };
     let mut is_called = false;
-    let made = backends.with(configuration, &mut |backend| {
+    let made = backends.with(configuration, None, &mut |backend| {
         is_called = true;
         let mut submit = |job| {
             let change = Change::submit(JobId(job), Request::submesh(1, 1));

@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
-use meshalloc::{Configuration, StrategyKind};
+use meshalloc::{Configuration, Machine, StrategyKind};
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
 use meshalloc_sim::experiment::{
     Experiment, Progress, Replications, Stop, StrategyResult, run, run_all, run_parallel,
@@ -207,6 +207,7 @@ fn one_after_the_other_nothing_is_run_after_a_failure() {
         fn with(
             &mut self,
             configuration: Configuration,
+            description: Option<&Machine>,
             body: &mut dyn FnMut(&mut dyn Backend),
         ) -> Result<(), BackendError> {
             self.2 += 1;
@@ -216,7 +217,7 @@ fn one_after_the_other_nothing_is_run_after_a_failure() {
                     reason: "gone".into(),
                 });
             }
-            self.0.with(configuration, body)
+            self.0.with(configuration, description, body)
         }
     }
     let experiment = experiment(0.3, Replications::Fixed(5));
@@ -240,6 +241,7 @@ fn a_failure_says_which() {
         fn with(
             &mut self,
             configuration: Configuration,
+            description: Option<&Machine>,
             body: &mut dyn FnMut(&mut dyn Backend),
         ) -> Result<(), BackendError> {
             if configuration.strategy == StrategyKind::AdaptiveScan {
@@ -248,7 +250,7 @@ fn a_failure_says_which() {
                     reason: "no scans".into(),
                 });
             }
-            self.0.with(configuration, body)
+            self.0.with(configuration, description, body)
         }
     }
     let good = Experiment {

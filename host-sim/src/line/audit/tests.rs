@@ -22,11 +22,11 @@ fn machines() -> [Grid; 4] {
 /// Random changes and queries, and all answers to them. Returns the number of grants.
 fn believe(configuration: Configuration, seed: u64) -> u32 {
     let machine = configuration.machine;
-    let mut storage = heap_storage(machine, configuration.strategy, JOBS);
+    let mut storage = heap_storage(machine, None, configuration.strategy, JOBS);
     let Ok(mut controller) = InProcess::new(storage.memory(), configuration) else {
         return 0;
     };
-    let mut audit = Audit::new(configuration).unwrap();
+    let mut audit = Audit::new(configuration, None).unwrap();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut below = |end: u32| random.next_u32() % end;
     let mut granted = 0;

@@ -228,7 +228,7 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
         strategy: StrategyKind::TreeCollapsing,
         scheduler: SchedulerKind::Fcfs,
     };
-    let ready = InProcessBackends::default().with(configuration, &mut |backend| {
+    let ready = InProcessBackends::default().with(configuration, None, &mut |backend| {
         let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
         for id in 0..50 {
             let request = Request::new(Shape::new(&[2]).unwrap());

@@ -61,6 +61,7 @@ fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]
     assert!(jobs >= 100, "{jobs} jobs are too few to show anything");
     Experiment {
         machine,
+        description: None,
         strategies: strategies.to_vec(),
         scheduler,
         jobs: jobs as u32,

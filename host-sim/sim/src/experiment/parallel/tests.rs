@@ -16,6 +16,7 @@ fn experiment(load: f64, replications: Replications) -> Experiment {
     let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(load));
     Experiment {
         machine: mesh.into(),
+        description: None,
         strategies: STRATEGIES.to_vec(),
         scheduler: SchedulerKind::Fcfs,
         measure: Measure::of(&workload),

@@ -20,7 +20,7 @@ fn configuration(machine: Grid, scheduler: SchedulerKind) -> Configuration {
 /// Over a table that has room for so many jobs and stays as it is.
 fn fixed(table: usize, scheduler: SchedulerKind) -> RunResult {
     let machine = mesh(8, 8);
-    let mut storage = heap_storage(machine, StrategyKind::FirstFit, table);
+    let mut storage = heap_storage(machine, None, StrategyKind::FirstFit, table);
     let backend = &mut InProcess::new(storage.memory(), configuration(machine, scheduler)).unwrap();
     run(backend, machine, crowd(), all(600), &mut ()).unwrap()
 }
@@ -33,7 +33,7 @@ fn a_table_that_grows_decides_as_a_large_one() {
         let machine = mesh(8, 8);
         let mut storage = GrowingStorage::default();
         let configuration = configuration(machine, scheduler);
-        let mut backend = InProcess::growing(&mut storage, 3, configuration).unwrap();
+        let mut backend = InProcess::growing(&mut storage, 3, configuration, None).unwrap();
         let grown = run(&mut backend, machine, crowd(), all(600), &mut ()).unwrap();
         assert_eq!(grown, large, "{scheduler:?}");
         let room = backend.capacity().jobs;
@@ -63,7 +63,7 @@ fn arrivals_that_are_put_off_are_reported() {
         let run = |count| {
             let mut storage = GrowingStorage::default();
             let configuration = configuration(machine, scheduler);
-            let backend = &mut InProcess::growing(&mut storage, 3, configuration).unwrap();
+            let backend = &mut InProcess::growing(&mut storage, 3, configuration, None).unwrap();
             run(backend, machine, crowd(count), all(1), &mut ()).unwrap()
         };
         assert_eq!(run(WAITING_MAX).table_limited, 0, "{scheduler:?}");
@@ -90,7 +90,7 @@ fn a_run_ends_when_jobs_are_passed_without_end() {
     let simulate = |scheduler, of_ten, end| {
         let mut storage = GrowingStorage::default();
         let configuration = configuration(machine, scheduler);
-        let backend = &mut InProcess::growing(&mut storage, 3, configuration).unwrap();
+        let backend = &mut InProcess::growing(&mut storage, 3, configuration, None).unwrap();
         let measured = Measured::Arrivals { first: 0, end };
         run(backend, machine, jobs(of_ten), measured, &mut ()).unwrap()
     };

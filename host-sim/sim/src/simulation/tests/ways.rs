@@ -162,7 +162,7 @@ fn the_search_time_is_there_only_if_it_is_measured() {
         strategy: StrategyKind::FreeSubmeshList,
         scheduler: SchedulerKind::Fcfs,
     };
-    let ready = StopwatchBackends::default().with(configuration, &mut |backend| {
+    let ready = StopwatchBackends::default().with(configuration, None, &mut |backend| {
         let result = run(backend, mesh(8, 8), crowd(), all(3_000), &mut |_| {}).unwrap();
         let seconds = result.values[Metric::SearchTime].unwrap();
         // It takes time, but no millisecond.

@@ -1,0 +1,390 @@
+//! Machines whose slices follow rules: [`MachineSource`], where a description comes from, and
+//! [`Description`], what it says.
+//!
+//! A description is a preset, a TOML file with the keys of [`MachineKeys`], or a torus of Slurm's
+//! `topology.yaml`:
+//!
+//! ```toml
+//! name = "pod"
+//! sides = [16, 16, 16]
+//! wraps = [true, true, true]    # default: false each
+//! rotate = true                 # whether a request may be turned; default: true
+//! cube = [4, 4, 4]              # switches join cubes of these sides
+//! shapes = ["1x1x2", "2x2x4"]   # legal shapes that need not be multiples
+//! multiple = [4, 4, 4]          # the sides of all other legal shapes are multiples of these
+//! align = [1, 1, 1]             # slices begin at multiples of these, or of a shorter side of theirs
+//! chips-max = 3072              # the most processors of a slice
+//! placements = [{ dims = [2, 2, 1], seed = [0, 0, 0], spacing = [2, 2, 1] }]  # of torus3d
+//! ```
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use meshalloc::{Grid, Machine, MachineError, Placement, Shape};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+use toml::de::DeTable;
+
+use crate::input;
+use crate::names;
+use crate::wording::counted;
+use crate::workload::empirical::names_file;
+
+mod slurm;
+
+/// Where the description of a machine comes from.
+///
+/// ```
+/// use meshalloc_sim::machine::MachineSource;
+/// let preset: MachineSource = "tpu-v4".parse().unwrap();
+/// assert_eq!(preset.read().unwrap().machine.grid().nodes(), 4096);
+/// let torus: MachineSource = "topology.yaml:rack2".parse().unwrap();
+/// assert_eq!(torus.to_string(), "topology.yaml:rack2");
+/// assert!("tpu-v9".parse::<MachineSource>().unwrap_err().contains("did you mean"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MachineSource {
+    /// One of [`Machine::PRESETS`].
+    Preset(&'static str),
+    /// A TOML file.
+    Toml(PathBuf),
+    /// Slurm's `topology.yaml`: a torus by its name, or the first one.
+    Slurm {
+        /// The file.
+        path: PathBuf,
+        /// The name of the torus.
+        torus: Option<String>,
+    },
+}
+
+/// Whether the name is that of a YAML file.
+fn is_yaml(path: &str) -> bool {
+    let extension = Path::new(path).extension();
+    extension.is_some_and(|of| of.eq_ignore_ascii_case("yaml") || of.eq_ignore_ascii_case("yml"))
+}
+
+impl FromStr for MachineSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let presets = Machine::PRESETS;
+        if let Some(name) = presets.into_iter().find(|&name| name == text) {
+            return Ok(MachineSource::Preset(name));
+        }
+        let (path, torus) = match text.rsplit_once(':') {
+            Some((path, name)) if is_yaml(path) && !name.is_empty() => (path, Some(name.into())),
+            _ => (text, None),
+        };
+        if is_yaml(path) {
+            let path = path.into();
+            return Ok(MachineSource::Slurm { path, torus });
+        }
+        if names_file(text) {
+            return Ok(MachineSource::Toml(text.into()));
+        }
+        let known = format!(
+            "{}; or a file, whose name has a dot or a slash: FILE.toml, Slurm's FILE.yaml or \
+             FILE.yaml:TORUS",
+            presets.join(", ")
+        );
+        Err(names::unknown("machine", text, &presets, &known))
+    }
+}
+
+impl fmt::Display for MachineSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MachineSource::Preset(name) => f.pad(name),
+            MachineSource::Toml(path) | MachineSource::Slurm { path, torus: None } => {
+                f.pad(&path.to_string_lossy())
+            }
+            MachineSource::Slurm {
+                path,
+                torus: Some(torus),
+            } => f.pad(&format!("{}:{torus}", path.display())),
+        }
+    }
+}
+
+impl MachineSource {
+    /// The file, if the description is not a preset.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            MachineSource::Preset(_) => None,
+            MachineSource::Toml(path) | MachineSource::Slurm { path, .. } => Some(path),
+        }
+    }
+
+    /// The description.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or describes no machine: one line, with the file and the line
+    /// in it.
+    pub fn read(&self) -> Result<Description, String> {
+        if let MachineSource::Preset(name) = self {
+            let machine = Machine::preset(name).expect("the name is that of a preset");
+            return Ok(Description::new(*name, machine));
+        }
+        let path = self.path().expect("what is no preset is a file");
+        let text = input::text(path).map_err(|error| {
+            format!("{}: cannot read the machine: {error}", path.display())
+        })?;
+        let read = match self {
+            MachineSource::Slurm { torus, .. } => slurm::read(&text, torus.as_deref()),
+            _ => of_toml(&text),
+        };
+        let described = read.map_err(|Wrong { line, reason }| match line {
+            Some(line) => format!("{}:{line}: {reason}", path.display()),
+            None => format!("{}: {reason}", path.display()),
+        });
+        let (name, machine) = described?;
+        let stem = || path.file_stem().unwrap_or_default().to_string_lossy();
+        let name = name.unwrap_or_else(|| stem().into_owned());
+        Ok(Description::new(name, machine))
+    }
+}
+
+/// A machine with a name. Its serde form is that of [`MachineKeys`], without the name: what follows
+/// from a machine does not depend on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// What results call it.
+    pub name: String,
+    /// The machine.
+    pub machine: Machine,
+}
+
+impl Description {
+    /// This machine by this name.
+    pub fn new(name: impl Into<String>, machine: Machine) -> Self {
+        Description {
+            name: name.into(),
+            machine,
+        }
+    }
+
+    /// Whether only certain shapes are legal, so that a random one mostly is not.
+    pub fn has_rules(&self) -> bool {
+        !self.machine.shapes().is_empty() || self.machine.multiple().is_some()
+    }
+}
+
+/// The name, the grid, and the rules in a few words.
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let machine = &self.machine;
+        let sides = |sides: &[u16]| {
+            let sides: Vec<_> = sides.iter().map(u16::to_string).collect();
+            sides.join("x")
+        };
+        write!(f, "{}, {}", self.name, machine.grid())?;
+        if let Some(cube) = machine.cube() {
+            write!(f, ", cubes {}", sides(cube))?;
+        }
+        let shapes = machine.shapes().iter().map(Shape::to_string);
+        let multiple = machine.multiple().map(|of| format!("multiples of {}", sides(of)));
+        let legal: Vec<_> = shapes.chain(multiple).collect();
+        match legal.is_empty() {
+            true => f.write_str(", slices of any shape")?,
+            false => write!(f, ", slices {}", legal.join(", "))?,
+        }
+        if !machine.rotates() {
+            f.write_str(", never turned")?;
+        }
+        if machine.align().iter().any(|&of| of > 1) {
+            write!(f, ", that begin at multiples of {}", sides(machine.align()))?;
+        }
+        if machine.chips_max() < machine.grid().nodes() {
+            write!(f, ", up to {} processors", machine.chips_max())?;
+        }
+        match machine.placements().len() {
+            0 => Ok(()),
+            count => write!(f, ", {}", counted(count, "placement")),
+        }
+    }
+}
+
+impl Serialize for Description {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        MachineKeys::of(None, &self.machine).serialize(serializer)
+    }
+}
+
+/// What a file says of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MachineKeys {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The sides by dimension, 1 to 4 of them.
+    pub sides: Vec<u16>,
+    /// Which dimensions wrap around; by default none.
+    #[serde(default)]
+    pub wraps: Vec<bool>,
+    /// Whether a request may be turned; by default it may.
+    #[serde(default = "rotates")]
+    pub rotate: bool,
+    /// The sides of a cube, if switches join cubes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cube: Option<Vec<u16>>,
+    /// Legal shapes that need not be multiples. Without these and `multiple` every shape is legal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shapes: Vec<String>,
+    /// Of what the sides of all other legal shapes are multiples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multiple: Option<Vec<u16>>,
+    /// At multiples of what a slice begins, or of its own side where that is smaller; by default of
+    /// 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub align: Option<Vec<u16>>,
+    /// The most processors of a slice; by default all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chips_max: Option<u32>,
+    /// The places of the strategy `torus3d`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<PlacementKeys>,
+}
+
+/// Places at which slices of one shape may stand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlacementKeys {
+    /// The sides of a slice.
+    pub dims: Vec<u16>,
+    /// Where the first place is; by default 0 along each dimension.
+    #[serde(default)]
+    pub seed: Vec<u16>,
+    /// From one place to the next; by default, and where it is 0, the slice's own side.
+    #[serde(default)]
+    pub spacing: Vec<u16>,
+}
+
+const fn rotates() -> bool {
+    true
+}
+
+impl MachineKeys {
+    /// The keys that describe this machine.
+    pub fn of(name: Option<&str>, machine: &Machine) -> Self {
+        let grid = machine.grid();
+        let n = grid.dimensions();
+        let align = machine.align();
+        let chips_max = machine.chips_max();
+        MachineKeys {
+            name: name.map(str::to_owned),
+            sides: grid.sides().to_vec(),
+            wraps: (0..n).map(|dimension| grid.wraps(dimension)).collect(),
+            rotate: machine.rotates(),
+            cube: machine.cube().map(<[u16]>::to_vec),
+            shapes: machine.shapes().iter().map(Shape::to_string).collect(),
+            multiple: machine.multiple().map(<[u16]>::to_vec),
+            align: align.iter().any(|&of| of > 1).then(|| align.to_vec()),
+            chips_max: (chips_max < grid.nodes()).then_some(chips_max),
+            placements: machine
+                .placements()
+                .iter()
+                .map(|placement| PlacementKeys {
+                    dims: placement.dims()[..n].to_vec(),
+                    seed: placement.seed()[..n].to_vec(),
+                    spacing: placement.spacing()[..n].to_vec(),
+                })
+                .collect(),
+        }
+    }
+
+    /// The machine that they describe.
+    ///
+    /// # Errors
+    ///
+    /// The key that is wrong, and why.
+    fn machine(&self) -> Result<Machine, (&'static str, String)> {
+        let at = |key: &'static str| move |error: MachineError| (key, error.to_string());
+        let count = self.sides.len();
+        if !self.wraps.is_empty() && self.wraps.len() != count {
+            let reason = format!(
+                "{} values (expected {count}, one for each side, each true or false)",
+                self.wraps.len()
+            );
+            return Err(("wraps", reason));
+        }
+        let wraps = self.wraps.iter().zip(0..16);
+        let wraps = wraps.fold(0, |bits, (&wraps, at)| bits | u16::from(wraps) << at);
+        let grid = Grid::new(&self.sides, wraps).map_err(|error| ("sides", error.to_string()))?;
+        let mut machine = Machine::new(grid).map_err(at("sides"))?;
+        machine = machine.with_rotation(self.rotate);
+        if let Some(cube) = &self.cube {
+            machine = machine.with_cube(cube).map_err(at("cube"))?;
+        }
+        let shape = |text: &String| {
+            text.to_ascii_lowercase().parse::<Shape>().map_err(|error| {
+                let reason = format!("{text:?}: {error} (expected a shape such as \"2x2x4\")");
+                ("shapes", reason)
+            })
+        };
+        let shapes = self.shapes.iter().map(shape);
+        let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
+        machine = machine.with_shapes(&shapes).map_err(at("shapes"))?;
+        if let Some(multiple) = &self.multiple {
+            machine = machine.with_multiple(multiple).map_err(at("multiple"))?;
+        }
+        if let Some(align) = &self.align {
+            machine = machine.with_align(align).map_err(at("align"))?;
+        }
+        match self.chips_max {
+            None => {}
+            Some(0) => return Err(("chips-max", "0 (expected at least 1)".to_owned())),
+            Some(chips) => machine = machine.with_chips_max(chips),
+        }
+        let placements = self.placements.iter().map(|of| {
+            let n = [&of.dims, &of.seed, &of.spacing].map(Vec::len);
+            match n[0] == count {
+                true => Placement::new(&of.dims, &of.seed, &of.spacing),
+                false => Err(MachineError::Dimensions),
+            }
+        });
+        let placements = placements.collect::<Result<Vec<_>, _>>();
+        let placements = placements.map_err(at("placements"))?;
+        machine.with_placements(&placements).map_err(at("placements"))
+    }
+}
+
+/// What is wrong with a file, and in which line.
+struct Wrong {
+    /// From 1.
+    line: Option<usize>,
+    reason: String,
+}
+
+/// The number of the line, from 1, in which the byte `at` is.
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.bytes().take(at);
+    1 + before.filter(|&byte| byte == b'\n').count()
+}
+
+/// The machine of a TOML file, with the name that it gives.
+fn of_toml(text: &str) -> Result<(Option<String>, Machine), Wrong> {
+    let keys: MachineKeys = toml::from_str(text).map_err(|error| Wrong {
+        line: error.span().map(|span| line_of(text, span.start)),
+        reason: error.message().replace('\n', ", "),
+    })?;
+    match keys.machine() {
+        Ok(machine) => Ok((keys.name, machine)),
+        Err((key, reason)) => {
+            let table = DeTable::parse(text).ok();
+            let place = table.as_ref().and_then(|table| {
+                let mut keys = table.get_ref().keys();
+                keys.find(|of| **of.get_ref() == *key)
+            });
+            Err(Wrong {
+                line: place.map(|key| line_of(text, key.span().start)),
+                reason: format!("{key}: {reason}"),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
