@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Change, Configuration, Error, Machine, Outcome, Query, SchedulerKind, StrategyKind, Ticks,
+    Answer, Change, Configuration, Error, Machine, Outcome, Query, SchedulerKind, StrategyKind,
+    Ticks,
 };
 use meshalloc_firmware::BAUD_DEFAULT;
 use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
@@ -384,13 +385,14 @@ impl Backends for LineBackends {
             .map_err(|error| self.unexpected(&error))?;
         match self.prepare(&Change::Configure(configuration))? {
             Ok(_) => {
-                let audit = Audit::new(configuration, description).map_err(|reason| BackendError::Line {
-                    endpoint: self.endpoint.to_string(),
-                    reason: format!(
-                        "the controller has taken {} on a {} (expected an error: {reason})",
-                        configuration.strategy, configuration.machine
-                    ),
-                });
+                let audit =
+                    Audit::new(configuration, description).map_err(|reason| BackendError::Line {
+                        endpoint: self.endpoint.to_string(),
+                        reason: format!(
+                            "the controller has taken {} on a {} (expected an error: {reason})",
+                            configuration.strategy, configuration.machine
+                        ),
+                    });
                 self.audit = Some(audit?);
                 self.scheduler = configuration.scheduler;
                 let round_trips = RoundTrips::default();

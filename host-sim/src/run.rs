@@ -232,11 +232,12 @@ impl<B: Backends> Backends for Timed<'_, B> {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let mut elapsed = Duration::ZERO;
-        self.inner.with(configuration, description, &mut |backend| {
-            let begin = Instant::now();
-            body(backend);
-            elapsed = begin.elapsed();
-        })?;
+        self.inner
+            .with(configuration, description, &mut |backend| {
+                let begin = Instant::now();
+                body(backend);
+                elapsed = begin.elapsed();
+            })?;
         self.clock.runs().push((configuration.strategy, elapsed));
         Ok(())
     }

@@ -13,6 +13,8 @@ pub struct Extent {
     pub name: &'static str,
     /// The length of runs whose jobs arrive over time.
     pub length: Length,
+    /// Jobs in runs in which a number of them waits at all times.
+    pub backlog_jobs: u32,
     /// How often runs whose jobs are all there at time 0 are made.
     pub closed_replications: Replications,
     /// How often runs are made in which every processor sends to every other of its job.
@@ -42,6 +44,7 @@ impl Extent {
         Extent {
             name,
             length,
+            backlog_jobs: jobs.or(lengths.backlog_jobs).unwrap_or(length.jobs),
             closed_replications: lengths
                 .closed_replications
                 .map_or(length.replications, fixed),
@@ -77,7 +80,12 @@ impl Extent {
             }
             _ => self.length.replications,
         };
+        let jobs = match setting.plan.backlog {
+            Some(_) => self.backlog_jobs,
+            None => self.length.jobs,
+        };
         Length {
+            jobs,
             replications,
             ..self.length
         }

@@ -7,7 +7,8 @@
 //!
 //! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of the axes, then those
 //! of the side of a comparison (`own` or `other`); later ones take the place of earlier ones. Beside the keys of a scenario
-//! `backlog` is the number of jobs that wait at all times, in place of a load. `mix` may name one of the paper's own `mixes`.
+//! `backlog` is the number of jobs that wait at all times, in place of a load. `mix` may name one of the paper's own `mixes`, and
+//! `machine` one of its `descriptions`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -23,11 +24,11 @@ use super::claims::rule::{Evidence, Rule};
 use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
-use meshalloc_sim::experiment::Replications;
+use meshalloc_sim::experiment::{Experiment, Replications};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
-use meshalloc_sim::scenario::{self, Setting as Key};
-use meshalloc_sim::workload::{Requests, Workload, fits_turned};
+use meshalloc_sim::scenario::{self, Setting as Key, SettingError};
+use meshalloc_sim::workload::{Requests, Synthetic, Workload};
 
 /// The text of `data/*.toml`, by their names; `build.rs` lists them.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
@@ -74,6 +75,8 @@ pub struct Lengths {
     /// How often runs are made in which every processor sends to every other of its job, as they are long; `replications` by
     /// default.
     pub dense_replications: Option<u32>,
+    /// Jobs in a replication where a number of jobs waits at all times; `jobs` by default.
+    pub backlog_jobs: Option<u32>,
     /// The side of the largest mesh, where the paper has several.
     pub largest_mesh: Option<u16>,
     /// Jobs in runs that are measured with a clock. Search times need fewer jobs than delays.
@@ -124,6 +127,9 @@ pub struct File {
     /// Mixes, CSV as in a file of a mix, by the names under which keys have them.
     #[serde(default)]
     mixes: BTreeMap<String, String>,
+    /// Descriptions of machines, TOML as in a file of one, by the names under which keys have them.
+    #[serde(default)]
+    descriptions: BTreeMap<String, String>,
     axes: BTreeMap<String, AxisRow>,
     figures: Vec<FigureRow>,
     claims: Vec<ClaimRow>,
@@ -366,23 +372,36 @@ impl<'f> Reader<'f> {
         }
         // A workload of the paper's own has no key of a scenario.
         let backlog = keys.remove("backlog");
-        let own_mix = keys.get_mut("mix").and_then(|mix| {
-            let text = self.file.mixes.get(mix)?;
-            mix.push_str(".csv");
+        let mut own = |key: &str, texts: &'f BTreeMap<String, String>, ending: &str| {
+            let name = keys.get_mut(key)?;
+            let text = texts.get(name)?;
+            name.push_str(ending);
             Some(text)
-        });
+        };
+        let mix = own("mix", &self.file.mixes, ".csv");
+        let machine = own("machine", &self.file.descriptions, ".toml");
         let keys: Vec<(String, String)> = keys.into_iter().collect();
-        let scenario = scenario::of_keys(&keys).map_err(|error| error.to_string())?;
-        let mut plan = scenario.plan;
+        let resolve = || -> Result<Experiment, SettingError> {
+            let resolved = scenario::of_keys(&keys)?.resolve_with(|source| match machine {
+                Some(text) => source.read_text(text),
+                None => source.read(),
+            });
+            Ok(resolved?.plan)
+        };
+        let mut plan = resolve().map_err(|error| error.to_string())?;
+        plan.backlog = backlog.map(|count| names::count(&count)).transpose()?;
+        if let (Some(text), Workload::Synthetic(workload)) = (mix, &plan.workload)
+            && let Requests::Mix(mix) = &workload.requests
+        {
+            let read = mix.read_text(text, |request| plan.is_legal(request));
+            let read = read.map_err(|error| error.to_string())?;
+            plan.workload = Workload::Synthetic(Synthetic {
+                requests: Requests::Mix(read),
+                ..workload.clone()
+            });
+        }
         let strategy: StrategyKind = plan.strategies[0];
         plan.strategies.clear();
-        plan.backlog = backlog.map(|count| names::count(&count)).transpose()?;
-        if let (Some(text), Workload::Synthetic(workload)) = (own_mix, &mut plan.workload)
-            && let Requests::Mix(mix) = &mut workload.requests
-        {
-            let read = mix.read_text(text, |request| fits_turned(plan.machine, request.shape));
-            *mix = read.map_err(|error| error.to_string())?;
-        }
         let setting = Setting { plan };
         let cell = Cell { setting, strategy };
         self.known.borrow_mut().insert(all, cell.clone());

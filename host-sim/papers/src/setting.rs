@@ -1,6 +1,6 @@
 //! A setting of a paper's figure: everything about a run but the strategy, its length and its random numbers.
 
-use meshalloc::{Request, StrategyKind};
+use meshalloc::StrategyKind;
 
 use super::length::Length;
 use super::logs::Logs;
@@ -11,7 +11,6 @@ use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{
     EstimateModel, Log, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
-    fits_turned,
 };
 
 /// Everything about a run but the strategy, its length and its random numbers.
@@ -86,8 +85,11 @@ impl Setting {
     /// The machine in words: `64x64`, `4-ary 3-cube`.
     pub fn machine_text(&self) -> String {
         let text = self.plan.machine.to_string();
-        text.strip_prefix("mesh ")
-            .map_or(text.clone(), str::to_owned)
+        let text = text.strip_prefix("mesh ").unwrap_or(&text);
+        match &self.plan.description {
+            Some(description) => format!("{}: {text}", description.name),
+            None => text.to_owned(),
+        }
     }
 
     /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`, `1 job waits at all times`.
@@ -168,13 +170,6 @@ impl Setting {
         columns
     }
 
-    /// A workload with the shapes of its mix.
-    fn read(&self, workload: &Synthetic) -> Result<Synthetic, String> {
-        let is_legal = |request: &Request| fits_turned(self.plan.machine, request.shape);
-        let read = workload.read(is_legal);
-        read.map_err(|(_, error)| error.to_string())
-    }
-
     /// The experiment that measures these strategies.
     ///
     /// # Errors
@@ -188,16 +183,22 @@ impl Setting {
     ) -> Result<Experiment, String> {
         let workload = match &self.plan.workload {
             Workload::Log(log) => Workload::Log(logs.read(log)?),
-            Workload::Synthetic(workload) => Workload::Synthetic(self.read(workload)?),
+            synthetic @ Workload::Synthetic(_) => synthetic.clone(),
         };
-        Ok(Experiment {
+        let mut experiment = Experiment {
             strategies,
             workload,
             jobs: length.jobs,
             replications: length.replications,
             seed: length.seed,
             ..self.plan.clone()
-        })
+        };
+        if let Workload::Synthetic(workload) = &experiment.workload {
+            let read = workload.read(|request| experiment.is_legal(request));
+            let read = read.map_err(|(_, error)| error.to_string())?;
+            experiment.workload = Workload::Synthetic(read);
+        }
+        Ok(experiment)
     }
 }
 

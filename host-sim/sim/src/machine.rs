@@ -128,12 +128,21 @@ impl MachineSource {
             return Ok(Description::new(*name, machine));
         }
         let path = self.path().expect("what is no preset is a file");
-        let text = input::text(path).map_err(|error| {
-            format!("{}: cannot read the machine: {error}", path.display())
-        })?;
+        let text = input::text(path)
+            .map_err(|error| format!("{}: cannot read the machine: {error}", path.display()))?;
+        self.read_text(&text)
+    }
+
+    /// The description in this text, which is that of the file.
+    ///
+    /// # Errors
+    ///
+    /// When it describes no machine: one line, with the file and the line in it.
+    pub fn read_text(&self, text: &str) -> Result<Description, String> {
+        let path = self.path().unwrap_or(Path::new(""));
         let read = match self {
-            MachineSource::Slurm { torus, .. } => slurm::read(&text, torus.as_deref()),
-            _ => of_toml(&text),
+            MachineSource::Slurm { torus, .. } => slurm::read(text, torus.as_deref()),
+            _ => of_toml(text),
         };
         let described = read.map_err(|Wrong { line, reason }| match line {
             Some(line) => format!("{}:{line}: {reason}", path.display()),
@@ -184,7 +193,9 @@ impl fmt::Display for Description {
             write!(f, ", cubes {}", sides(cube))?;
         }
         let shapes = machine.shapes().iter().map(Shape::to_string);
-        let multiple = machine.multiple().map(|of| format!("multiples of {}", sides(of)));
+        let multiple = machine
+            .multiple()
+            .map(|of| format!("multiples of {}", sides(of)));
         let legal: Vec<_> = shapes.chain(multiple).collect();
         match legal.is_empty() {
             true => f.write_str(", slices of any shape")?,
@@ -347,7 +358,9 @@ impl MachineKeys {
         });
         let placements = placements.collect::<Result<Vec<_>, _>>();
         let placements = placements.map_err(at("placements"))?;
-        machine.with_placements(&placements).map_err(at("placements"))
+        machine
+            .with_placements(&placements)
+            .map_err(at("placements"))
     }
 }
 

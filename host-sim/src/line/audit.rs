@@ -409,9 +409,7 @@ impl Audit {
 
     fn error(&mut self, change: &Change, error: Error) -> Check {
         match (*change, error) {
-            (Change::Submit { job, request, .. }, error)
-                if let Some(reason) = error.refusal() =>
-            {
+            (Change::Submit { job, request, .. }, error) if let Some(reason) = error.refusal() => {
                 let held = match self.is_new {
                     true => self.jobs.get(&job).map_or(0, |present| present.processors),
                     false => 0,

@@ -126,6 +126,10 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         }
         facts.push(("replications", text));
     }
+    if open().any(|setting| setting.plan.backlog.is_some()) {
+        let jobs = counted(extent.backlog_jobs, "job");
+        facts.push(("jobs always wait", format!("{jobs} in a run")));
+    }
     let is_closed = |setting: &&Setting| setting.synthetic().is_some() && setting.rate().is_none();
     if settings.iter().any(is_closed) {
         let replications = replications(extent.closed_replications);

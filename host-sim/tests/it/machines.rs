@@ -69,7 +69,8 @@ fn a_preset_and_its_file_decide_alike() {
         }
         results
     });
-    for (one, other) in [0, 1, 2].map(|place| (&preset["results"][place], &file["results"][place])) {
+    for (one, other) in [0, 1, 2].map(|place| (&preset["results"][place], &file["results"][place]))
+    {
         assert_eq!(one["decision_hash"], other["decision_hash"]);
         assert!(one["metrics"]["waiting_delay"]["mean"].is_f64());
     }
@@ -94,19 +95,27 @@ fn jobs_that_a_strategy_never_places_are_counted_with_the_reason() {
     let jobs = fs::read_to_string(folder.path().join("jobs.csv")).unwrap();
     let mut lines = jobs.lines();
     let header: Vec<_> = lines.next().unwrap().split(',').collect();
-    let shape = header.iter().position(|&name| name == "requested_extents").unwrap();
+    let shape = header
+        .iter()
+        .position(|&name| name == "requested_extents")
+        .unwrap();
     let strategy = header.iter().position(|&name| name == "strategy").unwrap();
     let mut long = 0;
     for line in lines {
         let cells: Vec<_> = line.split(',').collect();
-        let mut sides = cells[shape].split('x').map(|side| side.parse::<u32>().unwrap());
+        let mut sides = cells[shape]
+            .split('x')
+            .map(|side| side.parse::<u32>().unwrap());
         let is_long = sides.any(|side| side > 16);
         long += u64::from(is_long && cells[strategy] == "adaptive-scan");
     }
     assert_eq!(scan["refused"], serde_json::json!({ "never-fits": long }));
     // 1.4 of the weights of the mix, which are 98.8 together.
     let expected = 8000.0 * 1.4 / 98.8;
-    assert!((long as f64 - expected).abs() < 4.0 * expected.sqrt(), "{long}");
+    assert!(
+        (long as f64 - expected).abs() < 4.0 * expected.sqrt(),
+        "{long}"
+    );
     let table = host_sim(&run.replace(" --jobs-output jobs.csv", "")).good();
     let note = format!("adaptive-scan: {long} jobs refused: never-fits.");
     assert!(table.contains(&note), "{}", table);
@@ -120,16 +129,25 @@ fn illegal_shapes_of_a_mix_are_listed_or_left_out_and_counted() {
     fs::write(folder.path().join("mix.csv"), mix).unwrap();
     let run = "run --machine tpu-v4 --mix mix.csv --strategy cubes --jobs 200 --replications 1";
     let error = failed(host_sim_in(folder.path(), run));
-    assert!(error.contains("is 2 (3x4x4, 2x2x3): expected 0, or --mix-drop"), "{error}");
+    assert!(
+        error.contains("is 2 (3x4x4, 2x2x3): expected 0, or --mix-drop"),
+        "{error}"
+    );
     let results = json(folder.path(), &format!("{run} --mix-drop"));
-    assert_eq!(results["mix"]["dropped"], serde_json::json!(["3x4x4", "2x2x3"]));
+    assert_eq!(
+        results["mix"]["dropped"],
+        serde_json::json!(["3x4x4", "2x2x3"])
+    );
     assert!((results["mix"]["dropped_share"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-9);
     // A ring of 3 is none of a cube, nor one that first fit gives.
     let mix = "shape,weight,rings\n2x2x4,1,\n2x2x4,1,all\n2x4x4,1,0\n";
     fs::write(folder.path().join("mix.csv"), mix).unwrap();
     let results = json(folder.path(), run);
     assert_eq!(results["results"][0]["refused"], serde_json::json!({}));
-    let error = failed(host_sim_in(folder.path(), &run.replace("cubes", "adaptive-scan")));
+    let error = failed(host_sim_in(
+        folder.path(),
+        &run.replace("cubes", "adaptive-scan"),
+    ));
     assert!(error.contains("is 1 (2x2x4): expected 0"), "{error}");
 }
 
@@ -164,15 +182,22 @@ fn slurms_reference_trace_is_replayed_from_its_topology() {
     fs::write(folder.path().join("ops.txt"), operations).unwrap();
     let replay = "replay ops.txt --machine topology.yaml:pod";
     let output = host_sim_in(folder.path(), replay).good();
-    let objects = output.lines().map(|line| serde_json::from_str(line).unwrap());
+    let objects = output
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
     let objects: Vec<Value> = objects.collect();
     let chips = |object: &Value| -> Vec<u64> {
-        let blocks = object["blocks"].as_array().unwrap_or_else(|| panic!("{object}"));
+        let blocks = object["blocks"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{object}"));
         let mut chips = Vec::new();
         for block in blocks {
             let [start, extent] = ["start", "extent"].map(|key| {
                 let numbers = block[key].as_array().unwrap_or_else(|| panic!("{block}"));
-                numbers.iter().map(|number| number.as_u64().unwrap()).collect::<Vec<_>>()
+                numbers
+                    .iter()
+                    .map(|number| number.as_u64().unwrap())
+                    .collect::<Vec<_>>()
             });
             for z in 0..extent[2] {
                 for y in 0..extent[1] {
@@ -200,7 +225,10 @@ fn slurms_reference_trace_is_replayed_from_its_topology() {
     let both = "alloc 1 2x2x1 chips=4\n";
     fs::write(folder.path().join("ops.txt"), both).unwrap();
     let error = failed(host_sim_in(folder.path(), replay));
-    assert!(error.contains("ops.txt:1: shape and chips (expected one of them)"), "{error}");
+    assert!(
+        error.contains("ops.txt:1: shape and chips (expected one of them)"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -211,21 +239,45 @@ fn errors_about_machines_say_what_is_wrong_and_where() {
     write("odd.toml", "sides = [8, 8]\n\ncube = [4, 3]\n");
     write("s.toml", "mix = \"tpu-v4\"\nmachine = \"odd.toml\"\n");
     for (arguments, expected) in [
-        ("run --machine tpu-v4 --torus 16x16x16", "cannot be used with"),
+        (
+            "run --machine tpu-v4 --torus 16x16x16",
+            "cannot be used with",
+        ),
         ("run --machine tpu-v4 --mesh 16x16", "cannot be used with"),
         ("run --machine tpu-v4 --cube k=4,n=3", "cannot be used with"),
-        ("run --machine tpu-4", "unknown machine \"tpu-4\"; did you mean \"tpu-v4\"? (known: "),
-        ("run --machine tpu-v4", "--machine tpu-v4 gives only certain shapes"),
-        ("run --machine bad.toml", "bad.toml:3: unknown field 'cubes', expected one of"),
-        ("run --machine odd.toml", "odd.toml:3: cube: a side of the machine is not a multiple"),
+        (
+            "run --machine tpu-4",
+            "unknown machine \"tpu-4\"; did you mean \"tpu-v4\"? (known: ",
+        ),
+        (
+            "run --machine tpu-v4",
+            "--machine tpu-v4 gives only certain shapes",
+        ),
+        (
+            "run --machine bad.toml",
+            "bad.toml:3: unknown field 'cubes', expected one of",
+        ),
+        (
+            "run --machine odd.toml",
+            "odd.toml:3: cube: a side of the machine is not a multiple",
+        ),
         ("run --scenario s.toml", "s.toml:2: odd.toml:3: cube: "),
-        ("run --machine missing.toml", "missing.toml: cannot read the machine: "),
-        ("run --machine topology.yaml:pdo", "(expected one of other, pod)"),
+        (
+            "run --machine missing.toml",
+            "missing.toml: cannot read the machine: ",
+        ),
+        (
+            "run --machine topology.yaml:pdo",
+            "(expected one of other, pod)",
+        ),
         (
             "run --machine tpu-v5e --mix tpu-v4 --strategy cubes",
             "--strategy cubes serves machines whose description has cubes, not tpu-v5e, a ",
         ),
-        ("run --torus 16x16x16 --strategy cubes", "machines whose description has cubes"),
+        (
+            "run --torus 16x16x16 --strategy cubes",
+            "machines whose description has cubes",
+        ),
     ] {
         let error = failed(host_sim_in(folder.path(), arguments));
         assert!(error.contains(expected), "{arguments}: {error}");
@@ -255,7 +307,10 @@ fn every_command_takes_machines() {
     let list = host_sim("list machines --format json").json();
     assert_eq!(list["machines"][1]["cube"], serde_json::json!([4, 4, 4]));
     let text = host_sim("list machines").good();
-    assert!(text.contains("tpu-v5p") && text.contains("up to 6144 processors"), "{text}");
+    assert!(
+        text.contains("tpu-v5p") && text.contains("up to 6144 processors"),
+        "{text}"
+    );
     let grid = "mix = \"tpu-v4\"\nstrategy = \"cubes\"\njobs = 100\nreplications = 1\n\n\
                 [grid]\nmachine = [\"tpu-v4\", \"pod.toml\"]\nload = [0.2]\n";
     fs::write(folder.path().join("sweep.toml"), grid).unwrap();

@@ -6,7 +6,8 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     AllocateError, Allocation, Allocator, Block, Change, Configuration, ConfigureError, Error,
-    Event, Grid, Happened, JobId, Machine, Outcome, Refusal, Request, Strategy, StrategyKind, Ticks,
+    Event, Grid, Happened, JobId, Machine, Outcome, Refusal, Request, Strategy, StrategyKind,
+    Ticks,
 };
 
 use super::{Backend, BackendError, Backends, OnEvent};

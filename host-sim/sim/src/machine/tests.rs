@@ -52,23 +52,35 @@ fn every_key_has_its_part_of_the_machine() {
         });
     assert_eq!(machine, expected.unwrap());
     let written = toml::to_string(&MachineKeys::of(None, &machine)).unwrap();
-    assert_eq!(of_file("y.toml", &written).unwrap(), Description::new("y", machine));
+    assert_eq!(
+        of_file("y.toml", &written).unwrap(),
+        Description::new("y", machine)
+    );
     // By default it is a mesh on which every shape is legal.
     let plain = of_file("plain.toml", "sides = [4, 3]").unwrap();
     let grid = Grid::mesh(&[4, 3]).unwrap();
-    assert_eq!(plain, Description::new("plain", Machine::new(grid).unwrap()));
+    assert_eq!(
+        plain,
+        Description::new("plain", Machine::new(grid).unwrap())
+    );
     assert!(!plain.has_rules());
 }
 
 #[test]
 fn errors_of_toml_have_file_and_line() {
     for (text, expected) in [
-        ("sides = [4, 4]\nwrap = [true]\n", "m.toml:2: unknown field `wrap`, expected one of"),
+        (
+            "sides = [4, 4]\nwrap = [true]\n",
+            "m.toml:2: unknown field `wrap`, expected one of",
+        ),
         ("name = 'x'\n", "m.toml:1: missing field `sides`"),
         ("sides = [4, 4]\n\nsides = [4]\n", "m.toml:3: duplicate key"),
         ("sides = [4, -1]\n", "m.toml:1: invalid value: integer `-1`"),
         ("sides = []\n", "m.toml:1: sides: "),
-        ("sides = [2, 2, 2, 2, 2]\n", "m.toml:1: sides: expected 1 to 4 numbers"),
+        (
+            "sides = [2, 2, 2, 2, 2]\n",
+            "m.toml:1: sides: expected 1 to 4 numbers",
+        ),
         (
             "sides = [4, 4]\nwraps = [true]\n",
             "m.toml:2: wraps: 1 values (expected 2, one for each side",
@@ -81,9 +93,18 @@ fn errors_of_toml_have_file_and_line() {
             "sides = [4, 4]\nshapes = [\n  '2x2', 'two'\n]\n",
             "m.toml:2: shapes: \"two\": ",
         ),
-        ("sides = [4, 4]\nmultiple = [2]\n", "m.toml:2: multiple: expected 1 to 4 numbers"),
-        ("sides = [4, 4]\nalign = [0, 1]\n", "m.toml:2: align: a side is 0"),
-        ("sides = [4, 4]\nchips-max = 0\n", "m.toml:2: chips-max: 0 (expected at least 1)"),
+        (
+            "sides = [4, 4]\nmultiple = [2]\n",
+            "m.toml:2: multiple: expected 1 to 4 numbers",
+        ),
+        (
+            "sides = [4, 4]\nalign = [0, 1]\n",
+            "m.toml:2: align: a side is 0",
+        ),
+        (
+            "sides = [4, 4]\nchips-max = 0\n",
+            "m.toml:2: chips-max: 0 (expected at least 1)",
+        ),
         (
             "sides = [4, 4]\nplacements = [{ dims = [5, 1] }]\n",
             "m.toml:2: placements: a placement is longer",
@@ -99,7 +120,10 @@ fn errors_of_toml_have_file_and_line() {
     }
     let missing: MachineSource = "missing/m.toml".parse().unwrap();
     let error = missing.read().unwrap_err();
-    assert!(error.starts_with("missing/m.toml: cannot read the machine: "), "{error}");
+    assert!(
+        error.starts_with("missing/m.toml: cannot read the machine: "),
+        "{error}"
+    );
 }
 
 const TOPOLOGY: &str = "\
@@ -160,10 +184,22 @@ fn errors_of_yaml_have_file_and_line() {
     };
     for (text, expected) in [
         (change("x: 4,", "x: four,"), "t.yaml:11: "),
-        (change("y: 2, z: 1 }", "y: 9, z: 1 }"), "t.yaml:14: torus \"small\": a placement"),
-        (change("{ x: 4, y: 4, z: 2 }", "{ x: 4, y: 0, z: 2 }"), "t.yaml:11: torus \"small\": "),
-        (change("name: small", "nam: small"), "t.yaml:13: missing field `name`"),
-        ("- topology: a\n  tree: {}\n".to_owned(), "t.yaml: no torus (expected torus3d"),
+        (
+            change("y: 2, z: 1 }", "y: 9, z: 1 }"),
+            "t.yaml:14: torus \"small\": a placement",
+        ),
+        (
+            change("{ x: 4, y: 4, z: 2 }", "{ x: 4, y: 0, z: 2 }"),
+            "t.yaml:11: torus \"small\": ",
+        ),
+        (
+            change("name: small", "nam: small"),
+            "t.yaml:13: missing field `name`",
+        ),
+        (
+            "- topology: a\n  tree: {}\n".to_owned(),
+            "t.yaml: no torus (expected torus3d",
+        ),
         ("- [\n".to_owned(), "t.yaml:"),
         ("5\n".to_owned(), "t.yaml:1: "),
         (String::new(), "t.yaml"),

@@ -342,7 +342,9 @@ impl FromStr for ShapeRule {
         let unknown = || WorkloadError::UnknownName {
             what: "shape rule",
             given: text.into(),
-            expected: format!("near-square, near-cubic, power-of-two, flat, chips, {DRAWN_EXPECTED}"),
+            expected: format!(
+                "near-square, near-cubic, power-of-two, flat, chips, {DRAWN_EXPECTED}"
+            ),
         };
         Ok(match (text, text.strip_prefix("drawn:")) {
             ("near-square", _) => ShapeRule::NearSquare,
