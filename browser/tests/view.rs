@@ -303,7 +303,7 @@ fn grids_of_more_dimensions_and_cubes_are_planes() {
             12.0,
             3.0,
         ),
-        ("--cube k=3,n=4 --strategy tc,sniffing --tasks 60", 9.0, 9.0),
+        ("--cube k=3,n=4 --strategy tc,sniffing --batch 60", 9.0, 9.0),
         ("--torus 8x8 --strategy ff --load .5 --jobs 200", 8.0, 1.0),
     ] {
         page(folder.path(), scenario);
@@ -356,7 +356,7 @@ fn curves_have_axes() {
     for (scenario, unit, known) in [
         (SCENARIO, "s", "5,000 s"),
         ("--mesh 4x4 --swf log.swf --strategy ff,naive", "d", "100 d"),
-        ("--mesh 4x4 --tasks 5 --strategy ff", "s", "0 s"),
+        ("--mesh 4x4 --batch 5 --strategy ff", "s", "0 s"),
     ] {
         page(folder.path(), scenario);
         for size in [WIDE, NARROW] {
@@ -402,7 +402,7 @@ fn a_run_in_which_no_time_passes_is_at_its_beginning() {
     let folder = tempfile::tempdir().unwrap();
     page(
         folder.path(),
-        "--torus 8x8x8 --strategy partner --tasks 1 --seed 3",
+        "--torus 8x8x8 --strategy partner --batch 1 --seed 3",
     );
     let Some(window) = Window::open(&folder.path().join("o/view.html"), WIDE, "light") else {
         return;
@@ -543,7 +543,7 @@ fn planes_have_coordinates_and_no_strip() {
             (0..8).map(|z| format!("z = {z}")).collect::<Vec<_>>(),
         ),
         (
-            "--cube k=3,n=4 --strategy tc --tasks 60",
+            "--cube k=3,n=4 --strategy tc --batch 60",
             "Each plane: A[0] to the right, A[1] upwards. Above each plane: A[3], A[2].",
             (0..9)
                 .map(|plane| format!("{}{}", plane / 3, plane % 3))
@@ -617,7 +617,7 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
             &["x", "y", "z", "d3"],
         ),
         (
-            "--cube k=2,n=7 --strategy tc --tasks 40",
+            "--cube k=2,n=7 --strategy tc --batch 40",
             &[2; 7],
             &["A[0]", "A[1]", "A[2]", "A[3]", "A[4]", "A[5]", "A[6]"],
         ),

@@ -119,7 +119,7 @@ enum Command {
 const RUN_EXAMPLES: &str = "\
 Examples:
   host-sim run --strategy fsl,as --load .47
-  host-sim run --cube k=4,n=3 --strategy tc,sniffing --tasks 100 --service uniform:5,10
+  host-sim run --cube k=4,n=3 --strategy tc,sniffing --batch 100 --service uniform:5,10
   host-sim run --mesh 16x22 --swf log.swf.gz --partition 2 --format json
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
@@ -144,7 +144,7 @@ const SWEEP_FORMAT: &str = "\
 A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
 scenario, each with a list of values. Every combination of them is a point; all strategies at a
 point get the same jobs.
-  mean-service = 10
+  service-mean = 10
   until-rel-error = 0.03
   [grid]
   strategy = [\"fsl\", \"as\"]

@@ -73,7 +73,7 @@ const SCHEDULERS: &str = "fcfs,easy";
 impl Takes for CompareArgs {
     fn take(arg: Arg) -> Option<Arg> {
         Some(match arg.get_long()? {
-            "tasks" | "traffic" | "arrival-rate" | "pattern" | "flits" | "routing-delay"
+            "batch" | "traffic-ratio" | "arrival-rate" | "pattern" | "flits" | "routing-delay"
             | "messages" | "iterations" | "iteration-seconds" | "cycles-per-second"
             | "blocking" | "io-nodes" | "io" | "until-rel-error" | "max-replications"
             | "backend" => return None,
@@ -340,7 +340,7 @@ impl<'a> Comparison<'a> {
         let (workload, jobs) = match workload {
             Workload::Synthetic(workload) => {
                 let requests = parameters::requests_text(&workload.requests);
-                let service = match (self.settings.mean_service, &self.settings.service) {
+                let service = match (self.settings.service_mean, &self.settings.service) {
                     _ if workload.model().is_some() => "its run times".to_owned(),
                     (None, Some(service)) => format!("service {service} s"),
                     (mean, _) => format!("mean service {} s", Number(mean.unwrap_or_default())),
@@ -477,7 +477,7 @@ fn write_json(
         results: row.results.iter().flat_map(of_scheduler).collect(),
     });
     let mut scenario = compared.settings.record();
-    for key in ["load", "log-load"] {
+    for key in ["load", "log_load"] {
         if scenario.get(key).is_some() {
             scenario[key] = rows.iter().map(|row| row.load).collect();
         }

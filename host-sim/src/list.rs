@@ -12,8 +12,8 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::wrapped;
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    CountDistribution, EstimateModel, Lublin, MixSource, Pattern, ServiceDistribution, ShapeRule,
-    SizeDistribution, TaskDistribution,
+    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
+    ServiceDistribution, ShapeRule, SideDistribution,
 };
 
 mod document;
@@ -31,7 +31,7 @@ pub enum Part {
     /// Schedulers.
     Schedulers,
     /// Distributions of side lengths.
-    Sizes,
+    SideLengths,
     /// Distributions of service times.
     Service,
     /// Distributions of dimensions and radices on a cube.
@@ -39,7 +39,7 @@ pub enum Part {
     /// Communication patterns.
     Patterns,
     /// Distributions of numbers of processors.
-    TaskProcessors,
+    Processors,
     /// Estimates of run times.
     Estimates,
     /// Metrics: definition, unit, source.
@@ -86,9 +86,9 @@ impl Part {
     pub(crate) fn entries(self) -> Option<(&'static str, &'static [DistributionInfo])> {
         Some(match self {
             Part::Strategies | Part::Schedulers | Part::Metrics | Part::Machines => return None,
-            Part::Sizes => (
-                "Distributions of side lengths (--sizes)",
-                SizeDistribution::LIST,
+            Part::SideLengths => (
+                "Distributions of side lengths (--side-lengths)",
+                SideDistribution::LIST,
             ),
             Part::Service => (
                 "Distributions of service times (--service)",
@@ -96,14 +96,14 @@ impl Part {
             ),
             Part::Dims => (
                 "Distributions of dimensions and radices on a cube (--dims, --radices)",
-                TaskDistribution::LIST,
+                CubeDistribution::LIST,
             ),
             Part::Patterns => (
                 "Communication patterns of jobs that send messages (--pattern)",
                 Pattern::LIST,
             ),
-            Part::TaskProcessors => (
-                "Distributions of numbers of processors (--task-processors)",
+            Part::Processors => (
+                "Distributions of numbers of processors (--processors)",
                 CountDistribution::LIST,
             ),
             Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),

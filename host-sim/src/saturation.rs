@@ -66,17 +66,17 @@ impl Takes for SaturationArgs {
             "torus",
             "cube",
             "machine",
-            "sizes",
             "side-lengths",
+            "side-range",
             "dims",
             "radices",
-            "task-processors",
+            "processors",
             "mix",
             "mix-drop",
             "shape",
             "strategy",
             "scheduler",
-            "mean-service",
+            "service-mean",
             "service",
             "estimates",
             "warmup",
@@ -95,7 +95,7 @@ impl Takes for SaturationArgs {
                 "Jobs in one replication, those not measured included [default: 40000]",
             ),
             "shape" => arg.help(
-                "The rule that gives a number of processors a shape, with --task-processors: \
+                "The rule that gives a number of processors a shape, with --processors: \
                  near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips; `host-sim \
                  list` shows them [default: near-square on a two-dimensional mesh, else near-cubic; \
                  with --machine: chips]",
@@ -164,7 +164,7 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             let mut scenario = resolved.settings.record();
             scenario["backlog"] = args.backlog.get().into();
             if let Some(target) = args.until_abs_error {
-                scenario["until-abs-error"] = target.into();
+                scenario["until_abs_error"] = target.into();
             }
             write_json(scenario, plan.seed, &results, incomplete.as_ref(), output)?;
         }
@@ -179,10 +179,10 @@ impl SaturationArgs {
         let most = settings.max_replications.take();
         settings.strategy.get_or_insert(vec![StrategyChoice::All]);
         // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
-        settings.traffic = Some(1.0);
+        settings.traffic_ratio = Some(1.0);
         let mut resolved = settings.resolve_of(Origin::CommandLine)?;
         let Resolved { settings, plan, .. } = &mut resolved;
-        settings.traffic = None;
+        settings.traffic_ratio = None;
         plan.backlog = Some(self.backlog);
         if let Some(target) = self.until_abs_error {
             let max = most.unwrap_or(REPLICATIONS_MAX_DEFAULT);

@@ -36,8 +36,8 @@ pub(crate) struct TrafficArgs {
     #[command(flatten)]
     format: FormatArgs,
 
-    /// Where messages go: uniform-random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
-    #[arg(long, value_name = "NAME", default_value = "uniform-random")]
+    /// Where messages go: random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
+    #[arg(long, value_name = "NAME", default_value = "random")]
     pattern: Pattern,
 
     /// Messages that a processor generates in a cycle, over 0 and at most 1; a row for each of several

@@ -48,7 +48,7 @@ replications = 3
 [grid]
 strategy = ["fsl", "as", "bl"]
 load = [0.30, 0.35, 0.40, 0.45]
-sizes = ["uniform", "exponential"]
+side-lengths = ["uniform", "exponential"]
 seed = [1, 2, 3, 4, 5, 6]
 END
 "$program" sweep --threads 1 grid.toml --output "$alone"

@@ -25,7 +25,7 @@ use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use meshalloc_sim::workload::{
-    EstimateModel, Messages, Pattern, Rate, ServiceDistribution, SizeDistribution, Synthetic,
+    EstimateModel, Messages, Pattern, Rate, ServiceDistribution, SideDistribution, Synthetic,
     WorkDistribution, Workload,
 };
 use meshalloc_tests::bench;
@@ -176,7 +176,7 @@ fn speeds() -> Vec<String> {
 fn run_of_jobs() -> Vec<String> {
     let mesh = Mesh::new(16, 16).expect("sides in range");
     let service = ServiceDistribution::Exponential { mean_seconds: 1.0 };
-    let sizes = SizeDistribution::Uniform;
+    let sizes = SideDistribution::Uniform;
     let workload = Synthetic {
         work: WorkDistribution::Messages(Messages::new(Pattern::AllToAll)),
         estimates: EstimateModel::None,

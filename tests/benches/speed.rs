@@ -27,15 +27,15 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Change, Configuration, Controller, Error, Outcome, Query, SchedulerKind, StrategyKind,
-    Ticks,
+    Answer, Change, Configuration, Controller, Error, Machine, Outcome, Query, SchedulerKind,
+    StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::{
     Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent, heap_storage,
 };
 use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use meshalloc_tests::bench;
 use meshalloc_tests::rig::mesh;
 
@@ -73,7 +73,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(Synthetic::new(
             mesh,
-            SizeDistribution::Uniform,
+            SideDistribution::Uniform,
             ServiceDistribution::Exponential { mean_seconds: 10.0 },
             Rate::Load(LOAD),
         )),
@@ -132,6 +132,7 @@ impl Backends for RecorderBackends {
     fn with(
         &mut self,
         configuration: Configuration,
+        _: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);

@@ -49,13 +49,13 @@ pub(crate) fn resolve(settings: Vec<(String, String)>) -> PyResult<String> {
     Ok(scenario(settings)?.settings.record().to_string())
 }
 
-/// Key, form of values, group and meaning of each setting.
+/// Name, form of values, group and meaning of each setting.
 #[pyfunction]
 pub(crate) fn settings() -> Vec<(&'static str, &'static str, &'static str, String)> {
     let all = SETTINGS.iter();
     all.map(|setting| {
         (
-            setting.key,
+            setting.name,
             setting.value_name,
             setting.heading,
             setting.help(),

@@ -236,5 +236,5 @@ def test_lists():
     assert "buddy" in meshalloc.strategies("mesh 4x4")
     assert "buddy" not in meshalloc.strategies("torus 4x4x4")
     assert "fcfs" in meshalloc.schedulers()
-    keys = {key for key, *_ in meshalloc.settings()}
-    assert {"mesh", "load", "routing-delay"} <= keys
+    names = {name for name, *_ in meshalloc.settings()}
+    assert {"mesh", "load", "routing_delay"} <= names

@@ -9,7 +9,7 @@
 //! The free submesh list preserves large rectangles that are free now. LEB preserves those that the
 //! next departures open. It draws a request from those that arrived lately and those that wait, and
 //! places the job where that request is least likely to be blocked after 0, 1, 2 or 3 other jobs
-//! have left. All sets with the same number of jobs are equally likely to leave (residence without
+//! have left. All sets with the same number of jobs are equally likely to leave (times without
 //! memory).
 //!
 //! # Definition
@@ -116,7 +116,7 @@
 //! - A decision takes several times as long as one of the free submesh list.
 //! - It learns from the requests that arrived. So, unlike with most strategies, the same occupancy
 //!   does not always lead to the same place.
-//! - It gains less where residence is far from memoryless: with fixed service times about 8 % of
+//! - It gains less where service is far from memoryless: with fixed service times about 8 % of
 //!   the waiting delay at load .5, with exponential ones about 21 %.
 //!   Least expected blocking with estimates is better where run times can be estimated.
 //! - It decides for one job at a time and does not plan where the next two go.

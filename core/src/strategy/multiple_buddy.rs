@@ -26,7 +26,7 @@
 //!
 //! # On a mesh with I/O nodes
 //!
-//! The authors of [`BinaryTree`](super::BinaryTree) describe tasks that do I/O. With I/O nodes at
+//! The authors of [`BinaryTree`](super::BinaryTree) describe jobs that do I/O. With I/O nodes at
 //! the left they take these totals in seconds, means over 1000 replications:
 //!
 //! ```text
@@ -35,8 +35,8 @@
 //!   64 communications      1219 +- 45           1060 +- 52
 //! ```
 //!
-//! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --tasks 16
-//! --task-processors exponential:16 --strategy multiple-buddy,dbt:0.5 --replications 1000` gives
+//! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --batch 16
+//! --processors exponential:16 --strategy multiple-buddy,dbt:0.5 --replications 1000` gives
 //! the first row, `communications=64` the second.
 //!
 //! # Complexity and memory

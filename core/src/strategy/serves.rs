@@ -99,7 +99,6 @@ impl Serves {
             Serves::Cubes | Serves::Placements => false,
         }
     }
-
 }
 
 #[cfg(feature = "machine")]

@@ -48,11 +48,11 @@
 //!   was left, and requests at least as large as one that has failed since a processor last became
 //!   free.
 //! - Free list, sniffing and partner are built from what Chuang and Wu say of them.
-//!   - Free list recognises all free subcubes, k must be a power of two, and a task is given more
+//!   - Free list recognises all free subcubes, k must be a power of two, and a job is given more
 //!     than it needs if a radix is not a power of two. This is not the lists of free subcubes
 //!     themselves, but a complete search for the rounded radices.
 //!   - Sniffing searches exhaustively under some subcube representations, which do not cover all
-//!     subcubes, and allocates far more than a task asks for. Here a request of m radices takes a
+//!     subcubes, and allocates far more than a job asks for. Here a request of m radices takes a
 //!     subcube of m equal extents, the largest of the radices, whose positions do not wrap around.
 //!   - Partners are found in a tree of radix k, and every radix must be k. Here an m-dimensional
 //!     subcube takes the lowest m - 1 dimensions whole, and any one of the others. The dimensions

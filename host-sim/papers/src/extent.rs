@@ -65,9 +65,9 @@ impl Extent {
         let Some(workload) = setting.synthetic() else {
             return self.length;
         };
-        if let Some(tasks) = workload.arrivals.tasks() {
+        if let Some(jobs) = workload.arrivals.batch() {
             return Length {
-                jobs: tasks,
+                jobs: jobs,
                 replications: self.closed_replications,
                 ..self.length
             };

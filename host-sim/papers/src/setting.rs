@@ -26,7 +26,7 @@ impl Setting {
         let (jobs, estimates) = match &self.plan.workload {
             Workload::Synthetic(workload) => {
                 let requests = match &workload.requests {
-                    Requests::Submeshes(of) => of.sizes.to_string(),
+                    Requests::Submeshes(of) => of.distribution.to_string(),
                     Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
                     Requests::Counts(of) => of.distribution.to_string(),
                     Requests::Mix(of) => of.source.to_string(),
@@ -92,7 +92,7 @@ impl Setting {
         }
     }
 
-    /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`, `1 job waits at all times`.
+    /// When jobs arrive, in words: `load 0.47`, `100 jobs at time 0`, `1 job waits at all times`.
     pub fn offered_text(&self) -> String {
         if let Some(backlog) = self.plan.backlog {
             let wait = if backlog.get() == 1 { "waits" } else { "wait" };
@@ -106,11 +106,11 @@ impl Setting {
                     .map_or("own load".into(), |load| format!("load {load}"));
             }
         };
-        match (workload.arrivals.rate(), workload.arrivals.tasks()) {
+        match (workload.arrivals.rate(), workload.arrivals.batch()) {
             (Some(Rate::Load(load)), _) => format!("load {load}"),
-            (Some(Rate::Traffic(traffic)), _) => format!("traffic {traffic}"),
+            (Some(Rate::TrafficRatio(ratio)), _) => format!("traffic ratio {ratio}"),
             (Some(Rate::Arrivals(rate)), _) => format!("rate {rate}"),
-            (None, Some(tasks)) => format!("{} at time 0", counted(tasks, "task")),
+            (None, Some(jobs)) => format!("{} at time 0", counted(jobs, "job")),
             (None, None) => "own load".into(),
         }
     }
@@ -138,11 +138,14 @@ impl Setting {
         };
         let (mut columns, is_cube) = match &workload.requests {
             Requests::Submeshes(of) => (
-                vec![("sizes", of.sizes.to_string()), ("mesh", machine)],
+                vec![
+                    ("side_lengths", of.distribution.to_string()),
+                    ("mesh", machine),
+                ],
                 false,
             ),
             Requests::Counts(of) => {
-                let counts = ("task_processors", of.distribution.to_string());
+                let counts = ("processors", of.distribution.to_string());
                 (vec![counts, ("mesh", machine)], false)
             }
             Requests::Mix(of) => {
@@ -159,7 +162,7 @@ impl Setting {
         columns.push(match &workload.work {
             WorkDistribution::Service(service) if is_cube => ("service_s", service.to_string()),
             WorkDistribution::Service(service) => {
-                ("mean_service_s", service.mean_seconds().to_string())
+                ("service_mean_s", service.mean_seconds().to_string())
             }
             WorkDistribution::Messages(messages) => {
                 ("messages", parameters::messages_text(messages))

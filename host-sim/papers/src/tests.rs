@@ -42,14 +42,22 @@ fn what_is_wrong_with_a_paper_is_an_error_and_no_panic() {
         assert!(good.contains(from), "{from}");
         paper(&good.replace(from, to))
     };
-    let greek = with("heading = \"{sizes}\"", "heading = \"ßigma {sizes}\"").unwrap();
+    let greek = with(
+        "heading = \"{side-lengths}\"",
+        "heading = \"ßigma {side-lengths}\"",
+    )
+    .unwrap();
     assert!(greek.figures[1].panels[0].heading.starts_with("SSigma "));
     for (from, to, part) in [
-        ("heading = \"{sizes}\"", "heading = \"\"", "no heading"),
+        (
+            "heading = \"{side-lengths}\"",
+            "heading = \"\"",
+            "no heading",
+        ),
         (
             "values = [\"uniform\", \"normal:mean=16.5,var=6.6\"]\nname = [\"uniform\", \"normal:mean=16.5,var=6.6\"]\ntext = [\"uniform sides\", \"normal sides, mean 16.5, variance 6.6\"]",
             "",
-            "\"sizes\" selects no value",
+            "\"side-lengths\" selects no value",
         ),
         (
             "[\"threshold:5..\"]",
@@ -177,7 +185,7 @@ fn cubes_are_described_by_columns_of_their_own() {
         ("dims", "normal"),
         ("radices", "normal"),
         ("cube", "4-ary 3-cube"),
-        ("offered", "100 tasks at time 0"),
+        ("offered", "100 jobs at time 0"),
         ("service_s", "uniform:10,15"),
         ("estimates", "perfect"),
     ];

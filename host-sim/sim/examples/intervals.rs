@@ -19,7 +19,7 @@ use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_sim::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use meshalloc_sim::statistics::{Estimate, Interval, Sampling};
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -70,7 +70,7 @@ struct Runs {
 
 fn runs(load: f64, replications: u32) -> Result<Vec<Runs>, Box<dyn Error>> {
     let mesh = Mesh::new(32, 32)?;
-    let sizes: SizeDistribution = "normal:mean=8,sd=4".parse()?;
+    let sizes: SideDistribution = "normal:mean=8,sd=4".parse()?;
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     let workload = Synthetic::new(mesh, sizes, service, Rate::Load(load));
     let experiment = Experiment {

@@ -318,15 +318,15 @@ impl Experiment {
     /// use meshalloc_sim::backend::InProcessBackends;
     /// use meshalloc_sim::experiment::{self, Experiment, Replications};
     /// use meshalloc_sim::metrics::Metric;
-    /// use meshalloc_sim::workload::{ServiceDistribution, Subcubes, Synthetic, TaskDistribution};
+    /// use meshalloc_sim::workload::{ServiceDistribution, Subcubes, Synthetic, CubeDistribution};
     ///
     /// let requests = Subcubes {
     ///     cube: Cube::new(4, 3).unwrap(),
-    ///     dims: TaskDistribution::Uniform,
-    ///     radices: TaskDistribution::Uniform,
+    ///     dims: CubeDistribution::Uniform,
+    ///     radices: CubeDistribution::Uniform,
     /// };
-    /// let residence = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
-    /// let workload = Synthetic::closed(requests, residence, 100);
+    /// let service = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
+    /// let workload = Synthetic::closed(requests, service, 100);
     /// let strategies = vec![StrategyKind::TreeCollapsing, StrategyKind::Sniffing];
     /// let experiment = Experiment::closed(workload, strategies, Replications::Fixed(10), 1);
     /// let results = experiment::run_parallel(&experiment, None, &InProcessBackends::default, &())?;
@@ -383,9 +383,9 @@ impl Experiment {
     /// When there is none, or there are too many.
     pub fn measured(&self, replication: u32) -> Result<Measured, WorkloadError> {
         let (jobs, measure) = match &self.workload {
-            Workload::Synthetic(workload) => match workload.arrivals.tasks() {
+            Workload::Synthetic(workload) => match workload.arrivals.batch() {
                 None => (self.jobs, self.measure),
-                Some(tasks) => (tasks, Measure::Departures),
+                Some(jobs) => (jobs, Measure::Departures),
             },
             Workload::Log(log) => (log.job_count(self.seed, replication)?, WHOLE),
         };

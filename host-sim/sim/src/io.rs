@@ -1,4 +1,4 @@
-//! I/O nodes beside a mesh, their disks, and the load that a task's messages put on each link and disk.
+//! I/O nodes beside a mesh, their disks, and the load that a job's messages put on each link and disk.
 //!
 //! # The model
 //!
@@ -13,18 +13,18 @@
 //!   D-I - P - P - P - P      nodes; a read goes right along the uppermost row, then down column 2.
 //! ```
 //!
-//! A task runs on as many of its job's processors as the job requests; what the job holds beyond takes part in nothing. In an
-//! *I/O phase* every processor of a task sends a message of 1 MB to each I/O node (a write: files are striped over all disks)
-//! or receives one from each (a read). In a *communication phase* the processors of a task send 1 MB to each other. A
-//! disk's load is one message for each processor of the task, in both directions.
+//! A job runs on as many of its job's processors as the job requests; what the job holds beyond takes part in nothing. In an
+//! *I/O phase* every processor of a job sends a message of 1 MB to each I/O node (a write: files are striped over all disks)
+//! or receives one from each (a read). In a *communication phase* the processors of a job send 1 MB to each other. A
+//! disk's load is one message for each processor of the job, in both directions.
 //!
 //! Source: P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers"; for the two directions
 //! J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout of Jobs on Parallel I/O Performance", 1999.
 //!
 //! # Reads
 //!
-//! While tasks hold most of the mesh, reads are bound by the disks, whatever the layout: each column then takes a part of the
-//! traffic. A small task alone is not: all that one processor reads comes over a link or two.
+//! While jobs hold most of the mesh, reads are bound by the disks, whatever the layout: each column then takes a part of the
+//! traffic. A small job alone is not: all that one processor reads comes over a link or two.
 
 use meshalloc::{Grid, MESH_SIDE_MAX, NodeId};
 use serde::Serialize;
@@ -32,13 +32,13 @@ use serde::Serialize;
 use crate::error::WorkloadError;
 use crate::sharing::Load;
 
+mod jobs;
 mod loads;
-mod tasks;
 #[cfg(test)]
 mod tests;
 
+pub use jobs::{Communication, IoJobs, IoNetwork};
 pub use loads::Cells;
-pub use tasks::{Communication, IoNetwork, IoTasks};
 
 /// On which side of the mesh the I/O nodes are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -174,7 +174,7 @@ impl IoMesh {
         4 * self.w * self.h
     }
 
-    /// The nodes of a task on these processors.
+    /// The nodes of a job on these processors.
     ///
     /// # Panics
     ///
@@ -194,22 +194,22 @@ impl IoMesh {
     /// # Time complexity
     ///
     /// Proportional to the number of nodes of the mesh, whatever the number of messages.
-    pub fn all_to_all(&self, task: &Cells) -> Vec<Load> {
-        loads::complete(task, task)
+    pub fn all_to_all(&self, job: &Cells) -> Vec<Load> {
+        loads::complete(job, job)
     }
 
-    /// The loads of a communication phase in which processor `i` of the task, in row-major order, sends to processor `to[i]`, and
+    /// The loads of a communication phase in which processor `i` of the job, in row-major order, sends to processor `to[i]`, and
     /// nothing where that is itself.
     ///
     /// # Panics
     ///
-    /// When `to` names other processors than the task has.
+    /// When `to` names other processors than the job has.
     ///
     /// # Time complexity
     ///
     /// Proportional to the number of nodes of the mesh and of links that the messages cross.
-    pub fn pairs(&self, task: &Cells, to: &[u32]) -> Vec<Load> {
-        loads::pairs(task, to)
+    pub fn pairs(&self, job: &Cells, to: &[u32]) -> Vec<Load> {
+        loads::pairs(job, to)
     }
 
     /// The loads of an I/O phase.
@@ -217,13 +217,13 @@ impl IoMesh {
     /// # Time complexity
     ///
     /// Proportional to the number of nodes of the mesh.
-    pub fn io(&self, task: &Cells, direction: Direction) -> Vec<Load> {
+    pub fn io(&self, job: &Cells, direction: Direction) -> Vec<Load> {
         let mut loads = match direction {
-            Direction::Write => loads::complete(task, &self.io_nodes),
-            Direction::Read => loads::complete(&self.io_nodes, task),
+            Direction::Write => loads::complete(job, &self.io_nodes),
+            Direction::Read => loads::complete(&self.io_nodes, job),
         };
         let disks = (self.links() as u32..).take(self.io_nodes.count());
-        let amount = task.count() as f64;
+        let amount = job.count() as f64;
         loads.extend(disks.map(|resource| Load { resource, amount }));
         loads
     }

@@ -7,7 +7,7 @@
 //! - [`backend`]: where the controller runs that decides about them;
 //! - [`network`]: a wormhole network between the processors;
 //! - [`simulation`]: one run, events in virtual time, and its [`metrics`];
-//! - [`io`]: I/O nodes beside a mesh, and what messages ask of links and disks, which tasks share
+//! - [`io`]: I/O nodes beside a mesh, and what messages ask of links and disks, which jobs share
 //!   ([`sharing`]);
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;

@@ -178,13 +178,13 @@ metrics! {
     /// threshold (`--slowdown-threshold`), whichever is longer, and at least 1 (Feitelson and others 1997).
     BoundedSlowdown, "bounded_slowdown", Count, "Feitelson and others 1997";
     /// Median of the time from arrival to allocation; of an even number of jobs halfway between the two in the middle.
-    WaitingMedian, "waiting_median", Time, "this project";
+    WaitingMedian, "waiting_delay_median", Time, "this project";
     /// 95th percentile of the time from arrival to allocation, interpolated between two jobs (definition 8 of Hyndman and
     /// Fan 1996).
-    WaitingP95, "waiting_p95", Time, "this project";
+    WaitingP95, "waiting_delay_p95", Time, "this project";
     /// 99th percentile of the time from arrival to allocation, interpolated between two jobs (definition 8 of Hyndman and
     /// Fan 1996).
-    WaitingP99, "waiting_p99", Time, "this project";
+    WaitingP99, "waiting_delay_p99", Time, "this project";
 }
 
 /// One value for each metric.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use meshalloc::SchedulerKind;
 
-use crate::io::{Bandwidths, IoNetwork, IoTasks};
+use crate::io::{Bandwidths, IoJobs, IoNetwork};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::wording::{Number, counted};
@@ -17,7 +17,7 @@ use crate::workload::{
 pub fn workload_text(workload: &Synthetic) -> String {
     let rate = match workload.arrivals.rate() {
         Some(Rate::Load(load)) => format!("load {}", Number(load)),
-        Some(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
+        Some(Rate::TrafficRatio(ratio)) => format!("traffic ratio {}", Number(ratio)),
         Some(Rate::Arrivals(rate)) => {
             format!(
                 "{} a {}",
@@ -28,7 +28,7 @@ pub fn workload_text(workload: &Synthetic) -> String {
         None => "own load".to_owned(),
     };
     let arrivals = match (&workload.arrivals, workload.arrivals.process()) {
-        (Arrivals::AtOnce { tasks }, _) => format!("{} at time 0", counted(tasks, "task")),
+        (Arrivals::AtOnce { jobs }, _) => format!("{} at time 0", counted(jobs, "job")),
         (_, Some(Process::Empirical(gaps))) => format!("{rate}, arrivals {gaps}"),
         (_, Some(Process::Lublin(_))) => format!("{rate}, daily cycle"),
         (_, None) => rate,
@@ -140,7 +140,7 @@ pub fn messages_text(messages: &Messages) -> String {
 }
 
 /// Communication and I/O of jobs, in a few words.
-pub fn io_text(io: &IoTasks) -> String {
+pub fn io_text(io: &IoJobs) -> String {
     let communications = match io.communications {
         0 => "no communication".to_owned(),
         count => format!("{count} x {} communication", io.pattern),
@@ -162,9 +162,9 @@ pub fn io_text(io: &IoTasks) -> String {
 pub fn requests_text(requests: &Requests) -> String {
     match requests {
         Requests::Submeshes(submeshes) => {
-            let mut text = format!("{} sides", submeshes.sizes);
-            if submeshes.sides != Submeshes::new(submeshes.machine, submeshes.sizes).sides {
-                let _ = write!(text, ", lengths {}", submeshes.side_lengths());
+            let mut text = format!("{} sides", submeshes.distribution);
+            if submeshes.sides != Submeshes::new(submeshes.machine, submeshes.distribution).sides {
+                let _ = write!(text, ", lengths {}", submeshes.side_range());
             }
             text
         }

@@ -1,7 +1,7 @@
 //! Weighted max-min fair sharing of resources by progressive filling.
 //!
 //! Resources are links, disks and the like, each with a capacity. A *user* is whatever progresses at one rate; in a unit of its
-//! progress it takes a given amount of each of its resources, its *loads*. Here a user is the phase of a task: its messages
+//! progress it takes a given amount of each of its resources, its *loads*. Here a user is the phase of a job: its messages
 //! progress together, so the load of a link is the number of messages that cross it, and the rate is that of one
 //! message.
 //!
@@ -12,7 +12,7 @@
 //! R. Gallager, Data Networks, 2nd ed. 1992, section 6.5.2).
 //!
 //! So two users that are alike but for the number of their messages get equal parts of a link that both have to cross, and
-//! their phases last in proportion to their messages. If the rates of messages rose equally, a task would get the more of
+//! their phases last in proportion to their messages. If the rates of messages rose equally, a job would get the more of
 //! the link the more messages it sends.
 //!
 //! ```

@@ -10,8 +10,8 @@ use meshalloc_sim::machine::MachineKeys;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    CountDistribution, EstimateModel, Lublin, MixSource, Pattern, ServiceDistribution, ShapeRule,
-    SizeDistribution, TaskDistribution,
+    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
+    ServiceDistribution, ShapeRule, SideDistribution,
 };
 
 /// What there is to choose from; of a part of the list only the keys of this part are there.
@@ -29,7 +29,7 @@ pub(crate) struct ListDocument {
     schedulers: Option<Vec<SchedulerJson>>,
     /// Distributions of side lengths.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sizes: Option<Vec<NamedJson>>,
+    side_lengths: Option<Vec<NamedJson>>,
     /// Distributions of service times.
     #[serde(skip_serializing_if = "Option::is_none")]
     service: Option<Vec<NamedJson>>,
@@ -38,7 +38,7 @@ pub(crate) struct ListDocument {
     patterns: Option<Vec<NamedJson>>,
     /// Distributions of numbers of processors.
     #[serde(skip_serializing_if = "Option::is_none")]
-    task_processors: Option<Vec<NamedJson>>,
+    processors: Option<Vec<NamedJson>>,
     /// Estimates of run times.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimates: Option<Vec<NamedJson>>,
@@ -140,13 +140,13 @@ impl ListDocument {
             version: VERSION,
             strategies: is_wanted(Part::Strategies).then(strategies),
             schedulers: is_wanted(Part::Schedulers).then(schedulers),
-            sizes: named(Part::Sizes, SizeDistribution::LIST),
+            side_lengths: named(Part::SideLengths, SideDistribution::LIST),
             service: named(Part::Service, ServiceDistribution::LIST),
             patterns: named(Part::Patterns, Pattern::LIST),
-            task_processors: named(Part::TaskProcessors, CountDistribution::LIST),
+            processors: named(Part::Processors, CountDistribution::LIST),
             estimates: named(Part::Estimates, EstimateModel::LIST),
-            dims: named(Part::Dims, TaskDistribution::LIST),
-            radices: named(Part::Dims, TaskDistribution::LIST),
+            dims: named(Part::Dims, CubeDistribution::LIST),
+            radices: named(Part::Dims, CubeDistribution::LIST),
             shapes: named(Part::Shapes, ShapeRule::LIST),
             mixes: named(Part::Mixes, MixSource::LIST),
             models: named(Part::Models, Lublin::LIST),

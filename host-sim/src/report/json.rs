@@ -22,7 +22,8 @@ pub(crate) struct Document<T> {
     program: &'static str,
     /// The program's version.
     version: &'static str,
-    /// What was run: options of the command, without dashes, defaults filled in.
+    /// What was run: the settings and options of the command, with underscores for hyphens, defaults
+    /// filled in.
     scenario: Recorded,
     /// What all random numbers derive from.
     seed: u64,
@@ -84,12 +85,12 @@ impl JsonSchema for Recorded {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let property = |setting: &Setting| {
             let description = json!({"description": setting.help()});
-            (setting.key.to_owned(), description)
+            (setting.name.to_owned(), description)
         };
         let properties: Map<String, Value> = SETTINGS.iter().map(property).collect();
         json_schema!({
             "type": "object",
-            "description": "Options of the command, without dashes. Those of `run` are keys of scenario files.",
+            "description": "Settings and options of the command, with underscores for hyphens. Scenario files have hyphens.",
             "properties": properties,
             "additionalProperties": {"type": ["string", "number", "boolean", "array"]},
         })
@@ -175,7 +176,7 @@ pub(crate) struct LogJson {
     acknowledge: Vec<String>,
     /// UnixStartTime: the Unix time of the log's zero, in seconds; `null` if the header does not
     /// have it. The Unix time of a job's time is the sum of that time, of `from` if it is given,
-    /// and of this, unless `log-load` or `resample` changes the times of the log.
+    /// and of this, unless `log_load` or `resample` changes the times of the log.
     unix_start_time: Option<i64>,
     /// The time zone of the logged machine, such as Europe/Paris; `null` if the header does not
     /// have it.
@@ -198,7 +199,7 @@ pub(crate) struct LogJson {
     dropped_no_run_time: u64,
     /// Lines after the last job that the option `jobs` takes.
     beyond_limit: u64,
-    /// The load that its jobs offer to the machine at the times of the log, whatever `log-load` makes of these; `null` if they
+    /// The load that its jobs offer to the machine at the times of the log, whatever `log_load` makes of these; `null` if they
     /// arrive at one time, or no machine is named.
     offered_load: Option<f64>,
 }

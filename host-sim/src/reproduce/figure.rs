@@ -23,9 +23,9 @@ pub(crate) const COLUMNS: [(&str, &str); 40] = [
     ("x", "place on it"),
     ("strategy", "allocation strategy with its parameters"),
     ("scheduler", "scheduler with its parameters"),
-    ("sizes", "distribution of the side lengths of jobs"),
+    ("side_lengths", "distribution of the side lengths of jobs"),
     (
-        "task_processors",
+        "processors",
         "distribution of the number of processors of jobs",
     ),
     (
@@ -45,14 +45,14 @@ pub(crate) const COLUMNS: [(&str, &str); 40] = [
         "service_s",
         "on a cube, distribution of service times, seconds",
     ),
-    ("mean_service_s", "mean service time, seconds"),
+    ("service_mean_s", "mean service time, seconds"),
     ("messages", "what jobs send"),
     ("io", "how jobs communicate, read and write"),
     (
         "estimates",
         "the estimate of its run time that each request carries",
     ),
-    ("measure", "metric with its unit"),
+    ("metric", "metric with its unit"),
     (
         "mean",
         "mean over the replications; where the system is saturated there is one for a log only",
@@ -164,7 +164,7 @@ fn record(
     for (name, value) in cell.setting.columns() {
         add(name, value);
     }
-    add("measure", panel.metric.column(cell.setting.time_unit()));
+    add("metric", panel.metric.column(cell.setting.time_unit()));
     let [mean, low, high, deviation] = cells::estimate(reading.estimate(), scale);
     add("mean", mean);
     add("low", low);

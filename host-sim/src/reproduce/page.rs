@@ -133,7 +133,7 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
     let is_closed = |setting: &&Setting| setting.synthetic().is_some() && setting.rate().is_none();
     if settings.iter().any(is_closed) {
         let replications = replications(extent.closed_replications);
-        let text = format!("{replications}; all tasks are there at time 0, and all are measured");
+        let text = format!("{replications}; all jobs are there at time 0, and all are measured");
         facts.push(("closed runs", text));
     }
     if settings.iter().any(|setting| setting.log().is_some()) {

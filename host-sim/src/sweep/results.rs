@@ -31,7 +31,7 @@ fn metrics() -> impl Iterator<Item = Metric> {
 /// every sweep.
 pub(crate) fn columns() -> Vec<(String, String)> {
     let pair = |(name, meaning): (&str, &str)| (name.to_owned(), meaning.to_owned());
-    let described = |setting: &Setting| (setting.key.to_owned(), setting.help());
+    let described = |setting: &Setting| (setting.name.to_owned(), setting.help());
     let mut columns: Vec<_> = settings().map(described).collect();
     columns.extend(BEFORE_METRICS.map(pair));
     for metric in metrics() {
@@ -111,9 +111,9 @@ pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u
     for (point, finished) in grid.iter().zip(finished) {
         let scenario = point.scenario.settings.record();
         for result in &finished.results {
-            let of_scenario = settings().map(|setting| match setting.key {
+            let of_scenario = settings().map(|setting| match setting.name {
                 "strategy" => result.strategy.to_string(),
-                key => cell(&scenario[key]),
+                name => cell(&scenario[name]),
             });
             writer.write_record(of_scenario.chain(measured(result)))?;
         }
@@ -169,8 +169,9 @@ pub(super) fn json(
     finished: &[Finished],
 ) -> io::Result<Vec<u8>> {
     let axes = grid.first().map(|point| {
-        let keys = point.label.iter().map(|(key, _)| key.as_str());
-        keys.collect()
+        let keys = point.label.iter();
+        let settings = keys.filter_map(|(key, _)| Setting::of(key));
+        settings.map(|setting| setting.name).collect()
     });
     let document = Document {
         program: PROGRAM,
@@ -195,7 +196,7 @@ pub(crate) struct Document<'a> {
     program: &'a str,
     /// The program's version.
     version: &'a str,
-    /// The keys of the grid; `null` without points.
+    /// The settings of the grid; `null` without points.
     grid: Option<Vec<&'a str>>,
     /// One for each point, in the order of the grid.
     #[schemars(with = "Vec<PointDocument>")]

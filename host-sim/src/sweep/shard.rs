@@ -112,8 +112,8 @@ pub(super) fn cost(experiment: &Experiment) -> u64 {
     let jobs = match &experiment.workload {
         Workload::Log(log) => log.jobs.len() as u64,
         Workload::Synthetic(workload) => {
-            let tasks = workload.arrivals.tasks();
-            tasks.unwrap_or(experiment.jobs).into()
+            let batch = workload.arrivals.batch();
+            batch.unwrap_or(experiment.jobs).into()
         }
     };
     let processors = u64::from(experiment.machine.nodes());

@@ -5,7 +5,7 @@ use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use super::*;
 use meshalloc_sim::experiment::{Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
     let mesh = Mesh::new(8, 8).unwrap();
@@ -19,7 +19,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
             scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(Synthetic::new(
                 mesh,
-                SizeDistribution::Uniform,
+                SideDistribution::Uniform,
                 service.clone(),
                 Rate::Load(load),
             )),

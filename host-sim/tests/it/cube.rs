@@ -34,15 +34,15 @@ fn a_cube_alone_is_the_papers_workload() {
     let json = host_sim("run --cube k=4,n=3 --format json").json();
     let expected = json!({
         "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
-        "dims": "uniform", "radices": "uniform", "tasks": 100, "service": "uniform:5,10",
-        "estimates": "perfect", "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
+        "dims": "uniform", "radices": "uniform", "batch": 100, "service": "uniform:5,10",
+        "estimates": "perfect", "replications": 10, "slowdown_threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
     let result = &json["results"][0];
     assert_eq!(result["saturated"], false);
     assert_eq!(mean(result, "jobs"), 100.0);
     // All options of it, written out.
-    let line = "run --cube n=3,k=4 --strategy tree-collapsing --tasks 100 --dims uniform \
+    let line = "run --cube n=3,k=4 --strategy tree-collapsing --batch 100 --dims uniform \
                 --radices uniform --service uniform:5,10 --replications 10 --seed 1 --format json";
     let again = host_sim(line).json();
     assert_eq!(again["scenario"], expected);
@@ -51,7 +51,7 @@ fn a_cube_alone_is_the_papers_workload() {
 
 #[test]
 fn the_metrics_of_the_paper_are_there() {
-    let json = host_sim(&format!("{SMALL} {PAPER} --tasks 60 --format json")).json();
+    let json = host_sim(&format!("{SMALL} {PAPER} --batch 60 --format json")).json();
     for result in json["results"].as_array().unwrap() {
         for metric in [
             "completion_time",
@@ -78,14 +78,14 @@ fn the_metrics_of_the_paper_are_there() {
     assert_eq!(mean(&results[0], "internal_fragmentation"), 0.0);
     assert!(mean(&results[3], "internal_fragmentation") > 0.2);
 
-    let shown = host_sim(&format!("{SMALL} {PAPER} --tasks 60")).good();
+    let shown = host_sim(&format!("{SMALL} {PAPER} --batch 60")).good();
     assert!(
         shown.lines().all(|line| line.chars().count() <= 80),
         "{shown}"
     );
     for part in [
         "4-ary 3-cube, fcfs, seed 1",
-        "uniform dimensions, uniform radices, 60 tasks at time 0, service uniform:5,10 s",
+        "uniform dimensions, uniform radices, 60 jobs at time 0, service uniform:5,10 s",
         "ext. frag-",
         "last departure",
         "tree-collapsing-printed",
@@ -101,8 +101,8 @@ fn tasks_that_go_on_arriving_are_measured_as_on_a_mesh() {
     let json = host_sim(&format!("{line} --dims normal --format json")).json();
     let expected = json!({
         "cube": "k=4,n=3", "strategy": ["tree-collapsing", "sniffing"], "scheduler": "fcfs",
-        "dims": "normal", "radices": "uniform", "load": 0.2, "mean-service": 10.0,
-        "measure": "arrivals", "warmup": 0.05, "jobs": 2000, "estimates": "perfect", "replications": 3, "slowdown-threshold": 10.0, "seed": 1,
+        "dims": "normal", "radices": "uniform", "load": 0.2, "service_mean": 10.0,
+        "measure": "arrivals", "warmup": 0.05, "jobs": 2000, "estimates": "perfect", "replications": 3, "slowdown_threshold": 10.0, "seed": 1,
         "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
@@ -111,9 +111,9 @@ fn tasks_that_go_on_arriving_are_measured_as_on_a_mesh() {
         assert!((mean(result, "utilization") - 0.2).abs() < 0.02, "{result}");
         assert_eq!(mean(result, "jobs"), 1_900.0);
     }
-    let crowded = line.replace("--load .2", "--traffic 40 --service uniform:5,10");
+    let crowded = line.replace("--load .2", "--traffic-ratio 40 --service uniform:5,10");
     let json = host_sim(&format!("{crowded} --format json")).json();
-    assert_eq!(json["scenario"]["traffic"], 40.0);
+    assert_eq!(json["scenario"]["traffic_ratio"], 40.0);
     assert_eq!(json["scenario"]["service"], "uniform:5,10");
     assert_eq!(json["results"][0]["saturated"], true);
     let shown = host_sim(line).good();
@@ -128,7 +128,7 @@ fn the_smallest_cubes_are_served() {
     for cube in ["k=2,n=1", "k=2,n=6", "k=7,n=1", "k=3,n=2"] {
         for distribution in ["uniform", "normal"] {
             let line = format!(
-                "run --cube {cube} --dims {distribution} --radices {distribution} --tasks 20 \
+                "run --cube {cube} --dims {distribution} --radices {distribution} --batch 20 \
                  --strategy tc,sniffing --replications 2 --format json"
             );
             for result in host_sim(&line).json()["results"].as_array().unwrap() {
@@ -136,7 +136,7 @@ fn the_smallest_cubes_are_served() {
             }
         }
     }
-    // Two processors, and every task asks for both.
+    // Two processors, and every job asks for both.
     let json = host_sim("run --cube k=2,n=1 --replications 2 --format json").json();
     assert_eq!(mean(&json["results"][0], "utilization"), 1.0);
 }
@@ -144,16 +144,16 @@ fn the_smallest_cubes_are_served() {
 #[test]
 fn a_closed_workload_is_served_on_a_mesh_too() {
     let json =
-        host_sim("run --mesh 8x8 --tasks 50 --service uniform:5,10 --replications 3 --format json");
+        host_sim("run --mesh 8x8 --batch 50 --service uniform:5,10 --replications 3 --format json");
     let json = json.json();
-    assert_eq!(json["scenario"]["tasks"], 50);
-    assert_eq!(json["scenario"]["sizes"], "uniform");
+    assert_eq!(json["scenario"]["batch"], 50);
+    assert_eq!(json["scenario"]["side_lengths"], "uniform");
     assert!(mean(&json["results"][0], "external_fragmentation") > 0.0);
     assert_eq!(mean(&json["results"][0], "jobs"), 50.0);
 }
 
 #[test]
-fn a_task_that_a_strategy_never_serves_is_refused_by_name() {
+fn a_job_that_a_strategy_never_serves_is_refused_by_name() {
     let line = "run --cube k=4,n=3 --strategy partner --replications 2";
     let json = host_sim(&format!("{line} --format json")).json();
     let refused = json["results"][0]["refused"].as_object().unwrap();
@@ -172,12 +172,12 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["'--cube", "cannot be used with '--mesh"][..],
         ),
         (
-            "run --cube k=4,n=3 --sizes uniform",
-            &["cannot be used with '--sizes"],
+            "run --cube k=4,n=3 --side-lengths uniform",
+            &["cannot be used with '--side-lengths"],
         ),
         (
-            "run --cube k=4,n=3 --side-lengths 1..2",
-            &["cannot be used with '--side-lengths"],
+            "run --cube k=4,n=3 --side-range 1..2",
+            &["cannot be used with '--side-range"],
         ),
         (
             "run --cube k=4,n=3 --dims normal --swf x",
@@ -192,22 +192,22 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             "run --cube k=4,n=3 --service uniform:10,5",
             &["the shortest not over the longest"],
         ),
-        ("run --cube k=4,n=3 --tasks 0", &["expected a whole number"]),
+        ("run --cube k=4,n=3 --batch 0", &["expected a whole number"]),
         (
-            "run --cube k=4,n=3 --tasks 9 --load .3",
-            &["'--tasks", "cannot be used with '--load"],
+            "run --cube k=4,n=3 --batch 9 --load .3",
+            &["'--batch", "cannot be used with '--load"],
         ),
         (
-            "run --cube k=4,n=3 --tasks 9 --jobs 9",
-            &["'--tasks", "cannot be used with '--jobs"],
+            "run --cube k=4,n=3 --batch 9 --jobs 9",
+            &["'--batch", "cannot be used with '--jobs"],
         ),
         (
-            "run --service uniform:5,10 --mean-service 3",
-            &["'--service", "'--mean-service"],
+            "run --service uniform:5,10 --service-mean 3",
+            &["'--service", "'--service-mean"],
         ),
         (
-            "compare --cube k=4,n=3 --sizes normal",
-            &["cannot be used with '--sizes"],
+            "compare --cube k=4,n=3 --side-lengths normal",
+            &["cannot be used with '--side-lengths"],
         ),
         (
             "saturation --cube k=4,n=3 --mesh 4x4",
@@ -225,7 +225,7 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             "run --cube k=4,n=3 --jobs 500",
             &[
                 "jobs is about jobs that go on arriving",
-                "expected --load or --traffic",
+                "expected --load or --traffic-ratio",
             ],
         ),
         (
@@ -278,7 +278,7 @@ fn a_grid_over_cubes_gives_what_run_gives() {
     let folder = tempfile::tempdir().unwrap();
     let text = r#"
 strategy = ["tc", "sniffing"]
-tasks = 40
+batch = 40
 replications = 3
 [grid]
 cube = ["k=4,n=3", "k=2,n=6"]
@@ -293,7 +293,7 @@ service = ["uniform:5,10", "uniform:10,15"]
     for (i, point) in points.iter().enumerate() {
         let of = |pair: [&'static str; 2], bit: usize| pair[i >> bit & 1];
         let line = format!(
-            "run --cube {} --dims {} --radices {} --service uniform:{} --strategy tc,sniffing --tasks 40 \
+            "run --cube {} --dims {} --radices {} --service uniform:{} --strategy tc,sniffing --batch 40 \
              --replications 3 --format json",
             of(["k=4,n=3", "k=2,n=6"], 3),
             of(["uniform", "normal"], 2),
@@ -319,7 +319,7 @@ service = ["uniform:5,10", "uniform:10,15"]
         ("cube", "k=2,n=6"),
         ("mesh", ""),
         ("dims", "normal"),
-        ("tasks", "40"),
+        ("batch", "40"),
         ("service", "uniform:10,15"),
         ("jobs", ""),
         ("strategy", "sniffing"),
@@ -333,7 +333,7 @@ service = ["uniform:5,10", "uniform:10,15"]
 #[test]
 fn a_scenario_file_is_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\ntasks = 30\nservice = \"uniform:10,15\"\n";
+    let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\nbatch = 30\nservice = \"uniform:10,15\"\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let line = "run --scenario s.toml --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();
@@ -342,10 +342,10 @@ fn a_scenario_file_is_the_command_line() {
     // An option replaces those of the file that contradict it.
     let load = format!("{line} --load .3 --jobs 500");
     let mut ended = host_sim_in(folder.path(), &load);
-    let note = "note: s.toml: not used beside --load, --jobs: `tasks` (line 4)\n";
+    let note = "note: s.toml: not used beside --load, --jobs: `batch` (line 4)\n";
     assert_eq!(std::mem::take(&mut ended.stderr), note);
     let json = ended.json();
-    assert_eq!(json["scenario"]["tasks"], Value::Null);
+    assert_eq!(json["scenario"]["batch"], Value::Null);
     assert_eq!(json["scenario"]["dims"], "normal");
     fs::write(
         folder.path().join("wrong.toml"),

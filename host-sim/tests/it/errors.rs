@@ -63,17 +63,17 @@ fn wrong_options_are_explained() {
             &["did you mean \"fcfs\"?", "known: fcfs"],
         ),
         (
-            "run --sizes unifrm",
+            "run --side-lengths unifrm",
             &["\"unifrm\"", "exponential", "did you mean \"uniform\"?"],
         ),
         ("run --service gamma:3", &["exponential:MEAN"]),
-        ("run --side-lengths 9..3", &["expected MIN..MAX"]),
+        ("run --side-range 9..3", &["expected MIN..MAX"]),
         (
             "run --load -1",
             &["'-1' for '--load", "expected a number over 0"],
         ),
         ("run --load nan", &["expected a number over 0"]),
-        ("run --traffic 0", &["expected a number over 0"]),
+        ("run --traffic-ratio 0", &["expected a number over 0"]),
         ("run --jobs 0", &["1 to 16777216"]),
         (
             "run --pattern all-to-al",
@@ -81,12 +81,12 @@ fn wrong_options_are_explained() {
         ),
         ("run --pattern ring --flits 0", &["1 to 65536"]),
         (
-            "run --io phases=4 --tasks 3",
+            "run --io phases=4 --batch 3",
             &["expected communications=COUNT,pattern="],
         ),
-        ("run --task-processors 16", &["expected exponential:MEAN"]),
+        ("run --processors 16", &["expected exponential:MEAN"]),
         (
-            "run --io-nodes front --tasks 3",
+            "run --io-nodes front --batch 3",
             &["expected one of left right"],
         ),
         (
@@ -101,7 +101,7 @@ fn wrong_options_are_explained() {
             &["--load", "cannot be used with"],
         ),
         (
-            "run --pattern ring --mean-service 5",
+            "run --pattern ring --service-mean 5",
             &["cannot be used with"],
         ),
         ("run --arrival-rate 1 --load .5", &["cannot be used with"]),
@@ -167,17 +167,17 @@ fn wrong_options_are_explained() {
             &["'--relications'", "'--replications'"],
         ),
         (
-            "run --load .4 --traffic 1",
-            &["'--load", "cannot be used with '--traffic"],
+            "run --load .4 --traffic-ratio 1",
+            &["'--load", "cannot be used with '--traffic-ratio"],
         ),
         (
-            "run --swf x --sizes uniform",
-            &["cannot be used with '--sizes"],
+            "run --swf x --side-lengths uniform",
+            &["cannot be used with '--side-lengths"],
         ),
         ("run --swf x --load .4", &["cannot be used with '--load"]),
         ("run --radices normal --swf x", &["cannot be used with"]),
         (
-            "run --cube k=4,n=3 --side-lengths 2",
+            "run --cube k=4,n=3 --side-range 2",
             &["cannot be used with"],
         ),
         (
@@ -189,7 +189,7 @@ fn wrong_options_are_explained() {
         ("run --swf x --log-load 0", &["over 0"]),
         ("run --swf x --resample days", &["expected weeks"]),
         (
-            "run --mean-service 3 --service uniform:1,2",
+            "run --service-mean 3 --service uniform:1,2",
             &["cannot be used with '--service"],
         ),
         (
@@ -231,7 +231,7 @@ fn what_cannot_be_done_is_one_line() {
     let file = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).unwrap();
     file("plain", b"");
     file("unknown.toml", b"mesh = \"8x8\"\n\nrelications = 3\n");
-    file("contradiction.toml", b"load = 0.4\ntraffic = 1.0\n");
+    file("contradiction.toml", b"load = 0.4\ntraffic-ratio = 1.0\n");
     file("value.toml", b"# a comment\nmesh = \"8by8\"\n");
     file("syntax.toml", b"mesh = \"8x8\"\nload 0.4\n");
     file("bytes.toml", b"\xff\xfe");
@@ -254,7 +254,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --scenario contradiction.toml",
-            &["contradiction.toml:2: `traffic` contradicts `load` in line 1"],
+            &["contradiction.toml:2: `traffic-ratio` contradicts `load` in line 1"],
         ),
         (
             "run --scenario value.toml",
@@ -295,7 +295,7 @@ fn what_cannot_be_done_is_one_line() {
         ("run --blocking", &["--blocking requires --pattern"]),
         (
             "run --pattern ring",
-            &["not known beforehand", "expected --arrival-rate or --tasks"],
+            &["not known beforehand", "expected --arrival-rate or --batch"],
         ),
         (
             "run --pattern ring --arrival-rate 0.2",
@@ -320,8 +320,8 @@ fn what_cannot_be_done_is_one_line() {
             ],
         ),
         (
-            "run --mean-service 1e-8",
-            &["the service time (--mean-service", "0.001 or more"],
+            "run --service-mean 1e-8",
+            &["the service time (--service-mean", "0.001 or more"],
         ),
         (
             "run --load 1e300",
@@ -340,15 +340,15 @@ fn what_cannot_be_done_is_one_line() {
             &["the arrival rate (--arrival-rate) is 1e-300: "],
         ),
         (
-            "run --mean-service 1e308 --traffic 1e-3",
-            &["(--mean-service or --service) is exponential:1e308: "],
+            "run --service-mean 1e308 --traffic-ratio 1e-3",
+            &["(--service-mean or --service) is exponential:1e308: "],
         ),
         (
             "run --slowdown-threshold 1e-300",
             &["(--slowdown-threshold) is 1e-300: expected 0.000001 to 2251799814 seconds"],
         ),
         (
-            "run --sizes normal:mean=1e308,sd=1",
+            "run --side-lengths normal:mean=1e308,sd=1",
             &["normal:mean=1e308,sd=1 is 1 to 64"],
         ),
         ("run --partition 2", &["--partition requires --swf"]),
@@ -384,38 +384,41 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --shape near-square",
-            &["--shape requires --swf or --jobs-file or --task-processors or --model"],
+            &["--shape requires --swf or --jobs-file or --processors or --model"],
         ),
         (
             "run --io communications=4 --mesh 8x8",
-            &["not known beforehand", "expected --arrival-rate or --tasks"],
+            &["not known beforehand", "expected --arrival-rate or --batch"],
         ),
         (
-            "run --io-nodes left --torus 8x8 --tasks 3",
+            "run --io-nodes left --torus 8x8 --batch 3",
             &["torus 8x8", "expected a two-dimensional mesh"],
         ),
         (
-            "run --mesh 1024x4 --io network=wormhole:1 --tasks 1",
+            "run --mesh 1024x4 --io network=wormhole:1 --batch 1",
             &["mesh 1024x4", "expected sides of at most 1024", "1025x4"],
         ),
         (
-            "run --mesh 8x16 --side-lengths 8,17",
-            &["--side-lengths go to 17 in dimension 1", "at most 16"],
+            "run --mesh 8x16 --side-range 8,17",
+            &["--side-range goes to 17 in dimension 1", "at most 16"],
         ),
         (
-            "run --mesh 8x16 --side-lengths 1..9",
-            &["--side-lengths go to 9 in dimension 0", "at most 8"],
+            "run --mesh 8x16 --side-range 1..9",
+            &["--side-range goes to 9 in dimension 0", "at most 8"],
         ),
         (
-            "run --mesh 8x8x8 --side-lengths 1..4,1..4",
+            "run --mesh 8x8x8 --side-range 1..4,1..4",
             &[
-                "--side-lengths has 2 ranges",
+                "--side-range has 2 ranges",
                 "expected one for all dimensions, or 3 on mesh 8x8x8",
             ],
         ),
-        ("run --mesh 4x4 --sizes uniform-decreasing", &["at least 8"]),
         (
-            "run --mesh 9x9 --sizes normal:mean=500,sd=1",
+            "run --mesh 4x4 --side-lengths uniform-decreasing",
+            &["at least 8"],
+        ),
+        (
+            "run --mesh 9x9 --side-lengths normal:mean=500,sd=1",
             &["normal:mean=500,sd=1"],
         ),
         (

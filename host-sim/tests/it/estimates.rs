@@ -98,7 +98,7 @@ fn estimates_that_there_cannot_be_are_refused() {
             "expected none: a job that sends messages",
         ),
         (
-            "run --io-nodes left --tasks 4 --estimates factor:1..2",
+            "run --io-nodes left --batch 4 --estimates factor:1..2",
             "expected none: a job that sends messages or does I/O",
         ),
         (

@@ -34,8 +34,8 @@ fn a_torus_is_simulated_as_a_mesh_is() {
     let json = host_sim(&format!("{line} --format json")).json();
     let expected = json!({
         "torus": "4x4x8", "strategy": ["first-fit", "adaptive-scan", "naive", "tree-collapsing"],
-        "scheduler": "fcfs", "sizes": "uniform", "side-lengths": "1..4,1..4,1..8", "load": 0.4,
-        "mean-service": 10.0, "measure": "arrivals", "warmup": 0.05, "jobs": 400, "estimates": "perfect", "replications": 2, "slowdown-threshold": 10.0, "seed": 1,
+        "scheduler": "fcfs", "side_lengths": "uniform", "side_range": "1..4,1..4,1..8", "load": 0.4,
+        "service_mean": 10.0, "measure": "arrivals", "warmup": 0.05, "jobs": 400, "estimates": "perfect", "replications": 2, "slowdown_threshold": 10.0, "seed": 1,
         "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
@@ -220,7 +220,7 @@ fn what_cannot_be_served_is_explained() {
             "each side of a two-dimensional mesh must be 1 to 1024",
         ),
         (
-            "run --torus 4x4x4 --side-lengths 1..4,1..4,1..5",
+            "run --torus 4x4x4 --side-range 1..4,1..4,1..5",
             "expected at most 4 on torus 4x4x4",
         ),
     ] {

@@ -11,7 +11,7 @@ fn mean(result: &Value, metric: &str) -> f64 {
         .unwrap_or_else(|| panic!("{metric}: {result}"))
 }
 
-const PAPER: &str = "run --mesh 16x16 --tasks 16 --task-processors exponential:16 --format json";
+const PAPER: &str = "run --mesh 16x16 --batch 16 --processors exponential:16 --format json";
 
 #[test]
 fn the_papers_workload_is_recorded_and_gives_seconds() {
@@ -19,9 +19,9 @@ fn the_papers_workload_is_recorded_and_gives_seconds() {
     let json = host_sim(&format!("{PAPER} {line}")).json();
     let scenario = json!({
         "mesh": "16x16", "strategy": ["naive", "first-fit"], "scheduler": "fcfs",
-        "task-processors": "exponential:16", "shape": "near-square", "tasks": 16, "io-nodes": "left",
+        "processors": "exponential:16", "shape": "near-square", "batch": 16, "io_nodes": "left",
         "io": "communications=4,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares",
-        "estimates": "none", "replications": 20, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
+        "estimates": "none", "replications": 20, "slowdown_threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(json["scenario"], scenario);
     for result in json["results"].as_array().unwrap() {
@@ -77,14 +77,14 @@ fn the_number_of_threads_does_not_show() {
 
 #[test]
 fn numbers_of_processors_go_with_service_times_and_logs_of_arrivals() {
-    let line = "run --mesh 16x16 --task-processors exponential:20 --load 0.3 --jobs 300 --replications 2 --format json";
+    let line = "run --mesh 16x16 --processors exponential:20 --load 0.3 --jobs 300 --replications 2 --format json";
     let json = host_sim(&format!("{line} --strategy naive")).json();
     let result = &json["results"][0];
     assert_eq!(mean(result, "internal_fragmentation"), 0.0);
     assert_eq!(json["scenario"]["shape"], "near-square");
     // On any grid with the rule for it.
     let cubic = host_sim(
-        "run --torus 4x4x4 --task-processors exponential:5 --jobs 50 --replications 1 --format json",
+        "run --torus 4x4x4 --processors exponential:5 --jobs 50 --replications 1 --format json",
     );
     assert_eq!(cubic.json()["scenario"]["shape"], "near-cubic");
 }

@@ -55,7 +55,7 @@ fn json_has_everything_with_its_source() {
     for kind in [
         "strategies",
         "schedulers",
-        "sizes",
+        "side_lengths",
         "service",
         "dims",
         "radices",
@@ -137,7 +137,7 @@ fn the_table_fits_a_terminal() {
     for kind in [
         "strategies",
         "schedulers",
-        "sizes",
+        "side_lengths",
         "service",
         "dims",
         "radices",

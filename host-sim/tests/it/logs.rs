@@ -241,7 +241,7 @@ fn every_command_makes_the_same_of_a_log() {
     assert_eq!(compare["points"][0]["load"], 0.2);
     assert_eq!(compare["points"][1]["results"][0]["decision_hash"], *hash);
     assert_eq!(
-        compare["scenario"]["log-load"],
+        compare["scenario"]["log_load"],
         serde_json::json!([0.2, 0.4])
     );
     let file = "swf = \"log.swf\"\nstrategy = \"ff\"\nmesh = \"4x4\"\nresample = \"weeks\"\nfrom = \"1w\"\n\
@@ -359,7 +359,7 @@ fn percentiles_of_a_log_and_of_a_run_are_interpolated_alike() {
     write("longer.swf", &|job| job);
     let line = "run --mesh 1x1 --swf equal.swf --format json";
     let json = host_sim_in(folder.path(), line).json();
-    let waited = &results(&json)[0]["metrics"]["waiting_p95"]["mean"];
+    let waited = &results(&json)[0]["metrics"]["waiting_delay_p95"]["mean"];
     assert!((waited.as_f64().unwrap() - 36.7).abs() < 1e-9, "{waited}");
     let line = "log longer.swf --mesh 1x1 --format json";
     let json = host_sim_in(folder.path(), line).json();
@@ -491,19 +491,19 @@ fn log_counts_jobs_of_every_size() {
 #[test]
 fn sides_beside_a_log_are_refused() {
     for command in ["run", "compare"] {
-        let line = format!("{command} --mesh 8x8 --swf log.swf --side-lengths 1..2");
+        let line = format!("{command} --mesh 8x8 --swf log.swf --side-range 1..2");
         let ended = host_sim(&line);
         assert!(
-            ended.code == Some(2) && ended.stderr.contains("side-lengths"),
+            ended.code == Some(2) && ended.stderr.contains("side-range"),
             "{ended}"
         );
     }
     let folder = tempfile::tempdir().unwrap();
-    let text = "swf = \"log.swf\"\nmesh = \"8x8\"\n[grid]\nside-lengths = [\"1..2\", \"1..4\"]\n";
+    let text = "swf = \"log.swf\"\nmesh = \"8x8\"\n[grid]\nside-range = [\"1..2\", \"1..4\"]\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let ended = host_sim_in(folder.path(), "sweep s.toml --output o");
     assert!(
-        ended.code == Some(2) && ended.stderr.contains("`side-lengths` contradicts `swf`"),
+        ended.code == Some(2) && ended.stderr.contains("`side-range` contradicts `swf`"),
         "{ended}"
     );
 }

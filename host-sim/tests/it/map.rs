@@ -72,7 +72,7 @@ map: p.svg
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
 
-    let line = "run --cube k=4,n=3 --strategy tc,sniffing --tasks 30 --service uniform:5,10 --replications 1 --plot map:20";
+    let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --plot map:20";
     let shown = host_sim_in(folder.path(), line).good();
     assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
     assert_eq!(
@@ -193,7 +193,7 @@ fn what_cannot_be_shown_is_an_error() {
         ),
         ("compare --plot gant", "expected map, map:SECONDS"),
         (
-            "run --tasks 50 --plot map:jobs=51",
+            "run --batch 50 --plot map:jobs=51",
             "--plot map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
         ),
         ("compare --jobs 50 --plot map:jobs=51", "a run has 50 jobs"),
@@ -239,7 +239,7 @@ fn the_map_of_a_comparison_names_its_scheduler() {
 fn a_map_after_the_end_is_refused_behind_the_results() {
     let folder = tempfile::tempdir().unwrap();
     for command in [
-        "run --tasks 50",
+        "run --batch 50",
         "run --jobs 50",
         "compare --load .3 --strategy ff,naive --jobs 50",
     ] {
@@ -260,7 +260,7 @@ fn a_map_after_the_end_is_refused_behind_the_results() {
 #[test]
 fn a_picture_is_called_after_its_kind() {
     let folder = tempfile::tempdir().unwrap();
-    let small = "run --mesh 8x8 --tasks 20 --replications 1 --plot";
+    let small = "run --mesh 8x8 --batch 20 --replications 1 --plot";
     for kind in ["gantt", "timeline", "map"] {
         let shown = host_sim_in(folder.path(), &format!("{small} {kind}")).good();
         assert!(
@@ -268,7 +268,7 @@ fn a_picture_is_called_after_its_kind() {
             "{shown}"
         );
     }
-    let messages = "run --mesh 8x8 --pattern ring --tasks 20 --replications 1 --plot links";
+    let messages = "run --mesh 8x8 --pattern ring --batch 20 --replications 1 --plot links";
     host_sim_in(folder.path(), messages).good();
     for kind in ["gantt", "timeline", "map", "links"] {
         svg(folder.path(), &format!("out/{kind}.svg"));
@@ -282,7 +282,7 @@ fn no_output_takes_the_place_of_another_file() {
     fs::write(folder.path().join("l.swf"), log).unwrap();
     let grid = "[grid]\nseed = [1, 2]\n";
     for (name, content) in [
-        ("s.toml", "tasks = 9\n"),
+        ("s.toml", "batch = 9\n"),
         ("ops.txt", "alloc 1 2x2\n"),
         ("results.json", grid),
         ("results.csv", log),

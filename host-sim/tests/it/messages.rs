@@ -16,14 +16,14 @@ fn mean(result: &Value, metric: &str) -> f64 {
 #[test]
 fn times_are_cycles_and_messages_are_measured() {
     let line = "run --mesh 16x16 --strategy ff,naive --pattern all-to-all --arrival-rate 0.00002 \
-                --sizes uniform --jobs 60 --replications 3 --format json";
+                --side-lengths uniform --jobs 60 --replications 3 --format json";
     let json = host_sim(line).json();
     let scenario = &json["scenario"];
     for (key, value) in [
         ("pattern", Value::from("all-to-all")),
-        ("arrival-rate", 0.00002.into()),
+        ("arrival_rate", 0.00002.into()),
         ("flits", 8.into()),
-        ("routing-delay", 3.into()),
+        ("routing_delay", 3.into()),
         ("messages", 1.into()),
         ("iterations", 1.into()),
         ("blocking", false.into()),
@@ -32,7 +32,7 @@ fn times_are_cycles_and_messages_are_measured() {
     ] {
         assert_eq!(scenario[key], value, "{key}");
     }
-    assert!(scenario.get("mean-service").is_none() && scenario.get("warmup").is_none());
+    assert!(scenario.get("service_mean").is_none() && scenario.get("warmup").is_none());
     for result in json["results"].as_array().unwrap() {
         assert_eq!(result["time_unit"], "cycle");
         assert_eq!(mean(result, "jobs"), 60.0);
@@ -69,7 +69,7 @@ fn the_number_of_threads_does_not_show() {
 
 #[test]
 fn first_fit_saturates_where_the_thesis_model_does() {
-    let line = "run --mesh 16x16 --strategy ff --pattern one-to-all --arrival-rate 0.002 --sizes uniform \
+    let line = "run --mesh 16x16 --strategy ff --pattern one-to-all --arrival-rate 0.002 --side-lengths uniform \
                 --jobs 1000 --replications 6 --format json";
     let json = host_sim(line).json();
     let result = &json["results"][0];
@@ -122,9 +122,9 @@ fn arrivals_can_be_measured_in_place_of_departures() {
 
 #[test]
 fn jobs_that_are_all_there_send_messages_too() {
-    let line = "run --mesh 8x8 --pattern transpose --tasks 30 --replications 2 --format json";
+    let line = "run --mesh 8x8 --pattern transpose --batch 30 --replications 2 --format json";
     let json = host_sim(line).json();
-    assert_eq!(json["scenario"]["tasks"], 30);
+    assert_eq!(json["scenario"]["batch"], 30);
     assert_eq!(mean(&json["results"][0], "jobs"), 30.0);
 }
 
@@ -147,7 +147,7 @@ fn a_sweep_has_patterns_and_rates_as_dimensions() {
         assert!(latency >= 16.0, "{row:?}");
     }
     assert_eq!(&rows[7][column("pattern")], "all-to-all");
-    assert_eq!(&rows[7][column("arrival-rate")], "0.001");
+    assert_eq!(&rows[7][column("arrival_rate")], "0.001");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn the_jobs_of_a_log_take_turns_with_patterns() {
     // 2 x 2: the ring needs 20 cycles for its longest message; all-to-one, its root once at each place, a bit more.
     let json = run("--pattern ring+ring --cycles-per-second 10");
     assert_eq!(json["scenario"]["pattern"], "ring+ring");
-    assert_eq!(json["scenario"]["cycles-per-second"], 10.0);
+    assert_eq!(json["scenario"]["cycles_per_second"], 10.0);
     let ring = &json["results"][0];
     // The last job comes at 540 s.
     let last = 5400.0 + mean(ring, "service_time");
@@ -181,7 +181,7 @@ fn the_jobs_of_a_log_take_turns_with_patterns() {
     );
     // One iteration for each 25 s: 1 (30 / 25 = 1.2) and 4.
     let longer = run("--pattern ring --iteration-seconds 25");
-    assert_eq!(longer["scenario"]["iteration-seconds"], 25.0);
+    assert_eq!(longer["scenario"]["iteration_seconds"], 25.0);
     let four = run("--pattern ring --iterations 4");
     let [one, some, four] = [ring, &longer["results"][0], &four["results"][0]]
         .map(|result| mean(result, "service_time"));

@@ -128,17 +128,17 @@ fn ranges_of_sides_and_threads_are_options_of_all_that_draw_jobs() {
         ("compare --load .3 --scheduler fcfs", "/points/0/results/0"),
     ] {
         // One processor each: on an idle processor any of them fits.
-        let units = of(command, "--side-lengths 1..1 --threads 1");
-        assert_eq!(units["scenario"]["side-lengths"], "1..1", "{command}");
-        let more_threads = of(command, "--side-lengths 1..1 --threads 2");
+        let units = of(command, "--side-range 1..1 --threads 1");
+        assert_eq!(units["scenario"]["side_range"], "1..1", "{command}");
+        let more_threads = of(command, "--side-range 1..1 --threads 2");
         let hash = |document: &Value| document.pointer(path).unwrap()["decision_hash"].clone();
         assert_eq!(hash(&units), hash(&more_threads), "{command}");
         assert_ne!(hash(&units), hash(&of(command, "")), "{command}");
-        let line = format!("{command} --mesh 8x8 --side-lengths 1..9");
+        let line = format!("{command} --mesh 8x8 --side-range 1..9");
         let ended = host_sim_in(folder.path(), &line);
-        assert!(ended.stderr.contains("--side-lengths go to 9"), "{ended}");
+        assert!(ended.stderr.contains("--side-range goes to 9"), "{ended}");
     }
-    let units = of("saturation", "--side-lengths 1..1");
+    let units = of("saturation", "--side-range 1..1");
     let used = units["results"][0]["metrics"]["utilization"]["mean"]
         .as_f64()
         .unwrap();
@@ -198,9 +198,9 @@ fn service_times_are_options_of_all_that_have_them() {
         let line =
             format!("{command} --mesh 8x8 --jobs 100 --replications 1 --strategy ff --format json");
         let of = |more: &str| host_sim_in(folder.path(), &format!("{line} {more}")).json();
-        assert_eq!(of("")["scenario"]["mean-service"], 10.0, "{command}");
-        let mean = of("--mean-service 7");
-        assert_eq!(mean["scenario"]["mean-service"], 7.0, "{command}");
+        assert_eq!(of("")["scenario"]["service_mean"], 10.0, "{command}");
+        let mean = of("--service-mean 7");
+        assert_eq!(mean["scenario"]["service_mean"], 7.0, "{command}");
         let same = of("--service exponential:7");
         let hash = |document: &Value| {
             let results = document
@@ -219,7 +219,7 @@ fn service_times_are_options_of_all_that_have_them() {
         );
         let both = host_sim_in(
             folder.path(),
-            &format!("{line} --service uniform:1,2 --mean-service 3"),
+            &format!("{line} --service uniform:1,2 --service-mean 3"),
         );
         assert!(
             both.code == Some(2) && both.stderr.contains("cannot be used with"),
@@ -351,7 +351,7 @@ fn a_distribution_with_a_wrong_value_has_no_other_name() {
     ] {
         let ended = host_sim_in(
             folder.path(),
-            &format!("run --mesh 8x8 --jobs 30 --replications 1 --sizes {sizes}"),
+            &format!("run --mesh 8x8 --jobs 30 --replications 1 --side-lengths {sizes}"),
         );
         let said = ended.stderr.contains("did you mean");
         assert_eq!(said, hint.is_some(), "{sizes}: {ended}");

@@ -7,9 +7,9 @@ use scraper::{Html, Selector};
 
 use crate::program::host_sim_in;
 
-/// All tasks are measured, over the time from 0 to the last departure, which is where the axis ends.
+/// All jobs are measured, over the time from 0 to the last departure, which is where the axis ends.
 const SCENARIO: &str =
-    "run --mesh 8x8 --strategy buddy --tasks 60 --replications 1 --seed 3 --format json";
+    "run --mesh 8x8 --strategy buddy --batch 60 --replications 1 --seed 3 --format json";
 
 /// Makes a picture; gives the utilization, and the part of the processor time that jobs held.
 fn picture(folder: &Path, plot: &str) -> (Html, f64, f64) {
@@ -70,8 +70,8 @@ fn job(number: u32, processors: u32) -> String {
 #[test]
 fn a_job_on_a_plane_is_one_rectangle() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "run --mesh 8x8 --strategy ff --tasks 1 --replications 1 --sizes uniform";
-    let line = format!("{line} --side-lengths 3..3,5..5 --plot gantt --plot-output");
+    let line = "run --mesh 8x8 --strategy ff --batch 1 --replications 1 --side-lengths uniform";
+    let line = format!("{line} --side-range 3..3,5..5 --plot gantt --plot-output");
     let draw = |machine: &str, name: &str| {
         let line = format!("{line} {name}").replace("--mesh 8x8", machine);
         host_sim_in(folder.path(), &line).good();
@@ -98,7 +98,7 @@ fn a_job_on_a_plane_is_one_rectangle() {
 #[test]
 fn the_axis_of_a_long_run_has_days() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "run --mesh 8x8 --strategy ff --tasks 60 --mean-service 86400 --replications 1";
+    let line = "run --mesh 8x8 --strategy ff --batch 60 --service-mean 86400 --replications 1";
     for plot in ["gantt", "timeline"] {
         let line = format!("{line} --plot {plot} --plot-output p.svg");
         host_sim_in(folder.path(), &line).good();

@@ -30,7 +30,7 @@ const PAPERS: [Paper; 2] = [
     },
     Paper {
         name: "chuang-wu",
-        // Fig. 2: four measures, two residence times; Fig. 3: two measures, four cubes; two of search times.
+        // Fig. 2: four measures, two service times; Fig. 3: two measures, four cubes; two of search times.
         panels: 4 * 2 + 2 * 4 + 2,
         figures: 2,
         judged: 1,

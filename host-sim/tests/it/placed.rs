@@ -53,9 +53,9 @@ fn of_a_run_wherever_the_error_is_found() {
                 &[],
             ),
             (
-                "\nsizes = \"normal:mean=1e300,sd=1\"",
+                "\nside-lengths = \"normal:mean=1e300,sd=1\"",
                 "",
-                "s.toml:2: the probability that a side from normal:mean=1e300,sd=1 is 1 to 64 (`sizes`) is ",
+                "s.toml:2: the probability that a side from normal:mean=1e300,sd=1 is 1 to 64 (`side-lengths`) is ",
                 &[],
             ),
             (
@@ -71,7 +71,7 @@ fn of_a_run_wherever_the_error_is_found() {
                 &["without a log"],
             ),
             (
-                "torus = \"8x8\"\ntasks = 3\nio-nodes = \"left\"",
+                "torus = \"8x8\"\nbatch = 3\nio-nodes = \"left\"",
                 "",
                 "s.toml:3: the machine beside which I/O nodes stand",
                 &["torus 8x8"],
@@ -109,7 +109,7 @@ fn of_a_run_wherever_the_error_is_found() {
             // The option of the command line is wrong where it is the one that the error is about.
             ("mesh = \"8x8\"", "--from 2w", "--from requires --swf", &[]),
             (
-                "sizes = \"uniform-decreasing\"",
+                "side-lengths = \"uniform-decreasing\"",
                 "--mesh 4x4",
                 "s.toml:1: the number of side lengths for uniform-decreasing",
                 &[],
@@ -184,10 +184,10 @@ fn of_a_sweep_with_the_line_of_the_point() {
                 &[],
             ),
             (
-                "[grid]\nmesh = [\n  \"8x8\",\n  \"4x4\",\n]\nsizes = [\"uniform-decreasing\"]",
+                "[grid]\nmesh = [\n  \"8x8\",\n  \"4x4\",\n]\nside-lengths = [\"uniform-decreasing\"]",
                 "",
-                "s.toml:6: the number of side lengths for uniform-decreasing (`sizes`) is 4",
-                &["(mesh = 4x4, sizes = uniform-decreasing)"],
+                "s.toml:6: the number of side lengths for uniform-decreasing (`side-lengths`) is 4",
+                &["(mesh = 4x4, side-lengths = uniform-decreasing)"],
             ),
             (
                 "format = \"json\"\n[grid]\nload = [0.3]",

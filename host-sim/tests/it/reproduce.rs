@@ -96,12 +96,14 @@ fn a_table_has_a_record_for_every_point() {
     // Four distributions, three strategies, two meshes.
     assert_eq!(delays.len(), 4 * 3 * 2);
     let readings = ["normal", "normal:var"].map(|sizes| {
-        let of_reading = delays.iter().filter(|record| record["sizes"] == sizes);
+        let of_reading = delays
+            .iter()
+            .filter(|record| record["side_lengths"] == sizes);
         of_reading.count()
     });
     assert_eq!(readings, [6, 6]);
     for record in &delays {
-        assert_eq!(record["measure"], "waiting_delay_s");
+        assert_eq!(record["metric"], "waiting_delay_s");
         assert_eq!(record["replications"], "3");
         assert_eq!(record["mesh"], format!("{0}x{0}", record["x"]));
         let saturated: bool = record["saturated"].parse().unwrap();
@@ -135,11 +137,11 @@ fn cubes_have_a_record_for_every_distribution_and_strategy() {
     let line = "reproduce chuang-wu --figure 2 --replications 60 --output o";
     let shown = host_sim_in(folder.path(), line).good();
     let records = records(&files(&folder.path().join("o"))["figure-02.csv"]);
-    // Four measures, two residence times, four strategies, four distributions.
+    // Four measures, two service times, four strategies, four distributions.
     assert_eq!(records.len(), 4 * 2 * 4 * 4);
     for record in &records {
         assert_eq!(record["cube"], "4-ary 3-cube");
-        assert_eq!(record["offered"], "100 tasks at time 0");
+        assert_eq!(record["offered"], "100 jobs at time 0");
         assert_eq!(
             (record["jobs"].as_str(), record["replications"].as_str()),
             ("100", "60")
@@ -148,7 +150,7 @@ fn cubes_have_a_record_for_every_distribution_and_strategy() {
         let [all, first] = ["mean", "mean_of_first_10"].map(number);
         let width = number("high") - number("low");
         let first_width = number("high_of_first_10") - number("low_of_first_10");
-        if record["measure"] == "internal_fragmentation_percent"
+        if record["metric"] == "internal_fragmentation_percent"
             && record["strategy"].starts_with("tree-collapsing")
         {
             assert_eq!([all, first, width, first_width], [0.0; 4], "{record:?}");

@@ -26,9 +26,9 @@ fn json_records_what_was_run() {
     assert_eq!(json["seed"], 7);
     let expected = serde_json::json!({
         "mesh": "16x16", "strategy": ["free-submesh-list", "adaptive-scan"], "scheduler": "fcfs",
-        "sizes": "uniform", "side-lengths": "1..16", "load": 0.4,
-        "mean-service": 10.0, "measure": "arrivals", "warmup": 0.05, "jobs": 500, "estimates": "perfect",
-        "replications": 3, "slowdown-threshold": 10.0, "seed": 7, "backend": "in-process"
+        "side_lengths": "uniform", "side_range": "1..16", "load": 0.4,
+        "service_mean": 10.0, "measure": "arrivals", "warmup": 0.05, "jobs": 500, "estimates": "perfect",
+        "replications": 3, "slowdown_threshold": 10.0, "seed": 7, "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
     let results = json["results"].as_array().unwrap();
@@ -119,7 +119,7 @@ fn a_single_replication_has_no_interval() {
 
 #[test]
 fn a_saturated_system_has_no_mean_delay() {
-    let line = "run --mesh 8x8 --jobs 4000 --replications 3 --traffic 50";
+    let line = "run --mesh 8x8 --jobs 4000 --replications 3 --traffic-ratio 50";
     let ended = host_sim(&format!("{line} --format json"));
     assert!(!ended.stdout.contains("NaN"), "{ended}");
     let result = &ended.json()["results"][0];
@@ -222,7 +222,8 @@ fn replicating_goes_on_until_the_error_is_small() {
 /// The replications lie in 9 to 44; Student's interval has a half-width of 7.
 #[test]
 fn an_interval_whose_arms_differ_is_shown_by_its_ends() {
-    let line = "run --mesh 32x32 --sizes normal:mean=8,sd=4 --strategy ff --load .5 --jobs 10000";
+    let line =
+        "run --mesh 32x32 --side-lengths normal:mean=8,sd=4 --strategy ff --load .5 --jobs 10000";
     let shown = host_sim(line).good();
     assert!(shown.contains(" 20 [14, 30] "), "{shown}");
     assert!(shown.contains(" 49.95 ± 0.45 "), "{shown}");
@@ -348,11 +349,11 @@ fn the_command_line_overrides_a_scenario() {
     assert_eq!(plain["load"], 0.3);
     assert_eq!(plain["replications"], 2);
     let overridden = run(
-        "--mesh 4x4 --traffic 1.5 --strategy as,naive",
-        "note: s.toml: not used beside --traffic: `load` (line 3)\n",
+        "--mesh 4x4 --traffic-ratio 1.5 --strategy as,naive",
+        "note: s.toml: not used beside --traffic-ratio: `load` (line 3)\n",
     );
     assert_eq!(overridden["mesh"], "4x4");
-    assert_eq!(overridden["traffic"], 1.5);
+    assert_eq!(overridden["traffic_ratio"], 1.5);
     assert!(overridden.get("load").is_none(), "{overridden}");
     assert_eq!(
         overridden["strategy"],
@@ -379,12 +380,12 @@ fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
     assert_eq!((&loaded["load"], loaded.get("flits")), (&0.5.into(), None));
     let log =
         "swf = \"a.swf\"\nfrom = 7\nshape = \"near-square\"\nmesh = \"8x8\"\nestimates = \"log\"\n";
-    let note = "note: s.toml: not used beside --load: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `shape` (line 3, needs `swf` or `jobs-file` or `task-processors` or `model`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
+    let note = "note: s.toml: not used beside --load: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `shape` (line 3, needs `swf` or `jobs-file` or `processors` or `model`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
     run(log, "--load .5", note);
-    let note = "note: s.toml: not used beside --task-processors: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
-    run(log, "--task-processors exponential:4", note);
+    let note = "note: s.toml: not used beside --processors: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
+    run(log, "--processors exponential:4", note);
     // What the file lacks itself is an error, as without an option.
-    fs::write(&path, "mesh = \"8x8\"\nflits = 4\ntasks = 3\n").unwrap();
+    fs::write(&path, "mesh = \"8x8\"\nflits = 4\nbatch = 3\n").unwrap();
     let line = "run --scenario s.toml --load .5";
     let ended = host_sim_in(folder.path(), line);
     let part = "s.toml:2: `flits` requires `pattern`";
@@ -507,24 +508,27 @@ fn slowdown_and_quantiles_stand_beside_the_means() {
         let json = host_sim(&line).json();
         let metrics = json["results"][0]["metrics"].clone();
         let mean = move |metric: &str| metrics[metric]["mean"].as_f64().unwrap();
-        (json["scenario"]["slowdown-threshold"].clone(), mean)
+        (json["scenario"]["slowdown_threshold"].clone(), mean)
     };
     let (threshold, ten) = json("");
     assert_eq!(threshold, 10.0);
-    assert!(ten("waiting_median") < ten("waiting_p95") && ten("waiting_p95") < ten("waiting_p99"));
-    assert!(ten("waiting_median") < ten("waiting_delay"));
+    assert!(
+        ten("waiting_delay_median") < ten("waiting_delay_p95")
+            && ten("waiting_delay_p95") < ten("waiting_delay_p99")
+    );
+    assert!(ten("waiting_delay_median") < ten("waiting_delay"));
     let (threshold, one) = json("--slowdown-threshold 1");
     assert_eq!(threshold, 1.0);
     // Short jobs are slowed down most.
     assert!(one("bounded_slowdown") > 1.2 * ten("bounded_slowdown"));
     assert!(ten("bounded_slowdown") > 1.0);
-    assert_eq!(one("waiting_p99"), ten("waiting_p99"));
+    assert_eq!(one("waiting_delay_p99"), ten("waiting_delay_p99"));
     let shown = host_sim(&format!("{SMALL} --strategy fsl")).good();
     for part in ["95 % (s)", "99 % (s)", "median (s)", "slowdown"] {
         assert!(shown.contains(part), "{part} is missing in {shown}");
     }
     let list = host_sim("list").good();
-    for metric in ["bounded_slowdown", "waiting_p95"] {
+    for metric in ["bounded_slowdown", "waiting_delay_p95"] {
         assert!(list.contains(metric), "{list}");
     }
 }
@@ -613,8 +617,8 @@ fn headings_name_what_is_not_the_default() {
     };
     let plain = heading("");
     for (option, words) in [
-        ("--side-lengths 2..5", ", lengths 2..5"),
-        ("--side-lengths 8,3", ", lengths 1..8,1..3"),
+        ("--side-range 2..5", ", lengths 2..5"),
+        ("--side-range 8,3", ", lengths 1..8,1..3"),
         ("--warmup 0.2", ", 50 jobs a run, warm-up 0.2"),
         ("--slowdown-threshold 20", ", slowdown threshold 20 s"),
     ] {
@@ -622,9 +626,9 @@ fn headings_name_what_is_not_the_default() {
         assert!(found.contains(words), "{words} is missing in {found}");
         assert!(!plain.contains(words), "{plain}");
     }
-    assert_eq!(heading("--side-lengths 1..8 --warmup 0.05"), plain);
+    assert_eq!(heading("--side-range 1..8 --warmup 0.05"), plain);
     let table = host_sim(
-        "saturation --mesh 8x8 --strategy ff --jobs 100 --replications 1 --side-lengths 2..5",
+        "saturation --mesh 8x8 --strategy ff --jobs 100 --replications 1 --side-range 2..5",
     )
     .good();
     assert!(table.contains("uniform sides, lengths 2..5"), "{table}");

@@ -36,7 +36,7 @@ fn a_table_of_all_strategies_that_serve_the_mesh() {
 fn intervals_are_as_narrow_as_asked() {
     let line = "saturation --mesh 16x16 --strategy as,fsl --jobs 4000 --until-abs-error 0.005 --format json";
     let json = host_sim(line).json();
-    assert_eq!(json["scenario"]["until-abs-error"], 0.005);
+    assert_eq!(json["scenario"]["until_abs_error"], 0.005);
     let results = json["results"].as_array().unwrap();
     let means: Vec<f64> = results
         .iter()

@@ -224,7 +224,7 @@ fn a_row_is_what_run_gives() {
             };
             assert_eq!(cell("mesh"), mesh);
             assert_eq!(cell("load"), load.replace('2', "2.0"));
-            assert_eq!(cell("traffic"), "");
+            assert_eq!(cell("traffic_ratio"), "");
             assert_eq!(cell("strategy"), result["strategy"]);
             assert_eq!(cell("saturated"), result["saturated"].to_string());
             assert_eq!(cell("decision_hash"), result["decision_hash"]);
@@ -255,11 +255,11 @@ fn columns_do_not_depend_on_the_grid() {
     let first = header(SMALL, "a");
     assert!(
         first.starts_with(
-            "mesh,wrap,torus,cube,sizes,side-lengths,dims,radices,strategy,scheduler,"
+            "mesh,wrap,torus,cube,side_lengths,side_range,dims,radices,strategy,scheduler,"
         ) && !first.contains("search_time"),
         "{first}"
     );
-    assert_eq!(header("jobs = 50\n[grid]\ntraffic = [1]", "b"), first);
+    assert_eq!(header("jobs = 50\n[grid]\ntraffic-ratio = [1]", "b"), first);
     let of_log = "swf = \"log.swf\"\n[grid]\nmesh = [\"4x4\", \"2x2\"]";
     assert_eq!(header(of_log, "c"), first);
     let json = fs::read_to_string(folder.path().join("c/results.json")).unwrap();
@@ -342,10 +342,10 @@ fn mistakes_give_one_line() {
             &["grid.toml:1:", "`backend` has no use here"],
         ),
         (
-            "side-lengths = \"1..9\"\n[grid]\nload = [0.4]\nmesh = [\"16x16\", \"8x8\"]",
+            "side-range = \"1..9\"\n[grid]\nload = [0.4]\nmesh = [\"16x16\", \"8x8\"]",
             "",
             &[
-                "grid.toml:1: `side-lengths` go to 9 in dimension 0 (expected at most 8 on mesh 8x8) (load = 0.4, mesh = 8x8)",
+                "grid.toml:1: `side-range` goes to 9 in dimension 0 (expected at most 8 on mesh 8x8) (load = 0.4, mesh = 8x8)",
             ],
         ),
         (

@@ -18,9 +18,8 @@ fn latencies_are_those_of_an_independent_implementation() {
         ),
         ("--mesh 16x16 --rate 0.002 --cycles 30000", &[67.6]),
     ] {
-        let line = format!(
-            "traffic {line} --pattern uniform-random --flits 8 --routing-delay 3 --format json"
-        );
+        let line =
+            format!("traffic {line} --pattern random --flits 8 --routing-delay 3 --format json");
         let json = host_sim(&line).json();
         for (row, expected) in json["results"].as_array().unwrap().iter().zip(expected) {
             let latency = metric(row, "message_latency");
@@ -55,7 +54,7 @@ fn patterns_have_their_mean_distances() {
     let uniform = 2.0 * (64.0 - 1.0) / 24.0 * 64.0 / 63.0;
     let transpose = 2.0 * (64.0 - 1.0) / 24.0 * 8.0 / 7.0;
     for (pattern, machine, hops, offered) in [
-        ("uniform-random", "--mesh 8x8", uniform, 0.008),
+        ("random", "--mesh 8x8", uniform, 0.008),
         ("transpose", "--mesh 8x8", transpose, 0.008 * 7.0 / 8.0),
         ("nearest-neighbor", "--torus 4x3x5", 1.0, 0.008),
         // 3.5 links in each dimension to the corner, without the corner itself.
@@ -85,19 +84,14 @@ fn patterns_have_their_mean_distances() {
 #[test]
 fn two_processors_along_a_dimension_have_the_same_links_whether_it_wraps_or_not() {
     for (wraps, mesh, pattern, links) in [
-        (
-            "--cube k=2,n=6",
-            "--mesh 2x2x2x2x2x2",
-            "uniform-random",
-            6.0,
-        ),
+        ("--cube k=2,n=6", "--mesh 2x2x2x2x2x2", "random", 6.0),
         (
             "--cube k=2,n=6",
             "--mesh 2x2x2x2x2x2",
             "nearest-neighbor",
             6.0,
         ),
-        ("--torus 2x8", "--mesh 2x8 --wrap 1", "uniform-random", 3.0),
+        ("--torus 2x8", "--mesh 2x8 --wrap 1", "random", 3.0),
         (
             "--torus 2x8",
             "--mesh 2x8 --wrap 1",
@@ -178,7 +172,7 @@ fn what_makes_no_sense_is_refused() {
         ("traffic --rate 0.1 --replications 0", "1 to 1000000"),
         (
             "traffic --rate 0.1 --pattern uniform",
-            "did you mean \"uniform-random\"?",
+            "did you mean \"random\"?",
         ),
         (
             "traffic --rate 0.1 --pattern hot-spot:2,0",

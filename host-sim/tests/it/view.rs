@@ -110,7 +110,7 @@ fn means_refusals_and_saturation_are_those_of_run() {
         ),
         ("--torus 8x8x8 --load .7 --jobs 300", "partner,ff"),
         ("--mesh 8x8 --load .9 --jobs 300 --measure departures", "ff"),
-        ("--mesh 8x8 --tasks 30", "ff,naive"),
+        ("--mesh 8x8 --batch 30", "ff,naive"),
         ("--mesh 4x4 --swf full.swf", "ff,naive"),
     ] {
         let options = format!("{scenario} --strategy {strategies}");
@@ -145,7 +145,7 @@ fn means_refusals_and_saturation_are_those_of_run() {
 #[test]
 fn a_run_in_which_no_time_passes_ends_at_0() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "--torus 8x8x8 --strategy partner --tasks 1 --seed 3";
+    let line = "--torus 8x8x8 --strategy partner --batch 1 --seed 3";
     let meta = meta(&page(folder.path(), line));
     assert_eq!((&meta["end"], &meta["jobs"]), (&0.into(), &1.into()));
     let run = &meta["runs"][0];

@@ -57,7 +57,7 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
         let of_trace = of_trace.json();
         assert_eq!(hashes(&of_log), hashes(&of_trace));
         assert_eq!(of_trace["log"]["jobs"], 300);
-        assert_eq!(of_trace["scenario"]["jobs-file"], file);
+        assert_eq!(of_trace["scenario"]["jobs_file"], file);
     }
     let fed = host_sim_fed(
         folder.path(),
@@ -145,7 +145,7 @@ fn a_mix_is_checked_against_the_machine() {
         (&json["mix"]["shapes"], &json["mix"]["dropped"][0]),
         (&20.into(), &"4x4x32".into())
     );
-    assert_eq!(json["scenario"]["mix-drop"], true);
+    assert_eq!(json["scenario"]["mix_drop"], true);
     let json = host_sim(
         &format!("{run} --mix-drop --mix rfold --format json").replace("--mix tpu-v4 ", ""),
     )
@@ -195,12 +195,12 @@ fn times_are_drawn_from_files_and_models() {
             .as_f64()
             .unwrap()
     };
-    let measured = json("--side-lengths 1..4 --service t.csv:run --interarrival t.csv:gap");
+    let measured = json("--side-range 1..4 --service t.csv:run --interarrival t.csv:gap");
     assert!((service(&measured) - 10.0).abs() < 0.2, "{measured}");
     assert_eq!(measured["scenario"]["service"], "t.csv:run");
     assert!(measured["scenario"]["load"].is_null());
     let stretched =
-        json("--side-lengths 1..4 --interarrival log.swf:submit --load .3 --service log.swf:run");
+        json("--side-range 1..4 --interarrival log.swf:submit --load .3 --service log.swf:run");
     assert_eq!(stretched["scenario"]["load"], 0.3);
     let model = json("--model lublin:both --load .5 --scheduler easy");
     assert!(service(&model) > 500.0, "{model}");

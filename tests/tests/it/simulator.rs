@@ -12,7 +12,7 @@ use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends,
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::simulation::{Measured, RunResult, run};
 use meshalloc_sim::workload::{
-    Job, Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic, Work,
+    Job, Log, LogOptions, Rate, ServiceDistribution, SideDistribution, Synthetic, Work,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::Grid;
@@ -222,7 +222,7 @@ fn synthetic_jobs() {
         let mesh = mesh(w, h);
         let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
         let rate = Rate::Load(load);
-        let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, rate);
+        let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, rate);
         let jobs: Vec<Job> = workload.jobs(1995, 0).unwrap().take(400).collect();
         assert_equal(mesh, &jobs);
     }

@@ -17,9 +17,9 @@ pub enum AnyExecution {
     Service(FixedService),
     /// Jobs send messages over a network.
     Messages(Box<Contention>),
-    /// Tasks share links and disks fairly.
+    /// Jobs share links and disks fairly.
     Io(Box<Phases>),
-    /// Tasks send messages to I/O nodes.
+    /// Jobs send messages to I/O nodes.
     IoMessages(Box<PhasesOfMessages>),
 }
 

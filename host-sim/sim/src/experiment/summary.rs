@@ -78,7 +78,7 @@ impl Experiment {
     fn measures_departures(&self) -> bool {
         match &self.workload {
             Workload::Synthetic(workload) => {
-                workload.arrivals.tasks().is_some() || self.measure == Measure::Departures
+                workload.arrivals.batch().is_some() || self.measure == Measure::Departures
             }
             Workload::Log(_) => false,
         }

@@ -5,14 +5,14 @@ use crate::backend::InProcessBackends;
 use crate::experiment::{Measure, Replications};
 use crate::metrics::Metric;
 use crate::metrics::SLOWDOWN_THRESHOLD;
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use meshalloc::{Mesh, SchedulerKind};
 
 /// Short runs at a load that makes jobs wait, measured by departures: averages over the whole time.
 fn experiment(strategies: &[StrategyKind]) -> Experiment {
     let mesh = Mesh::new(8, 8).unwrap();
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-    let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(0.7));
+    let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(0.7));
     Experiment {
         machine: mesh.into(),
         description: None,

@@ -84,7 +84,7 @@ fn counting_gives_what_sending_every_message_gives() {
         let (w, h) = [(16, 16), (5, 9), (1, 7), (8, 1), (12, 3)][round % 5];
         for side in SIDES {
             let io_mesh = IoMesh::new(mesh(w, h), side).unwrap();
-            let (processors, task) = drawn(&mut rng, w, h);
+            let (processors, job) = drawn(&mut rng, w, h);
             let cells = io_mesh.cells(&processors);
             let io_nodes = io_nodes(w.into(), h.into(), side);
             let pairs = |from: &[(i32, i32)], to: &[(i32, i32)]| {
@@ -94,22 +94,22 @@ fn counting_gives_what_sending_every_message_gives() {
                 }
                 walk.links
             };
-            let disks = vec![task.len() as f64; io_nodes.len()];
-            let what = format!("{w} x {h}, I/O nodes {side:?}, {task:?}");
+            let disks = vec![job.len() as f64; io_nodes.len()];
+            let what = format!("{w} x {h}, I/O nodes {side:?}, {job:?}");
             let found = named(&io_mesh, &io_mesh.all_to_all(&cells));
-            assert_eq!(found, (pairs(&task, &task), Vec::new()), "{what}");
+            assert_eq!(found, (pairs(&job, &job), Vec::new()), "{what}");
             let found = named(&io_mesh, &io_mesh.io(&cells, Direction::Write));
-            assert_eq!(found, (pairs(&task, &io_nodes), disks.clone()), "{what}");
+            assert_eq!(found, (pairs(&job, &io_nodes), disks.clone()), "{what}");
             let found = named(&io_mesh, &io_mesh.io(&cells, Direction::Read));
-            assert_eq!(found, (pairs(&io_nodes, &task), disks), "{what}");
+            assert_eq!(found, (pairs(&io_nodes, &job), disks), "{what}");
 
-            let to: Vec<u32> = task
+            let to: Vec<u32> = job
                 .iter()
-                .map(|_| rng.next_u32() % task.len() as u32)
+                .map(|_| rng.next_u32() % job.len() as u32)
                 .collect();
             let mut walk = Walk::default();
-            for (&from, &to) in task.iter().zip(&to) {
-                walk.send(from, task[to as usize]);
+            for (&from, &to) in job.iter().zip(&to) {
+                walk.send(from, job[to as usize]);
             }
             let found = named(&io_mesh, &io_mesh.pairs(&cells, &to));
             assert_eq!(found, (walk.links, Vec::new()), "{what}");
@@ -126,8 +126,8 @@ fn resources_have_the_capacity_of_links_and_disks() {
             disk: 2.0,
         };
         let capacities = io_mesh.capacities(bandwidths);
-        let task = io_mesh.cells(&[7, 8, 9, 13, 14, 15].map(NodeId));
-        let loads = io_mesh.io(&task, Direction::Write);
+        let job = io_mesh.cells(&[7, 8, 9, 13, 14, 15].map(NodeId));
+        let loads = io_mesh.io(&job, Direction::Write);
         let (links, disks) = named(&io_mesh, &loads);
         let of = |load: &Load| capacities[load.resource as usize];
         let (link_part, disk_part) = loads.split_at(links.len());

@@ -413,12 +413,12 @@ mod tests {
             ("jobs = -5", 1, "jobs = -5: expected a whole number, 1 to"),
             ("strategy = \"fits\"", 1, "known: "),
             (
-                "load = 0.4\n# and\ntraffic = 1.5",
+                "load = 0.4\n# and\ntraffic-ratio = 1.5",
                 3,
                 "contradicts `load` in line 1",
             ),
             (
-                "swf = \"a.swf\"\nsizes = \"uniform\"",
+                "swf = \"a.swf\"\nside-lengths = \"uniform\"",
                 2,
                 "contradicts `swf` in line 1",
             ),

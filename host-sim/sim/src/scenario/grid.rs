@@ -1,7 +1,7 @@
 //! Grids: scenario files in which keys have lists of values.
 //!
 //! ```toml
-//! mean-service = 10
+//! service-mean = 10
 //! [grid]
 //! strategy = ["fsl", "as"]
 //! mesh = ["32x32", "64x64"]
@@ -322,12 +322,12 @@ mod tests {
                 "stands in line 1 too",
             ),
             (
-                "load = 0.4\n[grid]\ntraffic = [0.5]",
+                "load = 0.4\n[grid]\ntraffic-ratio = [0.5]",
                 3,
                 "contradicts `load` in line 1",
             ),
             (
-                "[grid]\nload = [0.5]\ntraffic = [0.5]",
+                "[grid]\nload = [0.5]\ntraffic-ratio = [0.5]",
                 3,
                 "contradicts `load` in line 2",
             ),

@@ -30,7 +30,7 @@ pub(super) fn words(need: Need) -> String {
 /// The first that has not.
 pub(super) fn check(scenario: &Scenario) -> Result<(), SettingError> {
     let record = scenario.record();
-    let is_given = |key: &&str| record.get(*key).is_some();
+    let is_given = |key: &&str| Setting::of(key).is_some_and(|s| record.get(s.name).is_some());
     for &Setting { key, needs, .. } in SETTINGS.iter().filter(|setting| is_given(&setting.key)) {
         if let Some(need) = needs.iter().find(|need| !need.iter().any(is_given)) {
             let reason = format!("`{key}` requires {}", words(need));

@@ -8,7 +8,7 @@ use super::error::{Origin, SettingError};
 use super::needs;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
-use crate::io::{IoMesh, IoNetwork, IoTasks};
+use crate::io::{IoJobs, IoMesh, IoNetwork};
 use crate::machine::{Description, MachineSource};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
@@ -17,13 +17,13 @@ use crate::statistics::NOT_NARROWED;
 use crate::workload::{
     Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
     MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
-    SizeDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload,
+    SideDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload,
 };
 
 /// The sides of the mesh of a scenario that names no machine.
 pub const MESH_DEFAULT: Shape = Shape::sides(64, 64);
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
-pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
+pub const SERVICE_MEAN_DEFAULT: f64 = 10.0;
 /// Jobs in one replication.
 pub const JOBS_DEFAULT: u32 = 40_000;
 /// The same of jobs that send messages: the thesis's on neighbour allocation.
@@ -34,10 +34,10 @@ pub const REPLICATIONS_DEFAULT: u32 = 10;
 pub const REPLICATIONS_MAX_DEFAULT: u32 = 100;
 /// The offered load of a scenario on a mesh that names none.
 pub const LOAD_DEFAULT: f64 = 0.4;
-/// The tasks of a scenario on a cube that names neither a load nor a traffic ratio: Chuang and Wu's.
-pub const TASKS_DEFAULT: u32 = 100;
-/// How long these tasks run, in seconds: one of Chuang and Wu's two distributions.
-pub const TASK_SERVICE_DEFAULT: ServiceDistribution = ServiceDistribution::Uniform {
+/// The jobs of a scenario on a cube that names neither a load nor a traffic ratio: Chuang and Wu's.
+pub const BATCH_DEFAULT: u32 = 100;
+/// How long these jobs run, in seconds: one of Chuang and Wu's two distributions.
+pub const BATCH_SERVICE_DEFAULT: ServiceDistribution = ServiceDistribution::Uniform {
     lo_seconds: 5.0,
     hi_seconds: 10.0,
 };
@@ -180,7 +180,7 @@ impl Scenario {
                 let workload = settings.synthetic(machine, description.as_ref(), messages)?;
                 let measure = settings.measure(&workload)?;
                 let replications = settings.replications()?;
-                let is_closed = workload.arrivals.tasks().is_some();
+                let is_closed = workload.arrivals.batch().is_some();
                 let jobs = match messages {
                     Some(_) => JOBS_OF_MESSAGES_DEFAULT,
                     None => JOBS_DEFAULT,
@@ -463,10 +463,10 @@ impl Scenario {
             (Some(messages), _) => WorkDistribution::Messages(messages),
             (None, Some(io)) => WorkDistribution::Io(io),
             (None, None) => {
-                let is_closed = arrivals.tasks().is_some();
+                let is_closed = arrivals.batch().is_some();
                 let default = match is_closed && machine.is_written_high_first() {
-                    true => TASK_SERVICE_DEFAULT,
-                    false => exponential(MEAN_SERVICE_DEFAULT),
+                    true => BATCH_SERVICE_DEFAULT,
+                    false => exponential(SERVICE_MEAN_DEFAULT),
                 };
                 WorkDistribution::Service(self.service(default))
             }
@@ -503,7 +503,7 @@ impl Scenario {
             let drop = *self.mix_drop.get_or_insert(false);
             return Ok(Requests::Mix(Mix::unread(machine, source.clone(), drop)));
         }
-        if let Some(distribution) = self.task_processors {
+        if let Some(distribution) = self.processors {
             return Ok(Requests::Counts(Counts {
                 machine,
                 distribution,
@@ -514,26 +514,26 @@ impl Scenario {
             let name = description.name.replace('`', "'");
             let reason = format!(
                 "`machine` {name} gives only certain shapes, which jobs of random sides seldom have \
-                 (expected `mix`, `task-processors`, `model`, `swf` or `jobs-file` beside it)"
+                 (expected `mix`, `processors`, `model`, `swf` or `jobs-file` beside it)"
             );
             return Err(SettingError::new(&["machine"], reason));
         }
-        let sizes = *self.sizes.get_or_insert(SizeDistribution::Uniform);
-        let mut submeshes = Submeshes::new(machine, sizes);
-        if let Some(lengths) = &self.side_lengths {
-            let bad = |reason| Err(SettingError::new(&["side-lengths"], reason));
+        let distribution = *self.side_lengths.get_or_insert(SideDistribution::Uniform);
+        let mut submeshes = Submeshes::new(machine, distribution);
+        if let Some(lengths) = &self.side_range {
+            let bad = |reason| Err(SettingError::new(&["side-range"], reason));
             let dimensions = machine.dimensions();
             let Some(sides) = lengths.of(dimensions) else {
                 let count = lengths.count();
                 return bad(format!(
-                    "`side-lengths` has {count} ranges (expected one for all dimensions, or \
+                    "`side-range` has {count} ranges (expected one for all dimensions, or \
                      {dimensions} on {machine})"
                 ));
             };
             for (dimension, (range, side)) in sides.zip(machine.sides()).enumerate() {
                 if range.max() > *side {
                     return bad(format!(
-                        "`side-lengths` go to {} in dimension {dimension} (expected at most {side} \
+                        "`side-range` goes to {} in dimension {dimension} (expected at most {side} \
                          on {machine})",
                         range.max()
                     ));
@@ -541,7 +541,7 @@ impl Scenario {
                 submeshes.sides[dimension] = range;
             }
         }
-        self.side_lengths = Some(submeshes.side_lengths());
+        self.side_range = Some(submeshes.side_range());
         Ok(Requests::Submeshes(submeshes))
     }
 
@@ -553,17 +553,17 @@ impl Scenario {
                 rate: self.load.map(Rate::Load),
             });
         }
-        let rate = match (self.load, self.traffic, self.arrival_rate) {
-            _ if self.tasks.is_some() => None,
+        let rate = match (self.load, self.traffic_ratio, self.arrival_rate) {
+            _ if self.batch.is_some() => None,
             (_, _, Some(rate)) => Some(Rate::Arrivals(rate)),
             _ if self.pattern.is_some() || self.io.is_some() => {
                 return Err(SettingError::new(
                     &["pattern", "io", "io-nodes"],
-                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `tasks` beside \
+                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `batch` beside \
                      `pattern`, `io` or `io-nodes`)",
                 ));
             }
-            (_, Some(traffic), _) => Some(Rate::Traffic(traffic)),
+            (_, Some(ratio), _) => Some(Rate::TrafficRatio(ratio)),
             (Some(load), ..) => Some(Rate::Load(load)),
             (None, None, None) if machine.is_written_high_first() => {
                 for (given, key) in [
@@ -573,8 +573,8 @@ impl Scenario {
                 ] {
                     if given {
                         let reason = format!(
-                            "`{key}` is about jobs that go on arriving (expected `load` or `traffic` beside it, or \
-                             `tasks` in place of it)"
+                            "`{key}` is about jobs that go on arriving (expected `load` or `traffic-ratio` beside it, or \
+                             `batch` in place of it)"
                         );
                         return Err(SettingError::new(&[key], reason));
                     }
@@ -586,16 +586,16 @@ impl Scenario {
         Ok(match rate {
             Some(rate) => Arrivals::Poisson(rate),
             None => Arrivals::AtOnce {
-                tasks: *self.tasks.get_or_insert(TASKS_DEFAULT),
+                jobs: *self.batch.get_or_insert(BATCH_DEFAULT),
             },
         })
     }
 
     /// The service time, recorded in one way.
     fn service(&mut self, default: ServiceDistribution) -> ServiceDistribution {
-        let mean = self.mean_service.map(exponential);
+        let mean = self.service_mean.map(exponential);
         let service = self.service.take().or(mean).unwrap_or(default);
-        (self.mean_service, self.service) = match service {
+        (self.service_mean, self.service) = match service {
             ServiceDistribution::Exponential { mean_seconds } => (Some(mean_seconds), None),
             ref other => (None, Some(other.clone())),
         };
@@ -625,11 +625,11 @@ impl Scenario {
     }
 
     /// What jobs communicate, read and write, if they do.
-    fn io(&mut self, machine: Grid) -> Result<Option<IoTasks>, SettingError> {
+    fn io(&mut self, machine: Grid) -> Result<Option<IoJobs>, SettingError> {
         if self.io.is_none() && self.io_nodes.is_none() {
             return Ok(None);
         }
-        let io = IoTasks {
+        let io = IoJobs {
             nodes: *self.io_nodes.get_or_insert_default(),
             ..self.io.unwrap_or_default()
         };
@@ -641,10 +641,10 @@ impl Scenario {
         Ok(Some(io))
     }
 
-    /// Which jobs of a synthetic workload are measured; all tasks are that are there at time 0.
+    /// Which jobs of a synthetic workload are measured; all jobs are that are there at time 0.
     fn measure(&mut self, workload: &Synthetic) -> Result<Measure, SettingError> {
         let default = Measure::of(workload);
-        if workload.arrivals.tasks().is_some() {
+        if workload.arrivals.batch().is_some() {
             return Ok(default);
         }
         let measured = *self.measure.get_or_insert(match default {

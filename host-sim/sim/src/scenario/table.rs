@@ -16,13 +16,13 @@ use serde_json::{Map, Value};
 
 use super::error::SettingError;
 use super::file::Entry;
-use crate::io::{IoSide, IoTasks};
+use crate::io::{IoJobs, IoSide};
 use crate::machine::MachineSource;
 use crate::names;
 use crate::network::CYCLES_MAX;
 use crate::workload::{
-    Columns, CountDistribution, Empirical, EstimateModel, Lublin, MixSource, Patterns, Resample,
-    ServiceDistribution, ShapeRule, SideLengths, SizeDistribution, TaskDistribution, TimeUnit,
+    Columns, CountDistribution, CubeDistribution, Empirical, EstimateModel, Lublin, MixSource,
+    Patterns, Resample, ServiceDistribution, ShapeRule, SideDistribution, SideRanges, TimeUnit,
 };
 
 const MACHINE: &str = "Machine";
@@ -54,8 +54,10 @@ pub enum Form {
 /// A setting: a row of [`SETTINGS`].
 #[derive(Debug)]
 pub struct Setting {
-    /// Its name in files and, behind two dashes, on the command line.
+    /// Its name in files and, behind two dashes, on the command line: words with hyphens.
     pub key: &'static str,
+    /// Its name in results (JSON and CSV) and in programs: words with underscores.
+    pub name: &'static str,
     help: &'static [&'static str],
     /// What stands for its value in help texts.
     pub value_name: &'static str,
@@ -130,6 +132,7 @@ macro_rules! settings {
                     Err(_) => panic!("a field has an ASCII name"),
                 }
             },
+            name: stringify!($field),
             help: &[$($help),+],
             value_name: $value_name,
             heading: $heading,
@@ -213,19 +216,19 @@ settings! {
 
     /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
     /// `host-sim list` shows variants [default: uniform]
-    sizes: text SizeDistribution = "NAME", SYNTHETIC, read = sizes, not = ["cube"];
+    side_lengths: text SideDistribution = "NAME", SYNTHETIC, read = side_lengths, not = ["cube"];
 
     /// Side lengths that are drawn, in processors: MIN..MAX (or MAX alone) for all dimensions, or
     /// a range for each, separated by commas, dimension 0 (x) first [default: 1 to the machine's]
-    side_lengths: text SideLengths = "MIN..MAX,...", SYNTHETIC, not = ["cube"];
+    side_range: text SideRanges = "MIN..MAX,...", SYNTHETIC, not = ["cube"];
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
     /// [default: uniform]
-    dims: text TaskDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
+    dims: text CubeDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
 
     /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default:
     /// uniform]
-    radices: text TaskDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
+    radices: text CubeDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
 
     /// Allocation strategies, separated by commas, or all that serve the machine; all get the same
     /// jobs. `host-sim list` shows them [default: first-fit; on a cube: tree-collapsing; with
@@ -238,14 +241,14 @@ settings! {
 
     /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most
     /// the whole machine
-    task_processors: text CountDistribution = "DISTRIBUTION", SYNTHETIC,
-        not = ["cube", "sizes", "side-lengths", "swf", "jobs-file"];
+    processors: text CountDistribution = "DISTRIBUTION", SYNTHETIC,
+        not = ["cube", "side-lengths", "side-range", "swf", "jobs-file"];
 
     /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, one of them with the
     /// longest side (tpu-v4:16), or a CSV file with the columns shape (such as 4x4x8), weight and if
     /// need be rings, whose name has a dot or a slash
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
-        not = ["cube", "sizes", "side-lengths", "task-processors", "swf", "jobs-file"];
+        not = ["cube", "side-lengths", "side-range", "processors", "swf", "jobs-file"];
 
     /// Leave out shapes of the mix that the machine never gives, and count them [default: they are
     /// an error]
@@ -255,35 +258,35 @@ settings! {
     /// cycle: lublin, lublin:batch, lublin:interactive or lublin:both. With --load times between
     /// arrivals are stretched [default: no model]
     model: text Lublin = "NAME", SYNTHETIC,
-        not = ["cube", "sizes", "side-lengths", "task-processors", "mix", "traffic",
-            "arrival-rate", "tasks", "mean-service", "service", "interarrival", "pattern", "io",
+        not = ["cube", "side-lengths", "side-range", "processors", "mix", "traffic-ratio",
+            "arrival-rate", "batch", "service-mean", "service", "interarrival", "pattern", "io",
             "io-nodes", "swf", "jobs-file"];
 
-    /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
-    /// cube without --load and --traffic: 100; with tasks on a cube --service is uniform:5,10 by
-    /// default]
-    tasks: number u32 = "COUNT", SYNTHETIC,
-        read = names::jobs, not = ["load", "traffic", "jobs", "warmup", "measure", "swf", "jobs-file"];
+    /// A batch of this many jobs, all submitted at time 0, and none later; all are measured [default
+    /// on a cube without --load and --traffic-ratio: 100; a batch on a cube has --service uniform:5,10
+    /// by default]
+    batch: number u32 = "COUNT", SYNTHETIC,
+        read = names::jobs, not = ["load", "traffic-ratio", "jobs", "warmup", "measure", "swf", "jobs-file"];
 
     /// Offered load: processor seconds requested per processor second of the machine [default on a
     /// mesh: 0.4]
-    load: number f64 = "FRACTION", SYNTHETIC, read = names::positive, not = ["traffic"];
+    load: number f64 = "FRACTION", SYNTHETIC, read = names::positive, not = ["traffic-ratio"];
 
     /// Traffic ratio in place of a load: jobs that arrive in a mean service time
-    traffic: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["swf", "jobs-file"];
+    traffic_ratio: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["swf", "jobs-file"];
 
     /// Arrival rate in place of a load: jobs a second; jobs a cycle with --pattern
     arrival_rate: number f64 = "RATE", SYNTHETIC,
-        read = names::positive, not = ["load", "traffic", "tasks", "swf", "jobs-file"];
+        read = names::positive, not = ["load", "traffic-ratio", "batch", "swf", "jobs-file"];
 
     /// Times between arrivals in place of a Poisson process: a column of a CSV file, in seconds,
     /// drawn with replacement. The column submit, also of a log (.swf, .swf.gz), stands for the
     /// differences of successive submit times. With --load they are stretched
     interarrival: named Empirical = "FILE:COLUMN", SYNTHETIC, read = column,
-        not = ["traffic", "arrival-rate", "tasks", "pattern", "io", "io-nodes", "swf", "jobs-file"];
+        not = ["traffic-ratio", "arrival-rate", "batch", "pattern", "io", "io-nodes", "swf", "jobs-file"];
 
     /// Mean of the exponential service time, in seconds [default: 10]
-    mean_service: number f64 = "SECONDS", SYNTHETIC, read = names::positive, not = ["service"];
+    service_mean: number f64 = "SECONDS", SYNTHETIC, read = names::positive, not = ["service"];
 
     /// Another service time, in seconds: exponential:MEAN, uniform:SHORTEST,LONGEST,
     /// hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, weibull:SHAPE,SCALE or FILE:COLUMN;
@@ -305,7 +308,7 @@ settings! {
     /// cycles. The pattern says who sends to whom; several with + between them take turns, job by
     /// job. `host-sim list` shows them
     pattern: text Patterns = "NAME[+NAME...]", MESSAGES,
-        not = ["load", "traffic", "mean-service", "service"];
+        not = ["load", "traffic-ratio", "service-mean", "service"];
 
     /// Flits of a message, 1 to 65536 [default: 8]
     flits: number u32 = "COUNT", MESSAGES, read = flits, needs = [["pattern"]];
@@ -334,14 +337,14 @@ settings! {
     /// The side of the mesh on which I/O nodes are, a disk each: left, right, top or bottom
     /// [default with --io: left]
     io_nodes: text IoSide = "SIDE", IO,
-        not = ["pattern", "load", "traffic", "mean-service", "service", "swf", "jobs-file"];
+        not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "swf", "jobs-file"];
 
     /// Jobs go through communication phases, then an I/O phase, and share links and disks:
     /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS
     /// [default with --io-nodes:
     /// communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
-    io: text IoTasks = "KEY=VALUE,...", IO,
-        not = ["pattern", "load", "traffic", "mean-service", "service", "swf", "jobs-file"];
+    io: text IoJobs = "KEY=VALUE,...", IO,
+        not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "swf", "jobs-file"];
 
     /// Jobs in one replication, those not measured included; of a log, its first jobs [default:
     /// 40000; with --pattern: 1000; with --swf: all]
@@ -367,13 +370,13 @@ settings! {
     /// A log in the Standard Workload Format, plain or .gz, measured whole, on a machine that is
     /// named; - reads standard input
     swf: file PathBuf = "FILE", LOG,
-        not = ["sizes", "side-lengths", "dims", "radices", "load", "mean-service", "service"];
+        not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
     /// A trace in CSV in place of a log: a header with the columns submit, run, and shape or
     /// processors, and if need be estimate, rings, id, user, group, priority; times in seconds;
     /// plain or .gz, - reads standard input
     jobs_file: file PathBuf = "FILE", LOG,
-        not = ["swf", "sizes", "side-lengths", "dims", "radices", "load", "mean-service", "service"];
+        not = ["swf", "side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
     /// What the trace calls its columns, such as submit=arrival,run=duration; nothing behind the =
     /// leaves a column out [default: their own names]
@@ -399,10 +402,10 @@ settings! {
     resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
 
     /// The rule that gives a number of processors a shape, of a log's jobs, with
-    /// --task-processors or --model: near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
+    /// --processors or --model: near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
     /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else
     /// near-cubic; with --machine: chips]
-    shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "task-processors", "model"]];
+    shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "processors", "model"]];
 
     /// Stretch the log's submit times so that its offered load on the machine becomes this
     /// [default: they stay as they are]
@@ -460,9 +463,10 @@ impl Scenario {
         })
     }
 
-    /// The settings that were given, as results record them: texts, numbers and lists of texts.
+    /// The settings that were given, as results record them: by [`Setting::name`], as texts, numbers
+    /// and lists of texts.
     pub fn record(&self) -> Value {
-        let record = |setting: &Setting| Some((setting.key.to_owned(), (setting.record)(self)?));
+        let record = |setting: &Setting| Some((setting.name.to_owned(), (setting.record)(self)?));
         SETTINGS
             .iter()
             .filter_map(record)
@@ -509,7 +513,9 @@ impl<'de> Deserialize<'de> for Scenario {
                 Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
                 other => text(other),
             };
-            scenario.set(&key, text).map_err(D::Error::custom)?;
+            scenario
+                .set(&key.replace('_', "-"), text)
+                .map_err(D::Error::custom)?;
         }
         Ok(scenario)
     }
@@ -622,11 +628,11 @@ fn column(text: &str) -> Result<Empirical, String> {
     Empirical::unread(text).ok_or_else(|| expected.to_owned())
 }
 
-/// Reads a size distribution.
-fn sizes(text: &str) -> Result<SizeDistribution, String> {
-    text.parse::<SizeDistribution>().map_err(|error| {
+/// Reads a distribution of side lengths.
+fn side_lengths(text: &str) -> Result<SideDistribution, String> {
+    text.parse::<SideDistribution>().map_err(|error| {
         let name = |text: &'static str| text.split(':').next().unwrap_or(text);
-        let names = SizeDistribution::LIST.iter().map(|info| name(info.name));
+        let names = SideDistribution::LIST.iter().map(|info| name(info.name));
         let given = text.split(':').next().unwrap_or(text);
         match names::nearest(given, names) {
             // What follows a name that is known is no slip.

@@ -1,20 +1,20 @@
-//! Tasks that communicate and then do I/O, and share links and disks.
+//! Jobs that communicate and then do I/O, and share links and disks.
 
 use meshalloc::{Grid, NodeId, Ticks};
 
 use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
 use super::placement::place;
-use crate::io::{Cells, Communication, IoMesh, IoTasks};
+use crate::io::{Cells, Communication, IoJobs, IoMesh};
 use crate::sharing::{Load, Sharing};
 use crate::workload::{TimeUnit, Work, WorkloadError};
 
-/// Tasks that go through communication phases and then an I/O phase, on a mesh with [I/O nodes](crate::io). All messages of a
-/// phase progress at one rate; the phases of all tasks that run [share](Sharing) the links and disks. A task completes
+/// Jobs that go through communication phases and then an I/O phase, on a mesh with [I/O nodes](crate::io). All messages of a
+/// phase progress at one rate; the phases of all jobs that run [share](Sharing) the links and disks. A job completes
 /// with its I/O phase.
 ///
 /// Rates change when a phase begins or ends, and are constant between. Phases end at whole ticks, the nearest to the exact time, so
 /// that nothing depends on how far [`Execution::complete_before`] is asked to advance at a time. Consecutive phases of a
-/// task that put the same loads on the same links are carried out as one phase of longer messages, which is the same: the end
+/// job that put the same loads on the same links are carried out as one phase of longer messages, which is the same: the end
 /// of the one and the begin of the next change no rate.
 ///
 /// # Time complexity
@@ -24,7 +24,7 @@ use crate::workload::{TimeUnit, Work, WorkloadError};
 pub struct Phases {
     machine: Grid,
     mesh: IoMesh,
-    tasks: IoTasks,
+    jobs: IoJobs,
     sharing: Sharing,
     /// In the order of their starts; the places are those of the users of `sharing`.
     running: Vec<Running>,
@@ -32,11 +32,11 @@ pub struct Phases {
     now: Ticks,
     /// Whether the ends are those of the present phases.
     is_current: bool,
-    /// The processors of the processes of the task that starts.
+    /// The processors of the processes of the job that starts.
     places: Vec<NodeId>,
 }
 
-/// A task that runs.
+/// A job that runs.
 #[derive(Clone, Debug)]
 struct Running {
     order: u64,
@@ -60,18 +60,18 @@ enum Phase {
 }
 
 impl Phases {
-    /// Tasks of this kind, none of them running.
+    /// Jobs of this kind, none of them running.
     ///
     /// # Errors
     ///
     /// When the machine is no two-dimensional mesh.
-    pub fn new(machine: Grid, tasks: IoTasks) -> Result<Self, WorkloadError> {
-        let mesh = IoMesh::new(machine, tasks.nodes)?;
+    pub fn new(machine: Grid, jobs: IoJobs) -> Result<Self, WorkloadError> {
+        let mesh = IoMesh::new(machine, jobs.nodes)?;
         Ok(Phases {
             machine,
-            sharing: Sharing::new(mesh.capacities(tasks.bandwidths)),
+            sharing: Sharing::new(mesh.capacities(jobs.bandwidths)),
             mesh,
-            tasks,
+            jobs,
             running: Vec::new(),
             now: 0,
             is_current: true,
@@ -84,18 +84,18 @@ impl Phases {
         match phase {
             Phase::AllToAll => (
                 self.mesh.all_to_all(cells),
-                f64::from(self.tasks.communications),
+                f64::from(self.jobs.communications),
             ),
             Phase::Permutation(phase) => {
                 let to = permutation(cells.count() as u32, draw, phase);
                 (self.mesh.pairs(cells, &to), 1.0)
             }
-            Phase::Io => (self.mesh.io(cells, self.tasks.direction), 1.0),
+            Phase::Io => (self.mesh.io(cells, self.jobs.direction), 1.0),
         }
     }
 
     fn first_phase(&self) -> Phase {
-        match (self.tasks.communications, self.tasks.pattern) {
+        match (self.jobs.communications, self.jobs.pattern) {
             (0, _) => Phase::Io,
             (_, Communication::AllToAll) => Phase::AllToAll,
             (_, Communication::Permutation) => Phase::Permutation(0),
@@ -105,7 +105,7 @@ impl Phases {
     /// `None`: it was the last one.
     fn next_phase(&self, phase: Phase) -> Option<Phase> {
         match phase {
-            Phase::Permutation(phase) if phase + 1 < u32::from(self.tasks.communications) => {
+            Phase::Permutation(phase) if phase + 1 < u32::from(self.jobs.communications) => {
                 Some(Phase::Permutation(phase + 1))
             }
             Phase::AllToAll | Phase::Permutation(_) => Some(Phase::Io),
@@ -118,8 +118,8 @@ impl Phases {
         if std::mem::replace(&mut self.is_current, true) {
             return;
         }
-        for (task, &rate) in self.running.iter_mut().zip(self.sharing.rates()) {
-            task.end = self.now + TimeUnit::Second.ticks(task.left / rate);
+        for (job, &rate) in self.running.iter_mut().zip(self.sharing.rates()) {
+            job.end = self.now + TimeUnit::Second.ticks(job.left / rate);
         }
     }
 
@@ -128,9 +128,9 @@ impl Phases {
         if at > self.now {
             self.refresh();
             let seconds = TimeUnit::Second.of(at - self.now);
-            for (task, rate) in self.running.iter_mut().zip(self.sharing.rates()) {
-                let left = task.left - rate * seconds;
-                task.left = if left > 0.0 { left } else { 0.0 };
+            for (job, rate) in self.running.iter_mut().zip(self.sharing.rates()) {
+                let left = job.left - rate * seconds;
+                job.left = if left > 0.0 { left } else { 0.0 };
             }
             self.now = at;
         }
@@ -171,19 +171,19 @@ impl Execution for Phases {
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
         loop {
             self.refresh();
-            let key = |task: &Running| EventKey {
-                at: task.end,
-                order: task.order,
+            let key = |job: &Running| EventKey {
+                at: job.end,
+                order: job.order,
             };
             let ends = self.running.iter().enumerate();
-            let (key, place) = ends.map(|(place, task)| (key(task), place)).min()?;
+            let (key, place) = ends.map(|(place, job)| (key(job), place)).min()?;
             if key >= limit {
                 return None;
             }
             self.pass_to(key.at);
-            let task = &self.running[place];
-            let number = task.number;
-            let Some(next) = self.next_phase(task.phase) else {
+            let job = &self.running[place];
+            let number = job.number;
+            let Some(next) = self.next_phase(job.phase) else {
                 self.running.remove(place);
                 self.sharing.remove(place);
                 return Some(Completion {
@@ -192,10 +192,10 @@ impl Execution for Phases {
                     messages: MessageSums::default(),
                 });
             };
-            let (loads, left) = self.loads(&task.cells, task.draw, next);
+            let (loads, left) = self.loads(&job.cells, job.draw, next);
             self.sharing.replace(place, loads);
-            let task = &mut self.running[place];
-            (task.phase, task.left) = (next, left);
+            let job = &mut self.running[place];
+            (job.phase, job.left) = (next, left);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tasks that communicate and do I/O by messages over a wormhole network.
+//! Jobs that communicate and do I/O by messages over a wormhole network.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -9,16 +9,16 @@ use meshalloc::{Grid, NodeId, Ticks};
 use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
 use super::phases::permutation;
 use super::placement::place;
-use crate::io::{Cells, Communication, Direction, IoMesh, IoTasks};
+use crate::io::{Cells, Communication, Direction, IoJobs, IoMesh};
 use crate::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use crate::workload::{TimeUnit, Work, WorkloadError};
 
-/// The tasks of [`Phases`](super::Phases), but each of their messages crosses a [wormhole network](crate::network) of processors
+/// The jobs of [`Phases`](super::Phases), but each of their messages crosses a [wormhole network](crate::network) of processors
 /// and I/O nodes by itself: what fair shares are compared with.
 ///
 /// A message of 1 MB has a given number of flits, L; a cycle is the time in which a link carries one; there is no routing delay. A
 /// processor sends its messages one after the other: processor i of n to i + 1, .., i + n - 1 (mod n), and to I/O nodes i, i + 1, ..
-/// (mod their number), processors and I/O nodes in row-major order. The next phase of a task begins when all of its
+/// (mod their number), processors and I/O nodes in row-major order. The next phase of a job begins when all of its
 /// messages have arrived.
 ///
 /// A disk transfers one message after the other, in the order in which they arrive or are asked for, in the whole number of
@@ -32,24 +32,24 @@ use crate::workload::{TimeUnit, Work, WorkloadError};
 ///
 /// # Time complexity
 ///
-/// That of the [network](Network), and logarithmic in the number of running tasks for each message.
+/// That of the [network](Network), and logarithmic in the number of running jobs for each message.
 #[derive(Clone, Debug)]
 pub struct PhasesOfMessages {
     machine: Grid,
     mesh: IoMesh,
     network: Network,
     seconds_each: f64,
-    tasks: Tasks,
+    jobs: Jobs,
 }
 
 impl PhasesOfMessages {
-    /// Tasks of this kind with messages of `flits` flits, none of them running.
+    /// Jobs of this kind with messages of `flits` flits, none of them running.
     ///
     /// # Errors
     ///
     /// When the machine is no two-dimensional mesh, or it and its I/O nodes make no [network](IoMesh::grid).
-    pub fn new(machine: Grid, tasks: IoTasks, flits: u32) -> Result<Self, WorkloadError> {
-        let mesh = IoMesh::new(machine, tasks.nodes)?;
+    pub fn new(machine: Grid, jobs: IoJobs, flits: u32) -> Result<Self, WorkloadError> {
+        let mesh = IoMesh::new(machine, jobs.nodes)?;
         let grid = mesh.grid()?;
         let parameters = Parameters {
             flits,
@@ -63,13 +63,13 @@ impl PhasesOfMessages {
             expected: "fewer flits".into(),
         })?;
         let io_nodes = node_ids(mesh.io_nodes(), grid);
-        let cycles = f64::from(flits) * tasks.bandwidths.link / tasks.bandwidths.disk;
+        let cycles = f64::from(flits) * jobs.bandwidths.link / jobs.bandwidths.disk;
         Ok(PhasesOfMessages {
             machine,
             network,
-            seconds_each: 1.0 / (tasks.bandwidths.link * f64::from(flits)),
-            tasks: Tasks {
-                kind: tasks,
+            seconds_each: 1.0 / (jobs.bandwidths.link * f64::from(flits)),
+            jobs: Jobs {
+                kind: jobs,
                 disk: Disk {
                     flits: flits.into(),
                     cycles: (cycles.round() as Ticks).max(1),
@@ -110,15 +110,15 @@ impl Execution for PhasesOfMessages {
             panic!("a job without I/O is executed in another way");
         };
         // It is there already unless it was empty.
-        let _ = self.network.advance(self.cycle(start.at), &mut self.tasks);
+        let _ = self.network.advance(self.cycle(start.at), &mut self.jobs);
         let mut processors = Vec::new();
         let request = &start.job.request;
         place(&self.machine, request, start.blocks, &mut processors);
         let places = node_ids(&self.mesh.cells(&processors), self.network.grid());
         for (number, node) in (0..).zip(&places) {
-            self.tasks.processes[node.0 as usize] = Process { number, step: 0 };
+            self.jobs.processes[node.0 as usize] = Process { number, step: 0 };
         }
-        let task = Task {
+        let job = Running {
             order: start.order,
             draw,
             to: Vec::new(),
@@ -127,8 +127,8 @@ impl Execution for PhasesOfMessages {
             on_their_way: 0,
             end: 0,
         };
-        self.tasks.running.insert(start.number, task);
-        for message in self.tasks.begin(start.number, self.network.now()) {
+        self.jobs.running.insert(start.number, job);
+        for message in self.jobs.begin(start.number, self.network.now()) {
             self.network.send(message);
         }
     }
@@ -137,10 +137,10 @@ impl Execution for PhasesOfMessages {
         let until = self.cycle(limit.at);
         loop {
             let now = self.network.now();
-            while let Some(message) = self.tasks.read_until(now) {
+            while let Some(message) = self.jobs.read_until(now) {
                 self.network.send(message);
             }
-            let next = self.tasks.completed.peek();
+            let next = self.jobs.completed.peek();
             if let Some(&Reverse((end, order, number))) = next
                 && (end <= now || now >= until)
             {
@@ -149,7 +149,7 @@ impl Execution for PhasesOfMessages {
                 if key >= limit {
                     return None;
                 }
-                self.tasks.completed.pop();
+                self.jobs.completed.pop();
                 return Some(Completion {
                     key,
                     number,
@@ -158,14 +158,14 @@ impl Execution for PhasesOfMessages {
             }
             let events = [
                 next.map(|next| next.0.0),
-                self.tasks.reads.peek().map(|next| next.0.0),
+                self.jobs.reads.peek().map(|next| next.0.0),
             ];
             let event = events.into_iter().flatten().min();
             if now >= until || event.is_none() && self.network.in_flight() == 0 {
                 return None;
             }
             let event = event.map_or(until, |event| event.min(until));
-            let _ = self.network.advance(event, &mut self.tasks);
+            let _ = self.network.advance(event, &mut self.jobs);
         }
     }
 }
@@ -186,10 +186,10 @@ struct Disk {
     cycles: Ticks,
 }
 
-/// The tasks that run, as the network sees them.
+/// The jobs that run, as the network sees them.
 #[derive(Clone, Debug)]
-struct Tasks {
-    kind: IoTasks,
+struct Jobs {
+    kind: IoJobs,
     disk: Disk,
     io_nodes: Vec<NodeId>,
     /// For each disk the cycle from which it transfers nothing.
@@ -197,8 +197,8 @@ struct Tasks {
     /// By node.
     processes: Vec<Process>,
     /// By number.
-    running: BTreeMap<u32, Task>,
-    /// What disks read: the cycle in which the message is sent, the I/O node, the destination and the task.
+    running: BTreeMap<u32, Running>,
+    /// What disks read: the cycle in which the message is sent, the I/O node, the destination and the job.
     reads: BinaryHeap<Reverse<(Ticks, NodeId, NodeId, u32)>>,
     /// The cycle, order and number of completions that were not taken yet.
     completed: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
@@ -207,14 +207,14 @@ struct Tasks {
 /// The process on a processor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
-    /// Among those of its task.
+    /// Among those of its job.
     number: u32,
     /// Messages of this phase that it has sent, or need not send.
     step: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Task {
+struct Running {
     order: u64,
     draw: u32,
     /// The processor of each process.
@@ -229,28 +229,28 @@ struct Task {
     end: Ticks,
 }
 
-impl Tasks {
-    /// Begins the present phase of a task, or the next one in which there is something to send; returns the first
-    /// messages. Without such a phase the task completes.
+impl Jobs {
+    /// Begins the present phase of a job, or the next one in which there is something to send; returns the first
+    /// messages. Without such a phase the job completes.
     fn begin(&mut self, number: u32, now: Ticks) -> Vec<Message> {
         let communications = u32::from(self.kind.communications);
         loop {
-            let task = self.running.get_mut(&number).expect("it runs");
-            let processes = task.places.len() as u32;
-            if task.phase > communications {
-                let end = task.end.max(now);
-                self.completed.push(Reverse((end, task.order, number)));
+            let job = self.running.get_mut(&number).expect("it runs");
+            let processes = job.places.len() as u32;
+            if job.phase > communications {
+                let end = job.end.max(now);
+                self.completed.push(Reverse((end, job.order, number)));
                 self.running.remove(&number);
                 return Vec::new();
             }
-            if task.phase == communications && self.kind.direction == Direction::Read {
+            if job.phase == communications && self.kind.direction == Direction::Read {
                 self.read(number, now);
                 return Vec::new();
             }
             if self.kind.pattern == Communication::Permutation {
-                task.to = permutation(processes, task.draw, task.phase);
+                job.to = permutation(processes, job.draw, job.phase);
             }
-            let sources = task.places.clone();
+            let sources = job.places.clone();
             for source in &sources {
                 self.processes[source.0 as usize].step = 0;
             }
@@ -268,21 +268,21 @@ impl Tasks {
     /// The next message of the process on this node, which counts as on its way.
     fn next(&mut self, number: u32, source: NodeId) -> Option<Message> {
         let process = &mut self.processes[source.0 as usize];
-        let task = self.running.get_mut(&number)?;
-        let is_io = task.phase == u32::from(self.kind.communications);
+        let job = self.running.get_mut(&number)?;
+        let is_io = job.phase == u32::from(self.kind.communications);
         let pick = |from: &[NodeId], at: u32| from[at as usize % from.len()];
         let destination = match self.kind.pattern {
             _ if is_io => ((process.step as usize) < self.io_nodes.len())
                 .then(|| pick(&self.io_nodes, process.number + process.step)),
-            Communication::AllToAll => (process.step as usize + 1 < task.places.len())
-                .then(|| pick(&task.places, process.number + process.step + 1)),
+            Communication::AllToAll => (process.step as usize + 1 < job.places.len())
+                .then(|| pick(&job.places, process.number + process.step + 1)),
             Communication::Permutation => {
-                let to = task.to[process.number as usize];
-                (process.step == 0 && to != process.number).then(|| pick(&task.places, to))
+                let to = job.to[process.number as usize];
+                (process.step == 0 && to != process.number).then(|| pick(&job.places, to))
             }
         }?;
         process.step += 1;
-        task.on_their_way += 1;
+        job.on_their_way += 1;
         Some(Message {
             source,
             destination,
@@ -290,20 +290,20 @@ impl Tasks {
         })
     }
 
-    /// Has all disks read what a task asks for.
+    /// Has all disks read what a job asks for.
     fn read(&mut self, number: u32, now: Ticks) {
-        let task = self.running.get_mut(&number).expect("it runs");
+        let job = self.running.get_mut(&number).expect("it runs");
         let Disk { flits, cycles } = self.disk;
-        for step in 0..task.places.len() {
+        for step in 0..job.places.len() {
             for (at, (&io_node, idle)) in
                 (0..).zip(self.io_nodes.iter().zip(&mut self.is_idle_from))
             {
                 let begin = now.max(*idle);
                 *idle = begin + cycles;
                 let sent = begin + cycles.saturating_sub(flits);
-                let to = task.places[(at + step) % task.places.len()];
+                let to = job.places[(at + step) % job.places.len()];
                 self.reads.push(Reverse((sent, io_node, to, number)));
-                task.on_their_way += 1;
+                job.on_their_way += 1;
             }
         }
     }
@@ -323,7 +323,7 @@ impl Tasks {
     }
 }
 
-impl Traffic for Tasks {
+impl Traffic for Jobs {
     fn injected(&mut self, message: &Message, requests: &mut Requests) {
         // A disk sends what it has read.
         if self.io_nodes.binary_search(&message.source).is_err()
@@ -337,19 +337,19 @@ impl Traffic for Tasks {
         let Message {
             destination, tag, ..
         } = delivery.message;
-        let task = self.running.get_mut(&tag).expect("it waits for it");
+        let job = self.running.get_mut(&tag).expect("it waits for it");
         if let Ok(disk) = self.io_nodes.binary_search(&destination) {
             let Disk { flits, cycles } = self.disk;
             let idle = &mut self.is_idle_from[disk];
             let begin = (delivery.delivered + 1 - flits).max(*idle);
             *idle = (begin + cycles).max(delivery.delivered);
-            task.end = task.end.max(*idle);
+            job.end = job.end.max(*idle);
         }
-        task.on_their_way -= 1;
-        if task.on_their_way > 0 {
+        job.on_their_way -= 1;
+        if job.on_their_way > 0 {
             return ControlFlow::Continue(());
         }
-        task.phase += 1;
+        job.phase += 1;
         for message in self.begin(tag, delivery.delivered) {
             requests.send(message);
         }

@@ -8,7 +8,7 @@ use super::*;
 use crate::backend::{InProcess, OnEvent, heap_storage};
 use crate::metrics::Metric;
 use crate::statistics::{Estimate, Sampling};
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Work};
+use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, TimeUnit, Work};
 
 mod closed;
 mod contention;
@@ -267,7 +267,7 @@ fn a_single_server_waits_as_queueing_theory_says() {
     let (rho, mean) = (0.5, 2.0);
     let workload = Synthetic::new(
         Mesh::new(1, 1).unwrap(),
-        SizeDistribution::Uniform,
+        SideDistribution::Uniform,
         ServiceDistribution::Exponential { mean_seconds: mean },
         Rate::Load(rho),
     );
@@ -311,7 +311,7 @@ fn a_single_server_waits_as_queueing_theory_says() {
 fn crowd() -> Vec<Job> {
     let workload = Synthetic::new(
         Mesh::new(8, 8).unwrap(),
-        SizeDistribution::Uniform,
+        SideDistribution::Uniform,
         ServiceDistribution::Exponential { mean_seconds: 1.0 },
         Rate::Load(0.9),
     );

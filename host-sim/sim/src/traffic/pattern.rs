@@ -39,7 +39,7 @@ pub enum Pattern {
 
 /// Names, and what follows them.
 const FORMS: [&str; 4] = [
-    "uniform-random",
+    "random",
     "transpose",
     "hot-spot:SHARE,NODE",
     "nearest-neighbor",
@@ -54,7 +54,7 @@ impl FromStr for Pattern {
             None => (text, None),
         };
         match (name, rest) {
-            ("uniform-random", None) => Ok(Pattern::UniformRandom),
+            ("random", None) => Ok(Pattern::UniformRandom),
             ("transpose", None) => Ok(Pattern::Transpose),
             ("nearest-neighbor", None) => Ok(Pattern::NearestNeighbor),
             ("hot-spot", rest) => {
@@ -82,7 +82,7 @@ impl FromStr for Pattern {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Pattern::UniformRandom => f.write_str("uniform-random"),
+            Pattern::UniformRandom => f.write_str("random"),
             Pattern::Transpose => f.write_str("transpose"),
             Pattern::HotSpot { share, node } => write!(f, "hot-spot:{share},{node}"),
             Pattern::NearestNeighbor => f.write_str("nearest-neighbor"),

@@ -16,7 +16,7 @@ pub enum Rate {
     /// and service time r on average.
     Load(f64),
     /// The traffic ratio: jobs arriving in a mean service time.
-    Traffic(f64),
+    TrafficRatio(f64),
     /// Jobs in a unit of the workload's time: a second, or a cycle. It is the only rate of jobs that send messages, as their
     /// service time is not known beforehand.
     Arrivals(f64),
@@ -37,7 +37,7 @@ pub enum Arrivals {
     /// All at time 0, in order, and none later: a closed workload.
     AtOnce {
         /// How many.
-        tasks: u32,
+        jobs: u32,
     },
 }
 
@@ -60,9 +60,9 @@ impl Arrivals {
     }
 
     /// The number of jobs, if they are all there at time 0.
-    pub const fn tasks(&self) -> Option<u32> {
+    pub const fn batch(&self) -> Option<u32> {
         match self {
-            Arrivals::AtOnce { tasks } => Some(*tasks),
+            Arrivals::AtOnce { jobs } => Some(*jobs),
             Arrivals::Poisson(_) | Arrivals::Process { .. } => None,
         }
     }

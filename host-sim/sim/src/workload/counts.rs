@@ -120,7 +120,7 @@ impl Counts {
                 Kind::Exponential(rate.ok_or_else(|| {
                     out_of_range(
                         "the mean number of processors",
-                        &["task-processors"],
+                        &["processors"],
                         Number(mean).to_string(),
                         "a number over 0",
                     )

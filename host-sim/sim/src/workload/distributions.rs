@@ -71,15 +71,15 @@ pub enum Spread {
 /// How side lengths are distributed over `1..=L`; width and height are independent.
 ///
 /// ```
-/// use meshalloc_sim::workload::SizeDistribution;
-/// let sizes: SizeDistribution = "normal:mean=16.5,var=6.6".parse().unwrap();
-/// assert_eq!(sizes.to_string(), "normal:mean=16.5,var=6.6");
-/// let error = "gaussian".parse::<SizeDistribution>().unwrap_err().to_string();
+/// use meshalloc_sim::workload::SideDistribution;
+/// let sides: SideDistribution = "normal:mean=16.5,var=6.6".parse().unwrap();
+/// assert_eq!(sides.to_string(), "normal:mean=16.5,var=6.6");
+/// let error = "gaussian".parse::<SideDistribution>().unwrap_err().to_string();
 /// assert!(error.contains("uniform-decreasing"), "{error}");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum SizeDistribution {
+pub enum SideDistribution {
     /// Every length is equally likely.
     Uniform,
     /// Normal, by default with the mean `(1 + L) / 2`.
@@ -113,7 +113,7 @@ const CHANG_MOHAPATRA: &str = "Chang and Mohapatra, An Integrated Processor Mana
 
 const AL_SHDEFAT: &str = "Al Shdefat 2019, An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers, thesis, Al al-Bayt University";
 
-impl SizeDistribution {
+impl SideDistribution {
     /// Every distribution by name.
     pub const LIST: &'static [DistributionInfo] = &[
         DistributionInfo {
@@ -166,7 +166,7 @@ impl SizeDistribution {
                     "the probability that a side from {self} is {} to {}",
                     range.min, range.max
                 ),
-                options: &["sizes"],
+                options: &["side-lengths"],
                 given: format!("{inside:.2e}"),
                 expected: format!("at least {MASS_MIN}"),
             });
@@ -176,13 +176,13 @@ impl SizeDistribution {
 
     fn kind(self, range: SideRange) -> Result<Kind, WorkloadError> {
         Ok(match self {
-            SizeDistribution::Uniform => Kind::Steps(Steps::new([(1.0, range.min, range.max)])),
-            SizeDistribution::UniformDecreasing => {
+            SideDistribution::Uniform => Kind::Steps(Steps::new([(1.0, range.min, range.max)])),
+            SideDistribution::UniformDecreasing => {
                 let count = range.max - range.min + 1;
                 if count < 8 {
                     return Err(WorkloadError::OutOfRange {
                         what: "the number of side lengths for uniform-decreasing".into(),
-                        options: &["sizes"],
+                        options: &["side-lengths"],
                         given: count.to_string(),
                         expected: "at least 8".into(),
                     });
@@ -195,7 +195,7 @@ impl SizeDistribution {
                     (0.2, end(2) + 1, range.max),
                 ]))
             }
-            SizeDistribution::Normal { mean, spread } => {
+            SideDistribution::Normal { mean, spread } => {
                 let mean = mean.unwrap_or(range.ends() / 2.0);
                 let deviation = match spread {
                     Spread::QuarterDeviation => range.ends() / 4.0,
@@ -205,7 +205,7 @@ impl SizeDistribution {
                 };
                 let bad = |expected: String| WorkloadError::OutOfRange {
                     what: "a normal distribution's mean and standard deviation".into(),
-                    options: &["sizes"],
+                    options: &["side-lengths"],
                     given: format!("{} and {}", Number(mean), Number(deviation)),
                     expected,
                 };
@@ -214,7 +214,7 @@ impl SizeDistribution {
                     statrs::distribution::Normal::new(mean, deviation).map_err(|_| finite())?;
                 Kind::Normal(Normal::new(mean, deviation).map_err(|_| finite())?, cdf)
             }
-            SizeDistribution::Exponential => {
+            SideDistribution::Exponential => {
                 let rate = 2.0 / range.ends();
                 let positive = "the rate is positive and finite, as the range starts at 1";
                 Kind::Exponential(
@@ -229,7 +229,7 @@ impl SizeDistribution {
 /// With less probability inside the range, drawing again would take too long.
 const MASS_MIN: f64 = 1e-4;
 
-impl FromStr for SizeDistribution {
+impl FromStr for SideDistribution {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
@@ -245,9 +245,9 @@ impl FromStr for SizeDistribution {
             None => (text, None),
         };
         match (name, options) {
-            ("uniform", None) => Ok(SizeDistribution::Uniform),
-            ("exponential", None) => Ok(SizeDistribution::Exponential),
-            ("uniform-decreasing", None) => Ok(SizeDistribution::UniformDecreasing),
+            ("uniform", None) => Ok(SideDistribution::Uniform),
+            ("exponential", None) => Ok(SideDistribution::Exponential),
+            ("uniform-decreasing", None) => Ok(SideDistribution::UniformDecreasing),
             ("normal", options) => parse_normal(options.unwrap_or("sd"), unknown),
             _ => Err(unknown()),
         }
@@ -258,7 +258,7 @@ impl FromStr for SizeDistribution {
 fn parse_normal(
     options: &str,
     unknown: impl Fn() -> WorkloadError,
-) -> Result<SizeDistribution, WorkloadError> {
+) -> Result<SideDistribution, WorkloadError> {
     let (mut mean, mut spread) = (None, None);
     for option in options.split(',') {
         let (key, value) = match option.split_once('=') {
@@ -278,7 +278,7 @@ fn parse_normal(
         }
     }
     let spread = spread.unwrap_or(Spread::QuarterDeviation);
-    Ok(SizeDistribution::Normal { mean, spread })
+    Ok(SideDistribution::Normal { mean, spread })
 }
 
 /// A positive finite number out of `name:...key=value`.
@@ -294,13 +294,13 @@ pub(super) fn positive(name: &str, key: &str, value: &str) -> Result<f64, Worklo
         })
 }
 
-impl fmt::Display for SizeDistribution {
+impl fmt::Display for SideDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SizeDistribution::Uniform => f.pad("uniform"),
-            SizeDistribution::Exponential => f.pad("exponential"),
-            SizeDistribution::UniformDecreasing => f.pad("uniform-decreasing"),
-            SizeDistribution::Normal { mean, spread } => {
+            SideDistribution::Uniform => f.pad("uniform"),
+            SideDistribution::Exponential => f.pad("exponential"),
+            SideDistribution::UniformDecreasing => f.pad("uniform-decreasing"),
+            SideDistribution::Normal { mean, spread } => {
                 let mean = mean.map(|mean| format!("mean={}", Number(mean)));
                 let spread = match spread {
                     Spread::QuarterDeviation => None,

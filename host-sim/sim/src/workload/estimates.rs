@@ -203,7 +203,7 @@ mod tests {
 
     use super::*;
     use crate::workload::{
-        Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload,
+        Log, LogOptions, Rate, ServiceDistribution, SideDistribution, Synthetic, Workload,
     };
 
     fn jobs(estimates: EstimateModel, replication: u32) -> Vec<Job> {
@@ -211,7 +211,7 @@ mod tests {
         let mesh = Mesh::new(16, 16).unwrap();
         let workload = Synthetic {
             estimates,
-            ..Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(0.5))
+            ..Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(0.5))
         };
         workload
             .jobs(1, replication)

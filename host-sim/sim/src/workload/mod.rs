@@ -8,7 +8,7 @@ use meshalloc::{Request, Ticks};
 use serde::Serialize;
 
 pub use crate::error::WorkloadError;
-use crate::io::IoTasks;
+use crate::io::IoJobs;
 use crate::statistics::Sampling;
 pub use crate::time::{JOBS_MAX, TIME_MAX, TimeUnit};
 
@@ -34,7 +34,7 @@ pub mod work;
 
 pub use arrivals::{Arrivals, Process, Rate};
 pub use counts::{CountDistribution, Counts};
-pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
+pub use distributions::{DistributionInfo, SideDistribution, SideRange, Spread};
 pub use empirical::{Empirical, EmpiricalSampler};
 pub use estimates::EstimateModel;
 pub use log::{
@@ -43,7 +43,7 @@ pub use log::{
 pub use lublin::Lublin;
 pub use mix::{BuiltInMix, Mix, MixEntry, MixError, MixSource, fits_turned};
 pub use pattern::{Pattern, Patterns};
-pub use requests::{Requests, SideLengths, Subcubes, Submeshes, TaskDistribution};
+pub use requests::{CubeDistribution, Requests, SideRanges, Subcubes, Submeshes};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
 pub use shared::SharedLogs;
@@ -86,8 +86,8 @@ serialized_as_text!(
     EstimateModel,
     Patterns,
     ShapeRule,
-    SizeDistribution,
-    TaskDistribution
+    SideDistribution,
+    CubeDistribution
 );
 
 /// As text, but for times that were read from a file: where they were read from does not matter.
@@ -139,7 +139,7 @@ impl Workload {
     }
 
     /// The communication and I/O of the jobs; `None` if they do something else.
-    pub const fn io(&self) -> Option<&IoTasks> {
+    pub const fn io(&self) -> Option<&IoJobs> {
         match self {
             Workload::Synthetic(Synthetic {
                 work: WorkDistribution::Io(io),
@@ -175,7 +175,7 @@ impl Workload {
 
     /// Whether all jobs are there at time 0 and none arrives later.
     pub const fn is_closed(&self) -> bool {
-        matches!(self, Workload::Synthetic(workload) if workload.arrivals.tasks().is_some())
+        matches!(self, Workload::Synthetic(workload) if workload.arrivals.batch().is_some())
     }
 
     /// The model of estimates.
@@ -207,7 +207,7 @@ impl Workload {
 
     /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at once.
     pub const fn is_endless(&self) -> bool {
-        matches!(self, Workload::Synthetic(workload) if workload.arrivals.tasks().is_none())
+        matches!(self, Workload::Synthetic(workload) if workload.arrivals.batch().is_none())
     }
 }
 

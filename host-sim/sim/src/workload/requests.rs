@@ -14,7 +14,7 @@ use super::counts::{CountSampler, Counts};
 use super::distributions::SideSampler;
 use super::mix::{Mix, MixSampler};
 use super::stream::{Source, Stream};
-use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
+use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
 
 /// The machine and the requests to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,50 +35,53 @@ pub struct Submeshes {
     /// The machine.
     pub machine: Grid,
     /// How side lengths are distributed.
-    pub sizes: SizeDistribution,
+    pub distribution: SideDistribution,
     /// Which sides may be drawn along each dimension of the machine. What stands behind these is not used.
     pub sides: [SideRange; DIMENSIONS_MAX],
 }
 
 impl Submeshes {
     /// Sides are 1 to the machine's.
-    pub fn new(machine: impl Into<Grid>, sizes: SizeDistribution) -> Self {
+    pub fn new(machine: impl Into<Grid>, distribution: SideDistribution) -> Self {
         let machine = machine.into();
         let up_to = |dimension| SideRange::new(1, machine.side(dimension));
         Submeshes {
             machine,
-            sizes,
+            distribution,
             sides: array::from_fn(|dimension| up_to(dimension).expect("a side is at least 1")),
         }
     }
 
     /// Which sides may be drawn along the dimensions of the machine.
-    pub fn side_lengths(&self) -> SideLengths {
-        SideLengths::new(&self.sides[..self.machine.dimensions()])
+    pub fn side_range(&self) -> SideRanges {
+        SideRanges::new(&self.sides[..self.machine.dimensions()])
     }
 
     /// The distribution of the side along each dimension.
     fn samplers(&self) -> Result<Vec<SideSampler>, WorkloadError> {
         let sides = &self.sides[..self.machine.dimensions()];
-        sides.iter().map(|&side| self.sizes.over(side)).collect()
+        sides
+            .iter()
+            .map(|&side| self.distribution.over(side))
+            .collect()
     }
 }
 
 /// Which side lengths may be drawn: one range for all dimensions, or one for each.
 ///
 /// ```
-/// use meshalloc_sim::workload::SideLengths;
-/// let lengths: SideLengths = "2..9,4".parse().unwrap();
+/// use meshalloc_sim::workload::SideRanges;
+/// let lengths: SideRanges = "2..9,4".parse().unwrap();
 /// assert_eq!(lengths.to_string(), "2..9,1..4");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SideLengths(Vec<SideRange>);
+pub struct SideRanges(Vec<SideRange>);
 
-impl SideLengths {
+impl SideRanges {
     /// Those of all dimensions, dimension 0 first; a single one if they are equal.
     fn new(ranges: &[SideRange]) -> Self {
         let is_one = ranges.iter().all(|range| *range == ranges[0]);
-        SideLengths(ranges[..if is_one { 1 } else { ranges.len() }].to_vec())
+        SideRanges(ranges[..if is_one { 1 } else { ranges.len() }].to_vec())
     }
 
     /// The number of ranges: 1, or one for each dimension.
@@ -94,7 +97,7 @@ impl SideLengths {
     }
 }
 
-impl FromStr for SideLengths {
+impl FromStr for SideRanges {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
@@ -110,11 +113,11 @@ impl FromStr for SideLengths {
                        such as 1..32,1..8"
                 .into(),
         };
-        ranges.map(SideLengths).ok_or_else(unknown)
+        ranges.map(SideRanges).ok_or_else(unknown)
     }
 }
 
-impl fmt::Display for SideLengths {
+impl fmt::Display for SideRanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |range: &SideRange| format!("{}..{}", range.min(), range.max());
         f.pad(&self.0.iter().map(text).collect::<Vec<_>>().join(","))
@@ -134,9 +137,9 @@ pub struct Subcubes {
     #[serde(serialize_with = "as_grid")]
     pub cube: Cube,
     /// How the number of dimensions is distributed.
-    pub dims: TaskDistribution,
+    pub dims: CubeDistribution,
     /// How each radix is distributed.
-    pub radices: TaskDistribution,
+    pub radices: CubeDistribution,
 }
 
 impl Subcubes {
@@ -159,7 +162,7 @@ impl Subcubes {
 
 /// How a number of dimensions, or a radix, is distributed over its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TaskDistribution {
+pub enum CubeDistribution {
     /// Every number is equally likely.
     #[default]
     Uniform,
@@ -168,7 +171,7 @@ pub enum TaskDistribution {
     Normal,
 }
 
-impl TaskDistribution {
+impl CubeDistribution {
     /// Every distribution by name.
     pub const LIST: &'static [DistributionInfo] = &[
         DistributionInfo {
@@ -186,22 +189,22 @@ impl TaskDistribution {
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
-            TaskDistribution::Uniform => "uniform",
-            TaskDistribution::Normal => "normal",
+            CubeDistribution::Uniform => "uniform",
+            CubeDistribution::Normal => "normal",
         }
     }
 
     /// Over the numbers `min..=max`, of which there is one at least.
     fn over(self, min: u16, max: u16) -> SideSampler {
-        let sizes = match self {
-            TaskDistribution::Normal if min < max => SizeDistribution::Normal {
+        let distribution = match self {
+            CubeDistribution::Normal if min < max => SideDistribution::Normal {
                 mean: None,
                 spread: Spread::Deviation(f64::from(max - min) / 4.0),
             },
-            _ => SizeDistribution::Uniform,
+            _ => SideDistribution::Uniform,
         };
         let range = SideRange::new(min, max);
-        let sampler = range.and_then(|range| sizes.over(range));
+        let sampler = range.and_then(|range| distribution.over(range));
         sampler.expect("two deviations to each side of the mean lie within the range")
     }
 }
@@ -209,21 +212,21 @@ impl TaskDistribution {
 pub(super) const CHUANG_WU: &str =
     "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors";
 
-impl FromStr for TaskDistribution {
+impl FromStr for CubeDistribution {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let known = [TaskDistribution::Uniform, TaskDistribution::Normal];
+        let known = [CubeDistribution::Uniform, CubeDistribution::Normal];
         let found = known.into_iter().find(|known| known.name() == text);
         found.ok_or_else(|| WorkloadError::UnknownName {
-            what: "distribution of tasks",
+            what: "distribution on a cube",
             given: text.into(),
             expected: "uniform or normal".into(),
         })
     }
 }
 
-impl fmt::Display for TaskDistribution {
+impl fmt::Display for CubeDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

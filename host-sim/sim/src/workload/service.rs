@@ -87,7 +87,7 @@ impl ServiceDistribution {
         DistributionInfo {
             name: "uniform:5,10",
             meaning: "every time between the two, in seconds, equally likely",
-            source: "Chuang and Wu, tree collapsing on k-ary n-cubes: residence times",
+            source: "Chuang and Wu, tree collapsing on k-ary n-cubes: service times",
         },
         DistributionInfo {
             name: "hyper-exponential:0.9,5,55",
@@ -143,7 +143,7 @@ impl ServiceDistribution {
         let time = 0.0..TimeUnit::Second.of(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
             what: "the service time".into(),
-            options: &["mean-service", "service"],
+            options: &["service-mean", "service"],
             given: self.to_string(),
             expected: format!(
                 "seconds over 0, {SERVICE_MEAN_SECONDS_MIN} or more and less than {:.0} on average, the shortest not over the longest",

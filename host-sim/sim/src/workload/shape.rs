@@ -10,7 +10,7 @@ use std::str::FromStr;
 use meshalloc::machine::DESCRIBED_MAX;
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 
-use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
+use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
 
 /// A rule that gives a number of processors a shape.
 ///
@@ -32,7 +32,7 @@ pub enum ShapeRule {
     Flat,
     /// One extent after the other is drawn, that along dimension 0 first, from this distribution over all that leave the others
     /// room for all processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
-    Drawn(SizeDistribution),
+    Drawn(SideDistribution),
     /// None: the job asks for a number of processors, and the allocator tries the legal shapes of it.
     Chips,
 }
@@ -76,17 +76,17 @@ impl ShapeRule {
     ];
 
     /// The distributions that extents may be drawn from.
-    pub const DRAWN: [SizeDistribution; 4] = [
-        SizeDistribution::Uniform,
-        SizeDistribution::Normal {
+    pub const DRAWN: [SideDistribution; 4] = [
+        SideDistribution::Uniform,
+        SideDistribution::Normal {
             mean: None,
             spread: Spread::QuarterDeviation,
         },
-        SizeDistribution::Normal {
+        SideDistribution::Normal {
             mean: None,
             spread: Spread::QuarterVariance,
         },
-        SizeDistribution::Exponential,
+        SideDistribution::Exponential,
     ];
 
     /// The rule for a machine where none is named: near-square on two-dimensional meshes, else near-cubic.

@@ -22,9 +22,8 @@ use super::service::ServiceSampler;
 use super::stream::{Source, Stream};
 use super::{
     ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Lublin,
-    Messages, MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideRange,
-    SizeDistribution, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution,
-    WorkloadError,
+    Messages, MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution,
+    SideRange, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
 };
 use crate::wording::{Number, counted};
 
@@ -45,37 +44,37 @@ impl Synthetic {
     /// Poisson arrivals of jobs whose sides are 1 to the machine's.
     pub fn new(
         machine: impl Into<Grid>,
-        sizes: SizeDistribution,
+        distribution: SideDistribution,
         service: ServiceDistribution,
         rate: Rate,
     ) -> Self {
         Synthetic {
-            requests: Requests::Submeshes(Submeshes::new(machine, sizes)),
+            requests: Requests::Submeshes(Submeshes::new(machine, distribution)),
             work: WorkDistribution::Service(service),
             arrivals: Arrivals::Poisson(rate),
             estimates: EstimateModel::Perfect,
         }
     }
 
-    /// The closed workload of Chuang and Wu: a number of tasks, all present at time 0, each for a subcube.
+    /// The closed workload of Chuang and Wu: a number of jobs, all present at time 0, each for a subcube.
     ///
     /// ```
     /// use meshalloc::Cube;
-    /// use meshalloc_sim::workload::{ServiceDistribution, Subcubes, Synthetic, TaskDistribution};
+    /// use meshalloc_sim::workload::{ServiceDistribution, Subcubes, Synthetic, CubeDistribution};
     /// let requests = Subcubes {
     ///     cube: Cube::new(4, 3).unwrap(),
-    ///     dims: TaskDistribution::Uniform,
-    ///     radices: TaskDistribution::Normal,
+    ///     dims: CubeDistribution::Uniform,
+    ///     radices: CubeDistribution::Normal,
     /// };
-    /// let residence = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
-    /// let workload = Synthetic::closed(requests, residence, 100);
+    /// let service = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
+    /// let workload = Synthetic::closed(requests, service, 100);
     /// assert_eq!(workload.jobs(1, 0).unwrap().count(), 100);
     /// ```
-    pub fn closed(requests: Subcubes, residence: ServiceDistribution, tasks: u32) -> Self {
+    pub fn closed(requests: Subcubes, service: ServiceDistribution, jobs: u32) -> Self {
         Synthetic {
             requests: Requests::Subcubes(requests),
-            work: WorkDistribution::Service(residence),
-            arrivals: Arrivals::AtOnce { tasks },
+            work: WorkDistribution::Service(service),
+            arrivals: Arrivals::AtOnce { jobs },
             estimates: EstimateModel::Perfect,
         }
     }
@@ -219,7 +218,7 @@ impl Synthetic {
             return Ok(Some(model.mean_work(nodes)));
         }
         let each = self.mean_processors()?;
-        let service = self.work.mean_service_seconds();
+        let service = self.work.service_mean_seconds();
         Ok(service.map(|service| each * service))
     }
 
@@ -236,9 +235,9 @@ impl Synthetic {
                 let work = self.mean_work()?;
                 (load, work.map(|work| load * nodes / work))
             }
-            (Some(Rate::Traffic(traffic)), _) => {
-                let service = self.work.mean_service_seconds();
-                (traffic, service.map(|service| traffic / service))
+            (Some(Rate::TrafficRatio(ratio)), _) => {
+                let service = self.work.service_mean_seconds();
+                (ratio, service.map(|service| ratio / service))
             }
             (Some(Rate::Arrivals(rate)), _) => (rate, Some(rate)),
             (None, Some(process)) => {
@@ -287,10 +286,10 @@ impl Synthetic {
         let own = self.arrivals.process().and_then(Process::rate);
         let (what, options, given): (_, &[_], _) = match self.arrivals.rate() {
             Some(Rate::Load(load)) => ("the load", &["load"], load),
-            Some(Rate::Traffic(traffic)) => ("the traffic ratio", &["traffic"], traffic),
+            Some(Rate::TrafficRatio(ratio)) => ("the traffic ratio", &["traffic-ratio"], ratio),
             Some(Rate::Arrivals(rate)) => ("the arrival rate", &["arrival-rate"], rate),
-            None => match self.arrivals.tasks() {
-                Some(tasks) => ("the number of tasks", &["tasks"], tasks.into()),
+            None => match self.arrivals.batch() {
+                Some(jobs) => ("the number of jobs", &["batch"], jobs.into()),
                 None => (
                     "the number of jobs a second",
                     &["interarrival"],
@@ -377,7 +376,7 @@ impl Synthetic {
         Ok(ClassJobs {
             clock: 0,
             unit: self.work.time_unit(),
-            left: self.arrivals.tasks(),
+            left: self.arrivals.batch(),
             arrivals: ArrivalSource::new(&self.arrivals, rate, stretch, stream(0)),
             requests,
             works,

@@ -4,7 +4,7 @@ use meshalloc::Ticks;
 use serde::Serialize;
 
 use super::{Pattern, Patterns, ServiceDistribution, TimeUnit};
-use crate::io::IoTasks;
+use crate::io::IoJobs;
 use crate::network::Parameters;
 
 /// What one job has to do once it has its processors.
@@ -50,7 +50,7 @@ pub enum WorkDistribution {
     /// They send messages, which meet those of other jobs.
     Messages(Messages),
     /// They communicate and do I/O, and share links and disks.
-    Io(IoTasks),
+    Io(IoJobs),
 }
 
 impl WorkDistribution {
@@ -63,7 +63,7 @@ impl WorkDistribution {
     }
 
     /// The mean service time, in seconds; `None` where the network or the disks decide it.
-    pub fn mean_service_seconds(&self) -> Option<f64> {
+    pub fn service_mean_seconds(&self) -> Option<f64> {
         match self {
             WorkDistribution::Service(service) => Some(service.mean_seconds()),
             WorkDistribution::Messages(_) | WorkDistribution::Io(_) => None,

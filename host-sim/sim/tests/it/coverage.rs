@@ -13,7 +13,7 @@ use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Measure, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use meshalloc_sim::statistics::{Estimate, Interval, Sampling, WIDTH_MAX};
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 const SEEDS: u64 = 300;
@@ -37,7 +37,7 @@ impl Case {
         let mesh = Mesh::new(self.side, self.side).unwrap();
         let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
         let rate = Rate::Load(self.load);
-        let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, rate);
+        let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, rate);
         Experiment {
             machine: mesh.into(),
             description: None,

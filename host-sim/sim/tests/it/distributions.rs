@@ -1,4 +1,4 @@
-use meshalloc_sim::workload::{SideRange, SizeDistribution};
+use meshalloc_sim::workload::{SideDistribution, SideRange};
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
@@ -6,15 +6,15 @@ fn range(min: u16, max: u16) -> SideRange {
     SideRange::new(min, max).unwrap()
 }
 
-fn every() -> Vec<SizeDistribution> {
-    let named = SizeDistribution::LIST.iter();
+fn every() -> Vec<SideDistribution> {
+    let named = SideDistribution::LIST.iter();
     named.map(|info| info.name.parse().unwrap()).collect()
 }
 
 #[test]
 fn uniform_means_are_the_closed_form() {
     for (min, max) in [(1, 1), (1, 2), (1, 16), (1, 64), (1, 512), (5, 9)] {
-        let sides = SizeDistribution::Uniform.over(range(min, max)).unwrap();
+        let sides = SideDistribution::Uniform.over(range(min, max)).unwrap();
         let expected = f64::midpoint(f64::from(min), f64::from(max));
         assert!((sides.mean() - expected).abs() < 1e-9, "{min}..{max}");
     }
@@ -23,7 +23,7 @@ fn uniform_means_are_the_closed_form() {
 #[test]
 fn decreasing_means_are_the_closed_form() {
     // On 1..16: 1..2, 3..4, 5..8, 9..16.
-    let sides = SizeDistribution::UniformDecreasing
+    let sides = SideDistribution::UniformDecreasing
         .over(range(1, 16))
         .unwrap();
     let expected = 0.4 * 1.5 + 0.2 * (3.5 + 6.5 + 12.5);
@@ -33,11 +33,11 @@ fn decreasing_means_are_the_closed_form() {
     assert_eq!((of(0), of(17)), (0.0, 0.0));
     // Eight lengths are the fewest that can be divided so.
     assert!(
-        SizeDistribution::UniformDecreasing
+        SideDistribution::UniformDecreasing
             .over(range(1, 8))
             .is_ok()
     );
-    let error = SizeDistribution::UniformDecreasing.over(range(1, 7));
+    let error = SideDistribution::UniformDecreasing.over(range(1, 7));
     assert!(error.unwrap_err().to_string().contains("at least 8"));
 }
 
@@ -45,13 +45,13 @@ fn decreasing_means_are_the_closed_form() {
 fn normal_mean_is_in_the_middle() {
     // Symmetric about (1 + L) / 2, so rounding halves up and cutting off both ends moves nothing.
     for name in ["normal", "normal:var"] {
-        let sizes: SizeDistribution = name.parse().unwrap();
+        let sizes: SideDistribution = name.parse().unwrap();
         let mean = sizes.over(range(1, 64)).unwrap().mean();
         assert!((mean - 32.5).abs() < 1e-9, "{name}: {mean}");
     }
     // The spreads are those that are named.
     let deviation = |name: &str, max| {
-        let sizes: SizeDistribution = name.parse().unwrap();
+        let sizes: SideDistribution = name.parse().unwrap();
         let sides = sizes.over(range(1, max)).unwrap();
         let mean = sides.mean();
         let square = |side| sides.probability(side) * (f64::from(side) - mean).powi(2);
@@ -105,8 +105,8 @@ fn probabilities_are_those_of_the_draws() {
 
 #[test]
 fn names_are_read_back() {
-    for info in SizeDistribution::LIST {
-        let sizes: SizeDistribution = info.name.parse().unwrap();
+    for info in SideDistribution::LIST {
+        let sizes: SideDistribution = info.name.parse().unwrap();
         assert_eq!(sizes.to_string(), info.name);
     }
     for (text, canonical) in [
@@ -115,7 +115,7 @@ fn names_are_read_back() {
         ("normal:sd=2,mean=9", "normal:mean=9,sd=2"),
         ("normal:mean=9,var", "normal:mean=9,var"),
     ] {
-        let sizes: SizeDistribution = text.parse().unwrap();
+        let sizes: SideDistribution = text.parse().unwrap();
         assert_eq!(sizes.to_string(), canonical);
         assert_eq!(canonical.parse(), Ok(sizes));
     }
@@ -131,7 +131,7 @@ fn wrong_names_say_what_is_expected() {
         "normal:mean",
         "normal:sd,var",
     ] {
-        let error = text.parse::<SizeDistribution>().unwrap_err().to_string();
+        let error = text.parse::<SideDistribution>().unwrap_err().to_string();
         assert!(error.contains("uniform-decreasing"), "{text}: {error}");
     }
     for text in [
@@ -140,7 +140,7 @@ fn wrong_names_say_what_is_expected() {
         "normal:sd=inf",
         "normal:var=0",
     ] {
-        let error = text.parse::<SizeDistribution>().unwrap_err().to_string();
+        let error = text.parse::<SideDistribution>().unwrap_err().to_string();
         assert!(
             error.contains("expected a number over 0"),
             "{text}: {error}"
@@ -150,7 +150,7 @@ fn wrong_names_say_what_is_expected() {
 
 #[test]
 fn a_range_that_is_hardly_ever_met_is_refused() {
-    let far: SizeDistribution = "normal:mean=500,var=1".parse().unwrap();
+    let far: SideDistribution = "normal:mean=500,var=1".parse().unwrap();
     let error = far.over(range(1, 64)).unwrap_err().to_string();
     assert!(error.contains("1 to 64"), "{error}");
     assert!(SideRange::new(0, 4).is_err() && SideRange::new(5, 4).is_err());

@@ -9,7 +9,7 @@ use meshalloc_sim::experiment::{
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::simulation::RunResult;
 use meshalloc_sim::workload::{
-    Log, LogOptions, ServiceDistribution, Subcubes, Synthetic, TaskDistribution, Workload,
+    CubeDistribution, Log, LogOptions, ServiceDistribution, Subcubes, Synthetic, Workload,
 };
 
 use super::{AS, FSL};
@@ -301,21 +301,21 @@ fn the_kth_log_has_its_independent_value() {
 fn chuang_wu(strategies: &[StrategyKind], replications: u32) -> Experiment {
     let requests = Subcubes {
         cube: Cube::new(4, 3).unwrap(),
-        dims: TaskDistribution::Uniform,
-        radices: TaskDistribution::Uniform,
+        dims: CubeDistribution::Uniform,
+        radices: CubeDistribution::Uniform,
     };
-    let residence = ServiceDistribution::Uniform {
+    let service = ServiceDistribution::Uniform {
         lo_seconds: 5.0,
         hi_seconds: 10.0,
     };
-    let workload = Synthetic::closed(requests, residence, 100);
+    let workload = Synthetic::closed(requests, service, 100);
     let replications = Replications::Fixed(replications);
     Experiment::closed(workload, strategies.to_vec(), replications, 1)
 }
 
 #[test]
 fn the_cell_of_chuang_and_wu_has_its_independent_values() {
-    // U*U, residence 5 to 10 s: utilization of an independent implementation, and its half-width.
+    // U*U, service 5 to 10 s: utilization of an independent implementation, and its half-width.
     let expected = [
         (StrategyKind::TreeCollapsing, 0.677, 0.021),
         (StrategyKind::TreeCollapsingPrinted, 0.605, 0.014),

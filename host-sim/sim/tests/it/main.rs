@@ -15,7 +15,7 @@ mod swf;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_sim::experiment::{Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
-use meshalloc_sim::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 const AS: StrategyKind = StrategyKind::AdaptiveScan;
 const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
@@ -24,7 +24,7 @@ const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
 fn uniform(side: u16, load: f64) -> Synthetic {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     let mesh = Mesh::new(side, side).unwrap();
-    Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(load))
+    Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(load))
 }
 
 /// One replication of this number of jobs, with seed 1.

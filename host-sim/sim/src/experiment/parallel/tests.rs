@@ -6,14 +6,14 @@ use super::*;
 use crate::backend::InProcessBackends;
 use crate::experiment::{Measure, Replications, Stop, run};
 use crate::metrics::SLOWDOWN_THRESHOLD;
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 const STRATEGIES: [StrategyKind; 2] = [StrategyKind::AdaptiveScan, StrategyKind::FirstFit];
 
 fn experiment(load: f64, replications: Replications) -> Experiment {
     let mesh = Mesh::new(16, 16).unwrap();
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-    let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(load));
+    let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(load));
     Experiment {
         machine: mesh.into(),
         description: None,

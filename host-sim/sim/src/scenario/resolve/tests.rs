@@ -21,9 +21,9 @@ fn scenario(line: &str) -> Result<Resolved, String> {
 fn defaults_are_recorded() {
     let record = scenario("").unwrap().settings.record();
     let expected = serde_json::json!({
-        "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "sizes": "uniform",
-        "side-lengths": "1..64", "load": 0.4, "mean-service": 10.0, "measure": "arrivals", "warmup": 0.05,
-        "estimates": "perfect", "jobs": 40000, "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
+        "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "side_lengths": "uniform",
+        "side_range": "1..64", "load": 0.4, "service_mean": 10.0, "measure": "arrivals", "warmup": 0.05,
+        "estimates": "perfect", "jobs": 40000, "replications": 10, "slowdown_threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(record, expected);
 }
@@ -31,24 +31,24 @@ fn defaults_are_recorded() {
 #[test]
 fn what_is_recorded_is_the_same_scenario_again() {
     for line in [
-        "--mesh 16x22 --strategy fsl,as,naive --sizes exponential --traffic 1.5 --seed 7",
-        "--service uniform:5,10 --side-lengths 2..9,4 --until-rel-error 0.03",
+        "--mesh 16x22 --strategy fsl,as,naive --side-lengths exponential --traffic-ratio 1.5 --seed 7",
+        "--service uniform:5,10 --side-range 2..9,4 --until-rel-error 0.03",
         "--until-rel-error 0.05 --max-replications 12 --jobs 99 --warmup 0",
         "--swf a/log.swf.gz --partition 2 --jobs 50 --backend tcp:127.0.0.1:4000",
-        "--mesh 8x8 --tasks 20 --service uniform:5,10",
-        "--mesh 8x8x16 --wrap 0,2 --strategy as,tc --side-lengths 2..3",
-        "--torus 4x4x8 --side-lengths 4,1..3,2..8",
+        "--mesh 8x8 --batch 20 --service uniform:5,10",
+        "--mesh 8x8x16 --wrap 0,2 --strategy as,tc --side-range 2..3",
+        "--torus 4x4x8 --side-range 4,1..3,2..8",
         "--torus 16",
         "--torus 4x4x4 --swf log.swf",
         "--cube k=4,n=3 --swf log.swf",
         "--cube k=4,n=3",
-        "--cube k=16,n=3 --strategy tc,sniffing --dims normal --tasks 7 --service uniform:10,15",
-        "--cube k=2,n=12 --tasks 7 --mean-service 3 --until-rel-error 0.1",
+        "--cube k=16,n=3 --strategy tc,sniffing --dims normal --batch 7 --service uniform:10,15",
+        "--cube k=2,n=12 --batch 7 --service-mean 3 --until-rel-error 0.1",
         "--cube k=8,n=3 --radices normal --load 0.3 --service uniform:5,10 --jobs 50",
-        "--cube k=8,n=3 --traffic 2 --warmup 0.1",
-        "--mesh 16x16 --io-nodes left --io communications=4 --tasks 16 --task-processors exponential:16",
-        "--mesh 8x4 --io-nodes top --arrival-rate 0.5 --sizes exponential --jobs 70",
-        "--mesh 8x8 --task-processors exponential:3.5 --shape near-cubic --load 0.5",
+        "--cube k=8,n=3 --traffic-ratio 2 --warmup 0.1",
+        "--mesh 16x16 --io-nodes left --io communications=4 --batch 16 --processors exponential:16",
+        "--mesh 8x4 --io-nodes top --arrival-rate 0.5 --side-lengths exponential --jobs 70",
+        "--mesh 8x8 --processors exponential:3.5 --shape near-cubic --load 0.5",
         "--estimates factor:0.5..5 --scheduler easy",
         "--slowdown-threshold 1 --estimates none --scheduler easy:reservations=3",
         "--swf log.swf --estimates perfect --scheduler conservative",
@@ -69,6 +69,7 @@ fn what_is_recorded_is_the_same_scenario_again() {
             .as_object()
             .unwrap()
             .iter()
+            .map(|(name, value)| (name.replace('_', "-"), value))
             .map(|(key, value)| match value {
                 serde_json::Value::Array(items) => {
                     let items: Vec<_> = items.iter().filter_map(|item| item.as_str()).collect();
@@ -89,12 +90,12 @@ fn jobs_that_arrive_on_a_cube_have_the_defaults_of_a_mesh() {
     assert!(!dynamic.plan.workload.is_closed());
     let record = dynamic.settings.record();
     assert_eq!(record["jobs"], JOBS_DEFAULT);
-    assert_eq!(record["mean-service"], MEAN_SERVICE_DEFAULT);
+    assert_eq!(record["service_mean"], SERVICE_MEAN_DEFAULT);
 }
 
 #[test]
 fn tasks_at_once_are_all_measured() {
-    for line in ["", "--tasks 7"] {
+    for line in ["", "--batch 7"] {
         let error = scenario(&format!("--cube k=4,n=3 --measure arrivals {line}")).unwrap_err();
         assert!(error.contains("measure"), "{error}");
     }

@@ -3,13 +3,13 @@
 use meshalloc::{Block, Cube, NodeId, Shape};
 
 use super::*;
-use crate::workload::{Subcubes, TaskDistribution};
+use crate::workload::{CubeDistribution, Subcubes};
 
 fn cube(k: u16, n: u8) -> Grid {
     Cube::new(k, n).unwrap().into()
 }
 
-/// A task of whole seconds.
+/// A job of whole seconds.
 fn task(service: u64, radices: &[u16]) -> Job {
     Job {
         arrival: 0,
@@ -34,11 +34,11 @@ fn assert_close(found: Option<f64>, expected: f64, what: &str) {
 }
 
 #[test]
-fn three_tasks_on_two_processors() {
-    //   task  asks for  runs  granted  leaves
+fn three_jobs_on_two_processors() {
+    //   job   asks for  runs  granted  leaves
     //    0        1       4      0        4
     //    1        2       3      4        7    (1 free: not enough)
-    //    2        1       1      7        8    (behind task 1, then at once)
+    //    2        1       1      7        8    (behind job 1, then at once)
     let tasks = [task(4, &[]), task(3, &[2]), task(1, &[])];
     let result = closed(cube(2, 1), StrategyKind::TreeCollapsing, &tasks);
     let value = |metric| result.values[metric];
@@ -56,7 +56,7 @@ fn three_tasks_on_two_processors() {
 
 #[test]
 fn scattered_processors_are_external_fragmentation() {
-    // A ring of four. Tasks 0 to 2 take nodes 0, 1 and 2; task 3 wants two neighbours. From 2 s on nodes 1 and 3 are
+    // A ring of four. Jobs 0 to 2 take nodes 0, 1 and 2; job 3 wants two neighbours. From 2 s on nodes 1 and 3 are
     // free, which are none; at 10 s all of them are. Until 2 s one is free, which is not enough.
     let tasks = [task(10, &[]), task(2, &[]), task(10, &[]), task(5, &[2])];
     let result = closed(cube(4, 1), StrategyKind::TreeCollapsing, &tasks);
@@ -72,7 +72,7 @@ fn scattered_processors_are_external_fragmentation() {
 
 #[test]
 fn what_is_held_beyond_the_request_is_not_free() {
-    // Three of a ring of four are rounded up to all of it, so nothing is free for task 1 until 6 s.
+    // Three of a ring of four are rounded up to all of it, so nothing is free for job 1 until 6 s.
     let tasks = [task(6, &[3]), task(2, &[])];
     let result = closed(cube(4, 1), StrategyKind::FreeList, &tasks);
     let value = |metric| result.values[metric];
@@ -103,13 +103,13 @@ fn a_mesh_is_fragmented_the_same_way() {
     }
 }
 
-/// Tasks of whole seconds.
+/// Jobs of whole seconds.
 fn drawn(k: u16, n: u8, tasks: u32, replication: u32) -> Vec<Job> {
     let workload = Synthetic::closed(
         Subcubes {
             cube: Cube::new(k, n).unwrap(),
-            dims: TaskDistribution::Uniform,
-            radices: TaskDistribution::Uniform,
+            dims: CubeDistribution::Uniform,
+            radices: CubeDistribution::Uniform,
         },
         ServiceDistribution::Uniform {
             lo_seconds: 5.0,

@@ -1,4 +1,4 @@
-//! Tasks that communicate and do I/O.
+//! Jobs that communicate and do I/O.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 use super::*;
-use crate::io::{Bandwidths, Communication, Direction, IoSide, IoTasks};
+use crate::io::{Bandwidths, Communication, Direction, IoJobs, IoSide};
 
 pub(super) const NEVER: EventKey = EventKey {
     at: Ticks::MAX,
     order: 0,
 };
 
-pub(super) fn io(communications: u16) -> IoTasks {
-    IoTasks {
+pub(super) fn io(communications: u16) -> IoJobs {
+    IoJobs {
         communications,
-        ..IoTasks::default()
+        ..IoJobs::default()
     }
 }
 
-/// A task that starts.
+/// A job that starts.
 pub(super) struct Task {
     at: Ticks,
     draw: u32,
@@ -63,9 +63,9 @@ pub(super) fn start(phases: &mut impl Execution, number: u32, task: &Task) {
     });
 }
 
-/// When each task completes, in ticks; they start in ascending order of time. The execution is never asked to advance by more
+/// When each job completes, in ticks; they start in ascending order of time. The execution is never asked to advance by more
 /// than `step`.
-fn completions(machine: Grid, io: IoTasks, tasks: &[Task], step: Ticks) -> Vec<Ticks> {
+fn completions(machine: Grid, io: IoJobs, tasks: &[Task], step: Ticks) -> Vec<Ticks> {
     let mut phases = Phases::new(machine, io).unwrap();
     let mut ends = vec![0; tasks.len()];
     let mut advance = |phases: &mut Phases, from: Ticks, to: Ticks, all: bool| {
@@ -94,8 +94,8 @@ fn completions(machine: Grid, io: IoTasks, tasks: &[Task], step: Ticks) -> Vec<T
     ends
 }
 
-/// The seconds that one task takes alone on 16 x 16 with I/O nodes on the left.
-fn alone(io: IoTasks, blocks: &[(u16, u16, u16, u16)]) -> f64 {
+/// The seconds that one job takes alone on 16 x 16 with I/O nodes on the left.
+fn alone(io: IoJobs, blocks: &[(u16, u16, u16, u16)]) -> f64 {
     let ends = completions(mesh(16, 16), io, &[task(0, blocks)], Ticks::MAX);
     TimeUnit::Second.of(ends[0])
 }
@@ -106,7 +106,7 @@ pub(super) fn assert_seconds(found: f64, expected: f64) {
 }
 
 #[test]
-fn one_task_is_as_fast_as_its_fullest_link_or_disk() {
+fn one_job_is_as_fast_as_its_fullest_link_or_disk() {
     let (link, disk) = (11.65, 4.545);
     // One processor: all of its 16 messages leave over one link.
     assert_seconds(alone(io(0), &[(5, 3, 1, 1)]), 16.0 / link);
@@ -124,14 +124,14 @@ fn one_task_is_as_fast_as_its_fullest_link_or_disk() {
         (&[(3, 2, 4, 3), (9, 9, 2, 1)], 14.0),
     ] {
         assert_seconds(alone(fast, blocks), n / disk);
-        let read = IoTasks {
+        let read = IoJobs {
             direction: Direction::Read,
             ..fast
         };
         assert_seconds(alone(read, blocks), n / disk);
     }
     // Reads: nothing meets between the I/O nodes. All processors, and the two at the ends of a column.
-    let read = IoTasks {
+    let read = IoJobs {
         direction: Direction::Read,
         ..io(0)
     };
@@ -151,7 +151,7 @@ fn communication_comes_first_and_every_phase_takes_its_time() {
     // One processor has no one to communicate with.
     assert_seconds(alone(io(9), &[(4, 0, 1, 1)]), 16.0 / link);
     // Of two processors a permutation exchanges both or none: within 200 phases both happen, about equally often.
-    let permutation = IoTasks {
+    let permutation = IoJobs {
         pattern: Communication::Permutation,
         ..io(200)
     };
@@ -163,7 +163,7 @@ fn communication_comes_first_and_every_phase_takes_its_time() {
 #[test]
 fn processors_beyond_the_request_send_nothing() {
     for pattern in [Communication::AllToAll, Communication::Permutation] {
-        let io = IoTasks { pattern, ..io(3) };
+        let io = IoJobs { pattern, ..io(3) };
         let seconds = |task| completions(mesh(16, 16), io, &[task], Ticks::MAX);
         // 10 of 12 processors: two whole rows and a half.
         let part = seconds(task(0, &[(2, 5, 4, 3)]).asking(10));
@@ -173,9 +173,9 @@ fn processors_beyond_the_request_send_nothing() {
 }
 
 #[test]
-fn two_tasks_share_a_link_from_start_to_end() {
-    // A row of processors with one I/O node, a link of 1 MB/s: each task sends 1 MB over it.
-    let io = IoTasks {
+fn two_jobs_share_a_link_from_start_to_end() {
+    // A row of processors with one I/O node, a link of 1 MB/s: each job sends 1 MB over it.
+    let io = IoJobs {
         bandwidths: Bandwidths {
             link: 1.0,
             disk: 10.0,
@@ -195,7 +195,7 @@ fn two_tasks_share_a_link_from_start_to_end() {
         completions(machine, io, &later, Ticks::MAX),
         [3 * second / 2, 2 * second]
     );
-    // Three processors against one: the link is halved all the same, and the rest is the larger task's alone.
+    // Three processors against one: the link is halved all the same, and the rest is the larger job's alone.
     let unequal = [task(0, &[(0, 0, 1, 1)]), task(0, &[(1, 0, 3, 1)])];
     assert_eq!(
         completions(machine, io, &unequal, Ticks::MAX),
@@ -207,7 +207,7 @@ fn two_tasks_share_a_link_from_start_to_end() {
 type Route = Vec<String>;
 
 /// The routes of all messages of a phase, XY, node by node.
-fn routes(io: &IoTasks, size: (i32, i32), nodes: &[(i32, i32)], phase: Option<u16>) -> Vec<Route> {
+fn routes(io: &IoJobs, size: (i32, i32), nodes: &[(i32, i32)], phase: Option<u16>) -> Vec<Route> {
     let (w, h) = size;
     let io_nodes: Vec<(i32, i32)> = match io.nodes {
         IoSide::Left => (0..h).map(|y| (-1, y)).collect(),
@@ -247,7 +247,7 @@ fn routes(io: &IoTasks, size: (i32, i32), nodes: &[(i32, i32)], phase: Option<u1
 
 /// The rate of each phase: a filling by messages, each a flow with the rate of its phase, which rises in proportion to the rate
 /// that the phase has alone.
-fn naive_rates(io: &IoTasks, phases: &[&Vec<Route>]) -> Vec<f64> {
+fn naive_rates(io: &IoJobs, phases: &[&Vec<Route>]) -> Vec<f64> {
     let capacity = |resource: &str| match resource.starts_with("disk") {
         true => io.bandwidths.disk,
         false => io.bandwidths.link,
@@ -301,7 +301,7 @@ fn naive_rates(io: &IoTasks, phases: &[&Vec<Route>]) -> Vec<f64> {
 }
 
 /// Completion times in seconds, phase by phase, in exact time.
-fn naive(io: &IoTasks, size: (u16, u16), tasks: &[Task], machine: Grid) -> Vec<f64> {
+fn naive(io: &IoJobs, size: (u16, u16), tasks: &[Task], machine: Grid) -> Vec<f64> {
     let size = (i32::from(size.0), i32::from(size.1));
     let nodes = |task: &Task| -> Vec<(i32, i32)> {
         let all = (0..size.1).flat_map(|y| (0..size.0).map(move |x| (x, y)));
@@ -375,7 +375,7 @@ fn naive(io: &IoTasks, size: (u16, u16), tasks: &[Task], machine: Grid) -> Vec<f
     }
 }
 
-/// Tasks of some processors of 5 x 4 that no other task holds, at times within some seconds.
+/// Jobs of some processors of 5 x 4 that no other job holds, at times within some seconds.
 fn drawn(rng: &mut ChaCha8Rng) -> Vec<Task> {
     let mut below = |n: u32| rng.next_u32() % n;
     let owners: Vec<u32> = (0..20).map(|_| below(5)).collect();
@@ -402,12 +402,12 @@ fn drawn(rng: &mut ChaCha8Rng) -> Vec<Task> {
 const SIDES: [IoSide; 4] = [IoSide::Left, IoSide::Right, IoSide::Top, IoSide::Bottom];
 
 #[test]
-fn any_tasks_complete_as_in_a_model_of_single_messages_and_phases() {
+fn any_jobs_complete_as_in_a_model_of_single_messages_and_phases() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let machine = mesh(5, 4);
     for round in 0..60 {
         let tasks = drawn(&mut rng);
-        let io = IoTasks {
+        let io = IoJobs {
             nodes: SIDES[round % 4],
             direction: [Direction::Write, Direction::Read][round / 4 % 2],
             bandwidths: Bandwidths {
@@ -435,7 +435,7 @@ fn how_far_it_advances_at_a_time_does_not_matter() {
     for pattern in [Communication::AllToAll, Communication::Permutation] {
         for _ in 0..20 {
             let tasks = drawn(&mut rng);
-            let io = IoTasks { pattern, ..io(7) };
+            let io = IoJobs { pattern, ..io(7) };
             let at_once = completions(machine, io, &tasks, Ticks::MAX);
             assert_eq!(completions(machine, io, &tasks, 100_000), at_once);
         }

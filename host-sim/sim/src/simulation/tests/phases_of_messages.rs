@@ -1,14 +1,14 @@
-//! Tasks that communicate and do I/O over the wormhole network, against closed forms and against fair shares.
+//! Jobs that communicate and do I/O over the wormhole network, against closed forms and against fair shares.
 
 use super::phases::{NEVER, Task, io, start, task};
 use super::*;
-use crate::io::{Communication, Direction, IoTasks};
+use crate::io::{Communication, Direction, IoJobs};
 
 const L: u32 = 64;
 /// The cycles in which a disk transfers 64 flits: 64 * 11.65 / 4.545, rounded.
 const DISK: f64 = 164.0;
 
-/// When each task completes, in seconds; all start at once.
+/// When each job completes, in seconds; all start at once.
 fn ends<E: Execution>(mut execution: E, tasks: &[Task]) -> Vec<f64> {
     let mut ends = vec![0.0; tasks.len()];
     for (number, task) in (0..).zip(tasks) {
@@ -26,11 +26,11 @@ fn machine() -> Grid {
     mesh(8, 8)
 }
 
-fn by_messages(io: IoTasks, flits: u32, tasks: &[Task]) -> Vec<f64> {
+fn by_messages(io: IoJobs, flits: u32, tasks: &[Task]) -> Vec<f64> {
     ends(PhasesOfMessages::new(machine(), io, flits).unwrap(), tasks)
 }
 
-fn by_shares(io: IoTasks, tasks: &[Task]) -> Vec<f64> {
+fn by_shares(io: IoJobs, tasks: &[Task]) -> Vec<f64> {
     ends(Phases::new(machine(), io).unwrap(), tasks)
 }
 
@@ -42,7 +42,7 @@ fn assert_cycles(found: f64, cycles: f64) {
 
 /// A message over D links has arrived D + 1 + L cycles after it was sent, and the next one follows L + 1 cycles behind it.
 #[test]
-fn one_task_takes_what_its_messages_take_one_after_the_other() {
+fn one_job_takes_what_its_messages_take_one_after_the_other() {
     let l = f64::from(L);
     // Two neighbours send each other a message in each of 5 phases; then each writes to 8 I/O nodes, i from node i on. The last
     // message of the second one goes from row 3 to I/O node 0, over 3 + 5 + 1 links, and is written when its first flit has arrived.
@@ -59,7 +59,7 @@ fn one_task_takes_what_its_messages_take_one_after_the_other() {
     let to_the_last = 7.0 * (l + 1.0) + (6.0 + 4.0 + 1.0 + l) + (1.0 - l + DISK);
     assert_cycles(by_messages(io(5), L, &single)[0], to_the_last);
     // What it reads comes over the links of its column, from above and from below, and arrives over one channel.
-    let read = IoTasks {
+    let read = IoJobs {
         direction: Direction::Read,
         ..io(0)
     };
@@ -76,7 +76,7 @@ fn one_task_takes_what_its_messages_take_one_after_the_other() {
 fn a_phase_of_two_neighbours_takes_one_message() {
     let line = [task(0, &[(0, 0, 2, 1)])];
     let found = |communications, pattern| {
-        let io = IoTasks {
+        let io = IoJobs {
             pattern,
             ..io(communications)
         };
@@ -95,7 +95,7 @@ fn a_phase_of_two_neighbours_takes_one_message() {
 fn processors_beyond_the_request_send_nothing() {
     for pattern in [Communication::AllToAll, Communication::Permutation] {
         for direction in [Direction::Write, Direction::Read] {
-            let io = IoTasks {
+            let io = IoJobs {
                 pattern,
                 direction,
                 ..io(3)
@@ -124,9 +124,9 @@ fn the_most_phases_end() {
     );
 }
 
-/// Tasks whose messages have no link in common at any time do not change each other.
+/// Jobs whose messages have no link in common at any time do not change each other.
 #[test]
-fn disjoint_tasks_take_as_long_as_alone() {
+fn disjoint_jobs_take_as_long_as_alone() {
     // The second one still communicates when the I/O phase of the first one is over.
     let blocks = [(0, 0, 2, 1), (4, 4, 4, 3)];
     let tasks: Vec<_> = blocks.iter().map(|&block| task(0, &[block])).collect();
@@ -141,11 +141,11 @@ fn disjoint_tasks_take_as_long_as_alone() {
 }
 
 /// With many messages over one link the time is that of fair shares, but for L + 1 cycles in place of L and the last write. Where
-/// tasks meet at I/O nodes, messages that wait keep the links they hold, and the time is longer.
+/// jobs meet at I/O nodes, messages that wait keep the links they hold, and the time is longer.
 #[test]
 fn a_full_link_takes_as_long_as_with_fair_shares() {
     let tasks = [2, 5].map(|y| task(0, &[(0, y, 8, 1)]));
-    // 64 messages leave each row over one link, with both tasks as with one.
+    // 64 messages leave each row over one link, with both jobs as with one.
     for seconds in by_shares(io(0), &tasks) {
         assert!((seconds - 64.0 / 11.65).abs() < 1e-5);
     }

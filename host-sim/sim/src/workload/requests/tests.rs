@@ -1,14 +1,14 @@
 use super::*;
 use crate::workload::{Arrivals, Job, Rate, ServiceDistribution, Synthetic};
 
-use TaskDistribution::{Normal, Uniform};
+use CubeDistribution::{Normal, Uniform};
 
-const RESIDENCE: ServiceDistribution = ServiceDistribution::Uniform {
+const SERVICE: ServiceDistribution = ServiceDistribution::Uniform {
     lo_seconds: 5.0,
     hi_seconds: 10.0,
 };
 
-fn subcubes(k: u16, n: u8, dims: TaskDistribution, radices: TaskDistribution) -> Subcubes {
+fn subcubes(k: u16, n: u8, dims: CubeDistribution, radices: CubeDistribution) -> Subcubes {
     let cube = Cube::new(k, n).unwrap();
     Subcubes {
         cube,
@@ -17,8 +17,8 @@ fn subcubes(k: u16, n: u8, dims: TaskDistribution, radices: TaskDistribution) ->
     }
 }
 
-fn closed(requests: Subcubes, tasks: u32) -> Synthetic {
-    Synthetic::closed(requests, RESIDENCE, tasks)
+fn closed(requests: Subcubes, jobs: u32) -> Synthetic {
+    Synthetic::closed(requests, SERVICE, jobs)
 }
 
 fn jobs(workload: &Synthetic, seed: u64, replication: u32) -> Vec<Job> {
@@ -170,7 +170,7 @@ fn a_load_is_that_of_the_exact_mean() {
     let mut workload = closed(subcubes(4, 3, Uniform, Uniform), 1);
     assert_eq!(workload.arrival_rate(), Ok(None));
     workload.arrivals = Arrivals::Poisson(Rate::Load(0.5));
-    // 64 processors, 13 of them and 7.5 s a task.
+    // 64 processors, 13 of them and 7.5 s a job.
     let rate = workload.arrival_rate().unwrap().unwrap();
     assert!((rate / (0.5 * 64.0 / (13.0 * 7.5)) - 1.0).abs() < 1e-12);
     let error = workload.with_sides(1, 2).unwrap_err().to_string();
@@ -202,11 +202,11 @@ const GOLDEN: [(u64, &[u16]); 3] = [
 
 #[test]
 fn distributions_have_names() {
-    for info in TaskDistribution::LIST {
-        let distribution: TaskDistribution = info.name.parse().unwrap();
+    for info in CubeDistribution::LIST {
+        let distribution: CubeDistribution = info.name.parse().unwrap();
         assert_eq!(distribution.to_string(), info.name);
     }
-    let error = "exponential".parse::<TaskDistribution>().unwrap_err();
+    let error = "exponential".parse::<CubeDistribution>().unwrap_err();
     let error = error.to_string();
     assert!(error.contains("expected uniform or normal"), "{error}");
 }

@@ -7,7 +7,7 @@ fn workload(w: u16, h: u16, rate: Rate) -> Synthetic {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     Synthetic::new(
         Mesh::new(w, h).unwrap(),
-        SizeDistribution::Uniform,
+        SideDistribution::Uniform,
         service,
         rate,
     )
@@ -30,7 +30,7 @@ fn rates_are_the_closed_forms() {
     assert!((load.arrival_rate().unwrap().unwrap() / expected - 1.0).abs() < 1e-12);
     let oblong = workload(16, 22, Rate::Load(1.0));
     assert!((oblong.mean_processors().unwrap() - 8.5 * 11.5).abs() < 1e-9);
-    let traffic = workload(32, 32, Rate::Traffic(1.5));
+    let traffic = workload(32, 32, Rate::TrafficRatio(1.5));
     assert!((traffic.arrival_rate().unwrap().unwrap() - 0.15).abs() < 1e-12);
     let small = workload(64, 64, Rate::Load(1.0)).with_sides(1, 16).unwrap();
     assert!((small.mean_processors().unwrap() - 8.5 * 8.5).abs() < 1e-9);
@@ -65,7 +65,7 @@ fn each_source_has_its_own_stream() {
         panic!("it is a workload for a mesh");
     };
     submeshes.sides[1] = SideRange::new(1, 3).unwrap();
-    other.arrivals = Arrivals::Poisson(Rate::Traffic(3.0));
+    other.arrivals = Arrivals::Poisson(Rate::TrafficRatio(3.0));
     let other = take(&other, 7, 2, 100);
     let width = |job: &Job| job.request.sides().w;
     assert!(wide.iter().map(width).eq(other.iter().map(width)));
@@ -86,15 +86,15 @@ fn each_dimension_has_a_side_of_its_own() {
     let torus = Grid::torus(&[64, 32, 4, 9]).unwrap();
     let torus = Synthetic::new(
         torus,
-        SizeDistribution::Uniform,
+        SideDistribution::Uniform,
         service,
-        Rate::Traffic(1.0),
+        Rate::TrafficRatio(1.0),
     );
     let mean = 32.5 * 16.5 * 2.5 * 5.0;
     assert!((torus.mean_processors().unwrap() / mean - 1.0).abs() < 1e-12);
     let jobs = take(&torus, 1, 0, 20_000);
     // The sides along x and y are those of a mesh.
-    let plane = take(&workload(64, 32, Rate::Traffic(1.0)), 1, 0, 20_000);
+    let plane = take(&workload(64, 32, Rate::TrafficRatio(1.0)), 1, 0, 20_000);
     for (job, other) in jobs.iter().zip(&plane) {
         assert_eq!(
             job.request.shape.extents()[..2],
@@ -148,11 +148,15 @@ const GOLDEN: [(Ticks, Ticks, &str); 3] = [
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    for rate in [Rate::Load(0.0), Rate::Load(f64::NAN), Rate::Traffic(-1.0)] {
+    for rate in [
+        Rate::Load(0.0),
+        Rate::Load(f64::NAN),
+        Rate::TrafficRatio(-1.0),
+    ] {
         let error = workload(8, 8, rate).jobs(1, 0).unwrap_err().to_string();
         assert!(error.contains("expected a number over 0"), "{error}");
     }
-    for rate in [Rate::Load(1e6), Rate::Traffic(f64::INFINITY)] {
+    for rate in [Rate::Load(1e6), Rate::TrafficRatio(f64::INFINITY)] {
         let error = workload(64, 64, rate).jobs(1, 0).unwrap_err().to_string();
         assert!(error.contains("at most 100000 jobs a second"), "{error}");
     }
@@ -250,7 +254,7 @@ fn measured_times_are_drawn_with_replacement() {
 fn a_mix_offers_the_load_of_its_shapes() {
     let machine = Grid::torus(&[16, 16, 16]).unwrap();
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-    let sizes = SizeDistribution::Uniform;
+    let sizes = SideDistribution::Uniform;
     let mut workload = Synthetic::new(machine, sizes, service, Rate::Load(0.3));
     let mix = Mix::unread(machine, MixSource::BuiltIn(BuiltInMix::TpuV4, None), true);
     workload.requests = Requests::Mix(mix);

@@ -1,4 +1,4 @@
-//! What the tasks of an I/O workload do, and how it is written.
+//! What the jobs of an I/O workload do, and how it is written.
 
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use super::{Bandwidths, Direction, IoSide};
 use crate::names;
 
-/// To whom the processors of a task send in a communication phase.
+/// To whom the processors of a job send in a communication phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Communication {
     /// Each to each other one.
@@ -66,19 +66,19 @@ impl Display for IoNetwork {
     }
 }
 
-/// What every task does once it has its processors: communication phases, then one I/O phase. All messages have 1 MB. The
-/// next phase of a task begins when all of its messages have arrived; other tasks do not wait for it.
+/// What every job does once it has its processors: communication phases, then one I/O phase. All messages have 1 MB. The
+/// next phase of a job begins when all of its messages have arrived; other jobs do not wait for it.
 ///
 /// ```
-/// use meshalloc_sim::io::{Direction, IoTasks};
-/// let tasks: IoTasks = "communications=4,direction=read".parse()?;
-/// assert_eq!((tasks.communications, tasks.direction), (4, Direction::Read));
+/// use meshalloc_sim::io::{Direction, IoJobs};
+/// let jobs: IoJobs = "communications=4,direction=read".parse()?;
+/// assert_eq!((jobs.communications, jobs.direction), (4, Direction::Read));
 /// let whole = "communications=4,pattern=all-to-all,direction=read,link=11.65,disk=4.545,network=fair-shares";
-/// assert_eq!(tasks.to_string(), whole);
+/// assert_eq!(jobs.to_string(), whole);
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct IoTasks {
+pub struct IoJobs {
     /// Where the I/O nodes are.
     pub nodes: IoSide,
     /// The number of communication phases. With none the traffic is I/O alone.
@@ -93,17 +93,17 @@ pub struct IoTasks {
     pub network: IoNetwork,
 }
 
-impl IoTasks {
+impl IoJobs {
     /// How they are written, but for the place of the I/O nodes: what is not given has its default.
     pub const FORM: &str = "communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS";
 }
 
 /// I/O nodes are on the left.
-impl FromStr for IoTasks {
+impl FromStr for IoJobs {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut tasks = IoTasks::default();
+        let mut jobs = IoJobs::default();
         let mut seen = Vec::new();
         for part in text.split(',') {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -114,24 +114,24 @@ impl FromStr for IoTasks {
             match key {
                 "communications" => {
                     let expected = format!("communications=COUNT, 0 to {}", u16::MAX);
-                    tasks.communications = names::value(value, &expected, |_| true)?;
+                    jobs.communications = names::value(value, &expected, |_| true)?;
                 }
-                "pattern" => tasks.pattern = value.parse()?,
-                "direction" => tasks.direction = value.parse()?,
-                "link" => tasks.bandwidths.link = bandwidth(key, value)?,
-                "disk" => tasks.bandwidths.disk = bandwidth(key, value)?,
-                "network" => tasks.network = value.parse()?,
-                _ => return Err(format!("expected {}", IoTasks::FORM)),
+                "pattern" => jobs.pattern = value.parse()?,
+                "direction" => jobs.direction = value.parse()?,
+                "link" => jobs.bandwidths.link = bandwidth(key, value)?,
+                "disk" => jobs.bandwidths.disk = bandwidth(key, value)?,
+                "network" => jobs.network = value.parse()?,
+                _ => return Err(format!("expected {}", IoJobs::FORM)),
             }
         }
-        Ok(tasks)
+        Ok(jobs)
     }
 }
 
-impl Display for IoTasks {
+impl Display for IoJobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Where the I/O nodes are is written apart.
-        let IoTasks {
+        let IoJobs {
             nodes: _,
             communications,
             pattern,
@@ -197,7 +197,7 @@ mod tests {
             "communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares",
             "communications=64,pattern=permutation,direction=read,link=100,disk=0.5,network=wormhole:16",
         ] {
-            assert_eq!(text.parse::<IoTasks>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<IoJobs>().unwrap().to_string(), text);
         }
         for side in [IoSide::Left, IoSide::Right, IoSide::Top, IoSide::Bottom] {
             assert_eq!(side.name().parse(), Ok(side));
@@ -228,7 +228,7 @@ mod tests {
             ("network=fair-shares:4", "expected network=fair-shares or"),
             ("disk=nan", "expected disk with a bandwidth in MB/s"),
         ] {
-            let error = text.parse::<IoTasks>().unwrap_err();
+            let error = text.parse::<IoJobs>().unwrap_err();
             assert!(error.starts_with(expected), "{text}: {error}");
         }
     }
