@@ -41,6 +41,7 @@ impl Takes for LogStatisticsArgs {
             "wrap",
             "torus",
             "cube",
+            "machine",
             "columns",
             "processors-per-node",
             "partition",
@@ -58,7 +59,7 @@ impl Takes for LogStatisticsArgs {
 /// When it cannot be read, or the report cannot be written.
 pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let settings = args.settings.scenario();
-    let machine = settings.grid(None)?;
+    let machine = settings.grid(settings.description()?.as_ref())?;
     let options = settings.window(machine)?;
     let name = args.file.to_string_lossy().to_ascii_lowercase();
     let is_csv = [".csv", ".csv.gz"].iter().any(|end| name.ends_with(end));

@@ -338,6 +338,18 @@ impl Report<'_> {
                 let waiting = cell(result, Metric::WaitingAtEnd);
                 notes.push(format!("{name}: waiting at the last arrival: {waiting}."));
             }
+            if result.metrics[Metric::LargestShare].is_some() {
+                let [largest, free, share] = [
+                    Metric::LargestSlice,
+                    Metric::FreeProcessors,
+                    Metric::LargestShare,
+                ]
+                .map(|metric| cell(result, metric));
+                notes.push(format!(
+                    "{name}: over time {free} processors are free, and the largest slice has \
+                     {largest}, {share} %."
+                ));
+            }
             if result.saturated {
                 let meaning = match (result.left_behind, result.has_delays) {
                     (0, true) => "the backlog grew; delays are of so many departures".to_owned(),

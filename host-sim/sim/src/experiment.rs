@@ -115,6 +115,10 @@ pub struct Experiment {
     /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
     /// again, above it the queue grows for ever.
     pub backlog: Option<NonZero<u32>>,
+    /// Whether the largest slice that could be placed is measured over time, which takes a search
+    /// after each change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub largest: bool,
     /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times, over 0.
     pub slowdown_threshold: f64,
     /// How often a workload that has new jobs each time is repeated.
@@ -349,6 +353,7 @@ impl Experiment {
             jobs: 0,
             measure: Measure::Departures,
             backlog: None,
+            largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications,
             seed,
@@ -437,6 +442,7 @@ impl Experiment {
         Ok(Conditions {
             measured,
             backlog: self.backlog,
+            largest: self.largest,
             slowdown_threshold: unit.ticks(threshold),
         })
     }

@@ -35,6 +35,9 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
+    /// The processors of the largest slice that could be placed, each from a time on, where that was
+    /// measured.
+    pub largest: Vec<(Ticks, u32)>,
     /// When the run ended, in ticks.
     pub end: Ticks,
     /// What it gave.
@@ -52,6 +55,8 @@ pub struct Step {
     pub fragmented: u32,
     /// Jobs that wait.
     pub waiting: u32,
+    /// Processors of the largest slice that could be placed; 0 where that is not measured.
+    pub largest: u32,
 }
 
 /// Means over a span of time.
@@ -63,6 +68,8 @@ pub struct Means {
     pub fragmented: f64,
     /// Jobs that wait.
     pub waiting: f64,
+    /// Processors of the largest slice that could be placed; 0 where that is not measured.
+    pub largest: f64,
 }
 
 /// Runs the first replication of each strategy of an experiment, one after the other.
@@ -85,6 +92,7 @@ pub fn histories(
             strategy,
             unit: experiment.workload.time_unit(),
             jobs: seen.jobs.into_iter().flatten().collect(),
+            largest: seen.largest,
             end: seen.end,
             result,
         })
@@ -95,6 +103,7 @@ pub fn histories(
 #[derive(Default)]
 struct Seen {
     jobs: Vec<Option<PastJob>>,
+    largest: Vec<(Ticks, u32)>,
     end: Ticks,
 }
 
@@ -112,6 +121,10 @@ impl Observer for Seen {
             held: record.held,
             blocks: record.blocks.to_vec(),
         });
+    }
+
+    fn largest(&mut self, at: Ticks, processors: u32) {
+        self.largest.push((at, processors));
     }
 
     fn end(&mut self, at: Ticks) {
@@ -139,10 +152,14 @@ impl History {
         starts.reverse();
         ends.reverse();
         let (mut arrived, mut head) = (0, 0);
+        let mut largest = self.largest.iter().peekable();
         let mut free = i64::from(self.machine.nodes());
         let mut now = Step::default();
         let steps = times.into_iter().map(|at| {
             now.at = at;
+            while let Some(&(_, processors)) = largest.next_if(|(from, _)| *from <= at) {
+                now.largest = processors;
+            }
             while self
                 .jobs
                 .get(arrived)
@@ -210,6 +227,7 @@ impl History {
                 sums.used += f64::from(now.used) * span;
                 sums.fragmented += f64::from(now.fragmented) * span;
                 sums.waiting += f64::from(now.waiting) * span;
+                sums.largest += f64::from(now.largest) * span;
                 at = until;
                 match steps.get(next) {
                     Some(&step) if step.at as f64 <= to => (now, next) = (step, next + 1),

@@ -76,9 +76,18 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            /// Whether all jobs have it, also those without messages.
-            pub const fn is_of_all_jobs(self) -> bool {
-                !matches!(self, Metric::MessageLatency | Metric::Hops | Metric::BlockedTime)
+            /// Whether every run has it: also where jobs send no messages and the largest slice is
+            /// not measured.
+            pub const fn is_of_every_run(self) -> bool {
+                !matches!(
+                    self,
+                    Metric::MessageLatency
+                        | Metric::Hops
+                        | Metric::BlockedTime
+                        | Metric::LargestSlice
+                        | Metric::FreeProcessors
+                        | Metric::LargestShare
+                )
             }
 
             /// Whether it is about the jobs that were served, so that jobs without a place are
@@ -93,6 +102,9 @@ macro_rules! metrics {
                         | Metric::SearchTime
                         | Metric::ExternalFragmentation
                         | Metric::WaitingAtEnd
+                        | Metric::LargestSlice
+                        | Metric::FreeProcessors
+                        | Metric::LargestShare
                 )
             }
 
@@ -185,6 +197,13 @@ metrics! {
     /// 99th percentile of the time from arrival to allocation, interpolated between two jobs (definition 8 of Hyndman and
     /// Fan 1996).
     WaitingP99, "waiting_delay_p99", Time, "this project";
+    /// Processors of the largest slice that the strategy could place, averaged over the same time as the utilization; only with
+    /// `--largest`.
+    LargestSlice, "largest_slice", Count, "this project";
+    /// Processors that no job holds, averaged over the same time; only with `--largest`.
+    FreeProcessors, "free_processors", Count, "this project";
+    /// The largest slice as a part of the free processors, both averaged over that time; only with `--largest`.
+    LargestShare, "largest_share", Fraction, "this project";
 }
 
 /// One value for each metric.

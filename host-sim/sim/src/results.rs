@@ -214,7 +214,7 @@ impl StrategySummary {
     pub fn new(result: &StrategyResult, all: &[StrategyResult]) -> Self {
         // Results of the same seed must be the same unless a clock was asked for, and not all jobs send messages.
         let is_there = |metric: Metric, estimate: &Option<Estimate>| {
-            estimate.is_some() || (metric.is_reproducible() && metric.is_of_all_jobs())
+            estimate.is_some() || (metric.is_reproducible() && metric.is_of_every_run())
         };
         let metrics = result.metrics.iter();
         let metrics = metrics.filter(|(metric, estimate)| is_there(*metric, estimate));

@@ -68,7 +68,7 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Change, Error, Grid, JobId, Outcome, Refusal, Ticks};
+use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Ticks};
 
 use serde::{Deserialize, Serialize};
 
@@ -227,6 +227,7 @@ pub fn run_with(
     let state = State::new(machine, conditions, observer);
     let mut run = Run::new(execution, backend, state, jobs.into_iter());
     run.backlog = conditions.backlog;
+    run.largest = conditions.largest;
     run.carry_out()
 }
 
@@ -250,6 +251,10 @@ struct Run<'b, J, E> {
     next: Option<(u64, Job)>,
     /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
     backlog: Option<NonZero<u32>>,
+    /// Whether the largest slice that could be placed is measured.
+    largest: bool,
+    /// Whether a change was made since it was measured.
+    has_changed: bool,
 }
 
 impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
@@ -274,6 +279,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             jobs,
             next,
             backlog: None,
+            largest: false,
+            has_changed: true,
         }
     }
 
@@ -319,13 +326,35 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             order: u64::MAX,
         });
         if let Some(completion) = self.execution.complete_before(limit) {
+            self.measure_largest(completion.key.at)?;
             self.depart(completion)?;
         } else if let Some(EventKey { at, .. }) = arrival {
+            self.measure_largest(at)?;
             self.arrive(at)?;
         } else {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Measures the largest slice that could be placed from now to the next event, if it may be
+    /// another one than before.
+    #[inline]
+    fn measure_largest(&mut self, next: Ticks) -> Result<(), SimulationError> {
+        if !self.largest || !self.has_changed || next <= self.state.now {
+            return Ok(());
+        }
+        self.has_changed = false;
+        match self.backend.query(&Query::Largest)? {
+            Ok(Answer::Largest(report)) => {
+                self.state.set_largest(report.processors);
+                Ok(())
+            }
+            other => Err(SimulationError::UnexpectedReply {
+                command: format!("{:?}", Query::Largest),
+                reply: format!("{other:?}"),
+            }),
+        }
     }
 
     /// The key of the next arrival, unless it is put off.
@@ -475,6 +504,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             execution,
             ..
         } = self;
+        self.has_changed = true;
         let mut odd = None;
         let outcome = backend.call(change, state.now, &mut |event, blocks| {
             if !state.grant(event, blocks, execution) && odd.is_none() {

@@ -28,6 +28,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
                 warmup_fraction: 0.05,
             },
             backlog: None,
+            largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(2),
             seed: 1,

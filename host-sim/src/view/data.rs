@@ -120,6 +120,7 @@ fn run(history: &History, result: &StrategyResult, end: u64) -> Value {
         let tenths = means.iter().map(|means| (value(means) * 10.0).round());
         tenths.map(|tenths| tenths / 10.0).collect()
     };
+    let largest = (!history.largest.is_empty()).then(|| curve(|means| means.largest));
     let served = history.result.values[Metric::Jobs].map_or(0, |jobs| jobs as u64);
     let refused = result.refused.total();
     json!({
@@ -134,6 +135,8 @@ fn run(history: &History, result: &StrategyResult, end: u64) -> Value {
         "used": curve(|means| means.used),
         "fragmented": curve(|means| means.fragmented),
         "waiting": curve(|means| means.waiting),
+        // Null where it is not measured.
+        "largest": largest,
     })
 }
 

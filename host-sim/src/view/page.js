@@ -69,7 +69,8 @@ async function start() {
     ["used", "Processors in use (requested), % of all"],
     ["fragmented", "Free but fragmented processors, % of all"],
     ["waiting", "Jobs that wait"],
-  ].map(([name, title]) => {
+    ["largest", "Largest slice that could be placed, % of all processors"],
+  ].filter(([name]) => runs.every((run) => run[name])).map(([name, title]) => {
     const most = runs.reduce((most, run) => run[name].reduce((a, b) => Math.max(a, b), most), 0);
     const canvas = element("canvas", { className: "chart" });
     canvas.setAttribute("role", "img");

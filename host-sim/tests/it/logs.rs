@@ -520,7 +520,7 @@ fn a_log_needs_a_machine() {
     let folder = folder();
     fs::write(folder.path().join("three.swf"), OF_THREE).unwrap();
     let expected = "three.swf: no machine is named, and the log has MaxProcs 100 \
-                    (expected --mesh, --torus or --cube, such as --mesh 10x10)";
+                    (expected --mesh, --torus, --cube or --machine, such as --mesh 10x10)";
     for command in ["run", "view", "compare"] {
         let ended = host_sim_in(folder.path(), &format!("{command} --swf three.swf"));
         assert_eq!(ended.code, Some(2), "{ended}");
@@ -528,7 +528,7 @@ fn a_log_needs_a_machine() {
         // Without a header the largest job says something.
         let ended = host_sim_in(folder.path(), &format!("{command} --swf log.swf --wrap 0"));
         let largest = "its largest job has 16 processors \
-                       (expected --mesh, --torus or --cube, such as --mesh 4x4)";
+                       (expected --mesh, --torus, --cube or --machine, such as --mesh 4x4)";
         assert!(ended.stderr.contains(largest), "{ended}");
     }
     fs::write(
@@ -537,7 +537,7 @@ fn a_log_needs_a_machine() {
     )
     .unwrap();
     let in_file = "one.toml:2: three.swf: no machine is named, and the log has MaxProcs 100 \
-                   (expected `mesh`, `torus` or `cube`, such as `mesh` 10x10)";
+                   (expected `mesh`, `torus`, `cube` or `machine`, such as `mesh` 10x10)";
     for line in ["run --scenario one.toml", "sweep one.toml --output o"] {
         let ended = host_sim_in(folder.path(), line);
         assert_eq!(ended.code, Some(2), "{ended}");

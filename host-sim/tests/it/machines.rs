@@ -169,9 +169,13 @@ fn jobs_that_name_processors_are_requests_for_chips() {
     assert_eq!(results["results"][0]["refused"], refused);
     let jobs = fs::read_to_string(folder.path().join("jobs.csv")).unwrap();
     assert!(jobs.lines().nth(1).unwrap().contains(",192,"), "{jobs}");
-    // With a rule they have shapes, of which near-cubic ones of 192 are 6x6x6 and not legal.
-    let results = json(folder.path(), &format!("{run} --shape near-cubic"));
-    assert_ne!(results["results"][0]["refused"], refused);
+    // With a rule they have shapes: 5 processors 2x2x2, and 192 processors 6x4x8, which is not legal.
+    let shaped = json(folder.path(), &format!("{run} --shape near-cubic"));
+    assert_eq!(shaped["results"][0]["refused"], refused);
+    assert_ne!(
+        shaped["results"][0]["decision_hash"],
+        results["results"][0]["decision_hash"]
+    );
 }
 
 #[test]
@@ -187,7 +191,7 @@ fn slurms_reference_trace_is_replayed_from_its_topology() {
         .map(|line| serde_json::from_str(line).unwrap());
     let objects: Vec<Value> = objects.collect();
     let chips = |object: &Value| -> Vec<u64> {
-        let blocks = object["blocks"]
+        let blocks = object["granted"]
             .as_array()
             .unwrap_or_else(|| panic!("{object}"));
         let mut chips = Vec::new();

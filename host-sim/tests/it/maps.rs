@@ -72,6 +72,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
         workload: Workload::Synthetic(workload),
         jobs: 500,
         backlog: None,
+        largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,

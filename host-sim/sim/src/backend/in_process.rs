@@ -155,7 +155,7 @@ impl Backend for InProcess<'_> {
     }
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        Ok(self.controller.view().answer(query))
+        Ok(self.controller.answer(query, None))
     }
 
     fn capacity(&self) -> Capacity {

@@ -115,6 +115,10 @@ impl Observer for Watched<'_> {
         self.recorder.job(record);
     }
 
+    fn largest(&mut self, at: Ticks, processors: u32) {
+        self.recorder.largest(at, processors);
+    }
+
     fn end(&mut self, at: Ticks) {
         self.recorder.end(at);
     }

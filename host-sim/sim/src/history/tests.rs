@@ -5,6 +5,7 @@ use crate::backend::InProcessBackends;
 use crate::experiment::{Measure, Replications};
 use crate::metrics::Metric;
 use crate::metrics::SLOWDOWN_THRESHOLD;
+use crate::processors::intervals;
 use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use meshalloc::{Mesh, SchedulerKind};
 
@@ -22,6 +23,7 @@ fn experiment(strategies: &[StrategyKind]) -> Experiment {
         jobs: 600,
         measure: Measure::Departures,
         backlog: None,
+        largest: false,
         replications: Replications::Fixed(1),
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         seed: 5,
@@ -106,7 +108,7 @@ fn no_two_jobs_hold_a_processor_at_a_time() {
         let mut held = vec![Vec::new(); machine.nodes() as usize];
         for job in &history.jobs {
             let Some(start) = job.start else { continue };
-            for (first, last) in crate::processors::intervals(machine, &job.blocks) {
+            for (first, last) in intervals(machine, &job.blocks) {
                 for node in first..=last {
                     held[node as usize].push((start, job.end.unwrap_or(history.end)));
                 }
@@ -141,4 +143,85 @@ fn progress_has_as_many_jobs_as_it_expects() {
     histories(&experiment(&strategies), &mut backends, &counts).unwrap();
     let (expected, left) = (counts.expected.into_inner(), counts.left.into_inner());
     assert_eq!((expected, left), (2 * 600, 2 * 600));
+}
+
+/// The free processors and the largest free rectangle at a time, by trying every rectangle.
+fn free_and_largest(history: &History, at: Ticks) -> (u32, u32) {
+    let mut free = [[true; 8]; 8];
+    for job in &history.jobs {
+        let holds =
+            job.start.is_some_and(|start| start <= at) && job.end.is_none_or(|end| end > at);
+        let held = intervals(history.machine, &job.blocks);
+        for (first, last) in held.into_iter().filter(|_| holds) {
+            for place in first as usize..=last as usize {
+                free[place / 8][place % 8] = false;
+            }
+        }
+    }
+    let is_free = |x: usize, y: usize, w: usize, h: usize| {
+        let rows = &free[y..y + h];
+        rows.iter()
+            .all(|row| row[x..x + w].iter().all(|&free| free))
+    };
+    let mut largest = 0;
+    for (x, y) in (0..8).flat_map(|y| (0..8).map(move |x| (x, y))) {
+        for (w, h) in (1..=8 - y).flat_map(|h| (1..=8 - x).map(move |w| (w, h))) {
+            if w * h > largest && is_free(x, y, w, h) {
+                largest = w * h;
+            }
+        }
+    }
+    let count = free.iter().flatten().filter(|&&free| free).count();
+    (count as u32, largest as u32)
+}
+
+#[test]
+fn the_largest_slice_is_that_of_trying_every_rectangle() {
+    let strategies = [StrategyKind::AdaptiveScan, StrategyKind::Naive];
+    let mut measured = experiment(&strategies);
+    measured.jobs = 200;
+    let mut backends = InProcessBackends::default();
+    let plain = histories(&measured, &mut backends, &()).unwrap();
+    measured.largest = true;
+    let with = histories(&measured, &mut backends, &()).unwrap();
+    for (plain, history) in plain.iter().zip(&with) {
+        assert_eq!(history.result.decision_hash, plain.result.decision_hash);
+        assert!(plain.largest.is_empty());
+        for metric in [
+            Metric::LargestSlice,
+            Metric::FreeProcessors,
+            Metric::LargestShare,
+        ] {
+            assert_eq!(plain.result.values[metric], None);
+        }
+        let mut steps = history.steps();
+        steps.retain(|step| step.at < history.end);
+        let ends = steps.iter().skip(1).map(|step| step.at);
+        let ends: Vec<_> = ends.chain([history.end]).collect();
+        let (mut free_sum, mut largest_sum) = (0, 0);
+        for (step, end) in steps.iter().zip(ends) {
+            let (free, mut largest) = free_and_largest(history, step.at);
+            if history.strategy == StrategyKind::Naive {
+                largest = free;
+            }
+            assert_eq!(step.largest, largest, "{} at {}", history.strategy, step.at);
+            let span = u128::from(end - step.at);
+            free_sum += u128::from(free) * span;
+            largest_sum += u128::from(largest) * span;
+        }
+        let value = |metric: Metric| history.result.values[metric].unwrap();
+        let time = history.end as f64;
+        let is_close = |metric, expected: f64| (value(metric) - expected).abs() < 1e-9;
+        assert!(is_close(Metric::FreeProcessors, free_sum as f64 / time));
+        assert!(is_close(Metric::LargestSlice, largest_sum as f64 / time));
+        assert!(is_close(
+            Metric::LargestShare,
+            largest_sum as f64 / free_sum as f64
+        ));
+        let means = history.means(history.end, 1);
+        assert!((means[0].largest - value(Metric::LargestSlice)).abs() < 1e-6);
+    }
+    // What is scattered is free, but no slice.
+    let share = |place: usize| with[place].result.values[Metric::LargestShare].unwrap();
+    assert!(share(0) < 0.9 && (share(1) - 1.0).abs() < 1e-12);
 }

@@ -5,6 +5,7 @@ use std::fs;
 use meshalloc::{Machine, Placement, Shape};
 
 use super::*;
+use crate::scenario::Setting;
 
 fn of_file(name: &str, text: &str) -> Result<Description, String> {
     let folder = tempfile::tempdir().unwrap();
@@ -24,6 +25,14 @@ fn a_preset_written_as_a_file_is_the_preset() {
         let read = of_file("any.toml", &text).unwrap();
         assert_eq!(read, Description::new(name, machine), "{text}");
         assert_eq!(read.machine.digest(), machine.digest());
+    }
+}
+
+#[test]
+fn the_help_of_the_setting_names_every_preset() {
+    let help = Setting::of("machine").unwrap().help();
+    for name in Machine::PRESETS {
+        assert!(help.contains(name), "{name}: {help}");
     }
 }
 
@@ -201,7 +210,10 @@ fn errors_of_yaml_have_file_and_line() {
             "t.yaml: no torus (expected torus3d",
         ),
         ("- [\n".to_owned(), "t.yaml:"),
-        ("5\n".to_owned(), "t.yaml:1: "),
+        (
+            "5\n".to_owned(),
+            "t.yaml: invalid type: integer `5`, expected a list",
+        ),
         (String::new(), "t.yaml"),
     ] {
         let error = of_file("t.yaml", &text).unwrap_err();

@@ -203,6 +203,7 @@ impl Scenario {
             jobs,
             measure,
             backlog: None,
+            largest: settings.largest.unwrap_or(false),
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),

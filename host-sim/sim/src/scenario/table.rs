@@ -346,6 +346,10 @@ settings! {
     io: text IoJobs = "KEY=VALUE,...", IO,
         not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "swf", "jobs-file"];
 
+    /// Measure the largest slice that could be placed, over time: metrics largest_slice,
+    /// free_processors and largest_share. Each change then takes a search [default: false]
+    largest: switch bool = "true|false", REPLICATION;
+
     /// Jobs in one replication, those not measured included; of a log, its first jobs [default:
     /// 40000; with --pattern: 1000; with --swf: all]
     jobs: number u32 = "COUNT", REPLICATION, read = names::jobs;

@@ -16,6 +16,8 @@ pub struct Conditions {
     /// arrival times. The utilization is then that of saturation. Under first come, first served any number gives the same
     /// decisions.
     pub backlog: Option<NonZero<u32>>,
+    /// Whether the largest slice that could be placed is measured over time.
+    pub largest: bool,
     /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
     pub slowdown_threshold: Ticks,
 }
@@ -26,6 +28,7 @@ impl From<Measured> for Conditions {
         Conditions {
             measured,
             backlog: None,
+            largest: false,
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
         }
     }

@@ -39,6 +39,12 @@ pub trait Observer {
         let _ = record;
     }
 
+    /// From this time on the largest slice that could be placed has this number of processors.
+    /// Called where that is measured.
+    fn largest(&mut self, at: Ticks, processors: u32) {
+        let _ = (at, processors);
+    }
+
     /// The run has ended at this time.
     fn end(&mut self, at: Ticks) {
         let _ = at;

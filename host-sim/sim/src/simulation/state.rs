@@ -46,6 +46,8 @@ pub(super) struct State<'o> {
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
     pub(super) tally: Tally,
+    /// Processors of the largest slice that could be placed, where that is measured.
+    largest: Option<u32>,
 }
 
 impl<'o> State<'o> {
@@ -76,6 +78,7 @@ impl<'o> State<'o> {
             hash: Fnv1a::default(),
             decisions: 0,
             tally: Tally::new(conditions.slowdown_threshold),
+            largest: None,
         }
     }
 
@@ -106,8 +109,21 @@ impl<'o> State<'o> {
         if self.head_wants <= self.free {
             self.tally.scattered += self.free as u128 * span;
         }
+        if let Some(largest) = self.largest {
+            self.tally.largest += u128::from(largest) * span;
+            self.tally.free += self.free.max(0) as u128 * span;
+        }
         self.now = now;
         Ok(())
+    }
+
+    /// From now on the largest slice that could be placed has this number of processors.
+    pub(super) fn set_largest(&mut self, processors: u32) {
+        if self.largest != Some(processors) {
+            self.observer.largest(self.now, processors);
+        }
+        self.largest = Some(processors);
+        self.tally.is_largest_known = true;
     }
 
     /// Now, with the integrals up to it.
@@ -116,6 +132,8 @@ impl<'o> State<'o> {
             at: self.now,
             used: self.tally.used,
             scattered: self.tally.scattered,
+            largest: self.tally.largest,
+            free: self.tally.free,
         }
     }
 

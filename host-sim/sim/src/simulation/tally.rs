@@ -17,6 +17,10 @@ pub(super) struct Edge {
     pub(super) used: u128,
     /// Of processors that are free while the first job that waits asks for no more than there are.
     pub(super) scattered: u128,
+    /// Of the processors of the largest slice that could be placed, where that is measured.
+    pub(super) largest: u128,
+    /// Of free processors, where the largest slice is measured.
+    pub(super) free: u128,
 }
 
 /// Sums over measured jobs of how dispersed they are, in the order in which they leave.
@@ -60,6 +64,10 @@ pub(super) struct Tally {
     /// The integrals so far; see [`Edge`].
     pub(super) used: u128,
     pub(super) scattered: u128,
+    pub(super) largest: u128,
+    pub(super) free: u128,
+    /// Whether the largest slice is measured.
+    pub(super) is_largest_known: bool,
     /// What averages over time are taken over: from when to when. See [`Measured`](super::Measured).
     pub(super) window: (Edge, Edge),
     /// Jobs that waited when the last measured job arrived.
@@ -118,6 +126,11 @@ impl Tally {
         let time = |ticks: Option<f64>| ticks.map(|ticks| ticks / each);
         let mean = |sum: f64| (jobs > 0).then(|| sum / jobs as f64);
         let of_messages = |sum: u64| part(sum, self.messages.count);
+        let nodes = f64::from(machine.nodes());
+        let of_time = |of: fn(&Edge) -> u128| Some(self.share(machine, of)? * nodes);
+        let is_known = self.is_largest_known;
+        let largest = of_time(|edge| edge.largest).zip(of_time(|edge| edge.free));
+        let largest = largest.filter(|_| is_known);
         RunValues::from_fn(|metric| match metric {
             Metric::WaitingDelay => of_jobs(&self.waiting),
             Metric::WaitingMedian => time(median),
@@ -143,6 +156,12 @@ impl Tally {
             Metric::ContiguousShare => part(self.dispersal.contiguous, jobs),
             Metric::BoundingBoxShare => mean(self.dispersal.bounding_box_share),
             Metric::ExternalFragmentation => self.share(machine, |edge| edge.scattered),
+            Metric::LargestSlice => largest.map(|(largest, _)| largest),
+            Metric::FreeProcessors => largest.map(|(_, free)| free),
+            Metric::LargestShare => {
+                let free = largest.filter(|(_, free)| *free > 0.0);
+                free.map(|(largest, free)| largest / free)
+            }
             Metric::SearchTime => {
                 let all = self.search_seconds.filter(|_| jobs > 0);
                 all.map(|seconds| seconds / jobs as f64)

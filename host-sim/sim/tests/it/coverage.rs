@@ -47,6 +47,7 @@ impl Case {
             workload: Workload::Synthetic(workload),
             jobs: self.jobs,
             backlog: None,
+            largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::UntilRelativeError {
                 target: self.error,

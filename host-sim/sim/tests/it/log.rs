@@ -262,6 +262,7 @@ fn a_resampled_log_has_no_error_to_reach() {
         jobs: 0,
         measure: Measure::Departures,
         backlog: None,
+        largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::UntilRelativeError {
             target: 0.1,

@@ -38,6 +38,7 @@ fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Ex
         workload: Workload::Synthetic(workload),
         jobs,
         backlog: None,
+        largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,

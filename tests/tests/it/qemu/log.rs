@@ -70,6 +70,7 @@ fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]
             warmup_fraction: 0.0,
         },
         backlog: None,
+        largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,
