@@ -13,8 +13,8 @@ pub struct Extent {
     pub name: &'static str,
     /// The length of runs whose jobs arrive over time.
     pub length: Length,
-    /// Jobs in runs in which a number of them waits at all times.
-    pub backlog_jobs: u32,
+    /// Jobs in runs in which a number of them waits at all times, or the largest slice is measured.
+    pub short_jobs: u32,
     /// How often runs whose jobs are all there at time 0 are made.
     pub closed_replications: Replications,
     /// How often runs are made in which every processor sends to every other of its job.
@@ -44,7 +44,7 @@ impl Extent {
         Extent {
             name,
             length,
-            backlog_jobs: jobs.or(lengths.backlog_jobs).unwrap_or(length.jobs),
+            short_jobs: jobs.or(lengths.short_jobs).unwrap_or(length.jobs),
             closed_replications: lengths
                 .closed_replications
                 .map_or(length.replications, fixed),
@@ -80,9 +80,9 @@ impl Extent {
             }
             _ => self.length.replications,
         };
-        let jobs = match setting.plan.backlog {
-            Some(_) => self.backlog_jobs,
-            None => self.length.jobs,
+        let jobs = match setting.is_short() {
+            true => self.short_jobs,
+            false => self.length.jobs,
         };
         Length {
             jobs,

@@ -75,8 +75,9 @@ pub struct Lengths {
     /// How often runs are made in which every processor sends to every other of its job, as they are long; `replications` by
     /// default.
     pub dense_replications: Option<u32>,
-    /// Jobs in a replication where a number of jobs waits at all times; `jobs` by default.
-    pub backlog_jobs: Option<u32>,
+    /// Jobs in runs of which fewer are enough or that are long: where a number of jobs waits at all times, and where the largest
+    /// slice is measured; `jobs` by default.
+    pub short_jobs: Option<u32>,
     /// The side of the largest mesh, where the paper has several.
     pub largest_mesh: Option<u16>,
     /// Jobs in runs that are measured with a clock. Search times need fewer jobs than delays.

@@ -72,6 +72,11 @@ impl Setting {
         self.plan.workload.is_endless()
     }
 
+    /// Whether fewer jobs are enough, or each takes long.
+    pub const fn is_short(&self) -> bool {
+        self.plan.backlog.is_some() || self.plan.largest
+    }
+
     /// Whether its runs are repeated, with other jobs each time.
     pub const fn is_replicated(&self) -> bool {
         self.plan.workload.is_replicated()

@@ -126,9 +126,12 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         }
         facts.push(("replications", text));
     }
-    if open().any(|setting| setting.plan.backlog.is_some()) {
-        let jobs = counted(extent.backlog_jobs, "job");
-        facts.push(("jobs always wait", format!("{jobs} in a run")));
+    if open().any(|setting| setting.is_short()) {
+        let jobs = counted(extent.short_jobs, "job");
+        let text = format!(
+            "{jobs} in a run in which jobs wait at all times, or the largest slice is measured"
+        );
+        facts.push(("short runs", text));
     }
     let is_closed = |setting: &&Setting| setting.synthetic().is_some() && setting.rate().is_none();
     if settings.iter().any(is_closed) {
