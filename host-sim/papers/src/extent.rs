@@ -17,7 +17,7 @@ pub struct Extent {
     pub short_jobs: u32,
     /// How often runs whose jobs are all there at time 0 are made.
     pub closed_replications: Replications,
-    /// How often runs are made in which every processor sends to every other of its job.
+    /// How often runs are made in which every processor sends to every other of its job, or the largest slice is measured.
     pub dense_replications: Replications,
     /// The length of runs that are measured with a clock.
     pub clocked: Length,
@@ -78,6 +78,7 @@ impl Extent {
             {
                 self.dense_replications
             }
+            _ if setting.plan.largest => self.dense_replications,
             _ => self.length.replications,
         };
         let jobs = match setting.is_short() {

@@ -72,8 +72,8 @@ pub struct Lengths {
     pub until_rel_error: Option<f64>,
     /// How often runs whose jobs are all there at time 0 are made, as they are short; `replications` by default.
     pub closed_replications: Option<u32>,
-    /// How often runs are made in which every processor sends to every other of its job, as they are long; `replications` by
-    /// default.
+    /// How often runs are made in which every processor sends to every other of its job, or the largest slice is measured, as
+    /// they are long; `replications` by default.
     pub dense_replications: Option<u32>,
     /// Jobs in runs of which fewer are enough or that are long: where a number of jobs waits at all times, and where the largest
     /// slice is measured; `jobs` by default.

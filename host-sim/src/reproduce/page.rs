@@ -122,7 +122,9 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         let mut text = replications(usual);
         if open().any(|setting| of_length(setting) != usual) {
             let dense = replications(extent.dense_replications);
-            text.push_str(&format!("; of all-to-all communication {dense}"));
+            text.push_str(&format!(
+                "; of all-to-all communication and of the largest slice {dense}"
+            ));
         }
         facts.push(("replications", text));
     }
