@@ -8,8 +8,8 @@ fn main() {
     println!("cargo::rustc-env=HOST_SIM_VERSION={}", version());
 }
 
-/// The version, of a release build from a clone with the revision behind it. Other builds have none: every commit would compile the
-/// package and its tests again.
+/// The version, of a release build from a clone with the revision behind it. Other builds have
+/// none: every commit would compile the package and its tests again.
 fn version() -> String {
     let version = env::var("CARGO_PKG_VERSION").expect("cargo sets it");
     println!("cargo::rerun-if-env-changed=PROFILE");

@@ -1,7 +1,8 @@
-//! The pages of the project in a real browser: Debian's `chromium`, driven over its debugging protocol.
+//! The pages of the project in a real browser: Debian's `chromium`, driven over its debugging
+//! protocol.
 //!
-//! A package of its own, since the crate that drives the browser takes longer to compile than all of the simulator;
-//! `cargo xtask browser` runs its tests.
+//! A package of its own, since the crate that drives the browser takes longer to compile than all
+//! of the simulator; `cargo xtask browser` runs its tests.
 
 #![allow(
     clippy::missing_panics_doc,
@@ -205,7 +206,8 @@ impl Window {
         }
     }
 
-    /// What the console has complained about so far: errors, exceptions and whatever the page has printed.
+    /// What the console has complained about so far: errors, exceptions and whatever the page has
+    /// printed.
     pub fn complaints(&self) -> Vec<String> {
         self.complaints.lock().unwrap().clone()
     }

@@ -1,4 +1,5 @@
-//! The page of `reproduce` in a real browser: on a narrow screen nothing that matters has to be scrolled into sight.
+//! The page of `reproduce` in a real browser: on a narrow screen nothing that matters has to be
+//! scrolled into sight.
 
 use meshalloc_browser::{Window, host_sim};
 

@@ -1,4 +1,5 @@
-//! The page of `view` in a real browser: what it shows is what the run gave, and clicks and keys do what they should.
+//! The page of `view` in a real browser: what it shows is what the run gave, and clicks and keys do
+//! what they should.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -298,21 +299,20 @@ fn a_fault_in_the_page_would_be_seen() {
 fn grids_of_more_dimensions_and_cubes_are_planes() {
     let folder = tempfile::tempdir().unwrap();
     for (scenario, columns, planes) in [
-        (
-            "--mesh 4x4x3 --strategy ff,as --load .5 --jobs 200",
-            12.0,
-            3.0,
-        ),
-        ("--cube k=3,n=4 --strategy tc,sniffing --batch 60", 9.0, 9.0),
-        ("--torus 8x8 --strategy ff --load .5 --jobs 200", 8.0, 1.0),
+        ("--mesh 4x4x3 --strategy ff,as --load .5 --jobs 200", 12, 3),
+        ("--cube k=3,n=4 --strategy tc,sniffing --batch 60", 9, 9),
+        ("--torus 8x8 --strategy ff --load .5 --jobs 200", 8, 1),
     ] {
         page(folder.path(), scenario);
         let Some(window) = Window::open(&folder.path().join("o/view.html"), WIDE, "light") else {
             return;
         };
         window.wait_until_ready();
-        assert_eq!(window.number("view.page.meta.gapsAcross.length"), columns);
-        assert_eq!(window.number("view.page.meta.planes.length"), planes);
+        let drawn = window.eval(
+            "[view.places().planes.w * view.places().planes.axes[0].all, \
+             view.places().shownPlanes().length]",
+        );
+        assert_eq!(drawn, serde_json::json!([columns, planes]));
         window.assert_no_complaint();
     }
 }
@@ -562,7 +562,7 @@ fn planes_have_coordinates_and_no_strip() {
                 return;
             };
             window.wait_until_ready();
-            window.eval("view.seek(0) ?? 0");
+            window.eval("(view.showLayer(null), view.seek(0)) ?? 0");
             let shown = window.eval("document.getElementById('planes').textContent");
             assert_eq!(shown, sentence, "{scenario} {size:?}");
             let texts = texts(&window);
@@ -639,6 +639,7 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
                 return;
             };
             window.wait_until_ready();
+            window.eval("view.showLayer(null) ?? 0");
             // Of each job the names under the middles of its processors.
             let seen = window.eval(
                 "(() => { const [run] = view.page.runs; const places = view.places(); \

@@ -1,5 +1,5 @@
-//! The page on which the core decides in the browser: a drag, a typed request, keys, faults, and the
-//! same state as the core has outside of a browser.
+//! The page on which the core decides in the browser: a drag, a typed request, keys, faults, and
+//! the same state as the core has outside of a browser.
 
 use std::path::PathBuf;
 

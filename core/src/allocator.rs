@@ -147,13 +147,33 @@ impl<'m> Allocator<'m> {
     }
 
     /// The largest slice that could be placed now, and the largest free box.
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Query::Largest`](crate::Query::Largest).
+    ///
+    /// ```
+    /// use meshalloc::storage::{HeapStorage, Needs};
+    /// use meshalloc::{Allocator, Grid, Request, StrategyKind};
+    ///
+    /// let (grid, strategy) = (Grid::mesh(&[8, 8])?, StrategyKind::FirstFit);
+    /// let mut storage = HeapStorage::new(Needs::of(strategy, &grid, 10), 0);
+    /// let mut allocator = Allocator::new(storage.allocator_memory(), grid, strategy)?;
+    /// allocator.allocate(&Request::submesh(3, 8))?;
+    /// let largest = allocator.largest();
+    /// assert_eq!((largest.processors, largest.shape.unwrap().to_string()), (40, "5x8".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[cfg(feature = "machine")]
-    pub(crate) fn largest(
-        &mut self,
-        strategy: StrategyKind,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> LargestReport {
+    pub fn largest(&mut self) -> LargestReport {
+        self.largest_with(None)
+    }
+
+    /// The same with pauses.
+    #[cfg(feature = "machine")]
+    pub(crate) fn largest_with(&mut self, pause: Option<&Pause<'_, 'm>>) -> LargestReport {
         let (grid, machine) = (*self.occupancy.grid(), self.description());
+        let strategy = self.strategy.kind();
         self.occupancy.settle();
         let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
         let block = largest_box(&self.occupancy, &spend);

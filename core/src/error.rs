@@ -5,9 +5,10 @@ use core::fmt;
 use crate::grid::Block;
 #[cfg(feature = "machine")]
 use crate::grid::Shape;
-#[cfg(feature = "machine")]
-use crate::message::NEAREST_MAX;
 use crate::node::NodeId;
+
+/// The most nearest shapes that a refusal names.
+pub const NEAREST_MAX: usize = 2;
 
 /// Why a job was refused.
 ///

@@ -79,7 +79,7 @@ pub use grid::{
 };
 pub use handle::{Allocation, AllocationError, ReleaseError};
 #[cfg(feature = "machine")]
-pub use machine::{Machine, MachineError, Placement, Slice};
+pub use machine::{Lays, Machine, MachineError, Placement, Slice};
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
     Answer, Capacity, Change, Configuration, Counts, Event, FaultReport, Happened, JobState,

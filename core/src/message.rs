@@ -8,6 +8,7 @@ use core::num::NonZeroU64;
 
 use heapless::Vec;
 
+pub use crate::error::NEAREST_MAX;
 use crate::grid::{Block, Grid, Shape};
 use crate::node::NodeId;
 use crate::request::{JobId, Request, Ticks};
@@ -18,8 +19,6 @@ use crate::strategy::kind::StrategyKind;
 pub const BLOCKS_MAX: usize = 18;
 /// The most jobs in one [`JobList`].
 pub const LIST_JOBS_MAX: usize = 16;
-/// The most nearest shapes that a refusal names.
-pub const NEAREST_MAX: usize = 2;
 /// The most bytes in one [`OccupancyChunk`].
 pub const OCCUPANCY_BYTES_MAX: usize = 128;
 

@@ -1,21 +1,18 @@
 //! A short test of a board that was just ported. `docs/porting.md` says when to use it.
 //!
 //! ```sh
-//! cargo run -p meshalloc-firmware --features client --example smoke -- serial:/dev/ttyACM0
-//! cargo run -p meshalloc-firmware --features client --example smoke -- tcp:127.0.0.1:4000
+//! cargo run -p meshalloc-firmware --features serial --example smoke -- serial:/dev/ttyACM0
+//! cargo run -p meshalloc-firmware --features serial --example smoke -- tcp:127.0.0.1:4000
 //! ```
 //!
 //! With `--reset` at the end it also waits for a reset of the board by hand.
 
 use std::error::Error;
-use std::io;
-use std::net::TcpStream;
 use std::process::ExitCode;
-use std::time::Duration;
 
+use meshalloc_firmware::client::Endpoint;
 use meshalloc_firmware::client::smoke::{CLOCK_OFF, smoke, smoke_reset};
-use meshalloc_firmware::{BAUD_DEFAULT, Client, IoLine, Line, Options};
-use serialport::SerialPort;
+use meshalloc_firmware::{Client, Line, Options};
 
 const USAGE: &str = "usage: smoke tcp:HOST:PORT|serial:DEVICE [--reset]";
 
@@ -29,7 +26,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let line = match open(endpoint) {
+    let line = match endpoint.parse::<Endpoint>().and_then(|end| end.open()) {
         Ok(line) => line,
         Err(error) => {
             eprintln!("error: {endpoint}: {error}");
@@ -54,18 +51,4 @@ fn run(line: Box<dyn Line>, by_hand: bool) -> Result<(), Box<dyn Error>> {
     }
     println!("passed");
     Ok(())
-}
-
-fn open(endpoint: &str) -> Result<Box<dyn Line>, Box<dyn Error>> {
-    type Port = Box<dyn SerialPort>;
-    fn set_timeout(port: &mut Port, timeout: Duration) -> io::Result<()> {
-        port.set_timeout(timeout).map_err(io::Error::from)
-    }
-
-    if let Some(address) = endpoint.strip_prefix("tcp:") {
-        return Ok(Box::new(IoLine::tcp(TcpStream::connect(address)?)?));
-    }
-    let device = endpoint.strip_prefix("serial:").ok_or(USAGE)?;
-    let port = serialport::new(device, BAUD_DEFAULT).open()?;
-    Ok(Box::new(IoLine::new(port, set_timeout)))
 }

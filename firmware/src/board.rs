@@ -220,6 +220,8 @@ pub struct Processor<'m, B, K = Forgetful> {
 impl<'m, B: Board> Processor<'m, B> {
     /// A control processor that forgets everything at a reset. `kept` is what it remembers all the
     /// same.
+    // A function of its own: the parts from which it is made take more stack than the processor.
+    #[inline(never)]
     pub fn new(mut board: B, controller: Controller<'m>, kept: &Kept) -> Self {
         let boot = kept.next_boot(board.noise());
         Processor {
@@ -252,6 +254,8 @@ impl<'m, B: Board> Processor<'m, B, Durable<B::Flash, REGIONS>> {
     /// # Errors
     ///
     /// When the board has no memory that a journal can use.
+    // A function of its own: the parts from which it is made take more stack than the processor.
+    #[inline(never)]
     pub fn open(
         mut board: B,
         controller: Controller<'m>,

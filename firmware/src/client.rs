@@ -23,6 +23,8 @@
 //! ```
 
 mod check;
+#[cfg(feature = "serial")]
+mod endpoint;
 mod error;
 mod exchange;
 mod line;
@@ -33,7 +35,6 @@ use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::format;
 use std::hash::BuildHasher;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use std::vec;
 use std::vec::Vec;
@@ -43,6 +44,8 @@ use meshalloc::{
     Answer, Block, Change, Error, Event, Grid, Happened, JobId, Outcome, Query, Ticks,
 };
 
+#[cfg(feature = "serial")]
+pub use endpoint::Endpoint;
 pub use error::{ClientError, Stray};
 use exchange::Exchange;
 pub use line::{IoLine, Line};
@@ -69,9 +72,9 @@ pub struct Options {
     /// How long a controller that answers may be without progress: no event, and no fewer attempts
     /// left. In all it has thirty times that.
     pub patience: Duration,
-    /// While it is true every exchange ends within a twentieth of a second, with
-    /// [`ClientError::Interrupted`].
-    pub interrupted: Option<&'static AtomicBool>,
+    /// Called every twentieth of a second while an exchange waits. If it returns true, the exchange
+    /// ends with [`ClientError::Interrupted`].
+    pub interrupted: Option<fn() -> bool>,
 }
 
 /// The bound of a whole call, in multiples of [`Options::patience`].
@@ -261,6 +264,12 @@ impl<L: Line> Client<L> {
         &self.greeting
     }
 
+    /// The machine that the controller serves, as far as this client knows: another client may have
+    /// had another one configured.
+    pub const fn machine(&self) -> Grid {
+        self.machine
+    }
+
     /// Has the controller carry a change out, waits until all attempts that follow from it are
     /// made, and passes on the events: also those of other clients' jobs since the last call. Each
     /// grant comes with the blocks of the job; some are missing if another client has released it
@@ -291,6 +300,27 @@ impl<L: Line> Client<L> {
             }
         };
         self.settle(&mut progress)?;
+        self.pass_on(on_event)?;
+        Ok(outcome)
+    }
+
+    /// Asks for the events since the last call, waits until no attempt is left, and passes them on
+    /// as [`Client::call`] does.
+    ///
+    /// # Errors
+    ///
+    /// When no reply comes.
+    pub fn events(
+        &mut self,
+        on_event: &mut dyn FnMut(&Event, &[Block]),
+    ) -> Result<(), ClientError> {
+        self.poll()?;
+        self.settle(&mut Progress::new())?;
+        self.pass_on(on_event)
+    }
+
+    /// Reads the blocks of all grants, and only then passes the events on.
+    fn pass_on(&mut self, on_event: &mut dyn FnMut(&Event, &[Block])) -> Result<(), ClientError> {
         let mut happened = Vec::new();
         let mut read = 0;
         for at in 0..self.events.len() {
@@ -320,7 +350,7 @@ impl<L: Line> Client<L> {
         for (event, blocks) in &happened {
             on_event(event, blocks);
         }
-        Ok(outcome)
+        Ok(())
     }
 
     /// Has the controller carry a change out. Attempts that follow from it may still be left:

@@ -1,7 +1,8 @@
 //! The command line: options, and from a command to an exit code.
 //!
-//! What cannot be done ends with one line on standard error and exit code 2; so do wrong options. After Ctrl-C the code
-//! is 130; when a controller was lost, or a run failed after others were complete, it is 1.
+//! What cannot be done ends with one line on standard error and exit code 2; so do wrong options.
+//! After Ctrl-C the code is 130; when a controller was lost, or a run failed after others were
+//! complete, it is 1.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
@@ -20,6 +21,7 @@ use crate::identity::{PROGRAM, REVISION};
 use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
+use crate::map::layout::Plan;
 use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
 use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};
@@ -39,8 +41,8 @@ use meshalloc_sim::names;
 use meshalloc_sim::scenario::{self, Origin, Resolved};
 use meshalloc_sim::workload::TimeUnit;
 
-/// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
-/// compares strategies, in this process or on a board that runs the meshalloc firmware.
+/// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations
+/// and compares strategies, in this process or on a board that runs the meshalloc firmware.
 #[derive(Parser, Debug)]
 #[command(name = PROGRAM, version = REVISION, max_term_width = 100, after_help = failure::EXIT_CODES)]
 pub struct Cli {
@@ -52,14 +54,16 @@ pub struct Cli {
 enum Command {
     /// Run one scenario: a workload through one or several strategies
     ///
-    /// Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern). Results have 95 % confidence intervals over
-    /// replications, which are independent, or drawn from the one log that is resampled: then more of them do not narrow an interval. All strategies
-    /// get the same jobs.
+    /// Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern).
+    /// Results have 95 % confidence intervals over replications, which are independent, or drawn
+    /// from the one log that is resampled: then more of them do not narrow an interval. All
+    /// strategies get the same jobs.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
     /// Make a page (HTML) of the mesh over time, strategies side by side: play, pause, step, scrub
     ///
-    /// Shows the first replication of each strategy, all under the same jobs. The page is one file that needs no network.
+    /// Shows the first replication of each strategy, all under the same jobs. The page is one file
+    /// that needs no network.
     #[command(after_help = VIEW_EXAMPLES)]
     View(Box<ViewArgs>),
     /// Carry out a file of operations and print what each of them gave, one JSON object a line
@@ -68,11 +72,12 @@ enum Command {
     /// Run a grid of scenarios, resumable after an interruption; write CSV and JSON
     #[command(after_help = SWEEP_FORMAT)]
     Sweep(SweepArgs),
-    /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: writes its scripts, submits them
+    /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: writes
+    /// its scripts, submits them
     ///
-    /// Task I of N computes shard I of N, and a second job, after the array, merges them. A lost or killed task is requeued
-    /// and continues from its last complete point. All nodes must see this program, FILE and DIR
-    /// under the same paths.
+    /// Task I of N computes shard I of N, and a second job, after the array, merges them. A lost or
+    /// killed task is requeued and continues from its last complete point. All nodes must see this
+    /// program, FILE and DIR under the same paths.
     Slurm(SlurmArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
@@ -85,10 +90,11 @@ enum Command {
     Saturation(SaturationArgs),
     /// Measure latency and throughput of the network: messages at given rates, without jobs
     ///
-    /// Wormhole switching, dimension-ordered routes; times are in cycles. A message is timed from its generation on,
-    /// including the wait at its source.
+    /// Wormhole switching, dimension-ordered routes; times are in cycles. A message is timed from
+    /// its generation on, including the wait at its source.
     Traffic(TrafficArgs),
-    /// Reproduce a paper: its figures (CSV, SVG), its claims with verdicts, and a page (HTML) of both
+    /// Reproduce a paper: its figures (CSV, SVG), its claims with verdicts, and a page (HTML) of
+    /// both
     ///
     /// After an interruption the same command continues the run.
     Reproduce(ReproduceArgs),
@@ -185,8 +191,8 @@ of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// A TOML file with options as keys (below: which); an option of the command line replaces its key there, and those that
-    /// contradict it
+    /// A TOML file with options as keys (below: which); an option of the command line replaces its
+    /// key there, and those that contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 
@@ -199,8 +205,8 @@ struct RunArgs {
     #[command(flatten)]
     threads: ThreadsArgs,
 
-    /// Also measure the controller's time on the wall clock for submit and release, per job; in this
-    /// process only, in one thread unless --threads is given
+    /// Also measure the controller's time on the wall clock for submit and release, per job; in
+    /// this process only, in one thread unless --threads is given
     #[arg(long, help_heading = "Where and how")]
     search_time: bool,
 
@@ -223,7 +229,8 @@ impl Takes for RunArgs {
 
 #[derive(Args, Debug)]
 struct ReplayArgs {
-    /// The file of operations, which is read to its end before the first is carried out; - reads standard input, line by line
+    /// The file of operations, which is read to its end before the first is carried out; - reads
+    /// standard input, line by line
     #[arg(value_name = "OPS", value_hint = ValueHint::FilePath)]
     operations: PathBuf,
 
@@ -447,7 +454,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
             &name, input, machine, waiting, backend, objects,
         ));
         if show.is_some() {
-            snapshot = Some(Snapshot::read(backend, machine));
+            snapshot = Some(Snapshot::read(backend, Plan::of(machine, description)));
         }
     });
     ready?;
@@ -480,7 +487,8 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     shown.map_err(|failure| failure.after_results(&"--plot map"))
 }
 
-/// The operations of the file, or of standard input for `-`, and what errors call it. Those of a regular file can be read.
+/// The operations of the file, or of standard input for `-`, and what errors call it. Those of a
+/// regular file can be read.
 fn open(path: &Path, machine: Grid) -> Result<(String, Box<dyn Read>), String> {
     if path == Path::new("-") {
         return Ok(("standard input".to_owned(), Box::new(io::stdin())));

@@ -1,4 +1,5 @@
-//! `compare`: several strategies under several schedulers on one workload over several loads, as tables and a picture.
+//! `compare`: several strategies under several schedulers on one workload over several loads, as
+//! tables and a picture.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,19 +14,20 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::columns::Columns;
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
 use crate::map::{self, MapArgs, PictureFile};
-use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
+use crate::plot::{self, Layout, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, LogJson};
-use crate::settings::{Format, FormatArgs, Given, Takes, ThreadsArgs, several};
+use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, several};
 use meshalloc_sim::backend::{self, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters;
-use meshalloc_sim::results::{StrategySummary, shown};
+use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::scenario::{Origin, Scenario, StrategyChoice};
 use meshalloc_sim::wording::{Number, counted};
 use meshalloc_sim::workload::{EstimateModel, Log, SharedLogs, TimeUnit, Workload};
@@ -41,12 +43,16 @@ pub struct CompareArgs {
     #[command(flatten)]
     format: FormatArgs,
 
-    /// Where the picture of the mean waiting delay over the load goes; its folder is made if need be [default with several
-    /// loads: out/compare.svg; with one there is none, as it would be one of single points]
+    /// Where the picture goes; its folder is made if need be [default with several loads:
+    /// out/compare.svg; with one load there is no picture]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Draw no picture of the mean waiting delay over the load
+    /// What the picture shows over the load: a metric of `host-sim list metrics`
+    #[arg(long, value_name = "METRIC", value_parser = names::metric, default_value = Metric::WaitingDelay.name(), conflicts_with = "no_picture")]
+    draw: Metric,
+
+    /// Draw no picture
     #[arg(long, conflicts_with = "output")]
     no_picture: bool,
 
@@ -133,10 +139,22 @@ impl Row {
     fn all(&self) -> impl Iterator<Item = &StrategyResult> {
         self.results.iter().flatten()
     }
+
+    /// Those of [`Row::all`] for programs.
+    fn summaries(&self) -> impl Iterator<Item = StrategySummary> {
+        let under = |results| {
+            let results: &Vec<StrategyResult> = results;
+            results
+                .iter()
+                .map(|result| StrategySummary::new(result, results))
+        };
+        self.results.iter().flat_map(under)
+    }
 }
 
-/// The names of the default strategies, of which those are compared that serve the machine: a scan, a complete one, one that keeps
-/// large free submeshes, one that looks ahead, and no contiguity at all.
+/// The names of the default strategies, of which those are compared that serve the machine: a scan,
+/// a complete one, one that keeps large free submeshes, one that looks ahead, and no contiguity at
+/// all.
 const DEFAULT: &[&str] = &[
     "first-fit",
     "adaptive-scan",
@@ -189,11 +207,12 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     let show = args.map.show(args.format.get() == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
     if let (Some(file), None) = (file, &incomplete) {
-        file.write(&plot::svg(&picture(&compared, &rows))?)?;
+        file.write(&plot::svg(&picture(&compared, &rows))?.to_string())?;
     }
     match args.format.get() {
         Format::Table => tables::write_tables(&compared, &rows, incomplete.as_ref(), output)?,
         Format::Json => write_json(&compared, &rows, incomplete.as_ref(), output)?,
+        Format::Csv => write_csv(&compared, &rows, output)?,
     }
     if let Some(incomplete) = incomplete {
         output.flush()?;
@@ -417,16 +436,10 @@ fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), 
 }
 
 fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
-    let metric = Metric::WaitingDelay;
+    let metric = compared.args.draw;
     let point = |load: f64, result: &StrategyResult| Point {
         x: load,
-        y: shown(result, metric).map(|estimate| Measured {
-            mean: estimate.mean,
-            ci95: estimate.ci95,
-            grows: meshalloc_sim::results::grows(result, metric),
-            saturated: result.saturated,
-            refused: report::refused_percent(result),
-        }),
+        y: report::measured(result, metric),
     };
     let schedulers = compared.scheduler_names().into_iter().enumerate();
     let series = schedulers.flat_map(|(under, scheduler)| {
@@ -442,24 +455,49 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
                 .collect(),
         })
     });
+    let (y_label, y_time) = report::axis(metric, TimeUnit::Second);
     Picture {
-        title: "Mean waiting delay".to_owned(),
+        title: report::title(&metric.words()),
         subtitle: compared.parameters(),
         x_label: "offered load (fraction of the processors)".to_owned(),
         x_scale: Scale::Linear,
         layout: Layout::Page,
-        y_label: "mean waiting delay".to_owned(),
-        y_time: Some(TimeUnit::Second),
+        y_label,
+        y_time,
         series: series.collect(),
         stated: Vec::new(),
     }
 }
 
-/// The name of a strategy where there is little room: its abbreviation, if it has one, with its parameters.
+/// The name of a strategy where there is little room: its abbreviation, if it has one, with its
+/// parameters.
 fn short(kind: StrategyKind) -> String {
     let (name, text) = (kind.name(), kind.to_string());
     let alias = kind.info().aliases.first().copied().unwrap_or(name);
     text.replacen(name, alias, 1)
+}
+
+/// The columns of `compare --format csv`.
+pub(crate) fn columns() -> Columns {
+    Columns::of_runs::<StrategySummary>(settings::takes::<CompareArgs>, &[])
+}
+
+/// A row for each load, scheduler and strategy.
+fn write_csv(
+    compared: &Comparison<'_>,
+    rows: &[Row],
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    let rows = rows.iter().flat_map(|row| {
+        let mut scenario = compared.settings.record();
+        for key in ["load", "log_load"] {
+            if scenario.get(key).is_some() {
+                scenario[key] = row.load.into();
+            }
+        }
+        row.summaries().map(move |row| (scenario.clone(), row))
+    });
+    Ok(columns().runs(rows, output)?)
 }
 
 fn write_json(
@@ -468,13 +506,9 @@ fn write_json(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let of_scheduler = |results: &Vec<StrategyResult>| -> Vec<StrategySummary> {
-        let result = |result| StrategySummary::new(result, results);
-        results.iter().map(result).collect()
-    };
     let points = rows.iter().map(|row| PointJson {
         load: known(row.load),
-        results: row.results.iter().flat_map(of_scheduler).collect(),
+        results: row.summaries().collect(),
     });
     let mut scenario = compared.settings.record();
     for key in ["load", "log_load"] {

@@ -12,7 +12,8 @@ use meshalloc_sim::simulation::SimulationError;
 /// Exit code of everything that could not be done.
 const EXIT_FAILURE: u8 = 2;
 
-/// Exit code when the controller was lost, a run failed after others were complete, or the picture of results failed that are written.
+/// Exit code when the controller was lost, a run failed after others were complete, or the picture
+/// of results failed that are written.
 const EXIT_INCOMPLETE: u8 = 1;
 
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
@@ -29,8 +30,8 @@ Exit codes:
   130  after Ctrl-C or SIGTERM: what is complete has been written, marked INCOMPLETE; sweep and
        reproduce keep it, and standard error says which command goes on";
 
-/// Writes a line to standard error, as far as it can be written: a reader that has closed it changes neither what is done nor the
-/// exit code.
+/// Writes a line to standard error, as far as it can be written: a reader that has closed it
+/// changes neither what is done nor the exit code.
 pub(crate) fn to_stderr(line: &dyn fmt::Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -44,7 +45,8 @@ pub enum Failure {
     OutputClosed,
     /// The experiments ended early. What is complete has been printed.
     Incomplete(Incomplete),
-    /// The results have been written, but something that was to be made of them was not: the line on standard error.
+    /// The results have been written, but something that was to be made of them was not: the line
+    /// on standard error.
     AfterResults(String),
 }
 
@@ -173,7 +175,8 @@ pub(crate) fn goes_on(kept: &Path, without: &[&str]) -> Failure {
     })
 }
 
-/// Carries out a command that writes files, and its report after them: no file is lost when standard output is closed early.
+/// Carries out a command that writes files, and its report after them: no file is lost when
+/// standard output is closed early.
 pub(crate) fn files_first(
     output: &mut dyn Write,
     command: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,

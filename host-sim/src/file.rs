@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Puts a file in the place of another, by way of a temporary one in the same folder, and brings both the file and its
-/// name to the disk; what is no regular file (a pipe, a terminal, a symbolic link) is written in place. Makes the
-/// folder if need be.
+/// Puts a file in the place of another, by way of a temporary one in the same folder, and brings
+/// both the file and its name to the disk; what is no regular file (a pipe, a terminal, a symbolic
+/// link) is written in place. Makes the folder if need be.
 ///
 /// # Errors
 ///
-/// When the folder cannot be made or written; the regular file that was there before is still there.
+/// When the folder cannot be made or written; the regular file that was there before is still
+/// there.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(content))
 }
@@ -37,8 +38,8 @@ pub(crate) fn write_with(
     sync_folder(path)
 }
 
-/// Brings the name of a new file to the disk, so that it survives a loss of power. Does nothing where folders cannot
-/// be opened.
+/// Brings the name of a new file to the disk, so that it survives a loss of power. Does nothing
+/// where folders cannot be opened.
 ///
 /// # Errors
 ///
@@ -67,7 +68,8 @@ fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }
 
-/// Whether [`write`] can be expected to succeed: now rather than after a minute's work. Makes the folder if need be.
+/// Whether [`write`] can be expected to succeed: now rather than after a minute's work. Makes the
+/// folder if need be.
 ///
 /// # Errors
 ///
@@ -102,8 +104,8 @@ pub(crate) fn check_ending(path: &Path, what: &str, endings: &[&str]) -> Result<
     ))
 }
 
-/// Whether the files of these options are different ones: of two that are the same, one would take the place of the other. What is
-/// no regular file, such as a pipe, may be named twice.
+/// Whether the files of these options are different ones: of two that are the same, one would take
+/// the place of the other. What is no regular file, such as a pipe, may be named twice.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! The frame of every HTML page: one file with everything inside, so that it can be read without a network.
+//! The frame of every HTML page: one file with everything inside, so that it can be read without a
+//! network.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

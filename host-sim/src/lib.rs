@@ -1,17 +1,18 @@
-//! Workloads, real and synthetic, through [`meshalloc`]: in this process, or on a board at the end of a
-//! serial line.
+//! Workloads, real and synthetic, through [`meshalloc`]: in this process, or on a board at the end
+//! of a serial line.
 //!
 //! [`meshalloc_sim`] simulates; this package is its command line:
 //!
 //! - [`cli`]: the commands, whose options are the settings of a scenario;
 //! - [`mod@line`]: a controller on a board;
-//! - [`sweep`]: many experiments, which go on where they were interrupted;
+//! - [`sweep`]: many experiments, which continue after an interruption;
 //! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: what the commands show.
 
-// Where nobody reads standard error, `eprintln!` panics; `failure::to_stderr` does not.
+// `eprintln!` panics if standard error is closed; `failure::to_stderr` does not.
 #![warn(clippy::print_stderr)]
 
 pub mod cli;
+mod columns;
 pub mod compare;
 pub mod failure;
 mod file;
@@ -33,6 +34,7 @@ mod saturation;
 pub mod schema;
 mod settings;
 mod slurm;
+mod svg;
 pub mod sweep;
 mod traffic;
 mod view;

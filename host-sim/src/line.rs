@@ -2,11 +2,6 @@
 //! socket.
 
 use std::fmt;
-use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
-use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -15,11 +10,8 @@ use meshalloc::{
     Answer, Change, Configuration, Error, Machine, Outcome, Query, SchedulerKind, StrategyKind,
     Ticks,
 };
-use meshalloc_firmware::BAUD_DEFAULT;
-use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
+use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, ProtocolError};
-use meshalloc_firmware::rate::BAUDS;
-use serialport::SerialPort;
 
 use crate::failure;
 use crate::progress::INTERRUPTED;
@@ -29,94 +21,11 @@ mod audit;
 
 use audit::Audit;
 
-/// How long to wait for a TCP connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// How long the controller may take to be put in order at the end: for a reply, how often it is
 /// asked, and how long without progress. After an interruption the user waits for it.
 const LEAVE: (Duration, u32, Duration) = (Duration::from_secs(1), 5, Duration::from_secs(2));
 const LEAVE_INTERRUPTED: (Duration, u32, Duration) =
     (Duration::from_millis(200), 2, Duration::from_millis(100));
-
-/// The other end of a line.
-///
-/// ```
-/// use meshalloc_host_sim::line::Endpoint;
-/// let board: Endpoint = "serial:/dev/ttyACM0".parse().unwrap();
-/// assert_eq!(board.to_string(), "serial:/dev/ttyACM0@115200");
-/// assert!("tcp:localhost".parse::<Endpoint>().is_err());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// `tcp:HOST:PORT`.
-    Tcp {
-        /// Host and port.
-        address: String,
-    },
-    /// `unix:PATH`, on systems that have such sockets.
-    Unix {
-        /// The socket's path.
-        path: String,
-    },
-    /// `serial:DEVICE@BAUD`, 8 data bits, no parity, 1 stop bit.
-    Serial {
-        /// The device, as the system names it.
-        device: String,
-        /// Bits a second, one of [`BAUDS`], at which it is used: it is opened at [`BAUD_DEFAULT`],
-        /// and the controller asked to change.
-        baud: u32,
-    },
-}
-
-impl FromStr for Endpoint {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD".to_owned();
-        if let Some(address) = text.strip_prefix("tcp:") {
-            let (host, port) = address.rsplit_once(':').ok_or_else(expected)?;
-            let port = port.parse::<u16>().ok().filter(|&port| port > 0);
-            if host.is_empty() || port.is_none() {
-                return Err("expected tcp:HOST:PORT, the port 1 to 65535".to_owned());
-            }
-            return Ok(Endpoint::Tcp {
-                address: address.to_owned(),
-            });
-        }
-        if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
-            let path = path.to_owned();
-            return Ok(Endpoint::Unix { path });
-        }
-        let serial = text.strip_prefix("serial:").ok_or_else(expected)?;
-        let (device, baud) = match serial.rsplit_once('@') {
-            None => (serial, Some(BAUD_DEFAULT)),
-            Some((device, baud)) => (
-                device,
-                baud.parse().ok().filter(|baud| BAUDS.contains(baud)),
-            ),
-        };
-        match baud {
-            Some(baud) if !device.is_empty() => Ok(Endpoint::Serial {
-                device: device.to_owned(),
-                baud,
-            }),
-            _ => Err(format!(
-                "expected serial:DEVICE@BAUD, such as serial:/dev/ttyACM0@115200; BAUD is one of {}",
-                BAUDS.map(|baud| baud.to_string()).join(", ")
-            )),
-        }
-    }
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Endpoint::Tcp { address } => write!(f, "tcp:{address}"),
-            Endpoint::Unix { path } => write!(f, "unix:{path}"),
-            Endpoint::Serial { device, baud } => write!(f, "serial:{device}@{baud}"),
-        }
-    }
-}
 
 /// What may be the cause, or what can be done.
 fn hint(error: &ClientError) -> &'static str {
@@ -139,7 +48,7 @@ fn hint(error: &ClientError) -> &'static str {
 /// behind, and the controller's own clock.
 pub struct LineBackends {
     endpoint: Endpoint,
-    client: Client<Box<dyn Line>>,
+    client: Client<Box<dyn Line + Send>>,
     /// Of the configurations so far, the latest last.
     round_trips: Vec<(StrategyKind, RoundTrips)>,
     /// Of the latest configuration.
@@ -164,14 +73,11 @@ impl LineBackends {
             endpoint: endpoint.to_string(),
             reason,
         };
-        let line = open_line(endpoint).map_err(failed)?;
-        let baud = match endpoint {
-            Endpoint::Serial { baud, .. } => *baud,
-            _ => BAUD_DEFAULT,
-        };
+        let line = endpoint.open().map_err(failed)?;
+        let baud = endpoint.baud();
         let options = Options {
             baud,
-            interrupted: Some(&INTERRUPTED),
+            interrupted: Some(|| INTERRUPTED.load(Ordering::Relaxed)),
             ..Options::default()
         };
         let client = Client::connect(line, options);
@@ -233,71 +139,6 @@ impl LineBackends {
             reason: format!("the controller answered {asked:?} with {said} (expected {expected})"),
         }
     }
-}
-
-fn open_line(endpoint: &Endpoint) -> Result<Box<dyn Line>, String> {
-    match endpoint {
-        Endpoint::Tcp { address } => {
-            let stream = connect(address).map_err(|error| format!("cannot connect: {error}"))?;
-            let line = IoLine::tcp(stream).map_err(|error| error.to_string())?;
-            Ok(Box::new(line))
-        }
-        #[cfg(unix)]
-        Endpoint::Unix { path } => {
-            let stream = UnixStream::connect(path);
-            let stream = stream.map_err(|error| format!("cannot connect: {error}"))?;
-            Ok(Box::new(IoLine::unix(stream)))
-        }
-        #[cfg(not(unix))]
-        Endpoint::Unix { .. } => Err("this system has no such sockets".to_owned()),
-        Endpoint::Serial { device, .. } => {
-            let port = serialport::new(device, BAUD_DEFAULT)
-                .open()
-                .map_err(|error| format!("cannot open: {error}"))?;
-            Ok(Box::new(SerialLine(IoLine::new(
-                port,
-                set_timeout as fn(&mut Port, Duration) -> io::Result<()>,
-            ))))
-        }
-    }
-}
-
-type Port = Box<dyn SerialPort>;
-
-fn set_timeout(port: &mut Port, timeout: Duration) -> io::Result<()> {
-    port.set_timeout(timeout).map_err(io::Error::from)
-}
-
-/// A serial port, whose rate can be set.
-struct SerialLine(IoLine<Port, SetTimeout>);
-
-type SetTimeout = fn(&mut Port, Duration) -> io::Result<()>;
-
-impl Line for SerialLine {
-    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.send(bytes)
-    }
-
-    fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
-        self.0.receive(buffer, timeout)
-    }
-
-    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
-        let port = self.0.stream_mut();
-        port.set_baud_rate(baud).map_err(io::Error::from)
-    }
-}
-
-/// Tries every address of the host in turn.
-fn connect(address: &str) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    for address in address.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
 
 /// Something that a controller said and that cannot be true.
@@ -517,40 +358,6 @@ impl RoundTrips {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn endpoints_are_read_and_written() {
-        for (text, written) in [
-            ("tcp:127.0.0.1:4000", "tcp:127.0.0.1:4000"),
-            ("tcp:[::1]:4000", "tcp:[::1]:4000"),
-            ("unix:/tmp/serial", "unix:/tmp/serial"),
-            ("serial:/dev/ttyACM0", "serial:/dev/ttyACM0@115200"),
-            ("serial:/dev/ttyACM0@1000000", "serial:/dev/ttyACM0@1000000"),
-            ("serial:COM3@460800", "serial:COM3@460800"),
-        ] {
-            let endpoint: Endpoint = text.parse().unwrap();
-            assert_eq!(endpoint.to_string(), written);
-        }
-        for wrong in [
-            "",
-            "tcp",
-            "tcp:",
-            "tcp:host",
-            "tcp::4000",
-            "tcp:host:0",
-            "tcp:host:70000",
-            "unix:",
-            "serial:",
-            "serial:@115200",
-            "serial:/dev/x@9600",
-            "serial:/dev/x@",
-            "serial:/dev/x@fast",
-            "udp:host:1",
-        ] {
-            let error = wrong.parse::<Endpoint>().unwrap_err();
-            assert!(error.starts_with("expected "), "{wrong}: {error}");
-        }
-    }
 
     #[test]
     fn quantiles_are_ranks() {

@@ -62,10 +62,8 @@ pub enum Part {
 pub fn list(part: Option<Part>, format: Format, output: &mut dyn Write) -> io::Result<()> {
     match format {
         Format::Table => text(part, output),
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut *output, &ListDocument::new(part))?;
-            writeln!(output)
-        }
+        Format::Json => report::write_json(&ListDocument::new(part), output),
+        Format::Csv => ListDocument::new(part).csv(output),
     }
 }
 

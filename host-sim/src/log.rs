@@ -1,7 +1,6 @@
 //! `log`: what a log has in it, before it is run.
 
 use std::io::Write;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
@@ -10,6 +9,7 @@ use meshalloc::{Grid, NODES_MAX};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::identity::{PROGRAM, VERSION};
 use crate::report::{self, LogJson, table, trimmed};
@@ -22,8 +22,8 @@ use meshalloc_sim::workload::{Log, LogForm, LogJob, LogOptions, TimeUnit};
 /// Which log, and on which machine.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LogStatisticsArgs {
-    /// A log in the Standard Workload Format, or with --columns or the ending .csv or .csv.gz a trace in CSV, plain or .gz; -
-    /// reads standard input
+    /// A log in the Standard Workload Format, or with --columns or the ending .csv or .csv.gz a
+    /// trace in CSV, plain or .gz; - reads standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
@@ -74,8 +74,14 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     let statistics = Statistics::of(&log, settings.is_machine_named().then_some(machine));
     match args.format.get() {
         Format::Table => statistics.write(output),
-        Format::Json => Ok(report::write_json(&statistics.json(), output)?),
+        Format::Json => Ok(report::write_json(&statistics.document(), output)?),
+        Format::Csv => Ok(columns().rows([statistics.document()], output)?),
     }
+}
+
+/// The columns of `log --format csv`.
+pub(crate) fn columns() -> Columns {
+    Columns::of::<LogDocument>()
 }
 
 /// What a log has in it.
@@ -87,37 +93,11 @@ struct Statistics<'l> {
     work: u128,
     /// Jobs that are larger than the machine, or than any if none is named, and their work.
     too_large: (usize, u128),
-    distributions: Vec<(&'static str, Option<Distribution>)>,
+    distributions: Distributions,
     /// Of the jobs with a requested time, those that ran longer.
     over_requested: (usize, usize),
     sizes: Vec<Size>,
 }
-
-/// A row of values.
-#[derive(Clone, Copy)]
-struct Distribution {
-    count: usize,
-    mean: f64,
-    /// 0, 50, 95, 99 and 100 %.
-    quantiles: [f64; 5],
-}
-
-/// Jobs of similar size.
-struct Size {
-    /// Up to 2^32, which is over what a job can have.
-    processors: RangeInclusive<u64>,
-    jobs: usize,
-    work: u128,
-}
-
-/// The names of [`Distribution::quantiles`], and the parts of all values that are below them.
-const QUANTILES: [(&str, f64); 5] = [
-    ("min", 0.0),
-    ("median", 0.5),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("max", 1.0),
-];
 
 impl Distribution {
     /// Of values in `unit`s; `None` without any.
@@ -128,14 +108,15 @@ impl Distribution {
             count += 1;
             sum += u128::from(value);
         }
-        let mut quantiles = [0.0; 5];
-        for (quantile, (_, part)) in quantiles.iter_mut().zip(QUANTILES) {
-            *quantile = all.quantile(part)? / unit;
-        }
+        let mut quantile = |part| Some(all.quantile(part)? / unit);
         Some(Distribution {
             count,
             mean: sum as f64 / count as f64 / unit,
-            quantiles,
+            min: quantile(0.0)?,
+            median: quantile(0.5)?,
+            p95: quantile(0.95)?,
+            p99: quantile(0.99)?,
+            max: quantile(1.0)?,
         })
     }
 }
@@ -173,32 +154,24 @@ impl<'l> Statistics<'l> {
         };
         let weeks = log.whole_weeks().into_iter().map(week);
         let weeks = weeks.filter(|_| machine.is_some());
-        let distributions = vec![
-            (
-                "processors",
-                Distribution::of(jobs().map(|job| job.processors.into()), 1.0),
-            ),
-            (
-                "run_time_seconds",
-                Distribution::of(jobs().map(|job| job.run_time), second),
-            ),
-            (
-                "requested_time_seconds",
-                Distribution::of(requested().map(|(_, time)| time), second),
-            ),
-            ("interarrival_seconds", Distribution::of(steps, second)),
-            ("offered_load_of_a_week", Distribution::of(weeks, 1e6)),
-        ];
+        let distributions = Distributions {
+            processors: Distribution::of(jobs().map(|job| job.processors.into()), 1.0),
+            run_time_seconds: Distribution::of(jobs().map(|job| job.run_time), second),
+            requested_time_seconds: Distribution::of(requested().map(|(_, time)| time), second),
+            interarrival_seconds: Distribution::of(steps, second),
+            offered_load_of_a_week: Distribution::of(weeks, 1e6),
+        };
         let processors = |job: &LogJob| u64::from(job.processors);
         let largest = jobs().map(processors).max().unwrap_or(1);
         let sizes = (0..=largest.next_power_of_two().ilog2()).map(|exponent| {
             let last = 1_u64 << exponent;
-            let all = last / 2 + 1..=last;
-            let (count, work) = total(jobs().filter(|job| all.contains(&processors(job))));
+            let of_size = last / 2 + 1..=last;
+            let (jobs, work) = total(jobs().filter(|job| of_size.contains(&processors(job))));
             Size {
-                processors: all,
-                jobs: count,
-                work,
+                from: *of_size.start(),
+                to: last,
+                jobs,
+                work_share: share(work, all),
             }
         });
         Statistics {
@@ -259,45 +232,40 @@ impl<'l> Statistics<'l> {
         if let (over, all @ 1..) = self.over_requested {
             writeln!(output, "ran longer than was requested: {over} of {all}")?;
         }
-        // Four of the five fit a terminal.
-        let places = [0, 1, 2, 4];
-        let names = places.map(|place| QUANTILES[place].0);
-        let mut rows = table(["", "count", "mean"].into_iter().chain(names));
-        for (name, distribution) in &self.distributions {
+        let mut rows = table(["", "count", "mean", "min", "median", "p95", "max"]);
+        let of = &self.distributions;
+        for (name, distribution) in [
+            ("processors", of.processors),
+            ("run time (s)", of.run_time_seconds),
+            ("requested time (s)", of.requested_time_seconds),
+            ("between arrivals (s)", of.interarrival_seconds),
+            ("load of a week", of.offered_load_of_a_week),
+        ] {
             let Some(row) = distribution else { continue };
-            let numbers = std::iter::once(row.mean).chain(places.map(|place| row.quantiles[place]));
-            let numbers = numbers.map(|number| match *name {
-                "offered_load_of_a_week" => format!("{number:.3}"),
+            // Without the 99th percentile they fit a terminal.
+            let numbers = [row.mean, row.min, row.median, row.p95, row.max];
+            let numbers = numbers.map(|number| match name {
+                "load of a week" => format!("{number:.3}"),
                 // A whole number would be another one.
                 _ if number < 100.0 && number.fract() != 0.0 => format!("{number:.1}"),
                 _ => format!("{number:.0}"),
             });
-            let name = match *name {
-                "processors" => "processors",
-                "run_time_seconds" => "run time (s)",
-                "requested_time_seconds" => "requested time (s)",
-                "interarrival_seconds" => "between arrivals (s)",
-                _ => "load of a week",
-            };
-            rows.add_row(
-                [name.to_owned(), row.count.to_string()]
-                    .into_iter()
-                    .chain(numbers),
-            );
+            let words = [name.to_owned(), row.count.to_string()];
+            rows.add_row(words.into_iter().chain(numbers));
         }
         writeln!(output, "\n{}", trimmed(&rows))?;
         let mut rows = table(["processors", "jobs", "% of jobs", "% of work"]);
         for size in &self.sizes {
-            let (first, last) = size.processors.clone().into_inner();
+            let Size { from, to, .. } = size;
             let jobs = size.jobs as f64 / log.jobs.len() as f64;
             rows.add_row([
-                match first == last {
-                    true => first.to_string(),
-                    false => format!("{first} to {last}"),
+                match from == to {
+                    true => from.to_string(),
+                    false => format!("{from} to {to}"),
                 },
                 size.jobs.to_string(),
                 format!("{:.2}", jobs * 100.0),
-                format!("{:.2}", share(size.work, self.work) * 100.0),
+                format!("{:.2}", size.work_share * 100.0),
             ]);
         }
         writeln!(output, "\n{}", trimmed(&rows))?;
@@ -317,17 +285,8 @@ impl<'l> Statistics<'l> {
         }
     }
 
-    fn json(&self) -> LogDocument {
-        let row = |name: &str| {
-            let row = self.distributions.iter().find(|row| row.0 == name);
-            row.and_then(|(_, row)| *row).map(DistributionJson::new)
-        };
-        let sizes = self.sizes.iter().map(|size| SizeJson {
-            from: *size.processors.start(),
-            to: *size.processors.end(),
-            jobs: size.jobs,
-            work_share: share(size.work, self.work),
-        });
+    fn document(self) -> LogDocument {
+        let dates = self.dates();
         LogDocument {
             program: PROGRAM,
             version: VERSION,
@@ -337,8 +296,8 @@ impl<'l> Statistics<'l> {
             },
             machine: self.machine.map(|machine| machine.to_string()),
             processors: self.machine.map(|machine| machine.nodes()),
-            first_submitted: self.dates().map(|[first, _]| first),
-            last_submitted: self.dates().map(|[_, last]| last),
+            first_submitted: dates.clone().map(|[first, _]| first),
+            last_submitted: dates.map(|[_, last]| last),
             processors_of_log: self.log.header.max_procs.clone(),
             span_seconds: TimeUnit::Second.of(self.log.span()),
             whole_weeks: self.log.whole_weeks().len(),
@@ -348,14 +307,8 @@ impl<'l> Statistics<'l> {
             },
             requested_time_known: self.over_requested.1,
             ran_longer_than_requested: self.over_requested.0,
-            distributions: DistributionsJson {
-                processors: row("processors"),
-                run_time_seconds: row("run_time_seconds"),
-                requested_time_seconds: row("requested_time_seconds"),
-                interarrival_seconds: row("interarrival_seconds"),
-                offered_load_of_a_week: row("offered_load_of_a_week"),
-            },
-            sizes: sizes.collect(),
+            distributions: self.distributions,
+            sizes: self.sizes,
         }
     }
 }
@@ -388,9 +341,9 @@ pub(crate) struct LogDocument {
     requested_time_known: usize,
     /// Those of them that ran longer.
     ran_longer_than_requested: usize,
-    distributions: DistributionsJson,
+    distributions: Distributions,
     /// By the number of processors, up to each power of two.
-    sizes: Vec<SizeJson>,
+    sizes: Vec<Size>,
 }
 
 /// Jobs that are larger than the machine, or than any machine if none is named.
@@ -404,22 +357,22 @@ struct TooLargeJson {
 
 /// Distributions; `null` where there is no value.
 #[derive(Serialize, JsonSchema)]
-struct DistributionsJson {
+struct Distributions {
     /// Processors of jobs.
-    processors: Option<DistributionJson>,
+    processors: Option<Distribution>,
     /// Run times.
-    run_time_seconds: Option<DistributionJson>,
+    run_time_seconds: Option<Distribution>,
     /// Requested times.
-    requested_time_seconds: Option<DistributionJson>,
+    requested_time_seconds: Option<Distribution>,
     /// Times between submit times.
-    interarrival_seconds: Option<DistributionJson>,
+    interarrival_seconds: Option<Distribution>,
     /// The loads that whole weeks offer to the machine.
-    offered_load_of_a_week: Option<DistributionJson>,
+    offered_load_of_a_week: Option<Distribution>,
 }
 
 /// Values in one row.
-#[derive(Serialize, JsonSchema)]
-struct DistributionJson {
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+struct Distribution {
     /// The number of values.
     count: usize,
     /// Their mean.
@@ -428,32 +381,19 @@ struct DistributionJson {
     min: f64,
     /// Their median; of an even number of values halfway between the two in the middle.
     median: f64,
-    /// Their 95th percentile, interpolated between two values (definition 8 of Hyndman and Fan 1996).
+    /// Their 95th percentile, interpolated between two values (definition 8 of Hyndman and Fan
+    /// 1996).
     p95: f64,
-    /// Their 99th percentile, interpolated between two values (definition 8 of Hyndman and Fan 1996).
+    /// Their 99th percentile, interpolated between two values (definition 8 of Hyndman and Fan
+    /// 1996).
     p99: f64,
     /// The greatest.
     max: f64,
 }
 
-impl DistributionJson {
-    const fn new(row: Distribution) -> Self {
-        let [min, median, p95, p99, max] = row.quantiles;
-        DistributionJson {
-            count: row.count,
-            mean: row.mean,
-            min,
-            median,
-            p95,
-            p99,
-            max,
-        }
-    }
-}
-
 /// Jobs of similar size.
 #[derive(Serialize, JsonSchema)]
-struct SizeJson {
+struct Size {
     /// The least number of processors.
     from: u64,
     /// The greatest.

@@ -1,8 +1,9 @@
 //! Maps: pictures of which job holds which processors at one moment.
 //!
-//! A [`Snapshot`] is read from a controller through its [`Backend`](meshalloc_sim::backend::Backend), with the commands any client
-//! has, so it does not matter where the controller is. It is drawn as [`svg`] or on the [`terminal`]; jobs that
-//! touch differ in [colour](colouring).
+//! A [`Snapshot`] is read from a controller through its
+//! [`Backend`](meshalloc_sim::backend::Backend), with the commands any client has, so it does not
+//! matter where the controller is. It is drawn as [`svg`] or on the [`terminal`]; jobs that touch
+//! differ in [colour](colouring).
 
 use std::fmt;
 use std::str::FromStr;
@@ -53,7 +54,8 @@ pub enum Plot {
     Timeline,
 }
 
-/// `map`, `map:SECONDS`, `map:jobs=N`, `links`, `gantt` or `timeline`, as it is written on the command line.
+/// `map`, `map:SECONDS`, `map:jobs=N`, `links`, `gantt` or `timeline`, as it is written on the
+/// command line.
 impl FromStr for Plot {
     type Err = String;
 
@@ -132,7 +134,8 @@ pub struct Map {
 }
 
 impl Map {
-    /// Three short lines for under the title, short enough for two maps on a terminal: jobs, processors, and the largest free block.
+    /// Three short lines for under the title, short enough for two maps on a terminal: jobs,
+    /// processors, and the largest free block.
     pub fn caption(&self) -> [String; 3] {
         let snapshot = &self.snapshot;
         let mut first = format!("{} running, {} waiting", snapshot.jobs.len(), self.waiting);
@@ -178,7 +181,8 @@ fn asked(machine: &Grid, block: Block) -> String {
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, a controller cannot be made ready, or the moment never comes or is after the end of all runs.
+/// When the workload cannot be used, a controller cannot be made ready, or the moment never comes
+/// or is after the end of all runs.
 pub fn maps(
     experiment: &Experiment,
     moment: MapMoment,
@@ -201,7 +205,8 @@ pub fn maps(
     Ok(maps)
 }
 
-/// Whether a run has not ended by this time, of one strategy at least. Runs are made for it only where the last job has arrived by then.
+/// Whether a run has not ended by this time, of one strategy at least. Runs are made for it only
+/// where the last job has arrived by then.
 fn check_end(
     experiment: &Experiment,
     at: Ticks,
@@ -310,16 +315,17 @@ fn map(
     let configuration = experiment.configuration(strategy, 0);
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.machine);
+    let plan = layout::Plan::of(machine, description);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, 0)?;
+    let failures = experiment.timeline(0)?;
     let execution = AnyExecution::new(workload, machine)?;
     let mut outcome = None;
     backends.with(configuration, description, &mut |backend| {
         let jobs = jobs.clone();
-        let execution = execution.clone();
-        let stopped = simulation::run_until(execution, backend, machine, jobs, moment);
-        outcome =
-            Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, machine)?))));
+        let (execution, failures) = (execution.clone(), failures.clone());
+        let stopped = simulation::run_until(execution, backend, machine, jobs, failures, moment);
+        outcome = Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, plan)?))));
     })?;
     let outcome = outcome.expect("a backend that is ready calls its body");
     let (Interrupted { at, waiting, .. }, snapshot) =

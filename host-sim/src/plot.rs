@@ -1,5 +1,5 @@
-//! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one line a strategy; over
-//! categories, one bar a strategy.
+//! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one
+//! line a strategy; over categories, one bar a strategy.
 //!
 //! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
 //! colour, the legend stands outside the axes, and a saturated point stands in a strip of its own
@@ -17,11 +17,11 @@ use axis::Axis;
 use bars::{Slot, draw_swatch};
 use head::Head;
 use marks::{Look, draw_arrow, draw_line, draw_marker, draw_ring};
-use plotters::coord::Shift;
 use plotters::coord::ranged1d::{BoldPoints, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::svg::{Area, Drawn, PIXEL, Svg};
 use meshalloc_sim::statistics::Interval;
 use meshalloc_sim::workload::TimeUnit;
 
@@ -32,9 +32,6 @@ mod head;
 mod marks;
 pub mod over_time;
 
-/// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
-/// slanted dashes stay on their line and a point is at its value.
-const PIXEL: i32 = 10;
 /// Width and height in pixels of the axes of a picture with its legend at the right, labels
 /// included; being a vector picture it scales.
 const PAGE_BODY: (i32, i32) = (636, 462);
@@ -107,7 +104,8 @@ pub enum Scale {
     Linear,
     /// Doublings; for values over 0, powers of two as a rule.
     Doubling,
-    /// Categories with these names: point `x` stands at number `x`, from 0, and the series beside each other.
+    /// Categories with these names: point `x` stands at number `x`, from 0, and the series beside
+    /// each other.
     Categories(Vec<String>),
 }
 
@@ -145,7 +143,8 @@ impl Point {
     }
 }
 
-/// A number that a text states about a point of a series: a ring, with an entry of the legend for all of them.
+/// A number that a text states about a point of a series: a ring, with an entry of the legend for
+/// all of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stated {
     /// The number of the series.
@@ -214,26 +213,17 @@ impl Picture {
     }
 }
 
-/// The picture as the text of an SVG file.
+/// Draws the picture.
 ///
 /// # Errors
 ///
 /// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
-pub fn svg(picture: &Picture) -> Result<String, String> {
+pub fn svg(picture: &Picture) -> Result<Svg, String> {
     let picture = &*picture.with_readable_times();
     let frame = Frame::new(picture);
-    let mut text = String::new();
-    let drawn = draw(picture, &frame, &mut text);
-    drawn.map_err(|error| format!("cannot draw the picture: {error}"))?;
-    // The coordinates are tenths of a pixel (the view box); the picture's own size is in pixels.
     let (width, height) = frame.size();
-    let drawn = format!("width=\"{}\" height=\"{}\"", width * PIXEL, height * PIXEL);
-    Ok(text.replacen(&drawn, &format!("width=\"{width}\" height=\"{height}\""), 1))
-}
-
-/// Width and height of the whole picture in pixels.
-pub fn size(picture: &Picture) -> (i32, i32) {
-    Frame::new(&picture.with_readable_times()).size()
+    let units = ((width * PIXEL) as u32, (height * PIXEL) as u32);
+    Svg::of(units, |root| draw(picture, &frame, root))
 }
 
 /// How large the parts of a picture are, in pixels.
@@ -353,17 +343,11 @@ const fn has_categories(picture: &Picture) -> bool {
     matches!(picture.x_scale, Scale::Categories(_))
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-fn draw(picture: &Picture, frame: &Frame, text: &mut String) -> Drawn {
+fn draw(picture: &Picture, frame: &Frame, root: &Area<'_>) -> Drawn {
     let units = |pixels: i32| (pixels * PIXEL) as u32;
-    let (width, height) = frame.size();
-    let backend = SVGBackend::with_string(text, (units(width), units(height)));
-    let root = backend.into_drawing_area();
-    root.fill(&WHITE)?;
-    let below = frame.head.draw(&root)?;
+    let below = frame.head.draw(root)?;
     let (body, legend) = match picture.layout {
         Layout::Page => below.split_horizontally(units(frame.body.0)),
         Layout::Column => below.split_vertically(units(frame.body.1)),
@@ -403,21 +387,19 @@ fn draw(picture: &Picture, frame: &Frame, text: &mut String) -> Drawn {
         .draw()?;
 
     if saturated_rows > 0 {
-        draw_strip(&root, &chart, picture, strip_height)?;
+        draw_strip(root, &chart, picture, strip_height)?;
     }
     for (index, series) in picture.series.iter().enumerate() {
         let slot = Slot::of(picture, index);
-        draw_series(&root, &chart, axis, series, &Look::of(index), slot)?;
+        draw_series(root, &chart, axis, series, &Look::of(index), slot)?;
     }
     for stated in &picture.stated {
         let offset = Slot::of(picture, stated.series).map_or(0.0, |slot| slot.offset);
         let place = (stated.x + offset, axis.clipped(stated.y));
         let place = chart.plotting_area().map_coordinate(&place);
-        draw_ring(&root, place, Look::of(stated.series).color)?;
+        draw_ring(root, place, Look::of(stated.series).color)?;
     }
-    draw_legend(&legend, picture, frame, !axis.is_logarithmic())?;
-    root.present()?;
-    Ok(())
+    draw_legend(&legend, picture, frame, !axis.is_logarithmic())
 }
 
 /// The place of a pixel.
@@ -596,8 +578,9 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
     Ok(())
 }
 
-/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only, so the viewer that shows it
-/// chooses the font, and nothing depends on the fonts of the machine that drew it.
+/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only,
+/// so the viewer that shows it chooses the font, and nothing depends on the fonts of the machine
+/// that drew it.
 fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: HPos) -> Drawn {
     label_in(area, text, at, size, side, BLACK)
 }

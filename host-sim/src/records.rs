@@ -1,12 +1,14 @@
 //! Files of single jobs: what each measured job of a run asked for, got and waited for.
 //!
-//! As a table (CSV) the file has all strategies and replications, in their order, and in each the measured jobs in order of arrival.
-//! Its columns are those of a `jobs.csv` of Batsim (Dutot et al. 2016, Batsim: a realistic language-independent resources and jobs management
-//! systems simulator, JSSPP), which evalys reads, and some more: [`COLUMNS`](table::COLUMNS). With the ending `.swf` it is a log in the Standard
+//! As a table (CSV) the file has all strategies and replications, in their order, and in each the
+//! measured jobs in order of arrival. Its columns are those of a `jobs.csv` of Batsim (Dutot et al.
+//! 2016, Batsim: a realistic language-independent resources and jobs management systems simulator,
+//! JSSPP), which evalys reads, and some more. With the ending `.swf` it is a log in the Standard
 //! Workload Format of a single run; endings other than `.csv` and `.swf` are refused.
 //!
-//! A run writes its jobs into a part of its own while it goes on, so that neither the number of jobs nor that of threads shows: a
-//! job waits in memory only for earlier ones that have not left. The parts are put together when all runs have ended.
+//! A run writes its jobs into a part of its own while it goes on, so that neither the number of
+//! jobs nor that of threads shows: a job waits in memory only for earlier ones that have not left.
+//! The parts are put together when all runs have ended.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
@@ -212,7 +214,8 @@ impl Observer for Recorder<'_> {
             self.ahead.resize(place + 1, None);
         }
         if place > 0 {
-            // It may be there for long, so in memory of its own size; shrunk, it would leave gaps that no other line fits in.
+            // It may be there for long, so in memory of its own size; shrunk, it would leave gaps
+            // that no other line fits in.
             self.ahead[place] = Some(line.as_slice().into());
             return;
         }

@@ -11,17 +11,18 @@
 //! {"op":"free","id":17}                                free 17   # a comment
 //! ```
 //!
-//! `host-sim schema operation` prints the keys. Coordinates are written in the machine's order: dimension 0 (x) first, but
-//! on a machine made as a cube as the digits of the address, the highest dimension first.
+//! `host-sim schema operation` prints the keys. Coordinates are written in the machine's order:
+//! dimension 0 (x) first, but on a machine made as a cube as the digits of the address, the highest
+//! dimension first.
 //!
 //! Time is counted in operations: the controller's clock advances by one with each. A job with the
 //! estimate 300 is expected to be freed 300 operations later; strategies that look ahead decide by
-//! it. A job with the lease 50 is released after the 50th operation from then on, whether it runs or
-//! waits, unless its lease is renewed.
+//! it. A job with the lease 50 is released after the 50th operation from then on, whether it runs
+//! or waits, unless its lease is renewed.
 //!
 //! Each operation gives one JSON object on a line. A job that does not fit is refused; with a
-//! [queue](Waiting) it waits until the scheduler lets it in. Its grant then is an object of its own,
-//! after the one of the operation that made it possible. So is the end of a lease.
+//! [queue](Waiting) it waits until the scheduler lets it in. Its grant then is an object of its
+//! own, after the one of the operation that made it possible. So is the end of a lease.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -171,8 +172,8 @@ pub enum Waiting {
 
 /// Carries out all operations of `input`, on a controller that serves `machine` and has no job.
 ///
-/// One JSON object for each goes to `output`, which is flushed whenever the input has to be waited for,
-/// at the end, and also before an error is returned.
+/// One JSON object for each goes to `output`, which is flushed whenever the input has to be waited
+/// for, at the end, and also before an error is returned.
 ///
 /// # Errors
 ///
@@ -208,8 +209,8 @@ struct Replay<'f> {
     machine: Grid,
     waiting: Waiting,
     counts: Counts,
-    /// The events of the latest change, in order, each with the place where its blocks end, and those
-    /// of the next event begin. Kept for its memory.
+    /// The events of the latest change, in order, each with the place where its blocks end, and
+    /// those of the next event begin. Kept for its memory.
     events: Vec<(Event, usize)>,
     /// The blocks of all events.
     blocks: Vec<Block>,
@@ -354,8 +355,8 @@ impl Replay<'_> {
         self.write_events(own, output)
     }
 
-    /// Writes the jobs of the queue that the latest change let in, and those whose leases have ended,
-    /// without the grant of `own`.
+    /// Writes the jobs of the queue that the latest change let in, and those whose leases have
+    /// ended, without the grant of `own`.
     fn write_events(
         &mut self,
         own: Option<JobId>,

@@ -1,7 +1,7 @@
 //! What `run` shows: a table for people, JSON for programs.
 //!
-//! A number that does not exist (the interval of a single run, the mean delay of a saturated system) is
-//! `null` in JSON and a word in the table; no number stands in for it.
+//! A number that does not exist (the interval of a single run, the mean delay of a saturated
+//! system) is `null` in JSON and a word in the table; no number stands in for it.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -12,6 +12,7 @@ use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
 use crate::line::RoundTrips;
+use crate::plot::Measured;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use meshalloc_sim::experiment::{
     Experiment, Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION,
@@ -19,12 +20,12 @@ use meshalloc_sim::experiment::{
 use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::{
-    log_text, messages_text, reservations_text, slowdown_text, unless, workload_text,
+    failures_text, log_text, messages_text, reservations_text, slowdown_text, unless, workload_text,
 };
-use meshalloc_sim::results::{Mark, is_comparable, is_hidden, shown};
+use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
 use meshalloc_sim::scenario::Resolved;
 use meshalloc_sim::simulation::PASSING_MAX;
-use meshalloc_sim::statistics::Estimate;
+use meshalloc_sim::statistics::{Estimate, Interval};
 use meshalloc_sim::wording::{alone, counted, number};
 use meshalloc_sim::workload::{Log, TimeUnit, Workload};
 
@@ -113,6 +114,43 @@ pub fn refused_percent(result: &StrategyResult) -> Option<String> {
     (refused > 0).then(|| format!("{} %", alone(percent())))
 }
 
+/// A metric as a point of a picture; `None` where the system was saturated.
+pub(crate) fn measured(result: &StrategyResult, metric: Metric) -> Option<Measured> {
+    let scale = metric.scale();
+    shown(result, metric).map(|estimate| Measured {
+        mean: estimate.mean * scale,
+        ci95: estimate.ci95.map(|Interval { low, high }| Interval {
+            low: low * scale,
+            high: high * scale,
+        }),
+        grows: grows(result, metric),
+        saturated: result.saturated,
+        refused: refused_percent(result).filter(|_| metric.is_of_served_jobs()),
+    })
+}
+
+/// The axis of a metric in a picture, and the unit of its values if these are times.
+pub(crate) fn axis(metric: Metric, unit: TimeUnit) -> (String, Option<TimeUnit>) {
+    match metric.unit() {
+        // The picture chooses a readable unit and names it.
+        Unit::Time => (metric.words(), Some(unit)),
+        _ => (metric.label(unit), None),
+    }
+}
+
+/// Words as a title.
+pub(crate) fn title(words: &str) -> String {
+    let (first, rest) = words.split_at(1);
+    first.to_uppercase() + rest
+}
+
+/// A bar for a part of 1, of at most `width` characters.
+pub(crate) fn bar(part: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (part.clamp(0.0, 1.0) * 8.0 * width as f64).round() as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
 impl Report<'_> {
     /// Writes tables as wide as the terminal.
     ///
@@ -135,6 +173,8 @@ impl Report<'_> {
         let scattered = strategies.any(|strategy| !strategy.holds().is_contiguous());
         let mut groups = self.metric_groups();
         groups.extend(scattered.then_some(DISPERSAL));
+        let fails = self.scenario.plan.failures.is_some();
+        groups.extend(fails.then_some(FAILURES));
         for table in self.metric_tables(&groups) {
             writeln!(output, "\n{table}")?;
         }
@@ -272,7 +312,8 @@ impl Report<'_> {
         };
         let scheduler = names::scheduler_text(*scheduler, self.scenario.plan.workload.time_unit());
         let machine = machine_text(&self.scenario.plan);
-        format!("{machine}, {scheduler}, {jobs}")
+        let failures = failures_text(self.scenario.plan.failures.as_ref());
+        format!("{machine}, {scheduler}, {jobs}{failures}")
     }
 
     fn runs_table(&self) -> Table {
@@ -352,7 +393,9 @@ impl Report<'_> {
             }
             if result.saturated {
                 let meaning = match (result.left_behind, result.has_delays) {
-                    (0, true) => "the backlog grew; delays are of so many departures".to_owned(),
+                    (0, true) => {
+                        "the backlog grew; delays cover only the measured departures".to_owned()
+                    }
                     (0, false) if result.is_of_log => {
                         "the backlog grew; delays depend on where the log ends".to_owned()
                     }
@@ -416,6 +459,7 @@ pub(crate) fn subtitle(scenario: &Resolved) -> String {
     let Experiment {
         workload,
         scheduler,
+        failures,
         seed,
         ..
     } = &scenario.plan;
@@ -425,7 +469,8 @@ pub(crate) fn subtitle(scenario: &Resolved) -> String {
         Workload::Synthetic(workload) => workload_text(workload).replace('\n', " "),
         Workload::Log(log) => format!("{}, {}", file::name(&log.path), log_text(log)),
     };
-    format!("{jobs}, {scheduler}, seed {seed}")
+    let failures = failures_text(failures.as_ref());
+    format!("{jobs}, {scheduler}{failures}, seed {seed}")
 }
 
 /// The strategies whose decisions are the same in all runs.
@@ -513,6 +558,14 @@ const DISPERSAL: [Metric; 4] = [
     Metric::BoundingBoxShare,
 ];
 
+/// Shown where something fails.
+const FAILURES: [Metric; 4] = [
+    Metric::Availability,
+    Metric::LostNodeHours,
+    Metric::Restarts,
+    Metric::RestartTime,
+];
+
 fn header(metric: Metric, unit: TimeUnit) -> String {
     let time = unit.symbol();
     match metric {
@@ -532,6 +585,9 @@ fn header(metric: Metric, unit: TimeUnit) -> String {
         Metric::SearchTime => "search\n(µs/job)".into(),
         Metric::MessageLatency => format!("message\nlatency ({time})"),
         Metric::BlockedTime => format!("blocked\ntime ({time})"),
+        Metric::Availability => "availability\n(%)".into(),
+        Metric::RestartTime => format!("restart\ntime ({time})"),
+        Metric::LostNodeHours => "lost node-\nhours".into(),
         Metric::Dispersal => "dispersal\n(hops)".into(),
         Metric::Blocks => "blocks\na job".into(),
         Metric::ContiguousShare => "contiguous\n(%)".into(),

@@ -1,8 +1,8 @@
 //! `reproduce`: the figures of a paper, its claims, and the verdict on each.
 //!
 //! A [paper] is a list of figures and of claims. What the figures need is measured as one sweep,
-//! so it goes over all processors and, interrupted, goes on where it stopped; search times follow, one after
-//! another. Each claim is then judged by a rule on the measurement, and a page puts everything
+//! in parallel, and continues after an interruption; search times follow, one after
+//! the other. Each claim is then judged by a rule on the measurement, and a page puts everything
 //! together.
 
 use std::fs;
@@ -83,8 +83,9 @@ pub struct ReproduceArgs {
     #[command(flatten)]
     threads: ThreadsArgs,
 
-    /// The folder of workload logs, under the names that the Parallel Workloads Archive gives them; figures about logs that are not
-    /// there are left out [default: that of the environment variable MESHALLOC_TRACES]
+    /// The folder of workload logs, under the names that the Parallel Workloads Archive gives them;
+    /// figures about logs that are not there are left out [default: that of the environment
+    /// variable MESHALLOC_TRACES]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     traces: Option<PathBuf>,
 
@@ -203,14 +204,15 @@ impl ReproduceArgs {
         ] {
             if is_given && !is_used {
                 return Err(format!(
-                    "--{option} is about {about}, and none of these is one (expected no --{option})"
+                    "--{option} requires {about}, and there are none among these (expected no --{option})"
                 ));
             }
         }
         Ok(())
     }
 
-    /// The command that reproduces the same results, but for the folders and the number of threads, where these figures are made.
+    /// The command that reproduces the same results, but for the folders and the number of threads,
+    /// where these figures are made.
     fn command(&self, made: &[u32]) -> String {
         let given = self.settings.scenario();
         let mut command = format!("host-sim reproduce {}", self.paper.name);
@@ -245,7 +247,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         .as_ref()
         .filter(|_| args.largest_mesh.is_some())
     {
-        return Err(format!("largest-mesh is about papers with several meshes: {machines}").into());
+        return Err(
+            format!("--largest-mesh requires a paper with several meshes: {machines}").into(),
+        );
     }
     let extent = args.extent();
     let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);
@@ -431,8 +435,8 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("{}: cannot write: {error}", path.display()))
 }
 
-/// Whether the folder has results of another command, which may be longer or have more figures, or tables that are of no
-/// known one.
+/// Whether the folder has results of another command, which may be longer or have more figures, or
+/// tables that are of no known one.
 fn check_folder(
     folder: &Path,
     record: &Path,
@@ -464,8 +468,8 @@ fn check_folder(
     }
 }
 
-/// Removes the files that the record names, those of another command: its first line is the command, each further one the
-/// name of a file.
+/// Removes the files that the record names, those of another command: its first line is the
+/// command, each further one the name of a file.
 fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     let recorded = input::text(record).unwrap_or_default();
     for name in recorded.lines().skip(1) {
@@ -480,7 +484,8 @@ fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Each claim below its figure, and at the end, where they stay on the screen, a line for each figure with the number of each verdict.
+/// Each claim below its figure, and at the end, where they stay on the screen, a line for each
+/// figure with the number of each verdict.
 fn write_summary(
     figures: &[Figure],
     claims: &[Claim],

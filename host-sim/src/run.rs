@@ -29,7 +29,8 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
      table has round trip times)";
 
 /// The error when runs would have to share a line.
-const THREADS_NEED_IN_PROCESS: &str = "--threads is about runs in this process (expected --backend in-process; a line serves one run at a time)";
+const THREADS_NEED_IN_PROCESS: &str =
+    "--threads requires --backend in-process: a line serves one run at a time";
 
 /// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {
@@ -131,6 +132,7 @@ pub(crate) fn run(
     match format {
         Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
+        Format::Csv => report.csv(output)?,
     }
     if let Some(jobs) = jobs {
         jobs.finish(&results)?;
@@ -162,8 +164,11 @@ fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
         Plot::Map(moment) => map::check(moment, experiment),
         Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
         Plot::Links => LinkMap::check(experiment.machine),
-        // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused have none.
-        Plot::Gantt | Plot::Timeline => Ok(()),
+        // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused
+        // have none.
+        Plot::Gantt | Plot::Timeline => {
+            history::check(experiment).map_err(|error| format!("--plot {plot}: {error}"))
+        }
     }
 }
 

@@ -1,27 +1,38 @@
-//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait, as a table or JSON.
+//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait, as a
+//! table or JSON.
 //!
-//! The utilization is averaged over the time from the arrival of the first measured job to that of the last. All strategies
-//! get the same jobs in the same order.
+//! The utilization is averaged over the time from the arrival of the first measured job to that of
+//! the last. All strategies get the same jobs in the same order.
 
 use std::io::Write;
 use std::num::NonZero;
+use std::path::PathBuf;
 
+use clap::builder::ValueHint;
 use clap::{Arg, Args};
+use comfy_table::CellAlignment;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::columns::Columns;
 use crate::failure::{self, Failure, Incomplete};
+use crate::file;
 use crate::identity::hash;
+use crate::map::PictureFile;
+use crate::plot::{self, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, cell, table, trimmed};
-use crate::settings::{Format, FormatArgs, Given, Takes, ThreadsArgs, only};
+use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters;
 use meshalloc_sim::results::{MetricSummaries, MetricSummary, ServedSummary};
-use meshalloc_sim::scenario::{Origin, REPLICATIONS_MAX_DEFAULT, Resolved, StrategyChoice};
+use meshalloc_sim::scenario::{
+    Origin, REPLICATIONS_MAX_DEFAULT, Resolved, Scenario, StrategyChoice,
+};
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{
@@ -32,7 +43,7 @@ use meshalloc_sim::workload::{
 /// look for jobs that fit among those that wait.
 const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 
-/// The longest backlog. A controller in this process has room for as many beside the jobs that run.
+/// The longest backlog. A controller in this process has room for this and for all running jobs.
 const BACKLOG_MAX: u32 = 1_000;
 
 /// What to run.
@@ -55,6 +66,10 @@ pub(crate) struct SaturationArgs {
 
     #[command(flatten)]
     threads: ThreadsArgs,
+
+    /// Also draw the utilization of each strategy (SVG); the folder is made if need be
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
 }
 
 /// Jobs of distributions, with service times.
@@ -131,6 +146,33 @@ struct SaturationResult {
     decision_hash: String,
 }
 
+impl SaturationResult {
+    fn new(result: &StrategyResult) -> Self {
+        let estimate = |metric| {
+            let estimate = MetricSummary::new(result.metrics[metric], result.values(metric));
+            (metric, estimate)
+        };
+        let metrics = [Metric::Utilization, Metric::InternalFragmentation].map(estimate);
+        SaturationResult {
+            strategy: result.strategy.to_string(),
+            metrics: MetricSummaries(metrics.into()),
+            replications: result.runs.len(),
+            stop: result.stop.name(),
+            served: ServedSummary::new(result),
+            decision_hash: hash(result.decision_hash),
+        }
+    }
+}
+
+/// The columns of `saturation --format csv`.
+pub(crate) fn columns() -> Columns {
+    let more = [
+        ("backlog", "Jobs that wait at all times."),
+        ("until_abs_error", "The error at which replications end."),
+    ];
+    Columns::of_runs::<SaturationResult>(settings::takes::<SaturationArgs>, &more)
+}
+
 fn backlog(text: &str) -> Result<NonZero<u32>, String> {
     let expected = format!("a whole number, 1 to {BACKLOG_MAX}");
     names::value(text, &expected, |count: &NonZero<u32>| {
@@ -142,15 +184,22 @@ fn backlog(text: &str) -> Result<NonZero<u32>, String> {
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be written.
+/// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be
+/// written.
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let resolved = args.resolved()?;
+    let settings = &resolved.settings;
+    file::spare(&settings.files(), &[("--output", args.output.as_deref())])?;
+    let file = args.output.as_deref().map(PictureFile::open).transpose()?;
     let plan = resolved.experiment(&SharedLogs::default())?;
     let bar = Bar::interruptible()?;
     let backends = || InProcessBackends::default();
     let results = experiment::run_parallel(&plan, args.threads.count, &backends, &bar);
     bar.clear();
     let (results, incomplete) = failure::complete_of_one(results)?;
+    if let (Some(file), None) = (file, &incomplete) {
+        file.write(&plot::svg(&picture(args, &plan, &results))?.to_string())?;
+    }
     match args.format.get() {
         Format::Table => {
             write_table(args, &plan, &results, output)?;
@@ -161,12 +210,12 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             }
         }
         Format::Json => {
-            let mut scenario = resolved.settings.record();
-            scenario["backlog"] = args.backlog.get().into();
-            if let Some(target) = args.until_abs_error {
-                scenario["until_abs_error"] = target.into();
-            }
+            let scenario = args.record(settings);
             write_json(scenario, plan.seed, &results, incomplete.as_ref(), output)?;
+        }
+        Format::Csv => {
+            let row = |result| (args.record(settings), SaturationResult::new(result));
+            columns().runs(results.iter().map(row), &mut *output)?;
         }
     }
     output.flush()?;
@@ -191,6 +240,16 @@ impl SaturationArgs {
             plan.replications = Replications::UntilAbsoluteError { target, max };
         }
         Ok(resolved)
+    }
+
+    /// What a result records.
+    fn record(&self, settings: &Scenario) -> Value {
+        let mut scenario = settings.record();
+        scenario["backlog"] = self.backlog.get().into();
+        if let Some(target) = self.until_abs_error {
+            scenario["until_abs_error"] = target.into();
+        }
+        scenario
     }
 
     /// All parameters in words.
@@ -218,6 +277,43 @@ impl SaturationArgs {
     }
 }
 
+/// Strategies by utilization, the highest first.
+fn sorted(results: &[StrategyResult]) -> Vec<&StrategyResult> {
+    let mut sorted: Vec<_> = results.iter().collect();
+    let mean = |result: &StrategyResult| {
+        let estimate = result.metrics[Metric::Utilization];
+        estimate.map_or(f64::NEG_INFINITY, |estimate| estimate.mean)
+    };
+    sorted.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+    sorted
+}
+
+/// A bar for each strategy.
+fn picture(args: &SaturationArgs, plan: &Experiment, results: &[StrategyResult]) -> Picture {
+    let series = sorted(results).into_iter().map(|result| Series {
+        name: result.strategy.to_string(),
+        points: vec![Point {
+            x: 0.0,
+            y: report::measured(result, Metric::Utilization).map(|y| Measured {
+                saturated: false,
+                ..y
+            }),
+        }],
+    });
+    Picture {
+        title: "Saturation utilization".to_owned(),
+        subtitle: args.parameters(plan).replace('\n', " "),
+        x_label: "strategy".to_owned(),
+        x_scale: Scale::Categories(vec![plan.machine.to_string()]),
+        y_label: Metric::Utilization.label(TimeUnit::Second),
+        series: series.collect(),
+        ..Picture::default()
+    }
+}
+
+/// The width of the bars in the table.
+const BAR: usize = 16;
+
 fn write_table(
     args: &SaturationArgs,
     plan: &Experiment,
@@ -230,16 +326,20 @@ fn write_table(
         "saturation\nutilization (%)",
         "int. frag-\nment. (%)",
         "runs",
-        "decision hash",
+        "",
     ];
     let mut table = table(headers);
-    for result in results {
+    if let Some(bars) = table.column_mut(headers.len() - 1) {
+        bars.set_cell_alignment(CellAlignment::Left);
+    }
+    for result in sorted(results) {
+        let share = result.metrics[Metric::Utilization].map_or(0.0, |estimate| estimate.mean);
         table.add_row([
             result.strategy.to_string(),
             cell(result, Metric::Utilization),
             cell(result, Metric::InternalFragmentation),
             result.runs.len().to_string(),
-            hash(result.decision_hash),
+            report::bar(share, BAR),
         ]);
     }
     writeln!(output, "{}", trimmed(&table))?;
@@ -273,29 +373,14 @@ fn write_table(
 }
 
 fn write_json(
-    scenario: serde_json::Value,
+    scenario: Value,
     seed: u64,
     results: &[StrategyResult],
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let result = |result: &StrategyResult| {
-        let estimate = |metric| {
-            let estimate = MetricSummary::new(result.metrics[metric], result.values(metric));
-            (metric, estimate)
-        };
-        let metrics = [Metric::Utilization, Metric::InternalFragmentation].map(estimate);
-        SaturationResult {
-            strategy: result.strategy.to_string(),
-            metrics: MetricSummaries(metrics.into()),
-            replications: result.runs.len(),
-            stop: result.stop.name(),
-            served: ServedSummary::new(result),
-            decision_hash: hash(result.decision_hash),
-        }
-    };
     let content = SaturationContent {
-        results: results.iter().map(result).collect(),
+        results: results.iter().map(SaturationResult::new).collect(),
     };
     Ok(Document::new(scenario, seed, incomplete, content).write(output)?)
 }

@@ -1,5 +1,5 @@
-//! The content of every file and document that `host-sim` writes, and of the operations that `replay`
-//! reads, from the types that write and read them.
+//! The content of every file and document that `host-sim` writes, and of the operations that
+//! `replay` reads, from the types that write and read them.
 //!
 //! `schema` prints the JSON Schema of a JSON output, for validators. `page` writes the page
 //! `outputs.md` of the reference. Tests compare real output with both.
@@ -11,16 +11,17 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
-use crate::compare::CompareContent;
+use crate::columns::resolved;
+use crate::compare::{self, CompareContent};
 use crate::list::ListDocument;
-use crate::log::LogDocument;
+use crate::log::{self, LogDocument};
 use crate::records;
 use crate::replay::{Line, ServedObject, SetObject};
-use crate::report::{Document, RunContent};
+use crate::report::{Document, Report, RunContent};
 use crate::reproduce::figure;
-use crate::saturation::SaturationContent;
+use crate::saturation::{self, SaturationContent};
 use crate::sweep::results;
-use crate::traffic::TrafficContent;
+use crate::traffic::{self, TrafficContent};
 
 /// What to describe.
 #[derive(Args, Clone, Copy, Debug)]
@@ -127,16 +128,27 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "## CSV\n")?;
     table(
         "`run --jobs-output FILE.csv`",
-        &owned(&records::table::COLUMNS),
+        &owned(&records::table::columns().described()),
         output,
     )?;
-    table("`results.csv` of `sweep`", &results::columns(), output)?;
+    let tables = [
+        ("`run --format csv`", Report::columns()),
+        ("`compare --format csv`", compare::columns()),
+        ("`saturation --format csv`", saturation::columns()),
+        ("`traffic --format csv`", traffic::columns()),
+        ("`log --format csv`", log::columns()),
+        ("`list --format csv`", ListDocument::columns()),
+        ("`results.csv` of `sweep`", results::columns()),
+    ];
+    for (title, columns) in tables {
+        table(title, &owned(&columns.described()), output)?;
+    }
     table("Figures of `reproduce`", &owned(&figure::COLUMNS), output)
 }
 
-fn owned(columns: &[(&str, &str)]) -> Vec<(String, String)> {
+fn owned(columns: &[(impl AsRef<str>, &str)]) -> Vec<(String, String)> {
     let columns = columns.iter();
-    let columns = columns.map(|&(name, meaning)| (name.to_owned(), meaning.to_owned()));
+    let columns = columns.map(|(name, meaning)| (name.as_ref().to_owned(), (*meaning).to_owned()));
     columns.collect()
 }
 
@@ -226,14 +238,6 @@ fn rows(
         }
     }
     Ok(())
-}
-
-/// What a reference stands for.
-fn resolved<'s>(schema: &'s Value, root: &'s Value) -> &'s Value {
-    let path = schema["$ref"]
-        .as_str()
-        .and_then(|path| path.strip_prefix('#'));
-    path.and_then(|path| root.pointer(path)).unwrap_or(schema)
 }
 
 /// The types of a value, in words.

@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 
-use crate::line::Endpoint;
+use meshalloc_firmware::client::Endpoint;
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{
     BackendChoice, Entry, Form, Resolved, SETTINGS, Scenario, Setting, SettingError, contradiction,
@@ -27,6 +27,11 @@ pub(crate) trait Takes {
 /// The option if it is one of these.
 pub(crate) fn only(keys: &[&str], arg: Arg) -> Option<Arg> {
     keys.contains(&arg.get_id().as_str()).then_some(arg)
+}
+
+/// Whether a command takes the setting.
+pub(crate) fn takes<T: Takes>(setting: &'static Setting) -> bool {
+    T::take(option(setting)).is_some()
 }
 
 /// The option with a list of values, whatever it has in a scenario.
@@ -100,8 +105,8 @@ impl<T> Given<T> {
         &self.entries
     }
 
-    /// Takes out the value of a setting, of which the command allows a list; `default` if it was not
-    /// given.
+    /// Takes out the value of a setting, of which the command allows a list; `default` if it was
+    /// not given.
     pub(crate) fn take(&mut self, key: &str, default: &str) -> Vec<String> {
         let place = self
             .entries
@@ -231,14 +236,16 @@ pub enum Format {
     /// For people.
     #[default]
     Table,
-    /// For programs.
+    /// For programs, with everything.
     Json,
+    /// For programs, a row for each result.
+    Csv,
 }
 
 /// The option of the format.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FormatArgs {
-    /// How results are written: table or json [default: table]
+    /// How results are written: table, json or csv [default: table]
     #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Where and how")]
     format: Option<Format>,
 }
@@ -252,13 +259,14 @@ impl FormatArgs {
 
 fn format(text: &str) -> Result<Format, String> {
     let format = Format::from_str(text, false);
-    format.map_err(|_| "expected table or json".to_owned())
+    format.map_err(|_| "expected table, json or csv".to_owned())
 }
 
 /// The option of threads, of every command that shares runs among several.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ThreadsArgs {
-    /// Threads that share the runs; their number does not change any result [default: all processors]
+    /// Threads that share the runs; their number does not change any result [default: all
+    /// processors]
     #[arg(long = "threads", value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true,
         help_heading = "Where and how")]
     pub(crate) count: Option<NonZero<usize>>,

@@ -1,10 +1,11 @@
-//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm and a job that merges the
-//! results of its tasks.
+//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm and a job that merges
+//! the results of its tasks.
 //!
-//! Task I of N runs shard I of N. Slurm requeues a task that is lost with its node or preempted; a task
-//! whose process is killed requeues itself, a limited number of times. A requeued task runs the points
-//! of its shard that have no file yet, so it loses at most the points it was running, one for each of
-//! its threads. The merge begins when all tasks have ended, and names what is missing.
+//! Task I of N runs shard I of N. Slurm requeues a task that is lost with its node or preempted; a
+//! task whose process is killed requeues itself, a limited number of times. A requeued task runs
+//! the points of its shard that have no file yet, so it loses at most the points it was running,
+//! one for each of its threads. The merge begins when all tasks have ended, and names what is
+//! missing.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -45,11 +46,13 @@ pub(crate) struct SlurmArgs {
     #[arg(long, value_name = "COUNT", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true, default_value = "1")]
     cpus: NonZero<u32>,
 
-    /// The folder of results, scripts and logs, which all nodes share [default: that of the same command without Slurm]
+    /// The folder of results, scripts and logs, which all nodes share [default: that of the same
+    /// command without Slurm]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
-    /// A further option for sbatch, for the array and the merge, such as --sbatch=--partition=long; may be given several times
+    /// A further option for sbatch, for the array and the merge, such as --sbatch=--partition=long;
+    /// may be given several times
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
 
@@ -65,8 +68,8 @@ const REQUEUES_MAX: u32 = 10;
 ///
 /// # Errors
 ///
-/// When the file is wrong, there are more tasks than points, a path or option cannot stand in a script, a script cannot be
-/// written, or `sbatch` is missing or refuses one.
+/// When the file is wrong, there are more tasks than points, a path or option cannot stand in a
+/// script, a script cannot be written, or `sbatch` is missing or refuses one.
 pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let job = Job::new(args)?;
     let made = fs::create_dir_all(&job.folder);
@@ -217,7 +220,8 @@ exit "$code"
     }
 }
 
-/// An option as a line of a script has it: Slurm splits these lines at blanks that are not in quotes.
+/// An option as a line of a script has it: Slurm splits these lines at blanks that are not in
+/// quotes.
 fn directive(option: &str) -> Result<String, String> {
     // A blank ends a word, and this sign what is read of a line.
     let needs_quotes = |text: &str| text.contains([' ', '\t', '#']);

@@ -1,10 +1,10 @@
-//! Sweeps: many points, each written into a file as soon as it has ended, so that an interrupted sweep
-//! goes on where it stopped.
+//! Sweeps: many points, each written into a file as soon as it has ended, so that a sweep
+//! continues after an interruption.
 //!
-//! [`run_points`] runs the points whose files are not in the folder yet. The results of a point depend
-//! on its experiment alone, so they are the same with any number of threads, interrupted or not, and
-//! divided into [shards](Shard) or not. Machines that share a folder each run a shard; then [`gather`]
-//! finds all files there.
+//! [`run_points`] runs the points whose files are not in the folder yet. The results of a point
+//! depend on its experiment alone, so they are the same with any number of threads, interrupted or
+//! not, and divided into [shards](Shard) or not. Machines that share a folder each run a shard;
+//! then [`gather`] finds all files there.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -103,14 +103,14 @@ impl SweepError {
     }
 }
 
-/// Runs the points whose files are not in `folder` yet, in this process and over several threads, and
-/// writes the file of each as soon as it has ended. Returns the chosen points, in the order of
+/// Runs the points whose files are not in `folder` yet, in this process and over several threads,
+/// and writes the file of each as soon as it has ended. Returns the chosen points, in the order of
 /// `points`. `damaged` receives the files that had to be left out, before the first point is run.
 ///
 /// # Errors
 ///
-/// When the folder cannot be read or written, or a point cannot be run. The files of the points that
-/// have ended stay.
+/// When the folder cannot be read or written, or a point cannot be run. The files of the points
+/// that have ended stay.
 pub fn run_points(
     points: &[Point],
     folder: &Path,

@@ -1,7 +1,8 @@
-//! `traffic`: messages on the bare network, generated at given rates whatever becomes of them (open loop).
+//! `traffic`: messages on the bare network, generated at given rates whatever becomes of them (open
+//! loop).
 //!
-//! What network simulators are compared by: latency and accepted throughput against the rate. One row for each rate, with
-//! intervals over independent replications.
+//! What network simulators are compared by: latency and accepted throughput against the rate. One
+//! row for each rate, with intervals over independent replications.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -11,13 +12,15 @@ use meshalloc::{Grid, Ticks};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::columns::Columns;
 use crate::failure::{self, Failure};
 use crate::map::svg::LinkMap;
 use crate::map::{self, PictureArgs, PictureFile};
 use crate::progress::Bar;
 use crate::report::{Document, table, trimmed};
-use crate::settings::{Format, FormatArgs, Given, Takes, ThreadsArgs, only};
+use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::names;
 use meshalloc_sim::network::Parameters;
@@ -40,7 +43,8 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "NAME", default_value = "random")]
     pattern: Pattern,
 
-    /// Messages that a processor generates in a cycle, over 0 and at most 1; a row for each of several
+    /// Messages that a processor generates in a cycle, over 0 and at most 1; a row for each of
+    /// several
     #[arg(long, value_name = "RATE,...", value_parser = rate, value_delimiter = ',', allow_negative_numbers = true, required = true)]
     rate: Vec<f64>,
 
@@ -112,8 +116,8 @@ struct TrafficResult {
     metrics: TrafficMetrics,
     /// Whether the number of messages on their way grew without end in most replications.
     saturated: bool,
-    /// Whether the run, warm-up included, is shorter than the longest route takes in an empty network. Unless it is saturated even
-    /// so, nothing is known of that.
+    /// Whether the run, warm-up included, is shorter than the longest route takes in an empty
+    /// network. Unless it is saturated even so, nothing is known of that.
     too_short: bool,
     /// Messages measured in all replications.
     messages: u64,
@@ -126,10 +130,12 @@ struct TrafficMetrics {
     /// Mean cycles from generation to the delivery of the last flit; no value above saturation, nor
     /// in a run that is too short.
     message_latency: MetricSummary,
-    /// Mean number of channels between processors that a message crosses; no value in a run that is too short.
+    /// Mean number of channels between processors that a message crosses; no value in a run that is
+    /// too short.
     hops: MetricSummary,
-    /// Mean cycles for which a message stands still in the network: its header waits for a channel behind the one into the
-    /// network. The wait for that first channel is a part of the latency alone. No value in a run that is too short.
+    /// Mean cycles for which a message stands still in the network: its header waits for a channel
+    /// behind the one into the network. The wait for that first channel is a part of the latency
+    /// alone. No value in a run that is too short.
     blocked_time: MetricSummary,
     /// Flits generated a processor and cycle.
     offered: MetricSummary,
@@ -250,7 +256,8 @@ impl Row {
 ///
 /// # Errors
 ///
-/// When the pattern is not for the machine, the runs are interrupted, or the report cannot be written.
+/// When the pattern is not for the machine, the runs are interrupted, or the report cannot be
+/// written.
 pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let traffic = Traffic::new(args)?;
     let (args, grid) = (&traffic, traffic.grid);
@@ -262,7 +269,14 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     match args.format {
         Format::Table => args.write_table(grid, &rows, output)?,
         Format::Json => {
-            args.document(&rows).write(output)?;
+            let content = TrafficContent {
+                results: rows.iter().map(TrafficResult::new).collect(),
+            };
+            Document::new(args.record(&rows), args.seed, None, content).write(output)?;
+        }
+        Format::Csv => {
+            let row = |row| (args.record(&rows), TrafficResult::new(row));
+            columns().runs(rows.iter().map(row), &mut *output)?;
         }
     }
     if let (Some(picture), Some(kind)) = (picture, &args.args.plot) {
@@ -429,46 +443,57 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    fn document(&self, rows: &[Row]) -> Document<TrafficContent> {
+    /// What a result records.
+    fn record(&self, rows: &[Row]) -> Value {
         let mut scenario = self.settings.record();
         scenario["pattern"] = self.args.pattern.to_string().into();
         scenario["rate"] = rows.iter().map(|row| row.rate).collect();
         scenario["warmup"] = self.args.warmup.into();
         scenario["cycles"] = self.args.cycles.into();
-        let row = |row: &Row| {
-            let metrics = row.metrics();
-            let metrics = metrics.map(|metric| MetricSummary::new(metric.estimate, metric.values));
-            let [
+        scenario
+    }
+}
+
+impl TrafficResult {
+    fn new(row: &Row) -> Self {
+        let metrics = row.metrics();
+        let metrics = metrics.map(|metric| MetricSummary::new(metric.estimate, metric.values));
+        let [
+            message_latency,
+            hops,
+            blocked_time,
+            offered,
+            accepted,
+            busiest,
+            mean,
+        ] = metrics;
+        TrafficResult {
+            rate: row.rate,
+            metrics: TrafficMetrics {
                 message_latency,
                 hops,
                 blocked_time,
                 offered,
                 accepted,
-                busiest,
-                mean,
-            ] = metrics;
-            TrafficResult {
-                rate: row.rate,
-                metrics: TrafficMetrics {
-                    message_latency,
-                    hops,
-                    blocked_time,
-                    offered,
-                    accepted,
-                    link_utilization_max: busiest,
-                    link_utilization: mean,
-                },
-                saturated: row.is_saturated(),
-                too_short: row.is_too_short(),
-                messages: row.runs.iter().map(|run| run.messages).sum(),
-                replications: row.runs.len(),
-            }
-        };
-        let content = TrafficContent {
-            results: rows.iter().map(row).collect(),
-        };
-        Document::new(scenario, self.seed, None, content)
+                link_utilization_max: busiest,
+                link_utilization: mean,
+            },
+            saturated: row.is_saturated(),
+            too_short: row.is_too_short(),
+            messages: row.runs.iter().map(|run| run.messages).sum(),
+            replications: row.runs.len(),
+        }
     }
+}
+
+/// The columns of `traffic --format csv`.
+pub(crate) fn columns() -> Columns {
+    let more = [
+        ("pattern", "Where messages go."),
+        ("warmup", "Cycles before those that are measured."),
+        ("cycles", "Cycles that are measured."),
+    ];
+    Columns::of_runs::<TrafficResult>(settings::takes::<TrafficArgs>, &more)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! `view`: the first replication of a scenario as one HTML page that needs no network: the mesh over time, strategies side by side.
+//! `view`: the first replication of a scenario as one HTML page that needs no network: the mesh
+//! over time, strategies side by side.
 //!
-//! The page has the history of each run ([`data`]) and computes the state at any time from it: the jobs that run and wait follow
-//! from their times, and lists of the running jobs every some hundred starts keep it from reading a run from its beginning.
+//! The page has the history of each run ([`data`]) and computes the state at any time from it: the
+//! jobs that run and wait follow from their times, and lists of the running jobs every some hundred
+//! starts keep it from reading a run from its beginning.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -44,8 +46,8 @@ const SCRIPTS: [&str; 7] = [
 /// The options of `view`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ViewArgs {
-    /// A TOML file with options as keys (below: which); an option of the command line replaces its key there, and those that
-    /// contradict it
+    /// A TOML file with options as keys (below: which); an option of the command line replaces its
+    /// key there, and those that contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<PathBuf>,
 
@@ -82,6 +84,7 @@ pub(crate) fn view(
     let failed = |error| format!("{}: cannot write the page: {error}", path.display());
     file::check(path).map_err(failed)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;
+    history::check(&experiment).map_err(|error| error.to_string())?;
     let mut line;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match settings::endpoint(scenario)? {
@@ -114,6 +117,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
             p #planes {}
         }
         main {
+            (layers())
             div #meshes {}
             section #job aria-label="Job" {}
             div #charts {}
@@ -125,7 +129,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
                 kbd { "Space" } " play, " kbd { "Left" } " " kbd { "Right" } " event by event, "
                 kbd { "Page Up" } " " kbd { "Page Down" } " a hundredth, " kbd { "Home" } " " kbd { "End" } ", "
                 kbd { "+" } " " kbd { "-" } " speed, " kbd { "Esc" } " lets go of a job. Click a job to keep it in sight in all strategies. "
-                code { "#at=TIME&job=NUMBER" } " behind the address opens the page there."
+                code { "#at=TIME&job=NUMBER&layer=NUMBER" } " behind the address opens the page there."
             }
             p { "Fragmented: processors that are free while the first job that waits asks for no more than there are. " (PROGRAM) " " (VERSION) "." }
         }
@@ -140,6 +144,17 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
 fn icon(path: &str) -> Markup {
     html! {
         svg.icon width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" { path d=(path) {} }
+    }
+}
+
+/// Which layers of a machine of three or more dimensions are shown.
+fn layers() -> Markup {
+    html! {
+        section #layers aria-label="Layers" hidden {
+            label { input #alone type="checkbox"; " One layer" }
+            input #layer type="range" min="0" max="0" step="1" value="0" aria-label="Layer";
+            output #layer-name for="layer" {}
+        }
     }
 }
 

@@ -192,6 +192,7 @@ fn run_of_jobs() -> Vec<String> {
         jobs: 1000,
         measure: Measure::Departures,
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),

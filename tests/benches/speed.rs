@@ -82,6 +82,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
             warmup_fraction: 0.05,
         },
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),

@@ -315,8 +315,9 @@ impl Variant {
             Variant::Plain => "",
             Variant::Journal => "journal",
             Variant::Described => {
-                "leases,machine,rates,meshalloc/adaptive-scan,meshalloc/cubes,meshalloc/folding,\
-                 meshalloc/first-fit,meshalloc/fcfs,meshalloc/easy"
+                "any-grid,leases,machine,rates,meshalloc/adaptive-scan,meshalloc/cubes,\
+                 meshalloc/folding,meshalloc/first-fit,meshalloc/free-submesh-list,\
+                 meshalloc/least-expected-blocking,meshalloc/fcfs,meshalloc/easy"
             }
         }
     }

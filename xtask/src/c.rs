@@ -25,7 +25,8 @@ pub(crate) struct Options {
     /// Make only the archive for this Rust target
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// The strategies and schedulers in it, separated by commas; without this option all
+    /// The strategies and schedulers in it, separated by commas, and `machine` for pods; without
+    /// this option all
     #[arg(
         long,
         value_name = "NAME,...",
@@ -91,7 +92,10 @@ fn archive(sh: &Shell, target: &str, only: &[&str]) -> Result<PathBuf> {
     let folder = root().join(target_dir()).join("c");
     let names: Vec<_> = only
         .iter()
-        .map(|name| format!("meshalloc/{name}"))
+        .map(|&name| match name {
+            "machine" => name.to_owned(),
+            _ => format!("meshalloc/{name}"),
+        })
         .collect();
     let features = format!("--features=save,{}", names.join(","));
     let features = ["--no-default-features", &features];

@@ -20,6 +20,9 @@ pub(crate) const MAIN: &Info = &BOARDS[0];
 /// compile.
 pub(crate) const ONE_OF_EACH: &str = "meshalloc/first-fit,meshalloc/fcfs";
 
+/// The feature with which all strategies serve every grid that they can serve.
+pub(crate) const ANY_GRID: &str = "any-grid";
+
 const PACKAGE: &str = "meshalloc-firmware";
 
 /// The command that builds or lints the image of a board with these features of the firmware,
@@ -65,6 +68,8 @@ pub(crate) struct Image {
     pub(crate) board: &'static Info,
     folder: TempDir,
     data: Vec<u8>,
+    /// Whether it has the feature `any-grid`.
+    has_any_grid: bool,
 }
 
 impl Image {
@@ -92,7 +97,15 @@ impl Image {
             board,
             folder,
             data,
+            has_any_grid: has_defaults || features.split(',').any(|it| it == ANY_GRID),
         })
+    }
+
+    /// Whether it serves a machine with one of its strategies. This program has the feature
+    /// `any-grid`; in an image without it these serve two-dimensional meshes.
+    pub(crate) fn serves(&self, strategy: StrategyKind, machine: &Grid) -> bool {
+        let may = self.has_any_grid || !needs_any_grid(strategy) || Serves::Mesh.includes(machine);
+        may && strategy.serves().includes(machine)
     }
 
     /// Where its file is.
@@ -141,21 +154,19 @@ impl Image {
     }
 }
 
-/// The path as text.
-pub(crate) fn text(path: &Path) -> String {
-    path.display().to_string()
-}
-
-/// Whether the images serve a machine with a strategy. They lack the feature `any-grid` of core,
-/// which this program has: these strategies serve two-dimensional meshes there.
-pub(crate) fn serves(strategy: StrategyKind, machine: &Grid) -> bool {
-    let of_meshes = [
+/// Whether the strategy serves other machines with the feature `any-grid` than without.
+pub(crate) fn needs_any_grid(strategy: StrategyKind) -> bool {
+    let names = [
         "best-fit",
         "busy-list",
         "free-submesh-list",
         "least-expected-blocking",
         "leb-estimates",
     ];
-    let is_left_out = of_meshes.contains(&strategy.name()) && !Serves::Mesh.includes(machine);
-    strategy.serves().includes(machine) && !is_left_out
+    names.contains(&strategy.name())
+}
+
+/// The path as text.
+pub(crate) fn text(path: &Path) -> String {
+    path.display().to_string()
 }

@@ -63,7 +63,7 @@ enum Chore {
     /// Make the library for C as an archive, and build and run its tests and examples
     C(c::Options),
     /// Install the package for Python into an environment under `target/`, and run its tests
-    Python,
+    Python(python::Options),
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine
     Slurm,
@@ -96,7 +96,7 @@ fn run(chore: Chore) -> Result<ExitCode> {
         Chore::Browser => checks::browser(sh)?,
         Chore::Web(options) => web::run(sh, &options)?,
         Chore::C(options) => c::run(sh, &options)?,
-        Chore::Python => python::run(sh)?,
+        Chore::Python(options) => python::run(sh, &options)?,
         Chore::Slurm => checks::slurm(sh)?,
         Chore::Panics(options) => panics::run(sh, &options)?,
         Chore::Fuzz(options) => checks::fuzz(sh, &options)?,

@@ -5,7 +5,7 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::Info;
 use xshell::Shell;
 
-use crate::image::{self, Image};
+use crate::image::{self, ANY_GRID, Image, needs_any_grid};
 use crate::tables::{Row, Table, code, markdown};
 use crate::{board, setup, stack};
 
@@ -84,6 +84,16 @@ impl Contents {
         }
     }
 
+    /// The same with the feature `any-grid`.
+    fn with_any_grid(self) -> Contents {
+        let Contents { name, features, .. } = self;
+        Contents {
+            name: format!("{name}+{ANY_GRID}"),
+            features: format!("{features},{ANY_GRID}"),
+            ..self
+        }
+    }
+
     /// All strategies and schedulers, which are the default.
     fn all(name: &str, features: &str) -> Contents {
         Contents {
@@ -130,8 +140,8 @@ impl Contents {
     }
 }
 
-/// Whether the stack of the image with all strategies is that of this one. The others need 1 KB
-/// less, all about the same.
+/// Whether the attempts of this strategy need the most stack. The start of the image with all
+/// strategies needs more than any attempt.
 fn needs_most_stack(strategy: &StrategyKind) -> bool {
     use StrategyKind::{LeastExpectedBlocking, LebEstimates};
     matches!(strategy, LeastExpectedBlocking { .. } | LebEstimates { .. })
@@ -145,14 +155,18 @@ fn images() -> Vec<Contents> {
     let first_forms =
         first_forms.filter_map(|info| SchedulerKind::from_form(info.forms[0], NUMBER, NUMBER));
     let strategies = StrategyKind::ALL.iter();
-    let alone = strategies.map(|&one| Contents::of(one.name().to_owned(), &[one], SCHEDULER));
+    let alone = |&one: &StrategyKind| Contents::of(one.name().to_owned(), &[one], SCHEDULER);
+    let on_any_grid = strategies.clone().filter(|&&one| needs_any_grid(one));
+    let on_any_grid = on_any_grid.map(alone).map(Contents::with_any_grid);
     let schedulers = first_forms
         .filter(|&scheduler| scheduler != SCHEDULER)
         .map(|scheduler| {
             let name = format!("{}+{}", STRATEGY.name(), scheduler.name());
             Contents::of(name, &[STRATEGY], scheduler)
         });
-    alone
+    strategies
+        .map(alone)
+        .chain(on_any_grid)
         .chain(schedulers)
         .chain([
             Contents::of("sixteen".to_owned(), &StrategyKind::ALL[..FIRST], SCHEDULER),

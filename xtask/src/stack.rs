@@ -14,7 +14,7 @@ use meshalloc_firmware::{Client, ClientError, Line};
 use rayon::prelude::*;
 
 use crate::emulator::{Ask, Emulator};
-use crate::image::{self, Image};
+use crate::image::Image;
 use crate::instructions::commands::work;
 
 /// The machines the work is done on, as far as a strategy serves them: of the largest that the
@@ -76,7 +76,7 @@ fn high_water(image: &Image, strategy: StrategyKind, scheduler: SchedulerKind) -
     let mut deepest = 0;
     for machine in MACHINES
         .into_iter()
-        .filter(|machine| image::serves(strategy, machine))
+        .filter(|machine| image.serves(strategy, machine))
     {
         let configuration = Configuration {
             machine,

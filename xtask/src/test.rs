@@ -9,6 +9,7 @@ use meshalloc_firmware::boards::BOARDS;
 use xshell::{Shell, cmd};
 
 use crate::image::{self, MAIN, ONE_OF_EACH};
+use crate::python::WITH_PYTHON;
 use crate::shell::{root, succeeds, target_dir, this_program};
 use crate::steps::{Log, Step, Steps};
 use crate::{setup, size};
@@ -54,7 +55,8 @@ const FIRST: &[Step] = &[("set-up", |sh, _| setup::install(sh)), ("rustfmt", rus
 /// The steps in the host's target folder.
 const HOST: &[Step] = &[
     ("clippy, host", |sh, log| {
-        log.run(cmd!(sh, "cargo clippy --all-targets -- -D warnings"))
+        let clippy = cmd!(sh, "cargo clippy --all-targets").args(WITH_PYTHON);
+        log.run(clippy.args(["--", "-D", "warnings"]))
     }),
     ("unit, property, integration and doc tests", |sh, log| {
         log.run(cmd!(sh, "cargo test -- --show-output --skip qemu_"))
@@ -73,6 +75,10 @@ const HOST: &[Step] = &[
             "cargo test --no-default-features --features {features} --test across"
         );
         log.run(test.args(["--", "--skip", "qemu_", "--skip", "every_occupancy"]))
+    }),
+    ("package for Python", |sh, log| {
+        let xtask = this_program()?;
+        log.run(cmd!(sh, "{xtask} python --quick"))
     }),
     ("examples of core", |sh, log| {
         // Built with the tests.

@@ -64,6 +64,23 @@ void meshalloc_panic(const char *file, size_t length, uint32_t line);
 #define MESHALLOC_FIXED_ORIENTATION 2
 
 /**
+ * Bit of meshalloc_request.flags: the request has a number of processors and no shape. It is given
+ * one of the shapes that the machine has for this number.
+ */
+#define MESHALLOC_CHIPS 4
+
+/**
+ * Bit of meshalloc_request.flags: the processors along the first extent form a ring. The bits for
+ * the next three extents follow: twice, four and eight times this one.
+ */
+#define MESHALLOC_RING 8
+
+/**
+ * Bit of meshalloc_request.flags: the processors along every extent form a ring.
+ */
+#define MESHALLOC_RINGS 128
+
+/**
  * Bit of a processor's state: it is held or faulty.
  */
 #define MESHALLOC_PROCESSOR_BUSY 1
@@ -227,6 +244,10 @@ enum meshalloc_error
    */
   MESHALLOC_ERROR_CHECKPOINT_INCONSISTENT = -212,
   /**
+   * This build of the library has no descriptions of machines.
+   */
+  MESHALLOC_ERROR_MACHINES_NOT_BUILT = -213,
+  /**
    * A pointer is NULL.
    */
   MESHALLOC_ERROR_NULL_POINTER = -300,
@@ -286,7 +307,8 @@ typedef struct meshalloc_controller meshalloc_controller;
 
 /**
  * A machine: a grid of processors. MESHALLOC_MESH, MESHALLOC_MESH_3D and MESHALLOC_TORUS_3D are
- * initialisers.
+ * initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow
+ * rules.
  *
  * The processor at (x, y, z) has the number x + sides[0] * (y + sides[1] * z).
  */
@@ -303,6 +325,10 @@ typedef struct meshalloc_machine {
    * Bit d: dimension d wraps, as in a torus.
    */
   uint16_t wraps;
+  /**
+   * 0, or the number of a description: only the slices are given that it allows.
+   */
+  uint16_t description;
 } meshalloc_machine;
 
 /**
@@ -333,7 +359,7 @@ typedef struct meshalloc_request {
    */
   uint8_t dimensions;
   /**
-   * MESHALLOC_NO_WAIT, MESHALLOC_FIXED_ORIENTATION, both or 0.
+   * MESHALLOC_NO_WAIT, MESHALLOC_FIXED_ORIENTATION, other flags, their sum, or 0.
    */
   uint8_t flags;
   /**
@@ -380,6 +406,30 @@ typedef struct meshalloc_block {
    */
   uint16_t extent[MESHALLOC_DIMENSIONS_MAX];
 } meshalloc_block;
+
+/**
+ * What could be placed now.
+ */
+typedef struct meshalloc_largest {
+  /**
+   * The shape of the largest request that would be granted: as many extents as `dimensions`.
+   */
+  uint16_t extents[MESHALLOC_DIMENSIONS_MAX];
+  /**
+   * The number of extents; 0 if nothing could be placed, or the strategy gives processors
+   * without a shape.
+   */
+  uint32_t dimensions;
+  /**
+   * The number of its processors; 0 if nothing could be placed.
+   */
+  uint32_t processors;
+  /**
+   * The largest box of free processors; all 0 if none is free, or the machine has more than four
+   * dimensions.
+   */
+  struct meshalloc_block block;
+} meshalloc_largest;
 
 /**
  * Stores the next part of a checkpoint: 1 to MESHALLOC_PART_MAX bytes. Returns 0, or any other
@@ -638,6 +688,14 @@ int32_t meshalloc_allocator_fits(struct meshalloc_allocator *allocator,
                                  const struct meshalloc_request *request);
 
 /**
+ * Writes to `largest` what could be placed now. Returns its number of processors, or an error:
+ * MESHALLOC_ERROR_MACHINES_NOT_BUILT in a build without the feature `machine`. It may take as long
+ * as an attempt for each size that is larger.
+ */
+int32_t meshalloc_allocator_largest(struct meshalloc_allocator *allocator,
+                                    struct meshalloc_largest *largest);
+
+/**
  * Takes processors back. Returns how many, or an error: an allocation that was released before, or
  * that another allocator made, changes nothing. It never needs room.
  */
@@ -844,6 +902,15 @@ int32_t meshalloc_controller_jobs(const struct meshalloc_controller *controller,
                                   struct meshalloc_job_list *list);
 
 /**
+ * Writes to `largest` what could be placed now. Returns its number of processors, or an error:
+ * MESHALLOC_ERROR_MACHINES_NOT_BUILT in a build without the feature `machine`,
+ * MESHALLOC_ERROR_BUSY while meshalloc_controller_advance has work. It may take as long as an
+ * attempt for each size that is larger.
+ */
+int32_t meshalloc_controller_largest(struct meshalloc_controller *controller,
+                                     struct meshalloc_largest *largest);
+
+/**
  * Writes the statistics to `statistics`. Returns 0 or an error.
  */
 int32_t meshalloc_controller_statistics(const struct meshalloc_controller *controller,
@@ -868,15 +935,17 @@ const char *meshalloc_error_text(int32_t error);
 
 
 /** Initialiser of a meshalloc_machine: a mesh of `w` by `h` processors. */
-#define MESHALLOC_MESH(w, h) { { (w), (h) }, 2, 0 }
+#define MESHALLOC_MESH(w, h) { { (w), (h) }, 2, 0, 0 }
 /** Initialiser of a meshalloc_machine: a mesh of three dimensions. */
-#define MESHALLOC_MESH_3D(x, y, z) { { (x), (y), (z) }, 3, 0 }
+#define MESHALLOC_MESH_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0 }
 /** Initialiser of a meshalloc_machine: a torus of three dimensions. */
-#define MESHALLOC_TORUS_3D(x, y, z) { { (x), (y), (z) }, 3, 7 }
+#define MESHALLOC_TORUS_3D(x, y, z) { { (x), (y), (z) }, 3, 7, 0 }
 /** Initialiser of a meshalloc_request: `w` by `h` processors. */
 #define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `x` by `y` by `z` processors. */
 #define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0 }
+/** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has. */
+#define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, (n), 0 }
 
 /** Whether the same call may succeed later. */
 #define MESHALLOC_IS_TEMPORARY(error) ((error) < 0 && (error) > -100)
@@ -886,6 +955,24 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_IS_CONFIGURATION(error) ((error) <= -200 && (error) > -300)
 /** Whether the caller has broken a rule of this interface. */
 #define MESHALLOC_IS_MISUSE(error) ((error) <= -300)
+
+/* Initialisers of a meshalloc_machine whose slices follow rules. The memory comes
+   from meshalloc_allocator_size() or meshalloc_controller_size(). */
+
+/** tpu-v3: torus 32x32 */
+#define MESHALLOC_MACHINE_TPU_V3 { { 32, 32 }, 2, 3, 1 }
+/** tpu-v4: torus 16x16x16 */
+#define MESHALLOC_MACHINE_TPU_V4 { { 16, 16, 16 }, 3, 7, 2 }
+/** tpu-v5e: torus 16x16 */
+#define MESHALLOC_MACHINE_TPU_V5E { { 16, 16 }, 2, 3, 3 }
+/** tpu-v6e: torus 16x16 */
+#define MESHALLOC_MACHINE_TPU_V6E { { 16, 16 }, 2, 3, 4 }
+/** tpu-v5p: torus 16x20x28 */
+#define MESHALLOC_MACHINE_TPU_V5P { { 16, 20, 28 }, 3, 7, 5 }
+/** trn2-ultra: torus 4x4x4 */
+#define MESHALLOC_MACHINE_TRN2_ULTRA { { 4, 4, 4 }, 3, 7, 6 }
+/** galaxy: mesh 8x4 */
+#define MESHALLOC_MACHINE_GALAXY { { 8, 4 }, 2, 0, 7 }
 
 /* Initialisers of a meshalloc_strategy. */
 

@@ -8,7 +8,7 @@ use meshalloc::{Grid, NodeId, Occupancy, StrategyKind};
 use crate::error::Error;
 use crate::handle::{Handle, Object, Outcome, Place, array, count, number, reading, writing};
 use crate::types::{
-    Allocation, Block, Machine, PROCESSOR_BUSY, PROCESSOR_FAULTY, Request, Strategy,
+    Allocation, Block, Largest, Machine, PROCESSOR_BUSY, PROCESSOR_FAULTY, Request, Strategy,
 };
 
 type CoreAllocator = meshalloc::Allocator<'static>;
@@ -45,16 +45,16 @@ unsafe fn plan(
     machine: *const Machine,
     strategy: *const Strategy,
     allocations: u32,
-) -> Result<(Grid, StrategyKind, Needs, usize), Error> {
+) -> Result<(Machine, StrategyKind, Needs, usize), Error> {
     // SAFETY: the caller promises it.
-    let (machine, strategy) = unsafe { (reading(machine)?.grid()?, reading(strategy)?.kind()?) };
+    let (machine, strategy) = unsafe { (reading(machine)?, reading(strategy)?.kind()?) };
     let needs = needs(&machine, strategy, allocations)?;
     let size = size_of::<AllocatorHandle>().checked_add(needs.allocator_bytes());
     Ok((machine, strategy, needs, size.ok_or(Error::BadCapacity)?))
 }
 
 /// What a machine and a strategy need for this number of jobs or allocations.
-pub(crate) fn needs(machine: &Grid, strategy: StrategyKind, jobs: u32) -> Result<Needs, Error> {
+pub(crate) fn needs(machine: &Machine, strategy: StrategyKind, jobs: u32) -> Result<Needs, Error> {
     // A link of two bytes counts to 65,534, one of four bytes further than memory goes.
     let most = if size_of::<usize>() == 8 {
         1 << 24
@@ -67,14 +67,39 @@ pub(crate) fn needs(machine: &Grid, strategy: StrategyKind, jobs: u32) -> Result
     if !strategy.is_built() {
         return Err(Error::StrategyNotBuilt);
     }
-    if !strategy.serves().includes(machine) {
-        return Err(Error::MachineUnsuitable);
-    }
-    let needs = Needs::of(strategy, machine, jobs as usize);
+    let needs = needs_of(machine, strategy, jobs as usize)?;
     match needs.blocks <= most as usize {
         true => Ok(needs),
         false => Err(Error::BadCapacity),
     }
+}
+
+/// The same for any number.
+#[cfg(feature = "machine")]
+fn needs_of(machine: &Machine, strategy: StrategyKind, jobs: usize) -> Result<Needs, Error> {
+    let (is_served, needs) = match machine.described()? {
+        (grid, None) => (
+            strategy.serves().includes(&grid),
+            Needs::of(strategy, &grid, jobs),
+        ),
+        (_, Some(description)) => (
+            strategy.serves().includes_described(description),
+            Needs::described(strategy, description, jobs),
+        ),
+    };
+    is_served.then_some(needs).ok_or(Error::MachineUnsuitable)
+}
+
+#[cfg(not(feature = "machine"))]
+fn needs_of(machine: &Machine, strategy: StrategyKind, jobs: usize) -> Result<Needs, Error> {
+    let grid = machine.grid()?;
+    if machine.description != 0 {
+        return Err(Error::MachinesNotBuilt);
+    }
+    let is_served = strategy.serves().includes(&grid);
+    is_served
+        .then(|| Needs::of(strategy, &grid, jobs))
+        .ok_or(Error::MachineUnsuitable)
 }
 
 /// Writes into `places` the blocks from index `from` on; returns how many there are in all.
@@ -161,7 +186,12 @@ pub unsafe extern "C" fn meshalloc_allocator_init(
         let handle = unsafe {
             AllocatorHandle::init(memory.cast(), size, |rest| {
                 let memory = needs.allocator_memory(rest).ok_or(Error::MemoryTooSmall)?;
-                Ok(CoreAllocator::new(memory, machine, strategy)?)
+                #[cfg(feature = "machine")]
+                let memory = match machine.described()? {
+                    (_, Some(description)) => memory.describing(description),
+                    _ => memory,
+                };
+                Ok(CoreAllocator::new(memory, machine.grid()?, strategy)?)
             })?
         };
         place.write(handle.cast());
@@ -223,6 +253,37 @@ pub unsafe extern "C" fn meshalloc_allocator_fits(
     };
     // SAFETY: the caller promises it.
     unsafe { with(allocator, fits) }
+}
+
+/// Writes to `largest` what could be placed now. Returns its number of processors, or an error:
+/// MESHALLOC_ERROR_MACHINES_NOT_BUILT in a build without the feature `machine`. It may take as long
+/// as an attempt for each size that is larger.
+///
+/// # Safety
+///
+/// `allocator` may be read and written, `largest` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_allocator_largest(
+    allocator: *mut Allocator,
+    largest: *mut Largest,
+) -> i32 {
+    let write = |allocator: &mut CoreAllocator| {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(largest)? };
+        #[cfg(feature = "machine")]
+        {
+            let report = allocator.largest();
+            place.write(Largest::of_core(allocator.occupancy().grid(), &report));
+            count(report.processors)
+        }
+        #[cfg(not(feature = "machine"))]
+        {
+            let _ = (allocator, place);
+            Err(Error::MachinesNotBuilt)
+        }
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(allocator, write) }
 }
 
 /// Takes processors back. Returns how many, or an error: an allocation that was released before, or

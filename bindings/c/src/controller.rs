@@ -4,12 +4,16 @@ use core::ffi::c_void;
 use core::num::NonZeroU64;
 
 use meshalloc::storage::Needs;
-use meshalloc::{Change, Configuration as CoreConfiguration, JobId, Outcome as Happened};
+use meshalloc::{
+    Answer, Change, Configuration as CoreConfiguration, JobId, Outcome as Happened, Query,
+};
 
 use crate::allocator::{needs, state, write_blocks};
 use crate::error::Error;
 use crate::handle::{Handle, Object, Outcome, array, count, number, reading, writing};
-use crate::types::{Block, Configuration, Event, Faults, Job, JobList, Request, Statistics};
+use crate::types::{
+    Block, Configuration, Event, Faults, Job, JobList, Largest, Machine, Request, Statistics,
+};
 
 pub(crate) type CoreController = meshalloc::Controller<'static>;
 pub(crate) type ControllerHandle = Handle<CoreController>;
@@ -51,7 +55,7 @@ unsafe fn change(controller: *mut Controller, change: Change, now: u64) -> i32 {
     unsafe { with(controller, begin) }
 }
 
-/// Configuration, what it needs, and the bytes of the controller.
+/// Machine, configuration, what it needs, and the bytes of the controller.
 ///
 /// # Safety
 ///
@@ -59,15 +63,17 @@ unsafe fn change(controller: *mut Controller, change: Change, now: u64) -> i32 {
 unsafe fn plan(
     configuration: *const Configuration,
     jobs: u32,
-) -> Result<(CoreConfiguration, Needs, usize), Error> {
+) -> Result<(Machine, CoreConfiguration, Needs, usize), Error> {
     // SAFETY: the caller promises it.
-    let configuration = unsafe { reading(configuration)?.core()? };
+    let configuration = unsafe { reading(configuration)? };
+    let (machine, configuration) = (configuration.machine, configuration.core()?);
     if !configuration.scheduler.is_built() {
         return Err(Error::SchedulerNotBuilt);
     }
-    let needs = needs(&configuration.machine, configuration.strategy, jobs)?;
+    let needs = needs(&machine, configuration.strategy, jobs)?;
     let size = size_of::<ControllerHandle>().checked_add(needs.bytes(jobs as usize));
-    Ok((configuration, needs, size.ok_or(Error::BadCapacity)?))
+    let size = size.ok_or(Error::BadCapacity)?;
+    Ok((machine, configuration, needs, size))
 }
 
 /// Writes to `size` how many bytes of memory a controller takes for up to `jobs` jobs that wait or
@@ -115,13 +121,20 @@ pub unsafe extern "C" fn meshalloc_controller_init(
         // SAFETY: the caller promises it.
         let place = unsafe { writing(controller)? };
         // SAFETY: the caller promises it.
-        let (configuration, needs, _) = unsafe { plan(configuration, jobs)? };
+        let (machine, configuration, needs, _) = unsafe { plan(configuration, jobs)? };
         // SAFETY: the caller promises it.
         let handle = unsafe {
             ControllerHandle::init(memory.cast(), size, |rest| {
                 let memory = needs
                     .memory(jobs as usize, rest)
                     .ok_or(Error::MemoryTooSmall)?;
+                #[cfg(feature = "machine")]
+                let memory = match machine.described()? {
+                    (_, Some(description)) => memory.describing(description),
+                    _ => memory,
+                };
+                #[cfg(not(feature = "machine"))]
+                let _ = machine;
                 Ok(CoreController::new(memory, configuration)?)
             })?
         };
@@ -431,6 +444,32 @@ pub unsafe extern "C" fn meshalloc_controller_jobs(
         let list = JobList::of_core(&controller.view().job_list(on, from)?);
         place.write(list);
         count(list.count)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, write) }
+}
+
+/// Writes to `largest` what could be placed now. Returns its number of processors, or an error:
+/// MESHALLOC_ERROR_MACHINES_NOT_BUILT in a build without the feature `machine`,
+/// MESHALLOC_ERROR_BUSY while meshalloc_controller_advance has work. It may take as long as an
+/// attempt for each size that is larger.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `largest` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_largest(
+    controller: *mut Controller,
+    largest: *mut Largest,
+) -> i32 {
+    let write = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(largest)? };
+        let Answer::Largest(report) = controller.answer(&Query::Largest, None)? else {
+            return Ok(0);
+        };
+        place.write(Largest::of_core(controller.machine(), &report));
+        count(report.processors)
     };
     // SAFETY: the caller promises it.
     unsafe { with(controller, write) }

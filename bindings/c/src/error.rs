@@ -102,6 +102,8 @@ pub enum Error {
     CheckpointNoRoom = -211,
     /// The checkpoint contradicts itself.
     CheckpointInconsistent = -212,
+    /// This build of the library has no descriptions of machines.
+    MachinesNotBuilt = -213,
 
     /// A pointer is NULL.
     NullPointer = -300,
@@ -159,6 +161,7 @@ errors! {
         c"parts of the checkpoint are missing, repeated or out of order";
     CheckpointNoRoom = -211, c"the checkpoint has more jobs or blocks than this build has room for";
     CheckpointInconsistent = -212, c"the checkpoint contradicts itself";
+    MachinesNotBuilt = -213, c"this build has no machine descriptions";
     NullPointer = -300, c"a pointer is NULL";
     Misaligned = -301, c"a pointer is not aligned";
     NotInitialized = -302, c"not an initialised object of this type";
@@ -207,14 +210,14 @@ impl From<ConfigureError> for Error {
 impl From<CoreError> for Error {
     fn from(error: CoreError) -> Error {
         match error {
-            CoreError::Refused(refusal) => refusal.into(),
             CoreError::Configure(error) => error.into(),
             CoreError::UnknownNode(_) => Error::NoSuchProcessor,
             CoreError::NoSuchBlock { .. } => Error::NoSuchBlock,
             CoreError::Busy { .. } => Error::Busy,
             CoreError::LeaseRuns => Error::LeaseRuns,
+            CoreError::MachinesNotBuilt => Error::MachinesNotBuilt,
             // The others: this package always has leases, and asks for no block beyond the last.
-            _ => Error::UnknownJob,
+            _ => error.refusal().map_or(Error::UnknownJob, Error::from),
         }
     }
 }
@@ -289,6 +292,8 @@ mod tests {
             CoreError::NoSuchBlock { dimension: 1 },
             CoreError::Busy { left: 2 },
             CoreError::LeaseRuns,
+            CoreError::MachinesNotBuilt,
+            CoreError::Refused(Refusal::NotLegal),
         ] {
             assert_text(error);
         }

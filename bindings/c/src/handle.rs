@@ -8,7 +8,7 @@ use core::slice;
 use meshalloc::storage::{Element, Needs, Provider};
 
 use crate::error::Error;
-use crate::sizes::ALIGNMENT;
+use crate::types::ALIGNMENT;
 
 /// 0 or a positive number, or an error.
 pub(crate) type Outcome = Result<i32, Error>;

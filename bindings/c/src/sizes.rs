@@ -8,9 +8,6 @@ use meshalloc::storage::Needs;
 use crate::allocator::AllocatorHandle;
 use crate::controller::ControllerHandle;
 
-/// The alignment of the memory of every object, in bytes.
-pub const ALIGNMENT: usize = 8;
-
 /// Sizes in bytes, for targets with pointers of one width. Those of allocators and controllers are
 /// a little larger than they are with all strategies, and multiples of the alignment. A build with
 /// some strategies needs less.

@@ -22,6 +22,7 @@ fn machine() -> Machine {
         sides: [0; DIMENSIONS_MAX],
         dimensions: 2,
         wraps: 0,
+        description: 0,
     };
     machine.sides[..2].copy_from_slice(&[8, 4]);
     machine

@@ -2,7 +2,9 @@
 
 use core::num::NonZeroU64;
 
-use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};
+#[cfg(feature = "machine")]
+use meshalloc::Machine as Description;
+use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX, LargestReport};
 use meshalloc::{
     Block as CoreBlock, Configuration as CoreConfiguration, Event as CoreEvent, FaultReport, Flags,
     Grid, Happened, JobState, Request as CoreRequest, SchedulerKind, Shape,
@@ -12,6 +14,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
+
+/// The alignment of the memory of every object, in bytes.
+pub const ALIGNMENT: usize = 8;
 
 /// The most dimensions of a machine and extents of a request.
 pub const DIMENSIONS_MAX: usize = 16;
@@ -32,6 +37,21 @@ const _: () = assert!(
     NO_WAIT == Flags::NO_WAIT.bits() && FIXED_ORIENTATION == Flags::FIXED_ORIENTATION.bits()
 );
 
+/// Bit of meshalloc_request.flags: the request has a number of processors and no shape. It is given
+/// one of the shapes that the machine has for this number.
+pub const CHIPS: u8 = 4;
+/// Bit of meshalloc_request.flags: the processors along the first extent form a ring. The bits for
+/// the next three extents follow: twice, four and eight times this one.
+pub const RING: u8 = 8;
+/// Bit of meshalloc_request.flags: the processors along every extent form a ring.
+pub const RINGS: u8 = 128;
+const _: () = assert!(
+    CHIPS == Flags::CHIPS.bits()
+        && RING == Flags::RING_0.bits()
+        && 8 * RING == Flags::RING_3.bits()
+        && RINGS == Flags::RINGS.bits()
+);
+
 /// Bit of a processor's state: it is held or faulty.
 pub const PROCESSOR_BUSY: i32 = 1;
 /// Bit of a processor's state: it is faulty.
@@ -43,7 +63,8 @@ pub const EVENT_GRANTED: u32 = 1;
 pub const EVENT_LEASE_ENDED: u32 = 2;
 
 /// A machine: a grid of processors. MESHALLOC_MESH, MESHALLOC_MESH_3D and MESHALLOC_TORUS_3D are
-/// initialisers.
+/// initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow
+/// rules.
 ///
 /// The processor at (x, y, z) has the number x + sides[0] * (y + sides[1] * z).
 #[derive(Clone, Copy, Debug)]
@@ -55,12 +76,40 @@ pub struct Machine {
     pub dimensions: u16,
     /// Bit d: dimension d wraps, as in a torus.
     pub wraps: u16,
+    /// 0, or the number of a description: only the slices are given that it allows.
+    pub description: u16,
 }
+
+/// The descriptions, in the order of their numbers, which are from 1 on.
+#[cfg(feature = "machine")]
+static DESCRIPTIONS: [Description; Description::PRESETS.len()] = {
+    let mut descriptions = [Description::preset("galaxy").unwrap(); Description::PRESETS.len()];
+    let mut at = 0;
+    while at < descriptions.len() {
+        descriptions[at] = Description::preset(Description::PRESETS[at]).unwrap();
+        at += 1;
+    }
+    descriptions
+};
 
 impl Machine {
     pub(crate) fn grid(&self) -> Result<Grid, Error> {
         let sides = self.sides.get(..usize::from(self.dimensions));
         Ok(Grid::new(sides.ok_or(Error::NoSuchMachine)?, self.wraps)?)
+    }
+
+    /// The grid, and the description if there is one.
+    #[cfg(feature = "machine")]
+    pub(crate) fn described(&self) -> Result<(Grid, Option<&'static Description>), Error> {
+        let grid = self.grid()?;
+        let Some(at) = usize::from(self.description).checked_sub(1) else {
+            return Ok((grid, None));
+        };
+        let description = DESCRIPTIONS.get(at).ok_or(Error::NoSuchMachine)?;
+        match *description.grid() == grid {
+            true => Ok((grid, Some(description))),
+            false => Err(Error::NoSuchMachine),
+        }
     }
 }
 
@@ -141,7 +190,7 @@ pub struct Request {
     pub extents: [u16; DIMENSIONS_MAX],
     /// The number of extents, at most that of the machine's dimensions.
     pub dimensions: u8,
-    /// MESHALLOC_NO_WAIT, MESHALLOC_FIXED_ORIENTATION, both or 0.
+    /// MESHALLOC_NO_WAIT, MESHALLOC_FIXED_ORIENTATION, other flags, their sum, or 0.
     pub flags: u8,
     /// The number of processors, if it is less than the product of the extents; else 0.
     pub processors: u32,
@@ -152,8 +201,12 @@ pub struct Request {
 impl Request {
     pub(crate) fn core(&self) -> Result<CoreRequest, Error> {
         let extents = self.extents.get(..usize::from(self.dimensions));
-        let request = CoreRequest::new(Shape::new(extents.ok_or(Error::BadArgument)?)?);
+        let extents = extents.ok_or(Error::BadArgument)?;
         let flags = Flags::from_bits(self.flags).ok_or(Error::BadArgument)?;
+        let request = match flags.contains(Flags::CHIPS) {
+            true => CoreRequest::chips(0),
+            false => CoreRequest::new(Shape::new(extents)?),
+        };
         Ok(CoreRequest {
             processors: match self.processors {
                 0 => request.processors,
@@ -193,6 +246,11 @@ pub struct Block {
 }
 
 impl Block {
+    const NONE: Block = Block {
+        start: [0; DIMENSIONS_MAX],
+        extent: [0; DIMENSIONS_MAX],
+    };
+
     /// The block on this machine. What lies beyond the dimensions does not matter.
     pub(crate) fn on(&self, grid: &Grid) -> Result<CoreBlock, Error> {
         let n = grid.dimensions();
@@ -274,10 +332,7 @@ impl Event {
             attempts: 0,
             misses: 0,
             blocks: 0,
-            block: Block {
-                start: [0; DIMENSIONS_MAX],
-                extent: [0; DIMENSIONS_MAX],
-            },
+            block: Block::NONE,
         };
         if let Happened::Granted {
             attempts,
@@ -353,6 +408,36 @@ impl JobList {
             count: list.jobs.len() as u32,
             // A list that goes on has some jobs, so the next one does not begin with the first.
             next: list.next.unwrap_or(0),
+        }
+    }
+}
+
+/// What could be placed now.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Largest {
+    /// The shape of the largest request that would be granted: as many extents as `dimensions`.
+    pub extents: [u16; DIMENSIONS_MAX],
+    /// The number of extents; 0 if nothing could be placed, or the strategy gives processors
+    /// without a shape.
+    pub dimensions: u32,
+    /// The number of its processors; 0 if nothing could be placed.
+    pub processors: u32,
+    /// The largest box of free processors; all 0 if none is free, or the machine has more than four
+    /// dimensions.
+    pub block: Block,
+}
+
+impl Largest {
+    pub(crate) fn of_core(grid: &Grid, report: &LargestReport) -> Largest {
+        let shape = report.shape;
+        Largest {
+            extents: shape.map_or([0; DIMENSIONS_MAX], |shape| padded(&shape.extents())),
+            dimensions: shape.map_or(0, |shape| shape.extents().len() as u32),
+            processors: report.processors,
+            block: report
+                .block
+                .map_or(Block::NONE, |block| Block::of_core(grid, block)),
         }
     }
 }

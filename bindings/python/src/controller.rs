@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use meshalloc::storage::{HeapStorage, Needs};
-use meshalloc::{Change, Configuration, Flags, Grid, Happened, JobId, Outcome, Ticks};
+use meshalloc::{Change, Configuration, Grid, JobId, Outcome, Ticks};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use self_cell::{MutBorrow, self_cell};
 
 use crate::convert::{self, Extents, Machine, Pair, Shown};
 use crate::errors::{misuse, not_done, not_served};
+use crate::jobs::{self, Event, Submission};
 
 self_cell!(
     /// A controller with its memory.
@@ -22,37 +23,6 @@ self_cell!(
 );
 
 type Inner<'m> = meshalloc::Controller<'m>;
-
-/// What has happened to a job.
-#[pyclass(frozen, get_all, module = "meshalloc")]
-pub(crate) struct Event {
-    /// One more than that of the event before.
-    number: u64,
-    /// The job.
-    job: u32,
-    /// When, in ticks.
-    at: u64,
-    /// "granted" or "lease-ended".
-    what: &'static str,
-    /// The processors that the job holds from then on, or held until then.
-    processors: u32,
-    /// The blocks of a job that was granted.
-    blocks: Vec<(Vec<u16>, Vec<u16>)>,
-}
-
-#[pymethods]
-impl Event {
-    fn __repr__(&self) -> String {
-        let Event {
-            job,
-            at,
-            what,
-            processors,
-            ..
-        } = self;
-        format!("Event(job={job}, at={at}, what={what:?}, processors={processors})")
-    }
-}
 
 /// An allocator with jobs, a queue and a scheduler.
 ///
@@ -125,15 +95,16 @@ impl Controller {
         estimate: Option<NonZeroU64>,
         lease: Option<NonZeroU64>,
     ) -> PyResult<()> {
-        let mut request = convert::request(shape, processors, rotate)?;
-        request.flags.set(Flags::NO_WAIT, !wait);
-        request.estimate = estimate;
-        let job = JobId(job);
-        let change = Change::Submit {
+        let submission = Submission {
             job,
-            request,
+            shape,
+            processors,
+            rotate,
+            wait,
+            estimate,
             lease,
         };
+        let change = submission.change()?;
         convert::change(slf)?.change(&change, now).map(drop)
     }
 
@@ -194,22 +165,7 @@ impl Controller {
 
     /// Free and faulty processors, waiting and running jobs, and what has happened so far.
     fn statistics(&self) -> BTreeMap<&'static str, u64> {
-        let now = self.served.borrow_dependent().statistics();
-        let counts = now.counts;
-        BTreeMap::from([
-            ("nodes", now.nodes.into()),
-            ("free", now.free.into()),
-            ("faulty", now.faulty.into()),
-            ("waiting", now.waiting.into()),
-            ("running", now.running.into()),
-            ("submitted", counts.submitted),
-            ("granted", counts.granted),
-            ("released", counts.released),
-            ("refused", counts.refused),
-            ("attempts", counts.attempts),
-            ("valid_attempts", counts.valid_attempts),
-            ("misses", counts.misses),
-        ])
+        jobs::statistics(&self.served.borrow_dependent().statistics())
     }
 
     /// A copy of the occupancy: a numpy array with an axis for each dimension, `True` where a
@@ -261,25 +217,9 @@ impl Controller {
             return;
         }
         let view = controller.view();
-        let grid = &self.grid;
         for event in view.events_since(self.known) {
-            let (what, blocks) = match event.what {
-                Happened::Granted { .. } => {
-                    let spans = view.blocks(event.job);
-                    let spans = spans
-                        .map(|block| (grid.start(block).to_vec(), grid.extent(block).to_vec()));
-                    ("granted", spans.collect())
-                }
-                Happened::LeaseEnded => ("lease-ended", Vec::new()),
-            };
-            self.events.push(Event {
-                number: event.number,
-                job: event.job.0,
-                at: event.at,
-                what,
-                processors: event.processors,
-                blocks,
-            });
+            let blocks = view.blocks(event.job);
+            self.events.push(Event::new(&self.grid, &event, blocks));
         }
         self.known = controller.events();
     }

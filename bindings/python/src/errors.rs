@@ -6,14 +6,18 @@ use pyo3::PyErr;
 /// The classes; the macro makes items of its own.
 #[allow(missing_docs, reason = "errors.py documents them")]
 mod classes {
+    pyo3::import_exception!(meshalloc.errors, ControllerReset);
     pyo3::import_exception!(meshalloc.errors, Error);
     pyo3::import_exception!(meshalloc.errors, IllegalProposal);
+    pyo3::import_exception!(meshalloc.errors, LineError);
     pyo3::import_exception!(meshalloc.errors, Misuse);
     pyo3::import_exception!(meshalloc.errors, Refused);
     pyo3::import_exception!(meshalloc.errors, ScenarioError);
 }
 
-pub(crate) use classes::{Error as RunError, IllegalProposal, Misuse, ScenarioError};
+pub(crate) use classes::{
+    ControllerReset, Error as RunError, IllegalProposal, LineError, Misuse, ScenarioError,
+};
 
 /// An exception for a program that uses the package in a wrong way.
 pub(crate) fn misuse(text: impl Into<String>) -> PyErr {

@@ -9,9 +9,11 @@
 )]
 
 mod allocator;
+mod client;
 mod controller;
 mod convert;
 mod errors;
+mod jobs;
 mod own;
 mod simulate;
 
@@ -21,7 +23,11 @@ mod _core {
     #[pymodule_export]
     use crate::allocator::{Allocation, Allocator};
     #[pymodule_export]
-    use crate::controller::{Controller, Event};
+    use crate::client::Client;
+    #[pymodule_export]
+    use crate::controller::Controller;
+    #[pymodule_export]
+    use crate::jobs::Event;
     #[pymodule_export]
     use crate::own::{Queue, Request, Waiting};
     #[pymodule_export]

@@ -17,7 +17,7 @@ use meshalloc_sim::simulation::SimulationError;
 use meshalloc_sim::workload::SharedLogs;
 use pyo3::prelude::*;
 
-use crate::convert::Machine;
+use crate::convert;
 use crate::errors::{self, ScenarioError};
 use crate::own::{OwnScheduler, OwnStrategy, Shared};
 
@@ -67,8 +67,8 @@ pub(crate) fn settings() -> Vec<(&'static str, &'static str, &'static str, Strin
 /// The names of the strategies, or of those that serve a machine.
 #[pyfunction]
 #[pyo3(signature = (machine=None))]
-pub(crate) fn strategies(machine: Option<Machine>) -> PyResult<Vec<&'static str>> {
-    let machine = machine.map(Machine::grid).transpose()?;
+pub(crate) fn strategies(machine: Option<convert::Machine>) -> PyResult<Vec<&'static str>> {
+    let machine = machine.map(convert::Machine::grid).transpose()?;
     let serves = |kind: &&StrategyKind| machine.is_none_or(|grid| kind.serves().includes(&grid));
     let kinds = StrategyKind::ALL.iter().filter(|kind| kind.is_built());
     Ok(kinds.filter(serves).map(|kind| kind.name()).collect())

@@ -1,4 +1,4 @@
-"""The examples in docstrings and in the README."""
+"""The examples in docstrings and in the README, and the types."""
 
 import doctest
 import pathlib
@@ -13,6 +13,8 @@ import meshalloc.errors
 import meshalloc.scenario
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1]
+# The board of the README.
+BOARD = "tcp:127.0.0.1:4000"
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
@@ -41,13 +43,17 @@ def test_docstrings_of_python(module):
     assert outcome.attempted > 0 and outcome.failed == 0
 
 
-def test_readme():
-    outcome = doctest.testfile(str(FOLDER / "README.md"), False, optionflags=OPTIONS)
-    assert outcome.attempted > 10 and outcome.failed == 0
+def test_readme(board):
+    text = (FOLDER / "README.md").read_text()
+    assert BOARD in text
+    text = text.replace(BOARD, board.endpoint)
+    test = doctest.DocTestParser().get_doctest(text, {}, "README.md", "README.md", 0)
+    assert len(test.examples) > 10
+    assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
 
 
 def test_stubs_match():
-    """The stubs have the names of the Rust half, and the Python half is typed correctly."""
+    """The stubs have the names of the Rust half."""
     stubs = (FOLDER / "python/meshalloc/_core.pyi").read_text()
     for name in dir(meshalloc._core):
         if name.startswith("_"):
@@ -61,9 +67,13 @@ def test_stubs_match():
             for member in vars(item):
                 if not member.startswith("_"):
                     assert f"def {member}(" in body, f"{name}.{member}"
+
+
+def test_types():
+    """The Python half is typed correctly."""
     pytest.importorskip("mypy")
+    files = sorted((FOLDER / "python/meshalloc").glob("*.py"))
     subprocess.run(
-        [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--no-error-summary",
-         str(FOLDER / "python/meshalloc/scenario.py")],
+        [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--no-error-summary", *files],
         check=True,
     )

@@ -12,11 +12,21 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1] / "notebooks"
 
 # What holds after the last cell.
 CHECKS = {
-    "waiting-delay": """
-assert delays.shape == (4, 3)
+    "a-figure-of-a-paper": """
+assert utilization.shape == (4, 3) and (measured > 0).all(axis=None)
+others = ["free-list", "sniffing"]
+assert utilization["tree-collapsing"].gt(utilization[others].max(axis=1)).all()
+assert (internal["tree-collapsing"] == 0).all() and (internal[others] > 10).all(axis=None)
+""",
+    "a-year-of-a-log": """
+assert results.settings["swf"] == str(log)
+assert (table["utilization"] > 0.1).all() and table["utilization"].max() < 1
+assert waits.shape == (4, 4) and waits["naive"].mean() < waits["first-fit"].mean()
+""",
+    "slices-of-a-pod": """
+assert delays.shape == (3, 3)
 assert (delays.diff().dropna() > 0).all(axis=None), "more load, more waiting"
-assert (delays["tightest"] < delays["first-fit"]).iloc[-1]
-"""
+""",
 }
 
 

@@ -27,6 +27,7 @@ import meshalloc
             "estimates": "perfect",
             "seed": "3",
         },
+        {"machine": "tpu-v4", "mix": "tpu-v4", "strategy": ["cubes", "first-fit"], "load": "0.3"},
     ],
 )
 def test_results_are_those_of_the_program(host_sim, settings):
@@ -92,13 +93,19 @@ def test_policies_of_your_own_in_one_frame():
     assert list(frame.index) == ["first-fit", "last_fit", "last_fit, smallest first"]
     assert len({result["decision_hash"] for result in results.strategies}) == 3
     assert (frame["utilization"] > 0.3).all()
-    polars, arrow = results.to_polars(), results.to_arrow()
-    assert polars["mean"].to_list() == arrow["mean"].to_pylist() == results.columns()["mean"]
-    assert np.allclose(results.to_pandas()["mean"], polars["mean"].to_numpy(), equal_nan=True)
     assert "last_fit" in repr(results)
     assert results["last_fit"]["scheduler"] == "fcfs"
     with pytest.raises(KeyError, match="there are: first-fit"):
         results["best-fit"]
+
+
+def test_frames_of_other_libraries_have_the_same_numbers():
+    pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    results = meshalloc.Scenario(**SMALL).run()
+    polars, arrow = results.to_polars(), results.to_arrow()
+    assert polars["mean"].to_list() == arrow["mean"].to_pylist() == results.columns()["mean"]
+    assert np.allclose(results.to_pandas()["mean"], polars["mean"].to_numpy(), equal_nan=True)
 
 
 def test_each_run_makes_a_strategy_of_a_class():

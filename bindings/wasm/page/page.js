@@ -76,10 +76,11 @@ function drawPanel(canvas, run, state, view) {
   const { places, colours } = view;
   const context = fitted(canvas, places.width, places.height);
   drawPlanes(context, places, colours);
-  const jobs = rectsOf(run.jobs, places);
-  for (const [at, number] of run.numbers.entries()) {
-    drawJob(context, jobs[at], number, number, places, colours);
-  }
+  const { first, rects } = run.jobs;
+  const jobs = run.numbers.map((number, at) => {
+    return { job: number, number, rects: rects.slice(first[at], first[at + 1]) };
+  });
+  drawJobs(context, jobs, places, colours, state.latest);
   drawFaults(context, state.faulty, places, colours);
   const boxes = view.boxes === "none" ? [] : rectsOf(run.boxes, places);
   context.strokeStyle = colours.accent;
@@ -91,8 +92,6 @@ function drawPanel(canvas, run, state, view) {
     for (const rect of rects) context.strokeRect(...inset(rect));
   }
   context.setLineDash([]);
-  const latest = run.numbers.indexOf(state.latest);
-  if (latest >= 0) outline(context, jobs[latest], colours);
   if (view.canvas === canvas && view.cursor) {
     outline(context, [places.rect(...view.cursor, 1, 1)], colours);
     if (view.corner) {

@@ -16,16 +16,25 @@ pub(crate) struct Dimension {
     side: u16,
 }
 
+/// Digits of a coordinate along one side of a picture.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Digit {
+    dimension: usize,
+    side: usize,
+    step: usize,
+    descends: bool,
+    is_up: bool,
+}
+
 /// The picture of a machine, in the form that the scripts of `host-sim view` read.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Picture {
     dimensions: Vec<Dimension>,
-    planes: Vec<Rect>,
-    /// For each column the number of gaps to the left of it.
-    gaps_across: Vec<usize>,
-    /// For each row the number of gaps below it: planes are only side by side.
-    gaps_up: Vec<usize>,
+    /// Columns and rows of a plane, and the planes, which are side by side.
+    digits: Vec<Digit>,
+    wraps: Vec<bool>,
     high_first: bool,
 }
 
@@ -37,15 +46,22 @@ fn sides(grid: &Grid) -> [usize; DIMENSIONS_MAX] {
 impl Picture {
     /// The picture of a machine of up to three dimensions.
     pub(crate) fn new(grid: &Grid) -> Self {
-        let [w, h, planes] = sides(grid);
+        let sides = sides(grid);
         let names = ["x", "y", "z"].into_iter().zip(grid.sides());
+        let digit = |(dimension, side)| Digit {
+            dimension,
+            side,
+            step: 1,
+            descends: false,
+            is_up: dimension == 1,
+        };
+        let planar = sides.into_iter().enumerate().take(grid.dimensions().max(2));
         Picture {
             dimensions: names
                 .map(|(name, &side)| Dimension { name, side })
                 .collect(),
-            planes: (0..planes).map(|z| [z * w, 0, w, h]).collect(),
-            gaps_across: (0..w * planes).map(|column| column / w).collect(),
-            gaps_up: vec![0; h],
+            digits: planar.map(digit).collect(),
+            wraps: (0..grid.dimensions()).map(|at| grid.wraps(at)).collect(),
             high_first: false,
         }
     }
@@ -146,11 +162,10 @@ mod tests {
     fn planes_lie_side_by_side() {
         let grid: Grid = "mesh 3x2x2".parse().unwrap();
         let picture = serde_json::to_value(Picture::new(&grid)).unwrap();
-        assert_eq!(
-            picture["planes"],
-            serde_json::json!([[0, 0, 3, 2], [3, 0, 3, 2]])
-        );
-        assert_eq!(picture["gapsAcross"], serde_json::json!([0, 0, 0, 1, 1, 1]));
+        let digits = picture["digits"].as_array().unwrap().iter();
+        let digits = digits.map(|digit| [digit["side"].as_u64(), digit["dimension"].as_u64()]);
+        let expected = [[3, 0], [2, 1], [2, 2]].map(|numbers| numbers.map(Some));
+        assert_eq!(digits.collect::<Vec<_>>(), expected);
         assert_eq!(node_at(&grid, 4, 1), grid.node(&[1, 1, 1]));
         assert_eq!(node_at(&grid, 6, 0), None);
         assert_eq!(node_text(&grid, NodeId(10)), "x = 1, y = 1, z = 1");

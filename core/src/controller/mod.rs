@@ -238,10 +238,9 @@ impl<'m> Controller<'m> {
     pub fn answer(&mut self, query: &Query, pauses: Option<&Pauses<'_>>) -> Result<Answer, Error> {
         #[cfg(feature = "machine")]
         if *query == Query::Largest && !self.is_scheduling() {
-            let strategy = self.strategy;
             let (_, world) = self.world(pauses);
             let pause = Pause::with_jobs(world.pauses, world.jobs);
-            let largest = world.allocator.largest(strategy, pause.as_ref());
+            let largest = world.allocator.largest_with(pause.as_ref());
             return Ok(Answer::Largest(largest));
         }
         let _ = pauses;

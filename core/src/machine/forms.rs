@@ -21,7 +21,6 @@ use super::{DESCRIBED_MAX, Extents, Machine, volume};
 use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
 use crate::search::orders::next_order;
-use crate::strategy::{Holds, StrategyKind};
 
 /// Calls `visit` with every box of this number of processors in `n` dimensions, its sides in
 /// ascending order and 1 from the last dimension on. O(n-th root of `chips`) for each side.
@@ -170,6 +169,31 @@ pub(crate) fn demanded_rings(request: &Request, shape: Shape) -> u8 {
     })
 }
 
+/// How a strategy lays the shape of a request: what a slice of it may look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lays {
+    /// Its jobs hold processors anywhere, and have no shape.
+    Anywhere,
+    /// In several blocks.
+    InBlocks,
+    /// As a box.
+    Box {
+        /// Whether the extents may lie along other dimensions than those for which they are named.
+        turns: bool,
+        /// Whether it keeps to the sides that it is asked for, so that a demand for rings makes
+        /// sense.
+        rings: bool,
+    },
+    /// As a box, or folded.
+    Folded,
+    /// In cubes that optical switches join.
+    InCubes {
+        /// Whether it may be folded.
+        fold: bool,
+    },
+}
+
 /// The sides of a slice by dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trial {
@@ -211,30 +235,20 @@ pub(crate) struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     pub(crate) fn new(
-        strategy: StrategyKind,
+        lays: Lays,
         machine: Option<&'a Machine>,
         grid: &'a Grid,
         request: &Request,
         shape: Shape,
     ) -> Self {
-        use StrategyKind as Kind;
-        let is_cubes = matches!(strategy, Kind::Cubes { .. });
         let demanded = demanded_rings(request, shape);
         let rotates = request.may_rotate() && machine.is_none_or(|machine| machine.rotate);
-        // They lay the extents along the dimensions as they are named, and never wrap otherwise.
-        let gives_rings = matches!(
-            strategy,
-            Kind::Cubes { .. }
-                | Kind::Folding
-                | Kind::FirstFit
-                | Kind::AdaptiveScan
-                | Kind::BestFit
-                | Kind::BusyList
-                | Kind::FreeSubmeshList
-                | Kind::LeastExpectedBlocking { .. }
-                | Kind::LebEstimates { .. }
-        );
-        let never_turns = matches!(strategy, Kind::FirstFit | Kind::BestFit);
+        let (is_cubes, folds, turns, gives_rings) = match lays {
+            Lays::Anywhere | Lays::InBlocks => (false, false, true, false),
+            Lays::Box { turns, rings } => (false, false, turns, rings),
+            Lays::Folded => (false, true, true, true),
+            Lays::InCubes { fold } => (true, fold, true, true),
+        };
         let n = grid.dimensions();
         let is_described = n <= DESCRIBED_MAX;
         Trials {
@@ -243,16 +257,13 @@ impl<'a> Trials<'a> {
             cube: machine.filter(|_| is_cubes).and_then(Machine::cube_extents),
             named: Machine::padded(shape),
             demanded,
-            turns: rotates && !never_turns,
-            folds: matches!(strategy, Kind::Cubes { fold: true } | Kind::Folding)
-                && (2..=3).contains(&n),
+            turns: rotates && turns,
+            folds: folds && (2..=3).contains(&n),
             begins_as_named: !is_cubes || !rotates,
             candidate: None,
             order: None,
             is_done: request.flags.intersects(Flags::ALL_RINGS)
-                && (!gives_rings && demanded != 0
-                    || strategy.holds() == Holds::Processors
-                    || !is_described),
+                && (!gives_rings && demanded != 0 || lays == Lays::Anywhere || !is_described),
         }
     }
 

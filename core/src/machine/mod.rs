@@ -19,6 +19,7 @@ mod presets;
 mod ranks;
 mod slice;
 
+pub use forms::Lays;
 pub(crate) use forms::{Forms, Trials, demanded_rings};
 pub(crate) use largest::largest_box;
 pub(crate) use parts::parts;
@@ -27,12 +28,10 @@ pub use slice::Slice;
 
 use core::fmt;
 
-use crate::error::Refusal;
+use crate::error::{NEAREST_MAX, Refusal};
 use crate::grid::{Grid, Shape};
-use crate::message::NEAREST_MAX;
 use crate::request::{Flags, Request};
 use crate::search::orders::next_order;
-use crate::strategy::StrategyKind;
 
 /// The most dimensions of a described machine.
 pub const DESCRIBED_MAX: usize = 4;
@@ -338,8 +337,9 @@ impl Machine {
         self
     }
 
-    /// The same machine with these places, for [`StrategyKind::Torus3d`]. They are sorted by the
-    /// number of processors; those of the same number keep their order.
+    /// The same machine with these places, for
+    /// [`StrategyKind::Torus3d`](crate::StrategyKind::Torus3d). They are sorted by the number of
+    /// processors; those of the same number keep their order.
     ///
     /// # Errors
     ///
@@ -419,7 +419,8 @@ impl Machine {
         self.chips_max.min(self.grid.nodes())
     }
 
-    /// The places of [`StrategyKind::Torus3d`], those with the fewest processors first.
+    /// The places of [`StrategyKind::Torus3d`](crate::StrategyKind::Torus3d), those with the fewest
+    /// processors first.
     pub fn placements(&self) -> &[Placement] {
         &self.placements[..usize::from(self.placements_len)]
     }
@@ -543,12 +544,13 @@ impl Machine {
     ///   [`Machine::nearest`] has the nearest ones.
     /// - `TooManyExtents`: the shape has more extents than the machine has dimensions.
     /// - `NoRing`: no slice of the shape has the demanded rings, or the strategy gives no rings.
-    pub fn check(&self, strategy: StrategyKind, request: &Request) -> Result<(), Refusal> {
+    pub fn check(&self, strategy: impl Into<Lays>, request: &Request) -> Result<(), Refusal> {
         self.grid.check(request.shape)?;
+        let lays = strategy.into();
         let mut forms = Forms::new(Some(self), &self.grid, request);
         let mut refusal = Refusal::NotLegal;
         while let Some(shape) = forms.next() {
-            let mut trials = Trials::new(strategy, Some(self), &self.grid, request, shape);
+            let mut trials = Trials::new(lays, Some(self), &self.grid, request, shape);
             if trials.next().is_some() {
                 return Ok(());
             }

@@ -1,11 +1,10 @@
 //! What a job holds of a described machine: [`Slice`].
 
 use super::forms::{Trial, closes};
-use super::{DESCRIBED_MAX, Extents, Forms, Machine, Ranks, Trials, parts, volume};
+use super::{DESCRIBED_MAX, Extents, Forms, Lays, Machine, Ranks, Trials, parts, volume};
 use crate::grid::{Block, Grid, Shape, Tuple};
 use crate::node::NodeId;
 use crate::request::Request;
-use crate::strategy::{Holds, StrategyKind};
 
 /// The slice that a job holds: its sides, its rings, and the place of each of its processors.
 ///
@@ -54,7 +53,7 @@ impl Slice {
     pub fn of(
         machine: Option<&Machine>,
         grid: &Grid,
-        strategy: StrategyKind,
+        strategy: impl Into<Lays>,
         request: &Request,
         blocks: &(impl Iterator<Item = Block> + Clone),
     ) -> Option<Slice> {
@@ -71,22 +70,23 @@ impl Slice {
             along: [0, 1, 2, 3],
             offsets: [0; DESCRIBED_MAX],
         };
-        let is_free = match strategy {
-            StrategyKind::Cubes { .. } => {
+        let lays = strategy.into();
+        let is_free = match lays {
+            Lays::InCubes { .. } => {
                 slice.cube = machine?.cube_extents().copied();
                 false
             }
-            StrategyKind::Folding => false,
+            Lays::Folded => false,
             // The block has its sides.
-            _ if strategy.holds() == Holds::OneBlock => true,
-            _ => return None,
+            Lays::Box { .. } => true,
+            Lays::Anywhere | Lays::InBlocks => return None,
         };
         let only = blocks.clone().next()?;
         let extents = slice.padded(&grid.extent(only));
         let mut forms = Forms::new(machine, grid, request);
         while let Some(shape) = forms.next() {
             slice.shape = shape;
-            let mut trials = Trials::new(strategy, machine, grid, request, shape);
+            let mut trials = Trials::new(lays, machine, grid, request, shape);
             if is_free {
                 slice.sides = extents;
                 if volume(&extents) < shape.area() {

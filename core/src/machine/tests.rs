@@ -6,8 +6,8 @@ use std::vec::Vec;
 
 use super::forms::Trial;
 use super::*;
-use crate::Allocator;
 use crate::storage::{HeapStorage, Needs};
+use crate::{Allocator, StrategyKind};
 
 fn shapes_of(machine: Option<&Machine>, grid: &Grid, chips: u32) -> Vec<String> {
     let request = Request::chips(chips);
@@ -114,7 +114,7 @@ fn trials(
     grid: &Grid,
     request: &Request,
 ) -> Vec<String> {
-    let trials = Trials::new(strategy, machine, grid, request, request.shape);
+    let trials = Trials::new(strategy.into(), machine, grid, request, request.shape);
     let text = |trial: Trial| {
         let sides = Shape::new(&trial.sides[..grid.dimensions()]).unwrap();
         let folded = trial

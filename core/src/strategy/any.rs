@@ -146,6 +146,12 @@ impl<'m> AnyStrategy<'m> {
         ))
     }
 
+    /// What it was made of.
+    #[cfg(feature = "machine")]
+    pub(crate) const fn kind(&self) -> StrategyKind {
+        self.1.kind
+    }
+
     /// The memory it works in.
     pub(crate) const fn workspace(&self) -> &Workspace<'m> {
         with_chosen!(self, strategy => &strategy.workspace)

@@ -73,13 +73,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::Strategy;
 use super::memory::Cubes as CubeCount;
-use super::{Strategy, StrategyKind};
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::grid::Grid;
 use crate::machine::parts::Part;
-use crate::machine::{DESCRIBED_MAX, Extents, Machine, Trials, parts, volume};
+use crate::machine::{DESCRIBED_MAX, Extents, Lays, Machine, Trials, parts, volume};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::{WORD_BITS, bits_from, ones};
@@ -102,8 +102,8 @@ impl Cubes<'_> {
         fold: bool,
         request: &Request,
     ) -> Trials<'a> {
-        let kind = StrategyKind::Cubes { fold };
-        Trials::new(kind, machine, grid, request, request.shape)
+        let lays = Lays::InCubes { fold };
+        Trials::new(lays, machine, grid, request, request.shape)
     }
 }
 

@@ -141,7 +141,7 @@ macro_rules! scans {
                     let kind = StrategyKind::$name;
                     let (grid, words) = (&self.grid, &mut *self.workspace.words);
                     let mut trials =
-                        Trials::new(kind, Some(machine), grid, request, request.shape);
+                        Trials::new(kind.into(), Some(machine), grid, request, request.shape);
                     let found = trials.find_map(|trial| {
                         let sides = &trial.sides[..grid.dimensions()];
                         first_of_sides(occupancy, sides, Some(machine), words, draft)

@@ -57,10 +57,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, StrategyKind};
+use super::Strategy;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::machine::Trials;
+use crate::machine::{Lays, Trials};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_of_sides;
@@ -75,7 +75,7 @@ impl Folding<'_> {
     fn trials(&self, request: &Request) -> Trials<'_> {
         let machine = self.workspace.machine;
         let shape = request.shape;
-        Trials::new(StrategyKind::Folding, machine, &self.grid, request, shape)
+        Trials::new(Lays::Folded, machine, &self.grid, request, shape)
     }
 }
 
@@ -102,8 +102,7 @@ impl Strategy for Folding<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let machine = self.workspace.machine;
-        let kind = StrategyKind::Folding;
-        let trials = Trials::new(kind, machine, &self.grid, request, request.shape);
+        let trials = Trials::new(Lays::Folded, machine, &self.grid, request, request.shape);
         let words = &mut *self.workspace.words;
         for trial in trials {
             draft.spend(2000);

@@ -5,6 +5,8 @@ use core::ops::RangeInclusive;
 
 use super::serves::Serves;
 use super::workspace::StrategyMemory;
+#[cfg(feature = "machine")]
+use crate::machine::Lays;
 
 macro_rules! kinds {
     (@range $range:expr) => { Some($range) };
@@ -146,6 +148,31 @@ impl StrategyKind {
     /// The strategies in this build.
     pub fn built() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|kind| kind.is_built())
+    }
+}
+
+#[cfg(feature = "machine")]
+impl From<StrategyKind> for Lays {
+    fn from(kind: StrategyKind) -> Lays {
+        use StrategyKind as Kind;
+        let turns = !matches!(kind, Kind::FirstFit | Kind::BestFit);
+        let rings = matches!(
+            kind,
+            Kind::FirstFit
+                | Kind::AdaptiveScan
+                | Kind::BestFit
+                | Kind::BusyList
+                | Kind::FreeSubmeshList
+                | Kind::LeastExpectedBlocking { .. }
+                | Kind::LebEstimates { .. }
+        );
+        match (kind, kind.holds()) {
+            (Kind::Cubes { fold }, _) => Lays::InCubes { fold },
+            (Kind::Folding, _) => Lays::Folded,
+            (_, Holds::OneBlock) => Lays::Box { turns, rings },
+            (_, Holds::TwoBlocks | Holds::Parts) => Lays::InBlocks,
+            (_, Holds::Processors) => Lays::Anywhere,
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Exchanges one message for its reply: sends, listens, and sends again.
 
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -113,7 +112,7 @@ impl<L: Line> Exchange<L> {
 
     fn look(&self) -> Result<(), ClientError> {
         let interrupted = self.options.interrupted;
-        match interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        match interrupted.is_some_and(|is_interrupted| is_interrupted()) {
             true => Err(ClientError::Interrupted),
             false => Ok(()),
         }

@@ -631,7 +631,7 @@ fn a_client_that_waits_can_be_interrupted() {
     let _peer = listener.accept().expect("it has connected");
     let options = Options {
         timeout: Duration::from_secs(100),
-        interrupted: Some(&INTERRUPTED),
+        interrupted: Some(|| INTERRUPTED.load(Ordering::Relaxed)),
         ..OPTIONS
     };
     let begun = Instant::now();

@@ -17,12 +17,13 @@ pub struct Extent {
     pub short_jobs: u32,
     /// How often runs whose jobs are all there at time 0 are made.
     pub closed_replications: Replications,
-    /// How often runs are made in which every processor sends to every other of its job, or the largest slice is measured.
+    /// How often runs are made in which every processor sends to every other of its job, or the
+    /// largest slice is measured.
     pub dense_replications: Replications,
     /// The length of runs that are measured with a clock.
     pub clocked: Length,
-    /// So often each of those runs is made; the least time counts. They do the same work, and whatever else the
-    /// machine does makes one longer, never shorter.
+    /// So often each of those runs is made; the least time counts. They do the same work, and
+    /// whatever else the machine does makes one longer, never shorter.
     pub clocked_repeats: u32,
 }
 
@@ -67,7 +68,7 @@ impl Extent {
         };
         if let Some(jobs) = workload.arrivals.batch() {
             return Length {
-                jobs: jobs,
+                jobs,
                 replications: self.closed_replications,
                 ..self.length
             };

@@ -92,45 +92,16 @@ pub struct Figure {
     pub title: String,
     /// What must be known to read it beside the paper's.
     pub note: String,
-    /// The paper's number of replications: tables show what the first of them give beside what all give.
+    /// The paper's number of replications: tables show what the first of them give beside what all
+    /// give.
     pub paper_replications: Option<usize>,
     /// Its panels.
     pub panels: Vec<Panel>,
 }
 
-/// The name of a metric in words.
-fn words(metric: Metric) -> String {
-    match metric {
-        Metric::WaitingDelay => "mean waiting delay".into(),
-        Metric::BoundedSlowdown => "mean bounded slowdown".into(),
-        other => other.name().replace('_', " "),
-    }
-}
-
-/// The name of a metric in words, with its unit.
-fn label(metric: Metric, unit: TimeUnit) -> String {
-    let time = unit.symbol();
-    match metric {
-        Metric::WaitingDelay => format!("{} ({time})", words(metric)),
-        Metric::BoundedSlowdown => words(metric),
-        Metric::Turnaround => format!("mean turnaround ({time})"),
-        Metric::TurnaroundVariance => format!("variance of the turnaround ({time}²)"),
-        Metric::AllocationMiss => "allocation miss (% of valid attempts)".into(),
-        Metric::SearchTime => "mean search time (µs a job)".into(),
-        Metric::Utilization => "processor utilization (%)".into(),
-        Metric::CompletionTime => format!("completion time ({time})"),
-        Metric::InternalFragmentation => "internal fragmentation (% of those held)".into(),
-        Metric::ExternalFragmentation => "external fragmentation (% of all)".into(),
-        Metric::ServiceTime => format!("mean service time ({time})"),
-        Metric::MessageLatency => format!("mean message latency ({time})"),
-        Metric::BlockedTime => format!("mean blocked time of a message ({time})"),
-        other => other.name().into(),
-    }
-}
-
 impl Figure {
-    /// Adds the cells of the figure: those whose metric the seed determines to `simulated`, those that a clock must
-    /// measure to `clocked`.
+    /// Adds the cells of the figure: those whose metric the seed determines to `simulated`, those
+    /// that a clock must measure to `clocked`.
     pub fn plan(&self, simulated: &mut Plan, clocked: &mut Plan) {
         for panel in &self.panels {
             let plan = if panel.metric.is_reproducible() {
@@ -184,8 +155,8 @@ impl Panel {
     pub fn label(&self) -> String {
         let unit = self.time_unit();
         match self.curves.iter().any(|curve| curve.against.is_some()) {
-            true => format!("difference of the {} (%)", words(self.metric)),
-            false => label(self.metric, unit),
+            true => format!("difference of the {} (%)", self.metric.words()),
+            false => self.metric.label(unit),
         }
     }
 
@@ -196,8 +167,8 @@ impl Panel {
             .map_or(TimeUnit::default(), |cell| cell.setting.time_unit())
     }
 
-    /// Adds a number that the paper's text states about a cell, or about by what part it differs from another one, wherever the
-    /// panel shows that.
+    /// Adds a number that the paper's text states about a cell, or about by what part it differs
+    /// from another one, wherever the panel shows that.
     pub fn state(&mut self, metric: Metric, own: &Cell, against: Option<&Cell>, number: f64) {
         if metric != self.metric {
             return;

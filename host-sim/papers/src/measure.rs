@@ -1,8 +1,8 @@
 //! What is measured for a paper, and the results.
 //!
-//! A figure asks for [`Cell`]s: one strategy under one [`Setting`]. Figures share cells, so a [`Plan`] collects
-//! them first and each is measured once. All strategies of a setting get the same jobs, and so do all settings
-//! that differ in their scheduler alone: their differences are paired.
+//! A figure asks for [`Cell`]s: one strategy under one [`Setting`]. Figures share cells, so a
+//! [`Plan`] collects them first and each is measured once. All strategies of a setting get the same
+//! jobs, and so do all settings that differ in their scheduler alone: their differences are paired.
 
 use meshalloc::{SchedulerKind, StrategyKind};
 
@@ -44,8 +44,8 @@ pub struct Point {
     pub other: Cell,
 }
 
-/// Whether the value above saturation depends on the length of the run. The time of a search does so only where
-/// the whole backlog is searched.
+/// Whether the value above saturation depends on the length of the run. The time of a search does
+/// so only where the whole backlog is searched.
 fn grows_with_backlog(metric: Metric, scheduler: SchedulerKind) -> bool {
     let searches_backlog = scheduler != SchedulerKind::Fcfs;
     metric.depends_on_length() || (metric == Metric::SearchTime && searches_backlog)
@@ -82,7 +82,8 @@ impl Plan {
 pub enum Reading {
     /// The values, in the order of replications.
     Values(Sample),
-    /// The same, but their mean still grows with the length of the run: they are shown and decide no claim.
+    /// The same, but their mean still grows with the length of the run: they are shown and decide
+    /// no claim.
     Growing(Sample),
     /// Saturated, and the measure depends on the length of the run; the values are those of a log,
     /// whose mean is shown and depends on where it ends.
@@ -161,8 +162,8 @@ impl Measurements {
         self.simulated.insert(setting, results);
     }
 
-    /// Keeps the results of a setting with a clock around the controller. When the same runs are there already,
-    /// the lesser time counts.
+    /// Keeps the results of a setting with a clock around the controller. When the same runs are
+    /// there already, the lesser time counts.
     pub fn insert_clocked(&mut self, setting: &Setting, mut results: Vec<StrategyResult>) {
         for (new, old) in results.iter_mut().zip(self.clocked.of(setting)) {
             for (new, old) in new.runs.iter_mut().zip(&old.runs) {
@@ -185,7 +186,8 @@ impl Measurements {
         results.find(|result| result.strategy == cell.strategy)
     }
 
-    /// The part of the measured jobs that a cell refuses for good, as it can never place them: a value for each replication.
+    /// The part of the measured jobs that a cell refuses for good, as it can never place them: a
+    /// value for each replication.
     pub fn refused(&self, cell: &Cell, metric: Metric) -> Option<Sample> {
         let result = self.result(cell, metric)?;
         let part = |run: &RunResult| {
@@ -201,7 +203,8 @@ impl Measurements {
         })
     }
 
-    /// How far `own` is on the way from `from` to `to`, as a part of this way; `None` where one of them has no number.
+    /// How far `own` is on the way from `from` to `to`, as a part of this way; `None` where one of
+    /// them has no number.
     pub fn part_of_way(
         &self,
         own: &Cell,
@@ -230,8 +233,9 @@ impl Measurements {
         }
     }
 
-    /// What a cell shows: the metric itself or, beside another cell, by how many percent it is over the other's, over replications
-    /// with the same jobs. That of runs of this length is a number even where the two means still grow with it.
+    /// What a cell shows: the metric itself or, beside another cell, by how many percent it is over
+    /// the other's, over replications with the same jobs. That of runs of this length is a number
+    /// even where the two means still grow with it.
     pub fn shown(&self, cell: &Cell, against: Option<&Cell>, metric: Metric) -> Shown {
         let own = self.reading(cell, metric);
         let other = against.map_or_else(|| own.clone(), |other| self.reading(other, metric));
@@ -287,7 +291,8 @@ impl Measurements {
         }
     }
 
-    /// By how much `own` is over `other`, in the unit of the metric; `None` where one of them has no number.
+    /// By how much `own` is over `other`, in the unit of the metric; `None` where one of them has
+    /// no number.
     pub fn difference(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Estimate> {
         self.differences(own, other, metric)?.estimate()
     }

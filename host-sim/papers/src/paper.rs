@@ -1,14 +1,16 @@
 //! Papers as data: a file `data/NAME.toml` each, read into figures and claims.
 //!
-//! Everything varies along named axes. An axis has keys of a scenario and a list of values for them, and may have
-//! columns of words that go with the values. A reference to an axis selects values by one of its words: `load`,
-//! `load:0.5`, `load:0.3,0.5`, `load:..0.5`, `load:0.3..0.5`. In a template `{load}` is the word (or value) of the axis
-//! `load` where the template stands, `{load.name}` that of its column `name`.
+//! Everything varies along named axes. An axis has keys of a scenario and a list of values for
+//! them, and may have columns of words that go with the values. A reference to an axis selects
+//! values by one of its words: `load`, `load:0.5`, `load:0.3,0.5`, `load:..0.5`, `load:0.3..0.5`.
+//! In a template `{load}` is the word (or value) of the axis `load` where the template stands,
+//! `{load.name}` that of its column `name`.
 //!
-//! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of the axes, then those
-//! of the side of a comparison (`own` or `other`); later ones take the place of earlier ones. Beside the keys of a scenario
-//! `backlog` is the number of jobs that wait at all times, in place of a load. `mix` may name one of the paper's own `mixes`, and
-//! `machine` one of its `descriptions`.
+//! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of
+//! the axes, then those of the side of a comparison (`own` or `other`); later ones take the place
+//! of earlier ones. Beside the keys of a scenario `backlog` is the number of jobs that wait at all
+//! times, in place of a load. `mix` may name one of the paper's own `mixes`, and `machine` one of
+//! its `descriptions`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -25,8 +27,7 @@ use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
 use meshalloc_sim::experiment::{Experiment, Replications};
-use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::names;
+use meshalloc_sim::names::{self, metric};
 use meshalloc_sim::scenario::{self, Setting as Key, SettingError};
 use meshalloc_sim::workload::{Requests, Synthetic, Workload};
 
@@ -70,13 +71,14 @@ pub struct Lengths {
     pub replications: u32,
     /// Until the relative error of the waiting delay is below this.
     pub until_rel_error: Option<f64>,
-    /// How often runs whose jobs are all there at time 0 are made, as they are short; `replications` by default.
+    /// How often runs whose jobs are all there at time 0 are made, as they are short;
+    /// `replications` by default.
     pub closed_replications: Option<u32>,
-    /// How often runs are made in which every processor sends to every other of its job, or the largest slice is measured, as
-    /// they are long; `replications` by default.
+    /// How often runs are made in which every processor sends to every other of its job, or the
+    /// largest slice is measured, as they are long; `replications` by default.
     pub dense_replications: Option<u32>,
-    /// Jobs in runs of which fewer are enough or that are long: where a number of jobs waits at all times, and where the largest
-    /// slice is measured; `jobs` by default.
+    /// Jobs in runs of which fewer are enough or that are long: where a number of jobs waits at all
+    /// times, and where the largest slice is measured; `jobs` by default.
     pub short_jobs: Option<u32>,
     /// The side of the largest mesh, where the paper has several.
     pub largest_mesh: Option<u16>,
@@ -161,7 +163,8 @@ struct PanelRow {
     curves: String,
     legend: String,
     x: String,
-    /// The keys of the cell that each one is compared with, if the panel shows relative differences.
+    /// The keys of the cell that each one is compared with, if the panel shows relative
+    /// differences.
     against: Option<Table>,
 }
 
@@ -540,9 +543,4 @@ impl<'f> Reader<'f> {
         }
         scopes.into_iter().map(line).collect()
     }
-}
-
-fn metric(name: &str) -> Result<Metric, String> {
-    let found = Metric::ALL.into_iter().find(|metric| metric.name() == name);
-    found.ok_or_else(|| format!("there is no metric {name:?}"))
 }

@@ -1,4 +1,5 @@
-//! A setting of a paper's figure: everything about a run but the strategy, its length and its random numbers.
+//! A setting of a paper's figure: everything about a run but the strategy, its length and its
+//! random numbers.
 
 use meshalloc::StrategyKind;
 
@@ -125,8 +126,8 @@ impl Setting {
         self.synthetic()?.arrivals.rate()
     }
 
-    /// Names and values of the columns that describe the workload in CSV files. Settings with the same kind of
-    /// machine have the same columns.
+    /// Names and values of the columns that describe the workload in CSV files. Settings with the
+    /// same kind of machine have the same columns.
     pub fn columns(&self) -> Vec<(&'static str, String)> {
         let (machine, offered) = (self.machine_text(), self.offered_text());
         let workload = match &self.plan.workload {

@@ -383,7 +383,8 @@ fn a_paper_has_mixes_and_machines_of_its_own() {
     }
 }
 
-/// Against what the thesis says in its text: "ranged from 62 % to 76 %", of FF and NAS at the highest rate.
+/// Against what the thesis says in its text: "ranged from 62 % to 76 %", of FF and NAS at the
+/// highest rate.
 #[test]
 fn numbers_of_the_text_stand_at_the_points_they_are_about() {
     let stated = |paper: &Paper, number: u32| -> Vec<(String, String, f64)> {

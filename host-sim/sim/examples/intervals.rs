@@ -82,6 +82,7 @@ fn runs(load: f64, replications: u32) -> Result<Vec<Runs>, Box<dyn Error>> {
         workload: Workload::Synthetic(workload),
         jobs: JOBS,
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(replications),

@@ -1,7 +1,7 @@
 //! How far apart the processors of a job are: [`Dispersal`].
 //!
-//! Distances are hops on the grid: along each dimension the difference of the coordinates, or the shorter way around where the
-//! dimension wraps.
+//! Distances are hops on the grid: along each dimension the difference of the coordinates, or the
+//! shorter way around where the dimension wraps.
 
 use std::mem::take;
 
@@ -11,12 +11,14 @@ use meshalloc::{Block, Grid};
 ///
 /// # Time complexity
 ///
-/// For one block O(dimensions), and O(extent) for each dimension that wraps. For b blocks O(b + side) for each dimension, and little more than O(1)
-/// for each processor at the surface of a block, to see whether they are connected.
+/// For one block O(dimensions), and O(extent) for each dimension that wraps. For b blocks O(b +
+/// side) for each dimension, and little more than O(1) for each processor at the surface of a
+/// block, to see whether they are connected.
 ///
 /// # Memory
 ///
-/// Four bytes for each processor of the machine, and a few for each block; none as long as allocations are one block.
+/// Four bytes for each processor of the machine, and a few for each block; none as long as
+/// allocations are one block.
 #[derive(Clone, Debug)]
 pub struct Disperser {
     grid: Grid,
@@ -24,7 +26,8 @@ pub struct Disperser {
     spans: Vec<(u32, u32)>,
     /// Processors by coordinate along one dimension, then their differences.
     counts: Vec<i64>,
-    /// The blocks whose first processors along a dimension these are, [`NONE`] between two measurements.
+    /// The blocks whose first processors along a dimension these are, [`NONE`] between two
+    /// measurements.
     labels: Vec<u32>,
     /// For each block itself, or an earlier one that it is connected with.
     groups: Vec<u32>,
@@ -42,7 +45,8 @@ pub struct Dispersal {
     pub blocks: u64,
     /// The sum of the distances of all pairs of processors, in hops.
     pub distances: u64,
-    /// The size of the smallest box that holds all of them; along a dimension that wraps it may wrap, too.
+    /// The size of the smallest box that holds all of them; along a dimension that wraps it may
+    /// wrap, too.
     pub bounding_box: u64,
     /// Whether there is a way from any of them to any other through none but them.
     pub contiguous: bool,
@@ -77,7 +81,8 @@ impl Disperser {
         }
     }
 
-    /// Measures an allocation: blocks of the machine, at least one, that have no processor in common.
+    /// Measures an allocation: blocks of the machine, at least one, that have no processor in
+    /// common.
     ///
     /// ```
     /// use meshalloc::{Mesh, Submesh};
@@ -160,8 +165,9 @@ impl Disperser {
         }
     }
 
-    /// Whether the blocks are connected. What lies beyond the last processors of one along a dimension, and belongs to another, are first processors of that one:
-    /// so only these are labelled.
+    /// Whether the blocks are connected. What lies beyond the last processors of one along a
+    /// dimension, and belongs to another, are first processors of that one: so only these are
+    /// labelled.
     fn are_connected(&mut self, blocks: usize) -> bool {
         self.labels.resize(self.grid.nodes() as usize, NONE);
         self.groups.clear();
@@ -233,7 +239,8 @@ impl Disperser {
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// Joins the groups of two blocks; returns whether they were different. Each block names itself or an earlier one of its group.
+/// Joins the groups of two blocks; returns whether they were different. Each block names itself or
+/// an earlier one of its group.
 fn join(groups: &mut [u32], one: u32, other: u32) -> bool {
     let mut first = |mut block: u32| {
         while groups[block as usize] != block {
@@ -267,7 +274,8 @@ fn in_box(grid: &Grid, block: Block, processors: u64) -> u64 {
     along.sum()
 }
 
-/// The sum of the distances along a line: each gap between two coordinates lies on the way of every pair on both of its sides.
+/// The sum of the distances along a line: each gap between two coordinates lies on the way of every
+/// pair on both of its sides.
 fn along(counts: &[i64], processors: u64) -> u64 {
     let mut below = 0;
     let gaps = counts.iter().map(|&count| {
@@ -277,11 +285,11 @@ fn along(counts: &[i64], processors: u64) -> u64 {
     gaps.sum()
 }
 
-/// The same around a ring: of the lines that halve the ring at or between its positions, each pair is parted by twice as many as
-/// its distance is.
+/// The same around a ring: of the lines that halve the ring at or between its positions, each pair
+/// is parted by twice as many as its distance is.
 fn around(counts: &[i64], processors: u64) -> u64 {
     let side = counts.len();
-    // The half that begins at position 0, or between 0 and 1: of places in halves of a position, so many.
+    // Places in the half that begins at position 0, or between 0 and 1, in halves of a position.
     let mut inside: u64 = counts[..side.div_ceil(2)]
         .iter()
         .map(|&count| count as u64)
@@ -289,7 +297,8 @@ fn around(counts: &[i64], processors: u64) -> u64 {
     let mut doubled = 0;
     for place in 0..side {
         doubled += inside * (processors - inside);
-        // From place to place + 1: what stands at `place` leaves, what stands at `place + side` comes in.
+        // From place to place + 1: what stands at `place` leaves, what stands at `place + side`
+        // comes in.
         if place % 2 == 0 {
             inside -= counts[place / 2] as u64;
         }

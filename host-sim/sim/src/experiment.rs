@@ -1,8 +1,8 @@
 //! Several strategies on one workload, replicated.
 //!
-//! Replication `i` of every strategy has the same jobs, so differences between strategies are paired. A
-//! run depends on the seed and the number of its replication and on nothing else: runs may be carried out
-//! in any order.
+//! Replication `i` of every strategy has the same jobs, so differences between strategies are
+//! paired. A run depends on the seed and the number of its replication and on nothing else: runs
+//! may be carried out in any order.
 
 use serde::Serialize;
 use std::num::NonZero;
@@ -10,6 +10,7 @@ use std::num::NonZero;
 use meshalloc::{Configuration, Grid, Request, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
+use crate::failures::{Failures, Timeline};
 use crate::machine::Description;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
@@ -31,15 +32,17 @@ pub use execution::AnyExecution;
 pub use once::{network_after, run_observed, run_once};
 pub use parallel::{Failed, run, run_all, run_parallel};
 
-/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every time and is run once. An error is reached by
-/// replications that are [independent](Sampling::Independent); with resampled ones it is refused.
+/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every
+/// time and is run once. An error is reached by replications that are
+/// [independent](Sampling::Independent); with resampled ones it is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Replications {
     /// This number of times.
     Fixed(u32),
-    /// Until the mean waiting delay of every strategy that has one is within `target` of the true one, relative to that and
-    /// with a confidence of 95 % (where departures are measured, the mean turnaround), but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule
-    /// is that of [`statistics`](crate::statistics).
+    /// Until the mean waiting delay of every strategy that has one is within `target` of the true
+    /// one, relative to that and with a confidence of 95 % (where departures are measured, the mean
+    /// turnaround), but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule is that of
+    /// [`statistics`](crate::statistics).
     UntilRelativeError {
         /// For instance .03.
         target: f64,
@@ -66,18 +69,20 @@ pub const WARMUP_FRACTION: f64 = 0.05;
 /// Which jobs are measured where jobs go on arriving.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Measure {
-    /// The first to arrive, but for those before the system has settled. Delays have no value where the backlog grows.
+    /// The first to arrive, but for those before the system has settled. Delays have no value where
+    /// the backlog grows.
     Arrivals {
         /// The part of them that is not measured, 0 to below 1.
         warmup_fraction: f64,
     },
-    /// The first to leave, from the start on. Delays belong to that number of departures, also where the backlog grows.
+    /// The first to leave, from the start on. Delays belong to that number of departures, also
+    /// where the backlog grows.
     Departures,
 }
 
 impl Measure {
-    /// What is measured of a workload unless asked otherwise: of jobs that send messages the first to leave, as the literature on
-    /// them does.
+    /// What is measured of a workload unless asked otherwise: of jobs that send messages the first
+    /// to leave, as the literature on them does.
     pub const fn of(workload: &Synthetic) -> Measure {
         match workload.work {
             WorkDistribution::Messages(_) => Measure::Departures,
@@ -107,19 +112,25 @@ pub struct Experiment {
     pub scheduler: SchedulerKind,
     /// Where the jobs come from.
     pub workload: Workload,
-    /// How many jobs of a synthetic workload one run is about. Of a log and of a closed workload all jobs are measured.
+    /// How many jobs of a synthetic workload one run is about. Of a log and of a closed workload
+    /// all jobs are measured.
     pub jobs: u32,
     /// Which jobs of a synthetic workload these are.
     pub measure: Measure,
-    /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as fewer do, whatever its
-    /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
-    /// again, above it the queue grows for ever.
+    /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as
+    /// fewer do, whatever its arrival time. The utilization is then the load at which the strategy
+    /// saturates: below it the queue runs empty again and again, above it the queue grows without
+    /// limit.
     pub backlog: Option<NonZero<u32>>,
+    /// What fails and is repaired, and what becomes of the jobs, which then have service times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Failures>,
     /// Whether the largest slice that could be placed is measured over time, which takes a search
     /// after each change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub largest: bool,
-    /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times, over 0.
+    /// Run times count as at least this in the bounded slowdown, in the unit of the workload's
+    /// times, over 0.
     pub slowdown_threshold: f64,
     /// How often a workload that has new jobs each time is repeated.
     pub replications: Replications,
@@ -173,15 +184,17 @@ pub struct StrategyResult {
     pub time_unit: TimeUnit,
     /// Whether the backlog grew in most replications, or jobs were left behind in one.
     pub saturated: bool,
-    /// Whether mean delays have a value: where the backlog grew they depend on the length of the run, or of the log. They
-    /// have one even so where departures are measured ([`Measure::Departures`]): that of so many.
+    /// Whether mean delays have a value: where the backlog grew they depend on the length of the
+    /// run, or of the log. They also have one where departures are measured
+    /// ([`Measure::Departures`]): the mean over the measured departures.
     pub has_delays: bool,
     /// Whether the jobs are those of a log. Its mean delays are numbers also where the backlog
     /// grew, though they depend on where it ends.
     pub is_of_log: bool,
-    /// Whether mean delays still grow with the length of the run, by more than [`EMPTY_START_BIAS_MAX`](crate::statistics::EMPTY_START_BIAS_MAX) of the
-    /// long-run value: the run is too short, and the mean decides no claim. Not where
-    /// `saturated`, and never for a log, for measured departures or a backlog that is kept up.
+    /// Whether mean delays still grow with the length of the run, by more than
+    /// [`EMPTY_START_BIAS_MAX`](crate::statistics::EMPTY_START_BIAS_MAX) of the long-run value: the
+    /// run is too short, and the mean decides no claim. Not where `saturated`, and never for a log,
+    /// for measured departures or a backlog that is kept up.
     pub grows_with_length: bool,
     /// Why replicating ended.
     pub stop: Stop,
@@ -191,18 +204,19 @@ pub struct StrategyResult {
     pub decisions: u64,
     /// Measured jobs refused, in all replications.
     pub refused: Refusals,
-    /// Measured jobs that were passed without end in all replications; see [`RunResult::left_behind`].
+    /// Measured jobs that were passed without end in all replications; see
+    /// [`RunResult::left_behind`].
     pub left_behind: u64,
-    /// How often, in all replications, the scheduler did not see a job that it might have chosen, because the controller's table was
-    /// full; see [`RunResult::table_limited`].
+    /// How often, in all replications, the scheduler did not see a job that it might have chosen,
+    /// because the controller's table was full; see [`RunResult::table_limited`].
     pub table_limited: u64,
     /// Each replication.
     pub runs: Vec<RunResult>,
 }
 
 impl StrategyResult {
-    /// By what part this strategy's metric is below that of `other`, as 1 minus the ratio of the means over
-    /// paired replications. `None` when either has no values.
+    /// By what part this strategy's metric is below that of `other`, as 1 minus the ratio of the
+    /// means over paired replications. `None` when either has no values.
     pub fn gain_over(&self, other: &StrategyResult, metric: Metric) -> Option<Estimate> {
         let ratio = self.sample(metric)?.ratio_to(&other.sample(metric)?)?;
         Some(ratio.affine(-1.0, 1.0))
@@ -248,8 +262,8 @@ impl StrategyResult {
     }
 }
 
-/// Receives the progress of an experiment. The methods are called between events, often, and must be
-/// quick.
+/// Receives the progress of an experiment. The methods are called between events, often, and must
+/// be quick.
 pub trait Progress: Sync {
     /// Before the first run of an experiment: the expected number of runs, and of jobs in each.
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
@@ -333,7 +347,8 @@ impl Experiment {
     /// let workload = Synthetic::closed(requests, service, 100);
     /// let strategies = vec![StrategyKind::TreeCollapsing, StrategyKind::Sniffing];
     /// let experiment = Experiment::closed(workload, strategies, Replications::Fixed(10), 1);
-    /// let results = experiment::run_parallel(&experiment, None, &InProcessBackends::default, &())?;
+    /// let backends = InProcessBackends::default;
+    /// let results = experiment::run_parallel(&experiment, None, &backends, &())?;
     /// let utilization = results[0].metrics[Metric::Utilization].unwrap();
     /// assert!((utilization.mean - 0.677).abs() < 0.021);
     /// # Ok::<(), experiment::ExperimentError>(())
@@ -353,6 +368,7 @@ impl Experiment {
             jobs: 0,
             measure: Measure::Departures,
             backlog: None,
+            failures: None,
             largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications,
@@ -371,8 +387,9 @@ impl Experiment {
         }
     }
 
-    /// What the controller is configured as for one replication of a strategy. A strategy that draws random numbers gets a
-    /// seed derived from the experiment's and the replication, unless it has one of its own.
+    /// What the controller is configured as for one replication of a strategy. A strategy that
+    /// draws random numbers gets a seed derived from the experiment's and the replication, unless
+    /// it has one of its own.
     pub fn configuration(&self, strategy: StrategyKind, replication: u32) -> Configuration {
         Configuration {
             machine: self.machine,
@@ -421,8 +438,8 @@ impl Experiment {
     ///
     /// # Errors
     ///
-    /// Those of [`Experiment::measured`], when the threshold is shorter than a tick or longer than virtual time, and when the jobs
-    /// would not arrive before virtual time ends.
+    /// Those of [`Experiment::measured`], when the threshold is shorter than a tick or longer than
+    /// virtual time, and when the jobs would not arrive before virtual time ends.
     pub fn conditions(&self, replication: u32) -> Result<Conditions, WorkloadError> {
         let threshold = self.slowdown_threshold;
         let unit = self.workload.time_unit();
@@ -444,7 +461,28 @@ impl Experiment {
             backlog: self.backlog,
             largest: self.largest,
             slowdown_threshold: unit.ticks(threshold),
+            failures: self.timeline(replication)?,
         })
+    }
+
+    /// The failures of a replication, if anything fails.
+    ///
+    /// # Errors
+    ///
+    /// When the machine has not what fails, or jobs have no service times.
+    pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, WorkloadError> {
+        let Some(failures) = &self.failures else {
+            return Ok(None);
+        };
+        if self.workload.messages().is_some() || self.workload.io().is_some() {
+            return Err(WorkloadError::OutOfRange {
+                what: "the work of jobs that are interrupted".into(),
+                options: &["failures"],
+                given: "messages or I/O".into(),
+                expected: "service times".into(),
+            });
+        }
+        failures.timeline(self.seed, replication).map(Some)
     }
 
     /// The most replications that a strategy may need.

@@ -1,11 +1,12 @@
-//! The history of a run: every job with its times and processors, and what follows from them over time.
+//! The history of a run: every job with its times and processors, and what follows from them over
+//! time.
 
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
 use crate::experiment::{self, Experiment, ExperimentError, Progress};
 use crate::simulation::{JobRecord, Observer, RunResult};
-use crate::workload::{Job, TimeUnit};
+use crate::workload::{Job, TimeUnit, WorkloadError};
 
 /// A job of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +36,8 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
-    /// The processors of the largest slice that could be placed, each from a time on, where that was
-    /// measured.
+    /// The processors of the largest slice that could be placed, each from a time on, where that
+    /// was measured.
     pub largest: Vec<(Ticks, u32)>,
     /// When the run ended, in ticks.
     pub end: Ticks,
@@ -51,7 +52,8 @@ pub struct Step {
     pub at: Ticks,
     /// Requested processors of the jobs that run.
     pub used: u32,
-    /// Processors that are free while the first job that waits asks for no more than there are, and else 0.
+    /// Processors that are free while the first job that waits asks for no more than there are, and
+    /// else 0.
     pub fragmented: u32,
     /// Jobs that wait.
     pub waiting: u32,
@@ -72,16 +74,34 @@ pub struct Means {
     pub largest: f64,
 }
 
+/// Whether an experiment has histories.
+///
+/// # Errors
+///
+/// When something fails in it.
+pub fn check(experiment: &Experiment) -> Result<(), WorkloadError> {
+    match &experiment.failures {
+        None => Ok(()),
+        Some(failures) => Err(WorkloadError::OutOfRange {
+            what: "what fails in a history of jobs".into(),
+            options: &["failures"],
+            given: failures.source.to_string(),
+            expected: "nothing, as a job has one place in it".into(),
+        }),
+    }
+}
+
 /// Runs the first replication of each strategy of an experiment, one after the other.
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, a controller cannot be made ready, or a run ends early.
+/// When the workload cannot be used, something fails, a controller cannot be made ready, or a run ends early.
 pub fn histories(
     experiment: &Experiment,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
+    check(experiment)?;
     let jobs = experiment.conditions(0)?.measured.count();
     progress.begin(experiment.strategies.len() as u64, jobs.into());
     let runs = experiment.strategies.iter().map(|&strategy| {
@@ -133,8 +153,8 @@ impl Observer for Seen {
 }
 
 impl History {
-    /// The steps of the run in order, the first at 0: one for each time at which a job arrives, starts or leaves, with what
-    /// holds when all of that time has happened.
+    /// The steps of the run in order, the first at 0: one for each time at which a job arrives,
+    /// starts or leaves, with what holds when all of that time has happened.
     ///
     /// # Time complexity
     ///
@@ -204,8 +224,8 @@ impl History {
         times
     }
 
-    /// Means over `count` spans of equal length that are together the time from 0 to `end`; of spans behind the end of the run there
-    /// are none.
+    /// Means over `count` spans of equal length that are together the time from 0 to `end`; of
+    /// spans behind the end of the run there are none.
     pub fn means(&self, end: Ticks, count: usize) -> Vec<Means> {
         let mut steps = self.steps();
         steps.push(Step {

@@ -1,30 +1,35 @@
-//! I/O nodes beside a mesh, their disks, and the load that a job's messages put on each link and disk.
+//! I/O nodes beside a mesh, their disks, and the load that a job's messages put on each link and
+//! disk.
 //!
 //! # The model
 //!
-//! On one side of a W x H mesh of processors there is a further column (left, right) or row (top, bottom) of I/O nodes, each with
-//! one disk. The links between neighbours are full duplex: each direction is a resource of its own. Routes are XY, along the
-//! row of the source first, so within the column of I/O nodes messages go from one I/O node to the next. Nothing
-//! limits how much a node takes from all its links, nor computation beside the messages.
+//! On one side of a W x H mesh of processors there is a further column (left, right) or row (top,
+//! bottom) of I/O nodes, each with one disk. The links between neighbours are full duplex: each
+//! direction is a resource of its own. Routes are XY, along the row of the source first, so within
+//! the column of I/O nodes messages go from one I/O node to the next. Nothing limits how much a
+//! node takes from all its links, nor computation beside the messages.
 //!
 //! ```text
-//!   D-I - P - P - P - P      I/O nodes I on the left, each with a disk D. A write from <2, 0> to the
-//!   D-I - P - P - P - P      uppermost I/O node goes left along row 0, then up along the column of I/O
-//!   D-I - P - P - P - P      nodes; a read goes right along the uppermost row, then down column 2.
+//!   D-I - P - P - P - P    I/O nodes I on the left, each with a disk D. A write from <2, 0> to
+//!   D-I - P - P - P - P    the uppermost I/O node goes left along row 0, then up along the column
+//!   D-I - P - P - P - P    of I/O nodes; a read goes right along the uppermost row, down column 2.
 //! ```
 //!
-//! A job runs on as many of its job's processors as the job requests; what the job holds beyond takes part in nothing. In an
-//! *I/O phase* every processor of a job sends a message of 1 MB to each I/O node (a write: files are striped over all disks)
-//! or receives one from each (a read). In a *communication phase* the processors of a job send 1 MB to each other. A
-//! disk's load is one message for each processor of the job, in both directions.
+//! A job runs on as many of its processors as it requests; those that it holds beyond these do
+//! nothing. In an *I/O phase* every processor of a job sends a message of 1 MB to
+//! each I/O node (a write: files are striped over all disks) or receives one from each (a read). In
+//! a *communication phase* the processors of a job send 1 MB to each other. A disk's load is one
+//! message for each processor of the job, in both directions.
 //!
-//! Source: P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers"; for the two directions
-//! J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout of Jobs on Parallel I/O Performance", 1999.
+//! Source: P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers";
+//! for the two directions J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout
+//! of Jobs on Parallel I/O Performance", 1999.
 //!
 //! # Reads
 //!
-//! While jobs hold most of the mesh, reads are bound by the disks, whatever the layout: each column then takes a part of the
-//! traffic. A small job alone is not: all that one processor reads comes over a link or two.
+//! While jobs hold most of the mesh, reads are bound by the disks, whatever the layout: each column
+//! then takes a part of the traffic. A small job alone is not: all that one processor reads comes
+//! over a link or two.
 
 use meshalloc::{Grid, MESH_SIDE_MAX, NodeId};
 use serde::Serialize;
@@ -85,8 +90,9 @@ impl Default for Bandwidths {
 
 /// A mesh with I/O nodes: its nodes, links and disks.
 ///
-/// Resources are numbered: the four links out of each node, east, west, north and south, node by node in row-major order, then the
-/// disks. Links that would lead out of the mesh have numbers, too, and never a load.
+/// Resources are numbered: the four links out of each node, east, west, north and south, node by
+/// node in row-major order, then the disks. Links that would lead out of the mesh have numbers,
+/// too, and never a load.
 #[derive(Clone, Debug)]
 pub struct IoMesh {
     processors: Grid,
@@ -107,7 +113,7 @@ impl IoMesh {
     pub fn new(processors: Grid, side: IoSide) -> Result<Self, WorkloadError> {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
             return Err(WorkloadError::OutOfRange {
-                what: "the machine beside which I/O nodes stand".into(),
+                what: "the machine with I/O nodes".into(),
                 options: &["io-nodes", "io"],
                 given: processors.to_string(),
                 expected: "a two-dimensional mesh".into(),
@@ -198,8 +204,8 @@ impl IoMesh {
         loads::complete(job, job)
     }
 
-    /// The loads of a communication phase in which processor `i` of the job, in row-major order, sends to processor `to[i]`, and
-    /// nothing where that is itself.
+    /// The loads of a communication phase in which processor `i` of the job, in row-major order,
+    /// sends to processor `to[i]`, and nothing where that is itself.
     ///
     /// # Panics
     ///

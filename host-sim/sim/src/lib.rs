@@ -1,7 +1,7 @@
 //! Simulates multicomputers whose processors [`meshalloc`] allocates.
 //!
-//! [`scenario`]: what is to be run, one table of settings; most programs begin there. Below it, from
-//! the jobs to the results:
+//! [`scenario`]: what is to be run, one table of settings; most programs begin there. Below it,
+//! from the jobs to the results:
 //!
 //! - [`workload`]: what jobs arrive, drawn from distributions or read from a log;
 //! - [`backend`]: where the controller runs that decides about them;
@@ -9,10 +9,12 @@
 //! - [`simulation`]: one run, events in virtual time, and its [`metrics`];
 //! - [`io`]: I/O nodes beside a mesh, and what messages ask of links and disks, which jobs share
 //!   ([`sharing`]);
+//! - [`failures`]: what fails in a run and is repaired, and what becomes of the jobs;
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;
 //! - [`traffic`]: messages of processors that do not wait for each other, on the bare network;
-//! - [`parameters`]: settings in a few words; [`names`], [`wording`], [`time`], [`input`]: values as text, units, and files that are read.
+//! - [`parameters`]: settings in a few words; [`names`], [`wording`], [`time`], [`input`]: values
+//!   as text, units, and files that are read.
 
 // A library prints nothing.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
@@ -21,6 +23,7 @@ pub mod backend;
 pub mod dispersal;
 pub mod error;
 pub mod experiment;
+pub mod failures;
 pub mod history;
 pub mod input;
 pub mod io;

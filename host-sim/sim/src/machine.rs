@@ -12,7 +12,7 @@
 //! cube = [4, 4, 4]              # switches join cubes of these sides
 //! shapes = ["1x1x2", "2x2x4"]   # legal shapes that need not be multiples
 //! multiple = [4, 4, 4]          # the sides of all other legal shapes are multiples of these
-//! align = [1, 1, 1]             # slices begin at multiples of these, or of a shorter side of theirs
+//! align = [1, 1, 1]             # slices begin at multiples of these, or of a shorter side
 //! chips-max = 3072              # the most processors of a slice
 //! placements = [{ dims = [2, 2, 1], seed = [0, 0, 0], spacing = [2, 2, 1] }]  # of torus3d
 //! ```
@@ -225,7 +225,7 @@ impl Serialize for Description {
 
 /// What a file says of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MachineKeys {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -251,8 +251,11 @@ pub struct MachineKeys {
     /// 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align: Option<Vec<u16>>,
-    /// The most processors of a slice; by default all.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The most processors of a slice; by default all. Data has an underscore, as everywhere.
+    #[serde(
+        rename(serialize = "chips_max", deserialize = "chips-max"),
+        skip_serializing_if = "Option::is_none"
+    )]
     pub chips_max: Option<u32>,
     /// The places of the strategy `torus3d`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::statistics::Estimate;
 use crate::workload::TimeUnit;
 
-/// Run times count as at least this in the bounded slowdown unless another threshold is given, in the unit of the workload's
-/// times: 10 seconds, as most of the literature has it.
+/// Run times count as at least this in the bounded slowdown unless another threshold is given, in
+/// the unit of the workload's times: 10 seconds, as most of the literature has it.
 pub const SLOWDOWN_THRESHOLD: f64 = 10.0;
 
 /// What a metric is measured in.
@@ -76,7 +76,7 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            /// Whether every run has it: also where jobs send no messages and the largest slice is
+            /// Whether every run has it: also where jobs send no messages, nothing fails and the largest slice is
             /// not measured.
             pub const fn is_of_every_run(self) -> bool {
                 !matches!(
@@ -84,6 +84,10 @@ macro_rules! metrics {
                     Metric::MessageLatency
                         | Metric::Hops
                         | Metric::BlockedTime
+                        | Metric::Availability
+                        | Metric::Restarts
+                        | Metric::RestartTime
+                        | Metric::LostNodeHours
                         | Metric::LargestSlice
                         | Metric::FreeProcessors
                         | Metric::LargestShare
@@ -102,13 +106,15 @@ macro_rules! metrics {
                         | Metric::SearchTime
                         | Metric::ExternalFragmentation
                         | Metric::WaitingAtEnd
+                        | Metric::Availability
                         | Metric::LargestSlice
                         | Metric::FreeProcessors
                         | Metric::LargestShare
                 )
             }
 
-            /// The name with the unit in which people read it, for files of numbers: [`Metric::scale`] times the value.
+            /// The name with the unit in which people read it, for files of numbers:
+            /// [`Metric::scale`] times the value.
             pub fn column(self, unit: TimeUnit) -> String {
                 let time = match unit {
                     TimeUnit::Second => "s",
@@ -124,7 +130,8 @@ macro_rules! metrics {
                 }
             }
 
-            /// People read it times this: fractions as percentages, times on the wall clock in microseconds.
+            /// People read it times this: fractions as percentages, times on the wall clock in
+            /// microseconds.
             pub const fn scale(self) -> f64 {
                 match self.unit() {
                     Unit::Fraction => 100.0,
@@ -133,8 +140,8 @@ macro_rules! metrics {
                 }
             }
 
-            /// Whether the same seed gives the same value. What does not has no place in results that must
-            /// be the same in every byte.
+            /// Whether the same seed gives the same value. What does not has no place in results
+            /// that must be the same in every byte.
             pub const fn is_reproducible(self) -> bool {
                 !matches!(self.unit(), Unit::WallSeconds)
             }
@@ -151,11 +158,12 @@ metrics! {
     TurnaroundVariance, "turnaround_variance", SquareTime, "Chang and Mohapatra";
     /// Mean time from allocation to departure.
     ServiceTime, "service_time", Time, "Alshdefat 2019";
-    /// Requested processors in use, as a part of all, averaged over the time from the arrival of the
-    /// first measured job to that of the last; where departures are measured, over the time from 0 to the last of them.
+    /// Requested processors in use, as a part of all, averaged over the time from the arrival of
+    /// the first measured job to that of the last; where departures are measured, over the time
+    /// from 0 to the last of them.
     Utilization, "utilization", Fraction, "Chuang and Wu";
-    /// Failed attempts with at least as many free processors as requested, of a strategy that gives out submeshes as many as the
-    /// requested one has, as a part of all such attempts.
+    /// Failed attempts with at least as many free processors as requested, of a strategy that gives
+    /// out submeshes as many as the requested one has, as a part of all such attempts.
     AllocationMiss, "allocation_miss", Fraction, "Kim and Yoon 1995";
     /// Processors held beyond those requested, as a part of those held, summed over jobs.
     InternalFragmentation, "internal_fragmentation", Fraction, "Chuang and Wu";
@@ -163,22 +171,25 @@ metrics! {
     CompletionTime, "completion_time", Time, "Liu, Hsu and Wu";
     /// Measured jobs that were served.
     Jobs, "jobs", Count, "this project";
-    /// Mean time on the wall clock that the controller took for submit and release of a job, with every
-    /// attempt that these two brought about; only where it is measured.
+    /// Mean time on the wall clock that the controller took for submit and release of a job, with
+    /// every attempt that these two brought about; only where it is measured.
     SearchTime, "search_time", WallSeconds, "Kim and Yoon 1995";
-    /// Free processors, as a part of all, averaged over the same time as the utilization: they count while the first
-    /// job that waits asks for no more than there are free, and at all other times as 0. Processors that a job
-    /// holds beyond its request are not free.
+    /// Free processors, as a part of all, averaged over the same time as the utilization: they
+    /// count while the first job that waits asks for no more than there are free, and at all other
+    /// times as 0. Processors that a job holds beyond its request are not free.
     ExternalFragmentation, "external_fragmentation", Fraction, "Chuang and Wu";
-    /// Jobs that wait when the last measured job arrives, without that one; none where departures are measured.
+    /// Jobs that wait when the last measured job arrives, without that one; none where departures
+    /// are measured.
     WaitingAtEnd, "waiting_at_last_arrival", Count, "this project";
-    /// Mean time of a message of a measured job from its request for the injection channel to the delivery of its last flit.
+    /// Mean time of a message of a measured job from its request for the injection channel to the
+    /// delivery of its last flit.
     MessageLatency, "message_latency", Time, "this project";
     /// Mean number of channels between nodes that a message of a measured job crosses.
     Hops, "hops", Count, "this project";
     /// Mean time by which a message of a measured job is later than in an empty network.
     BlockedTime, "blocked_time", Time, "Lo, Windisch, Liu and Nitzberg 1997";
-    /// Mean over jobs of the mean distance of two of its processors, in hops; a job with one processor counts as 0.
+    /// Mean over jobs of the mean distance of two of its processors, in hops; a job with one
+    /// processor counts as 0.
     Dispersal, "dispersal", Count, "Leung and others 2002";
     /// Mean number of blocks of a job, as its strategy lists them.
     Blocks, "blocks", Count, "this project";
@@ -186,24 +197,36 @@ metrics! {
     ContiguousShare, "contiguous_share", Fraction, "this project";
     /// Mean over jobs of the processors it holds, as a part of the smallest box around them.
     BoundingBoxShare, "bounding_box_share", Fraction, "Lo, Windisch, Liu and Nitzberg 1997: 1 minus their dispersal";
-    /// Mean over jobs of the time from arrival to departure, divided by the time from allocation to departure or by the
-    /// threshold (`--slowdown-threshold`), whichever is longer, and at least 1 (Feitelson and others 1997).
+    /// Mean over jobs of the time from arrival to departure, divided by the time from allocation to
+    /// departure or by the threshold (`--slowdown-threshold`), whichever is longer, and at least 1
+    /// (Feitelson and others 1997).
     BoundedSlowdown, "bounded_slowdown", Count, "Feitelson and others 1997";
-    /// Median of the time from arrival to allocation; of an even number of jobs halfway between the two in the middle.
+    /// Median of the time from arrival to allocation; of an even number of jobs halfway between the
+    /// two in the middle.
     WaitingMedian, "waiting_delay_median", Time, "this project";
-    /// 95th percentile of the time from arrival to allocation, interpolated between two jobs (definition 8 of Hyndman and
-    /// Fan 1996).
+    /// 95th percentile of the time from arrival to allocation, interpolated between two jobs
+    /// (definition 8 of Hyndman and Fan 1996).
     WaitingP95, "waiting_delay_p95", Time, "this project";
-    /// 99th percentile of the time from arrival to allocation, interpolated between two jobs (definition 8 of Hyndman and
-    /// Fan 1996).
+    /// 99th percentile of the time from arrival to allocation, interpolated between two jobs
+    /// (definition 8 of Hyndman and Fan 1996).
     WaitingP99, "waiting_delay_p99", Time, "this project";
-    /// Processors of the largest slice that the strategy could place, averaged over the same time as the utilization; only with
-    /// `--largest`.
+    /// Processors of the largest slice that the strategy could place, averaged over the same time
+    /// as the utilization; only with `--largest`.
     LargestSlice, "largest_slice", Count, "this project";
     /// Processors that no job holds, averaged over the same time; only with `--largest`.
     FreeProcessors, "free_processors", Count, "this project";
-    /// The largest slice as a part of the free processors, both averaged over that time; only with `--largest`.
+    /// The largest slice as a part of the free processors, both averaged over that time; only with
+    /// `--largest`.
     LargestShare, "largest_share", Fraction, "this project";
+    /// Processors that have not failed, as a part of all, averaged over the same time as the utilization; only with failures.
+    Availability, "availability", Fraction, "this project";
+    /// How often measured jobs started again after a failure; only with failures.
+    Restarts, "restarts", Count, "this project";
+    /// Mean time from a failure that interrupts a measured job until the job starts again; only with failures.
+    RestartTime, "restart_time", Time, "this project";
+    /// Requested processors of measured jobs times the hours that failures made these jobs lose: all since the
+    /// start or the last complete checkpoint; only with failures.
+    LostNodeHours, "lost_node_hours", Count, "this project";
 }
 
 /// One value for each metric.
@@ -236,7 +259,8 @@ impl<T> IndexMut<Metric> for PerMetric<T> {
     }
 }
 
-/// What one run gave; `None` where nothing was there to measure, for instance the variance of one job.
+/// What one run gave; `None` where nothing was there to measure, for instance the variance of one
+/// job.
 pub type RunValues = PerMetric<Option<f64>>;
 
 /// What all replications together gave.
@@ -274,6 +298,42 @@ impl Refusals {
 }
 
 impl Metric {
+    /// Its name in words.
+    pub fn words(self) -> String {
+        match self {
+            Metric::WaitingDelay => "mean waiting delay".into(),
+            Metric::BoundedSlowdown => "mean bounded slowdown".into(),
+            other => other.name().replace('_', " "),
+        }
+    }
+
+    /// Its name in words, with the unit of [`Metric::scale`] times the value.
+    pub fn label(self, unit: TimeUnit) -> String {
+        let time = unit.symbol();
+        let words = match self {
+            Metric::TurnaroundVariance => "variance of the turnaround".into(),
+            Metric::Turnaround => "mean turnaround".into(),
+            Metric::SearchTime => return "mean search time (µs a job)".into(),
+            Metric::AllocationMiss => return "allocation miss (% of valid attempts)".into(),
+            Metric::InternalFragmentation => {
+                return "internal fragmentation (% of those held)".into();
+            }
+            Metric::ExternalFragmentation => return "external fragmentation (% of all)".into(),
+            Metric::Utilization => "processor utilization".into(),
+            Metric::ServiceTime => "mean service time".into(),
+            Metric::MessageLatency => "mean message latency".into(),
+            Metric::BlockedTime => "mean blocked time of a message".into(),
+            other => other.words(),
+        };
+        match self.unit() {
+            Unit::Time => format!("{words} ({time})"),
+            Unit::SquareTime => format!("{words} ({time}²)"),
+            Unit::Fraction => format!("{words} (%)"),
+            Unit::WallSeconds => format!("{words} (µs)"),
+            Unit::Count => words,
+        }
+    }
+
     /// Whether it depends on the length of the run where the backlog grows.
     pub const fn depends_on_length(self) -> bool {
         matches!(

@@ -8,6 +8,7 @@ use meshalloc::{
     StrategyTextError, Ticks, Tuple,
 };
 
+use crate::metrics::Metric;
 use crate::time::{TIME_MAX, TimeUnit};
 
 mod numbers;
@@ -16,8 +17,9 @@ pub use numbers::value;
 use numbers::whole;
 pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, positive, replications, threads};
 
-/// The known name that is most like `given`, if any is like it at all: one that a slip or two away (letters missing, too many, wrong or
-/// swapped, a third of them at most) makes the same, else the most similar one.
+/// The known name that is most like `given`, if any is like it at all: one that a slip or two away
+/// (letters missing, too many, wrong or swapped, a third of them at most) makes the same, else the
+/// most similar one.
 pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     /// Below this similarity, 0 to 1, a suggestion would only confuse.
     const SIMILARITY_MIN: f64 = 0.6;
@@ -46,7 +48,26 @@ pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
     format!("unknown {what} {given:?}{hint} (known: {known})")
 }
 
-/// The message about a name that is known, with parameters that it does not take or without those it needs.
+/// Reads the name of a metric; hyphens stand for underscores.
+///
+/// # Errors
+///
+/// When no metric has the name.
+///
+/// ```
+/// use meshalloc_sim::{metrics::Metric, names::metric};
+/// assert_eq!(metric("waiting-delay"), Ok(Metric::WaitingDelay));
+/// assert!(metric("utilisation").unwrap_err().contains("did you mean \"utilization\"?"));
+/// ```
+pub fn metric(text: &str) -> Result<Metric, String> {
+    let name = text.replace('-', "_");
+    let names = Metric::ALL.map(Metric::name);
+    let found = Metric::ALL.into_iter().find(|metric| metric.name() == name);
+    found.ok_or_else(|| unknown("metric", text, &names, &names.join(", ")))
+}
+
+/// The message about a name that is known, with parameters that it does not take or without those
+/// it needs.
 fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&str]) -> String {
     let wrong = match parameter {
         None => "needs a parameter".to_owned(),
@@ -88,7 +109,7 @@ pub fn sides(text: &str) -> Result<Shape, String> {
 ///
 /// # Errors
 ///
-/// When they are written in another way, or no machine has such a dimension.
+/// When they are written in another way, or no machine has one of the dimensions.
 ///
 /// ```
 /// use meshalloc_sim::names::wrap;
@@ -147,8 +168,8 @@ pub fn wrap_text(bits: u16) -> String {
     dimensions.join(",")
 }
 
-/// The name of a dimension of a machine: `A[0]` on a machine made as a cube, as the digits of its addresses are called,
-/// otherwise `x`, `y`, `z`, `d3` and so on.
+/// The name of a dimension of a machine: `A[0]` on a machine made as a cube, as the digits of its
+/// addresses are called, otherwise `x`, `y`, `z`, `d3` and so on.
 pub fn dimension(machine: Grid, dimension: usize) -> String {
     match dimension {
         _ if machine.is_written_high_first() => format!("A[{dimension}]"),
@@ -211,7 +232,8 @@ fn unknown_strategy(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// When there is no such scheduler, the parameter is not one of its forms, or it was left out of this build.
+/// When there is no such scheduler, the parameter is not one of its forms, or it was left out of
+/// this build.
 pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
     for info in SchedulerKind::INFO {
         for (place, form) in info.forms.iter().enumerate() {

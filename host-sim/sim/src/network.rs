@@ -2,51 +2,59 @@
 //!
 //! # The model
 //!
-//! Every processor has a channel into the network (*inject*), one out of it (*eject*), and in each dimension a link to each
-//! neighbour. Routes are dimension-ordered, dimension 0 first (XY on a mesh). A message of L flits over D links crosses the
-//! channels c_0 (inject), c_1 .. c_D, c_(D+1) (eject). Time is in whole cycles; a channel carries one flit a cycle into a buffer
-//! of one flit at its end; what leaves the network is taken at once.
+//! Every processor has a channel into the network (*inject*), one out of it (*eject*), and in each
+//! dimension a link to each neighbour. Routes are dimension-ordered, dimension 0 first (XY on a
+//! mesh). A message of L flits over D links crosses the channels c_0 (inject), c_1 .. c_D, c_(D+1)
+//! (eject). Time is in whole cycles; a channel carries one flit a cycle into a buffer of one flit
+//! at its end; what leaves the network is taken at once.
 //!
-//! - A header that is in the buffer of a channel at time h requests the next channel at h + t_s, the routing delay; also before
-//!   eject, but not before c_0.
-//! - A channel is held by one message, from its grant until the last flit has left the buffer at its end; eject until the last
-//!   flit has crossed it.
-//! - A channel is granted in the order of requests, at equal times in the order of the messages' sources.
-//! - Without others in the way a message takes **(D + 1)(t_s + 1) + L** cycles: [`Parameters::zero_load`].
+//! - A header that is in the buffer of a channel at time h requests the next channel at h + t_s,
+//!   the routing delay; also before eject, but not before c_0.
+//! - A channel is held by one message, from its grant until the last flit has left the buffer at
+//!   its end; eject until the last flit has crossed it.
+//! - A channel is granted in the order of requests, at equal times in the order of the messages'
+//!   sources.
+//! - Without others in the way a message takes **(D + 1)(t_s + 1) + L** cycles:
+//!   [`Parameters::zero_load`].
 //!
-//! A dimension that wraps is crossed the shorter way, upwards where both are equal, and each of its links has two virtual
-//! channels: a message begins on channel 0 and goes on with channel 1 from the link on that leads from one end of the dimension to
-//! the other (the dateline). So no messages wait for each other in a circle, and a network never deadlocks (W. J. Dally and
-//! C. L. Seitz, Deadlock-free message routing in multiprocessor interconnection networks, IEEE Trans. Computers C-36, 1987).
-//! A dimension of two processors has the same links whether it wraps or not: one in each direction.
+//! A dimension that wraps is crossed the shorter way, upwards where both are equal, and each of its
+//! links has two virtual channels: a message begins on channel 0 and goes on with channel 1 from
+//! the link on that leads from one end of the dimension to the other (the dateline). So no messages
+//! wait for each other in a circle, and a network never deadlocks (W. J. Dally and C. L. Seitz,
+//! Deadlock-free message routing in multiprocessor interconnection networks, IEEE Trans. Computers
+//! C-36, 1987). A dimension of two processors has the same links whether it wraps or not: one in
+//! each direction.
 //!
 //! # Limitations
 //!
-//! The two virtual channels of a link have the full bandwidth each: two messages that cross the same link of a torus on
-//! different virtual channels do not slow each other. Buffers hold one flit, routes do not adapt.
+//! The two virtual channels of a link have the full bandwidth each: two messages that cross the
+//! same link of a torus on different virtual channels do not slow each other. Buffers hold one
+//! flit, routes do not adapt.
 //!
 //! # Order of events in one cycle
 //!
-//! 1. Channels are released; each goes at once to the first that waits for it. Messages that have arrived are delivered.
-//!    Where a channel into the network was released, and for each delivery, the [`Traffic`] is called.
-//! 2. New requests: headers in the order of their sources, and messages that were sent in this cycle, from within
-//!    the calls of 1 or by [`Network::send`].
+//! 1. Channels are released; each goes at once to the first that waits for it. Messages that have
+//!    arrived are delivered. Where a channel into the network was released, and for each delivery,
+//!    the [`Traffic`] is called.
+//! 2. New requests: headers in the order of their sources, and messages that were sent in this
+//!    cycle, from within the calls of 1 or by [`Network::send`].
 //!
-//! [`Network::advance`] stops between the two. So a job that starts at time t on processors which another job left at t sends
-//! its first messages at t, as equal to all other requests of that cycle. An
-//! [`Execution`](crate::simulation::Execution) advances to the time of its limit: what completes at that time has been delivered,
-//! and what starts at that time can still request.
+//! [`Network::advance`] stops between the two. So a job that starts at time t on processors which
+//! another job left at t sends its first messages at t, as equal to all other requests of that
+//! cycle. An [`Execution`](crate::simulation::Execution) advances to the time of its limit: what
+//! completes at that time has been delivered, and what starts at that time can still request.
 //!
 //! # How it is driven
 //!
-//! Messages are made when they are due, so the memory of a run is that of the messages on their way.
+//! Messages are made when they are due, so the memory of a run is that of the messages on their
+//! way.
 //!
 //! ```
 //! use std::ops::ControlFlow;
 //! use meshalloc::{Grid, NodeId};
 //! use meshalloc_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 //!
-//! /// Processor 0 sends to each of the others; the next message as soon as the one before has left it.
+//! /// Processor 0 sends to each of the others, the next message when the one before has left.
 //! struct OneToAll {
 //!     next: u32,
 //!     delivered: u32,
@@ -67,7 +75,8 @@
 //!     }
 //! }
 //!
-//! let mut network = Network::new(Grid::mesh(&[4, 4])?, Parameters { flits: 8, routing_delay: 3 })?;
+//! let parameters = Parameters { flits: 8, routing_delay: 3 };
+//! let mut network = Network::new(Grid::mesh(&[4, 4])?, parameters)?;
 //! network.send(Message { source: NodeId(0), destination: NodeId(1), tag: 0 });
 //! let mut traffic = OneToAll { next: 2, delivered: 0 };
 //! assert!(network.advance(u64::MAX, &mut traffic).is_break());
@@ -77,12 +86,14 @@
 //!
 //! # Why events of messages are exact
 //!
-//! With one flit in a buffer a message stands on as many consecutive channels as it has flits in the network, and moves as a
-//! whole: each flit follows into the buffer that the one before leaves in the same cycle. So where its header is says where
-//! all of it is: when the header has crossed c_j at t, the last flit has left c_(j-L), which is released. When it has crossed
-//! c_(D+1) at t, nothing stops it any more, and c_k is released at t + k + L - (D + 1), up to the delivery and c_(D+1) at
-//! t + L - 1. A request and a release for each channel of a route are all the events there are. The tests compare with a model that
-//! moves every flit in every cycle (`tests/src/wormhole.rs`).
+//! With one flit in a buffer a message stands on as many consecutive channels as it has flits in
+//! the network, and moves as a whole: each flit follows into the buffer that the one before leaves
+//! in the same cycle. So where its header is says where all of it is: when the header has crossed
+//! c_j at t, the last flit has left c_(j-L), which is released. When it has crossed c_(D+1) at t,
+//! nothing stops it any more, and c_k is released at t + k + L - (D + 1), up to the delivery and
+//! c_(D+1) at t + L - 1. A request and a release for each channel of a route are all the events
+//! there are. The tests compare with a model that moves every flit in every cycle
+//! (`tests/src/wormhole.rs`).
 
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -108,8 +119,8 @@ pub const CYCLES_MAX: u32 = 1 << 16;
 pub struct Parameters {
     /// L, the flits of every message: 1 to [`CYCLES_MAX`].
     pub flits: u32,
-    /// t_s, the cycles that a header stays at every processor on its way, the first and the last one included, before it requests
-    /// the next channel: 0 to [`CYCLES_MAX`].
+    /// t_s, the cycles that a header stays at every processor on its way, the first and the last
+    /// one included, before it requests the next channel: 0 to [`CYCLES_MAX`].
     pub routing_delay: u32,
 }
 
@@ -124,8 +135,8 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The cycles from the request of the channel into the network to the delivery, over `hops` links, without others in
-    /// the way.
+    /// The cycles from the request of the channel into the network to the delivery, over `hops`
+    /// links, without others in the way.
     pub fn zero_load(&self, hops: u32) -> Ticks {
         (Ticks::from(hops) + 1) * (Ticks::from(self.routing_delay) + 1) + Ticks::from(self.flits)
     }
@@ -155,19 +166,21 @@ pub struct Delivery {
     pub delivered: Ticks,
     /// The links on its way, D.
     pub hops: u32,
-    /// The cycles for which its header waited for channels behind the one into the network: `delivered - injected` beyond
-    /// [`Parameters::zero_load`].
+    /// The cycles for which its header waited for channels behind the one into the network:
+    /// `delivered - injected` beyond [`Parameters::zero_load`].
     pub blocked: Ticks,
 }
 
-/// What sends messages and receives deliveries. See the module's documentation for the order of the calls in a cycle.
+/// What sends messages and receives deliveries. See the module's documentation for the order of the
+/// calls in a cycle.
 pub trait Traffic {
-    /// The last flit of the message has left its source: the source may send the next one, in this cycle. Non-blocking senders
-    /// do.
+    /// The last flit of the message has left its source: the source may send the next one, in this
+    /// cycle. Non-blocking senders do.
     fn injected(&mut self, message: &Message, requests: &mut Requests);
 
-    /// The message has arrived. Blocking senders send their next one now. With [`ControlFlow::Break`] the
-    /// network stops after all deliveries of this cycle, before the new requests.
+    /// The message has arrived. Blocking senders send their next one now. With
+    /// [`ControlFlow::Break`] the network stops after all deliveries of this cycle, before the new
+    /// requests.
     fn delivered(&mut self, delivery: &Delivery, requests: &mut Requests) -> ControlFlow<()>;
 }
 
@@ -187,8 +200,8 @@ impl Requests {
         self.now
     }
 
-    /// Sends a message in the current cycle. A source may send several: they get its channel into the network in the order
-    /// in which they were sent.
+    /// Sends a message in the current cycle. A source may send several: they get its channel into
+    /// the network in the order in which they were sent.
     ///
     /// # Panics
     ///

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use meshalloc::SchedulerKind;
 
+use crate::failures::Failures;
 use crate::io::{Bandwidths, IoJobs, IoNetwork};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
@@ -88,7 +89,7 @@ pub fn reservations_text(scheduler: SchedulerKind, estimates: EstimateModel) -> 
     );
     (reserves && estimates == EstimateModel::None).then(|| {
         format!(
-            "{}: without estimates (`--estimates`) nobody knows when a job ends, so jobs that fit pass those that do not without limit.",
+            "{}: without estimates (`--estimates`) the end of a job is unknown, so jobs that fit pass those that do not without limit.",
             scheduler.info().name
         )
     })
@@ -100,6 +101,21 @@ pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> Strin
         true => String::new(),
         false => format!(", estimates {estimates}"),
     }
+}
+
+/// What fails, and what becomes of jobs, in a few words.
+pub fn failures_text(failures: Option<&Failures>) -> String {
+    let Some(failures) = failures else {
+        return String::new();
+    };
+    let mut text = format!(
+        ", failures {}, restart {}",
+        failures.source, failures.restart
+    );
+    if let Some(checkpoint) = failures.checkpoint {
+        let _ = write!(text, ", checkpoint {checkpoint} s");
+    }
+    text
 }
 
 /// The threshold of the bounded slowdown, where it is not the default.

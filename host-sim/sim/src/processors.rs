@@ -41,7 +41,8 @@ fn push_rows(machine: Grid, block: Block, rows: &mut Vec<Interval>) {
                 rows.push((begin, begin + length - before_edge - 1));
             }
         }
-        // The next row: the lowest dimension that has one more coordinate goes on, those below begin anew.
+        // The next row: the lowest dimension that has one more coordinate goes on, those below
+        // begin anew.
         let next = (1..machine.dimensions()).find(|&d| offsets[d] + 1 < extent[d]);
         let Some(next) = next else { return };
         offsets[1..next].fill(0);

@@ -161,7 +161,8 @@ impl ServedSummary {
     }
 }
 
-/// By what part the mean waiting delay is below that of another strategy, over replications with the same jobs.
+/// By what part the mean waiting delay is below that of another strategy, over replications with
+/// the same jobs.
 #[derive(Serialize, JsonSchema)]
 pub struct GainSummary {
     /// The other strategy.
@@ -192,7 +193,8 @@ pub struct StrategySummary {
     grows_with_length: bool,
     /// The number of replications.
     replications: usize,
-    /// Why there were no more: `fixed`, `error-reached`, `cap-reached`, `saturated` or `incomplete`.
+    /// Why there were no more: `fixed`, `error-reached`, `cap-reached`, `saturated` or
+    /// `incomplete`.
     stop: &'static str,
     /// Gains over the other strategies, where neither mean depends on the length of the run or is
     /// partial.
@@ -201,7 +203,8 @@ pub struct StrategySummary {
     served: ServedSummary,
     /// Measured jobs that had not left when ten times as many later ones had passed them.
     left_behind: u64,
-    /// How often the scheduler did not see a job that it might have chosen, because the controller's table was full.
+    /// How often the scheduler did not see a job that it might have chosen, because the
+    /// controller's table was full.
     table_limited: u64,
     /// Jobs granted in all replications.
     decisions: u64,
@@ -212,7 +215,8 @@ pub struct StrategySummary {
 impl StrategySummary {
     /// One strategy's results; `all` are those it is compared with.
     pub fn new(result: &StrategyResult, all: &[StrategyResult]) -> Self {
-        // Results of the same seed must be the same unless a clock was asked for, and not all jobs send messages.
+        // Results of the same seed must be the same unless a clock was asked for, and not all jobs
+        // send messages.
         let is_there = |metric: Metric, estimate: &Option<Estimate>| {
             estimate.is_some() || (metric.is_reproducible() && metric.is_of_every_run())
         };

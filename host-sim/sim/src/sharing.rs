@@ -1,37 +1,40 @@
 //! Weighted max-min fair sharing of resources by progressive filling.
 //!
-//! Resources are links, disks and the like, each with a capacity. A *user* is whatever progresses at one rate; in a unit of its
-//! progress it takes a given amount of each of its resources, its *loads*. Here a user is the phase of a job: its messages
-//! progress together, so the load of a link is the number of messages that cross it, and the rate is that of one
-//! message.
+//! Resources are links, disks and the like, each with a capacity. A *user* is whatever progresses
+//! at one rate; in a unit of its progress it takes a given amount of each of its resources, its
+//! *loads*. Here a user is the phase of a job: its messages progress together, so the load of a
+//! link is the number of messages that cross it, and the rate is that of one message.
 //!
-//! A user without others has the rate at which the first of its resources is full, its rate *alone*. The rates of all users rise
-//! together from 0, each in proportion to its rate alone. Where a resource becomes full, the rates of its users are frozen;
-//! the others go on rising until all are frozen. That is the one assignment in which no user can have a larger part of its rate
-//! alone without another one, whose part is not larger, having less (weighted max-min fairness: D. Bertsekas and
-//! R. Gallager, Data Networks, 2nd ed. 1992, section 6.5.2).
+//! A user without others has the rate at which the first of its resources is full, its rate
+//! *alone*. The rates of all users rise together from 0, each in proportion to its rate alone.
+//! Where a resource becomes full, the rates of its users are frozen; the others go on rising until
+//! all are frozen. That is the one assignment in which no user can have a larger part of its rate
+//! alone without another one, whose part is not larger, having less (weighted max-min fairness: D.
+//! Bertsekas and R. Gallager, Data Networks, 2nd ed. 1992, section 6.5.2).
 //!
-//! So two users that are alike but for the number of their messages get equal parts of a link that both have to cross, and
-//! their phases last in proportion to their messages. If the rates of messages rose equally, a job would get the more of
-//! the link the more messages it sends.
+//! So two users that are alike but for the number of their messages get equal parts of a link that
+//! both have to cross, and their phases last in proportion to their messages. If the rates of
+//! messages rose equally, a job would get the more of the link the more messages it sends.
 //!
 //! ```
 //! use meshalloc_sim::sharing::{Load, Sharing};
-//! // Two links of 16 MB/s. The first user sends two messages over link 0; the second one sends four over it, and one over
-//! // link 1; the third one sends one over link 1.
+//! // Two links of 16 MB/s. The first user sends two messages over link 0; the second one sends
+//! // four over it, and one over link 1; the third one sends one over link 1.
 //! let mut sharing = Sharing::new(vec![16.0, 16.0]);
 //! let load = |resource, amount| Load { resource, amount };
 //! sharing.insert(vec![load(0, 2.0)]);
 //! sharing.insert(vec![load(0, 4.0), load(1, 1.0)]);
 //! sharing.insert(vec![load(1, 1.0)]);
-//! // Alone they have 8, 4 and 16 MB/s a message. Link 0 is full at half of that; the third user has the rest of link 1.
+//! // Alone they have 8, 4 and 16 MB/s a message. Link 0 is full at half of that; the third user
+//! // has the rest of link 1.
 //! assert_eq!(sharing.rates(), [4.0, 2.0, 14.0]);
 //! ```
 //!
 //! # Determinism
 //!
-//! Rates are floating-point numbers made by addition, subtraction, multiplication, division and comparison alone, in an order
-//! that is given by the order of users and resources: they are the same on every machine.
+//! Rates are floating-point numbers made by addition, subtraction, multiplication, division and
+//! comparison alone, in an order that is given by the order of users and resources: they are the
+//! same on every machine.
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +48,8 @@ pub struct Load {
     pub amount: f64,
 }
 
-/// Users that share resources. They are known by their places: 0 is the one that was inserted first of those that are there.
+/// Users that share resources. They are known by their places: 0 is the one that was inserted first
+/// of those that are there.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     capacities: Vec<f64>,
@@ -54,7 +58,8 @@ pub struct Sharing {
     rates: Vec<f64>,
     is_stale: bool,
     resources: Vec<Resource>,
-    /// For each resource the part of the rates alone at which it is full; infinite without a user whose rate is not frozen.
+    /// For each resource the part of the rates alone at which it is full; infinite without a user
+    /// whose rate is not frozen.
     levels: Vec<f64>,
 }
 
@@ -62,7 +67,8 @@ pub struct Sharing {
 struct User {
     /// Infinite without loads.
     alone: f64,
-    /// Ascending by resource; the amounts are parts of the resource's capacity at the rate alone, so the largest is 1.
+    /// Ascending by resource; the amounts are parts of the resource's capacity at the rate alone,
+    /// so the largest is 1.
     loads: Vec<Load>,
 }
 
@@ -105,7 +111,8 @@ impl Sharing {
         }
     }
 
-    /// Adds a user behind the others. Its loads ascend by resource, each resource at most once; without any its rate is infinite.
+    /// Adds a user behind the others. Its loads ascend by resource, each resource at most once;
+    /// without any its rate is infinite.
     ///
     /// # Panics
     ///
@@ -155,8 +162,8 @@ impl Sharing {
     ///
     /// # Time complexity
     ///
-    /// After a change O(loads + rounds * (resources + users * log(loads of a user))), with a round for each resource that becomes
-    /// full, at most as many as users; constant otherwise.
+    /// After a change O(loads + rounds * (resources + users * log(loads of a user))), with a round
+    /// for each resource that becomes full, at most as many as users; constant otherwise.
     pub fn rates(&mut self) -> &[f64] {
         if std::mem::take(&mut self.is_stale) {
             self.fill();

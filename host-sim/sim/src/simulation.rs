@@ -2,70 +2,82 @@
 //!
 //! # Order of events
 //!
-//! Events happen in the order of their times, and at equal times in the order in which they became known
-//! (first in, first out). An arrival is inserted when the arrival before it happens, before that arrival is dealt
-//! with; a departure when its job starts, which is when the controller has granted all of its blocks. When the job
-//! departs is up to the [`Execution`]; a departure that moves keeps its place in the order.
+//! Events happen in the order of their times, and at equal times in the order in which they became
+//! known (first in, first out). An arrival is inserted when the arrival before it happens, before
+//! that arrival is dealt with; a departure when its job starts, which is when the controller has
+//! granted all of its blocks. When the job departs is up to the [`Execution`]; a departure that
+//! moves keeps its place in the order.
+//!
+//! [Failures](crate::failures) come behind all other events of their time.
 //!
 //! # A controller with little room
 //!
 //! A controller holds a bounded number of jobs, a board perhaps 512, and one with a journal
 //! sometimes fewer. What does not fit is kept here, in order of arrival, and submitted as soon as a
-//! release has made room. A scheduler that chooses among the waiting jobs
-//! does not see what is kept. So under any but first come, first served a controller in this process gets more memory instead
-//! ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
+//! release has made room. A scheduler that chooses among the waiting jobs does not see what is
+//! kept. So under any but first come, first served a controller in this process gets more memory
+//! instead ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
 //! jobs are kept is counted ([`RunResult::table_limited`]). 0 means that the decisions were exact.
 //!
-//! Under first come, first served
-//! the decisions are still those of a controller with unlimited room, as long as some job waits in the
-//! controller whenever one is kept here:
+//! Under first come, first served the decisions are still those of a controller with unlimited
+//! room, as long as some job waits in the controller whenever one is kept here:
 //!
-//! - An arrival while jobs wait only joins the queue and changes nothing else, so it does not matter
-//!   where the end of the queue is stored.
-//! - A release lets the head try, then each new head, until one fails. If one fails in the controller,
-//!   it is the one that would have failed with unlimited room, and jobs submitted afterwards join behind it.
-//!   If the controller's queue runs empty, the first job kept here is the next head: it is
-//!   submitted at the same time, to an empty queue, and so tries at once, as it would have.
+//! - An arrival while jobs wait only joins the queue and changes nothing else, so it does not
+//!   matter where the end of the queue is stored.
+//! - A release lets the head try, then each new head, until one fails. If one fails in the
+//!   controller, it is the one that would have failed with unlimited room, and jobs submitted
+//!   afterwards join behind it. If the controller's queue runs empty, the first job kept here is
+//!   the next head: it is submitted at the same time, to an empty queue, and so tries at once, as
+//!   it would have.
 //!
-//! The condition fails only when the table is full of *running* jobs: then a kept job that might start
-//! cannot try. A table with one more place than processors never gets there, as each running job holds a
-//! processor. In a smaller table it is counted in the same way.
+//! The condition fails only when the table is full of *running* jobs: then a kept job that might
+//! start cannot try. A table with one more place than processors never gets there, as each running
+//! job holds a processor. In a smaller table it is counted in the same way.
 //!
 //! # Saturation
 //!
-//! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays depend
-//! on the length of the run above all. A run is called saturated when both of these hold:
+//! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays
+//! depend on the length of the run above all. A run is called saturated when both of these hold:
 //!
 //! - no arrival in the second half of the measured jobs found the queue empty: a stable queue runs
 //!   empty again and again, a saturated one no more after a while;
-//! - the least-squares line through waiting delays in order of arrival rises over the run by more than
-//!   their mean. Delays that stay level rise by 0, ones that grow evenly from 0 by twice their
+//! - the least-squares line through waiting delays in order of arrival rises over the run by more
+//!   than their mean. Delays that stay level rise by 0, ones that grow evenly from 0 by twice their
 //!   mean; the limit is halfway.
 //!
-//! The first alone would misjudge short runs under high load, the second alone a single long wait near the
-//! end of a quiet run. Both are free of units and of the length of the run. Within a
+//! The first alone would misjudge short runs under high load, the second alone a single long wait
+//! near the end of a quiet run. Both are free of units and of the length of the run. Within a
 //! percent or so of the saturation load no run of practical length can tell.
 //!
-//! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates do, may keep measured jobs waiting while others come and go for ever, so that neither
-//! holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at least [`MEASURED_LEAST`]) have been granted before one that waits, and is called
-//! saturated: the jobs left behind become ever more. Its values are those of the measured jobs that have left.
+//! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates
+//! do, may keep measured jobs waiting while later jobs come and go without end, so that neither
+//! condition holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at
+//! least [`MEASURED_LEAST`]) have been granted before one that waits, and is called saturated: the
+//! number of jobs left behind keeps growing. Its values are those of the measured jobs that have
+//! left.
 //!
-//! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are measured ([`Measured::Departures`]),
-//! means over so many departures have a value even so, and belong to that number.
+//! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are
+//! measured ([`Measured::Departures`]), means have a value nevertheless; they cover only the
+//! measured departures.
 //!
-//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means depend on when the log
-//! ends. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last arrival found.
+//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its
+//! means depend on when the log ends.
+//! [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last
+//! arrival found.
 //!
 //! # Memory
 //!
-//! Jobs go on arriving until the last measured job has left, and far above saturation millions would. So under first come, first served an arrival
-//! after the last measured one is put off while more than [`KEPT_MAX`] jobs are kept: it would only join their end, so
-//! nothing that is measured or decided depends on when it does. What is kept is at most that or the measured jobs,
-//! whichever are more, and a run takes no longer than serving the measured jobs does.
+//! Jobs go on arriving until the last measured job has left, and far above saturation millions
+//! would. So under first come, first served an arrival after the last measured one is put off while
+//! more than [`KEPT_MAX`] jobs are kept: it would only join their end, so nothing that is measured
+//! or decided depends on when it does. What is kept is at most that or the measured jobs, whichever
+//! are more, and a run takes no longer than serving the measured jobs does.
 //!
-//! Under another scheduler such an arrival might be served before a measured job. It is put off while [`WAITING_MAX`] jobs wait, or
-//! as many as the table had room for at the beginning if that is more, and each departure at which one is put off is counted as above.
+//! Under another scheduler such an arrival might be served before a measured job. It is put off
+//! while [`WAITING_MAX`] jobs wait, or as many as the table had room for at the beginning if that
+//! is more, and each departure at which one is put off is counted as above.
 
+use std::collections::VecDeque;
 use std::num::NonZero;
 
 use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Ticks};
@@ -73,12 +85,14 @@ use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Tic
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, BackendError};
+use crate::failures::Restart;
 use crate::metrics::{Refusals, RunValues};
 use crate::wording::counted;
 use crate::workload::{JOBS_MAX, Job, TIME_MAX, TimeUnit};
 
 mod contention;
 mod execution;
+mod failing;
 mod held;
 mod interrupt;
 mod measured;
@@ -114,15 +128,16 @@ pub struct RunResult {
     pub saturated: bool,
     /// Measured jobs that were passed without end and had not left when the run ended.
     pub left_behind: u32,
-    /// All grants in order as one number: 64-bit FNV-1a over job (32 bits), time (64), and for each band of
-    /// each block its first processor, length and rows (32 each), little-endian. Equal hashes mean equal
-    /// decisions, whichever controllers made them.
+    /// All grants in order as one number: 64-bit FNV-1a over job (32 bits), time (64), and for each
+    /// band of each block its first processor, length and rows (32 each), little-endian. Equal
+    /// hashes mean equal decisions, whichever controllers made them.
     pub decision_hash: u64,
     /// The number of grants, of measured and other jobs.
     pub decisions: u64,
-    /// The number of events at which the scheduler did not see a job that it might have chosen: one was kept here, or its arrival
-    /// put off; under first come, first served only while none waited in the controller, its table being full of running jobs.
-    /// If it is not 0, jobs may have waited for a place in the table and not for processors.
+    /// The number of events at which the scheduler did not see a job that it might have chosen: one
+    /// was kept here, or its arrival put off; under first come, first served only while none waited
+    /// in the controller, its table being full of running jobs. If it is not 0, jobs may have
+    /// waited for a place in the table and not for processors.
     pub table_limited: u64,
 }
 
@@ -164,6 +179,12 @@ pub enum SimulationError {
     /// The number of jobs is beyond what is counted exactly.
     #[error("more than {JOBS_MAX} jobs arrive, the most of a run")]
     TooManyJobs,
+    /// A job is interrupted again and again.
+    #[error("job {job} was interrupted {RESTARTS_MAX} times (expected failures that let it end)")]
+    NeverEnds {
+        /// Its number.
+        job: u32,
+    },
     /// The run is over before that moment.
     #[error("the run ends at {} {}s (expected a time up to then)", unit.of(*end), unit.name())]
     Over {
@@ -174,28 +195,38 @@ pub enum SimulationError {
     },
 }
 
-/// The number of jobs kept outside the controller from which on later arrivals than the measured ones are put off. Far more than the
-/// events of one moment submit.
+/// The number of jobs kept outside the controller from which on later arrivals than the measured
+/// ones are put off. Far more than the events of one moment submit.
 pub const KEPT_MAX: u32 = 1 << 16;
 
-/// The number of waiting jobs from which on later arrivals than the measured ones are put off under a scheduler that chooses among
-/// the waiting jobs. Such a scheduler takes time for each of them, at every event.
+/// The number of waiting jobs from which on later arrivals than the measured ones are put off under
+/// a scheduler that chooses among the waiting jobs. At every event the scheduler takes time for
+/// each of them.
 pub const WAITING_MAX: u32 = 1 << 12;
 
-/// A run in which so many times as many jobs as are measured pass the last of these that wait is saturated and ends. Below saturation it is a few.
+/// A run is saturated and ends when later jobs have passed a waiting measured job, this multiple of
+/// the number of measured jobs. Below saturation a few jobs pass.
 pub const PASSING_MAX: u32 = 10;
 
-/// Fewer measured jobs count as so many in [`PASSING_MAX`].
+/// The least number of measured jobs that [`PASSING_MAX`] multiplies.
 pub const MEASURED_LEAST: u32 = 100;
+
+/// A run ends with an error when a job has been interrupted by so many failures.
+pub const RESTARTS_MAX: u32 = 100_000;
+
+/// A run ends with an error after so many failures and repairs in a row while no job runs and none arrives.
+const IDLE_FAILURES_MAX: u32 = 10_000_000;
 
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
 
-/// Runs `jobs`, which come in order of arrival and have service times, through a controller without jobs, until the measured
-/// ones have left (or are passed without end, see [saturation](self)). `observer` receives what happens.
+/// Runs `jobs`, which come in order of arrival and have service times, through a controller without
+/// jobs, until the measured ones have left (or are passed without end, see [saturation](self)).
+/// `observer` receives what happens.
 ///
-/// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
-/// of the number that run at once. Memory grows with the jobs present at once, and by one number for each measured job.
+/// Takes time proportional to the number of jobs, beside the controller's own, and times the
+/// logarithm of the number that run at once. Memory grows with the jobs present at once, and by one
+/// number for each measured job.
 ///
 /// # Errors
 ///
@@ -224,10 +255,11 @@ pub fn run_with(
     jobs: impl IntoIterator<Item = Job>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, SimulationError> {
+    let (backlog, largest) = (conditions.backlog, conditions.largest);
     let state = State::new(machine, conditions, observer);
-    let mut run = Run::new(execution, backend, state, jobs.into_iter());
-    run.backlog = conditions.backlog;
-    run.largest = conditions.largest;
+    let mut run = Run::new(execution, backend, state, jobs.into_iter())?;
+    run.backlog = backlog;
+    run.largest = largest;
     run.carry_out()
 }
 
@@ -240,10 +272,13 @@ struct Run<'b, J, E> {
     is_full: bool,
     /// Only the first of the waiting jobs may try, so the others need not be in the controller.
     is_in_order: bool,
-    /// Later arrivals than the measured ones are put off while so many jobs wait; where `is_in_order`, are kept.
+    /// While this number of jobs waits, arrivals after the measured ones are put off; where
+    /// `is_in_order`, while this number is kept.
     put_off_from: u32,
-    /// Jobs submitted for good: those from here to the last that arrived are kept.
-    submitted: u32,
+    /// Jobs that have arrived and are not submitted yet, in the order in which they will be.
+    kept: VecDeque<u32>,
+    /// One of them is submitted only while no other waits, so that one that is interrupted finds its place.
+    holds_back: bool,
     state: State<'b>,
     table_limited: u64,
     jobs: J,
@@ -258,7 +293,12 @@ struct Run<'b, J, E> {
 }
 
 impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
-    fn new(execution: E, backend: &'b mut dyn Backend, mut state: State<'b>, mut jobs: J) -> Self {
+    fn new(
+        execution: E,
+        backend: &'b mut dyn Backend,
+        mut state: State<'b>,
+        mut jobs: J,
+    ) -> Result<Self, SimulationError> {
         let room = backend.capacity().jobs;
         let is_in_order = backend.is_in_order();
         let put_off_from = match is_in_order {
@@ -266,14 +306,16 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             false => room.max(WAITING_MAX),
         };
         let next = jobs.next().map(|job| (state.sequence(), job));
-        Run {
+        let holds_back = is_in_order && state.restart() == Some(Restart::Elsewhere);
+        let mut run = Run {
             backend,
             execution,
             room,
             is_full: false,
             is_in_order,
             put_off_from,
-            submitted: 0,
+            kept: VecDeque::new(),
+            holds_back,
             state,
             table_limited: 0,
             jobs,
@@ -281,7 +323,9 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             backlog: None,
             largest: false,
             has_changed: true,
-        }
+        };
+        run.set_spares_aside()?;
+        Ok(run)
     }
 
     /// Until all measured jobs have left, or are passed without end.
@@ -311,7 +355,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         Ok(self.finish())
     }
 
-    /// Whether so many jobs have passed measured ones that these may wait for ever.
+    /// Whether more jobs have passed a measured one than the limit allows; it may wait without end.
     fn passes_without_end(&self) -> bool {
         let measured = self.state.measured.count().max(MEASURED_LEAST);
         self.backlog.is_none() && self.state.passed / PASSING_MAX >= measured
@@ -321,19 +365,30 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     #[inline]
     fn step(&mut self, until: Ticks) -> Result<bool, SimulationError> {
         let arrival = self.next_arrival().filter(|arrival| arrival.at <= until);
-        let limit = arrival.unwrap_or(EventKey {
+        let failure = self
+            .state
+            .next_failure()
+            .filter(|failure| failure.at <= until);
+        let event = [arrival, failure].into_iter().flatten().min();
+        let limit = event.unwrap_or(EventKey {
             at: until,
             order: u64::MAX,
         });
         if let Some(completion) = self.execution.complete_before(limit) {
-            self.measure_largest(completion.key.at)?;
-            self.depart(completion)?;
-        } else if let Some(EventKey { at, .. }) = arrival {
-            self.measure_largest(at)?;
-            self.arrive(at)?;
-        } else {
+            if self.state.completes(&completion) {
+                self.measure_largest(completion.key.at)?;
+                self.depart(completion)?;
+            }
+        } else if event.is_none() {
             return Ok(false);
+        } else {
+            self.measure_largest(limit.at)?;
+            match event == failure {
+                true => self.fail()?,
+                false => self.arrive(limit.at)?,
+            }
         }
+        self.refuse_unplaceable()?;
         Ok(true)
     }
 
@@ -377,14 +432,14 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     /// What [`Run::put_off_from`] is about.
     fn crowd(&self) -> u32 {
         match self.is_in_order {
-            true => self.state.arrived - self.submitted,
+            true => self.kept.len() as u32,
             false => self.waiting(),
         }
     }
 
     /// Jobs that wait, in the controller or here.
     fn waiting(&self) -> u32 {
-        self.state.waiting + (self.state.arrived - self.submitted)
+        self.state.waiting + self.kept.len() as u32
     }
 
     fn arrive(&mut self, at: Ticks) -> Result<(), SimulationError> {
@@ -394,6 +449,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
         job.arrival = at;
         let waiting = self.waiting();
+        self.kept.push_back(self.state.arrived);
         self.state.arrive(job, waiting)?;
         self.submit_kept()
     }
@@ -412,17 +468,19 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.submit_kept()
     }
 
-    /// Submits jobs in order of arrival while there are any and the controller has room.
+    /// Submits jobs that are kept, in their order, while there are any and the controller has room.
     fn submit_kept(&mut self) -> Result<(), SimulationError> {
-        while self.submitted < self.state.arrived && !self.is_full {
+        while let Some(&number) = self.kept.front()
+            && !self.is_full
+            && !(self.holds_back && self.state.waiting > 0)
+        {
             if self.state.on_controller() >= self.room && !self.make_room() {
                 break;
             }
-            let number = self.submitted;
             match self.submit(number)? {
                 Ok(()) => {
                     self.state.taken(number);
-                    self.submitted += 1;
+                    self.kept.pop_front();
                 }
                 Err(Refusal::TableFull) => {
                     // How many fit depends on what they are.
@@ -433,7 +491,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
                 }
                 Err(reason) => {
                     self.state.refuse(number, reason);
-                    self.submitted += 1;
+                    self.kept.pop_front();
                 }
             }
         }
@@ -441,14 +499,15 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             return Err(SimulationError::NoRoom);
         }
         let is_hidden = match self.is_in_order {
-            true => self.submitted < self.state.arrived && self.state.waiting == 0,
-            false => self.submitted < self.state.arrived,
+            true => !self.kept.is_empty() && self.state.waiting == 0,
+            false => !self.kept.is_empty(),
         };
         self.table_limited += u64::from(is_hidden);
         Ok(())
     }
 
-    /// Has the controller get more room, where jobs that are kept here would change what it decides.
+    /// Has the controller get more room, where jobs that are kept here would change what it
+    /// decides.
     fn make_room(&mut self) -> bool {
         let has_more = !self.is_in_order && self.backend.make_room();
         if has_more {
@@ -470,7 +529,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn submit(&mut self, number: u32) -> Result<Result<(), Refusal>, SimulationError> {
         let request = self.state.request(number);
         if request.processors > self.state.machine.nodes() {
-            // There may be no shape for so many processors, so the controller cannot be asked.
+            // There may be no shape with this number of processors, so the controller cannot be
+            // asked.
             return Ok(Err(Refusal::NeverFits));
         }
         let change = Change::submit(JobId(number), request);

@@ -2,14 +2,17 @@
 //!
 //! # Sampling
 //!
-//! Replications with jobs of their own are [independent](Sampling::Independent): the standard error of their mean is their standard
-//! deviation over the square root of their number, and more of them narrow its interval.
+//! Replications with jobs of their own are [independent](Sampling::Independent): the standard error
+//! of their mean is their standard deviation over the square root of their number, and more of them
+//! narrow its interval.
 //!
-//! Replications that are drawn from one sample, as from the weeks of a log, are [resampled](Sampling::Resampled): a bootstrap (B. Efron,
-//! Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979; of blocks: E. Carlstein, Annals of Statistics 14, 1986). What is
-//! uncertain is what another sample of the same length would have given, and the standard deviation of the replications, each as long as
-//! the sample, is itself that standard error. More replications determine it better and do not make it smaller. Of a sample of k blocks it
-//! is too small by the factor of sqrt(1 - 1/k), 6 % with 8 blocks.
+//! Replications that are drawn from one sample, as from the weeks of a log, are
+//! [resampled](Sampling::Resampled): a bootstrap (B. Efron, Bootstrap methods: another look at the
+//! jackknife, Annals of Statistics 7, 1979; of blocks: E. Carlstein, Annals of Statistics 14,
+//! 1986). What is uncertain is what another sample of the same length would have given, and the
+//! standard deviation of the replications, each as long as the sample, is itself that standard
+//! error. More replications determine it better and do not make it smaller. Of a sample of k blocks
+//! it is too small by the factor of sqrt(1 - 1/k), 6 % with 8 blocks.
 //!
 //! # Intervals
 //!
@@ -44,25 +47,28 @@
 //!
 //! # Runs that are too short
 //!
-//! A run starts on an empty machine, so its mean is too low, and grows with its length. For reflected Brownian motion,
-//! the limit of queues under heavy traffic, the mean over `0..t` is `1 / (2 t)` below its limit, relative to it, and the
-//! squared coefficient of variation of that mean is `2 / t` (W. Whitt, Planning queueing simulations, Management Science
-//! 35, 1989). So the bias is a quarter of the squared coefficient of variation between replications, whatever
-//! the time scale: [`empty_start_bias`]. Over [`EMPTY_START_BIAS_MAX`] a mean is marked. That jobs at the beginning
-//! are not measured lowers the bias and is not taken into account.
+//! A run starts on an empty machine, so its mean is too low, and grows with its length. For
+//! reflected Brownian motion, the limit of queues under heavy traffic, the mean over `0..t` is
+//! `1 / (2 t)` below its limit, relative to it, and the squared coefficient of variation of that
+//! mean is `2 / t` (W. Whitt, Planning queueing simulations, Management Science 35, 1989). So the
+//! bias is a quarter of the squared coefficient of variation between replications, whatever the
+//! time scale: [`empty_start_bias`]. Over [`EMPTY_START_BIAS_MAX`] a mean is marked. That jobs at
+//! the beginning are not measured lowers the bias and is not taken into account.
 //!
-//! A test whether delays rise within the runs, which is the direct way, is too weak here: adaptive scan on
-//! 64 x 64 at load .50 (runs of 20,000 jobs, whose mean is a tenth too low) is detected by ten replications in 19 %
-//! of all samples by comparing halves, in 28 % by the test of Schruben, Singh and Tierney (Operations Research 31, 1983),
-//! in 99 % by this rule.
+//! A test whether delays rise within the runs, which is the direct way, is too weak here: adaptive
+//! scan on 64 x 64 at load .50 (runs of 20,000 jobs, whose mean is a tenth too low) is detected by
+//! ten replications in 19 % of all samples by comparing halves, in 28 % by the test of Schruben,
+//! Singh and Tierney (Operations Research 31, 1983), in 99 % by this rule.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::{Data, OrderStatistics};
 
-/// The width of a single interval is inexact: that of one of ten replications is itself a quarter off as a rule.
+/// The width of a single interval is inexact: that of one of ten replications is itself a quarter
+/// off as a rule.
 pub const BLOCKS_MIN: usize = 5;
 
-/// How replications come about, and so what their spread says of their mean; see the [module](self).
+/// How replications come about, and so what their spread says of their mean; see the
+/// [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// Each has jobs of its own.
@@ -134,14 +140,15 @@ impl Sample {
         (count >= BLOCKS_MIN).then_some(mean)
     }
 
-    /// The [ratio](Estimate::paired_ratio) to `other`, over the replications that both have: where an error is asked for, one may have
-    /// needed more than the other.
+    /// The [ratio](Estimate::paired_ratio) to `other`, over the replications that both have: where
+    /// an error is asked for, one may have needed more than the other.
     pub fn ratio_to(&self, other: &Sample) -> Option<Estimate> {
         let both = self.values.len().min(other.values.len());
         Estimate::paired_ratio(&self.values[..both], &other.values[..both], self.sampling)
     }
 
-    /// By how much each value is over that of `other` with the same jobs, over the replications that both have.
+    /// By how much each value is over that of `other` with the same jobs, over the replications
+    /// that both have.
     pub fn minus(&self, other: &Sample) -> Sample {
         let pairs = self.values.iter().zip(&other.values);
         Sample {
@@ -317,8 +324,8 @@ impl Estimate {
     /// have mean 0, and are independent or resampled as the pairs are). `None` when there are no
     /// pairs, the lengths differ, or `b` is 0 on average.
     ///
-    /// Pairing matters: with common random numbers both members of a pair had the same jobs, and what
-    /// was hard for both cancels.
+    /// Pairing matters: with common random numbers both members of a pair had the same jobs, and
+    /// what was hard for both cancels.
     pub fn paired_ratio(a: &[f64], b: &[f64], sampling: Sampling) -> Option<Self> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let below = mean(b);
@@ -366,12 +373,13 @@ impl Scale {
 /// early.
 pub const REPLICATIONS_MIN: u32 = 10;
 
-/// The part of its long-run value by which a mean may be too low, for the machine was empty at the start of
-/// each run, without being marked.
+/// The part of its long-run value by which a mean may be too low, for the machine was empty at the
+/// start of each run, without being marked.
 pub const EMPTY_START_BIAS_MAX: f64 = 0.01;
 
-/// By what part of it the mean of these replications, one value each, is below its long-run value because the machine
-/// was empty at the start of each: at most this. `None` with fewer than two values, or where the mean is 0.
+/// By what part of it the mean of these replications, one value each, is below its long-run value
+/// because the machine was empty at the start of each: at most this. `None` with fewer than two
+/// values, or where the mean is 0.
 ///
 /// ```
 /// use meshalloc_sim::statistics::empty_start_bias;
@@ -391,7 +399,8 @@ pub fn empty_start_bias(values: &[f64]) -> Option<f64> {
 
 /// Mean and variance of whole numbers, from exact sums.
 ///
-/// Values below 2^51 are added up to 2^24 times without overflow, and in any order with the same result.
+/// Values below 2^51 are added up to 2^24 times without overflow, and in any order with the same
+/// result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moments {
     count: u64,
@@ -449,9 +458,9 @@ impl Delays {
         self.0.push(value as f64);
     }
 
-    /// The quantile of a part `tau` of all, 0 to 1, interpolated between two values so that its median is right whatever the
-    /// distribution (Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 8). `None` without
-    /// values. Linear in their number.
+    /// The quantile of a part `tau` of all, 0 to 1, interpolated between two values so that its
+    /// median is right whatever the distribution (Hyndman and Fan, Sample quantiles in statistical
+    /// packages, 1996, definition 8). `None` without values. Linear in their number.
     pub fn quantile(&mut self, tau: f64) -> Option<f64> {
         let is_there = !self.0.is_empty();
         is_there.then(|| Data::new(&mut self.0[..]).quantile(tau))
@@ -482,8 +491,8 @@ impl Trend {
         self.x_max = self.x_max.max(x);
     }
 
-    /// How much the line rises from number 0 to the last one, in units of the mean value: 0 for values
-    /// that stay level, 2 for ones that grow evenly from 0. `None` where it is undefined.
+    /// How much the line rises from number 0 to the last one, in units of the mean value: 0 for
+    /// values that stay level, 2 for ones that grow evenly from 0. `None` where it is undefined.
     pub fn relative_rise(&self) -> Option<f64> {
         let spread = self.count * self.xx - self.x * self.x;
         if spread == 0 || self.y == 0 {

@@ -2,8 +2,8 @@
 
 use meshalloc::Ticks;
 
-/// The latest point of virtual time that is simulated, in ticks, some 71 years where a tick is a microsecond: sums of squares of up to
-/// [`JOBS_MAX`] spans stay exact in 128 bits.
+/// The latest point of virtual time that is simulated, in ticks, some 71 years where a tick is a
+/// microsecond: sums of squares of up to [`JOBS_MAX`] spans stay exact in 128 bits.
 pub const TIME_MAX: Ticks = 1 << 51;
 
 /// The most jobs in one run.
@@ -73,7 +73,8 @@ impl TimeUnit {
         unit.map_or((1.0, self.symbol()), |&(_, size, name)| (size, name))
     }
 
-    /// The nearest whole number of ticks, halves up. A span over [`TIME_MAX`] becomes that, a negative one zero.
+    /// The nearest whole number of ticks, halves up. A span over [`TIME_MAX`] becomes that, a
+    /// negative one zero.
     pub fn ticks(self, time: f64) -> Ticks {
         let ticks = (time * self.ticks_each() as f64).clamp(0.0, TIME_MAX as f64);
         (ticks + 0.5) as Ticks

@@ -7,6 +7,7 @@ use super::{Comparison, Row, short};
 use crate::failure::{Failure, Incomplete};
 use crate::report::{self, cell, fits, table, trimmed};
 use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::workload::TimeUnit;
 
 pub(super) fn write_tables(
     compared: &Comparison<'_>,
@@ -15,12 +16,19 @@ pub(super) fn write_tables(
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     writeln!(output, "{}", compared.parameters())?;
-    let titles = [
-        (Metric::WaitingDelay, "Mean waiting delay (s)"),
-        (Metric::AllocationMiss, "Allocation miss (%)"),
-        (Metric::Utilization, "Utilization (%)"),
-        (Metric::WaitingAtEnd, "Jobs waiting at the last arrival"),
+    let mut titles = vec![
+        (Metric::WaitingDelay, "Mean waiting delay (s)".to_owned()),
+        (Metric::AllocationMiss, "Allocation miss (%)".to_owned()),
+        (Metric::Utilization, "Utilization (%)".to_owned()),
+        (
+            Metric::WaitingAtEnd,
+            "Jobs waiting at the last arrival".to_owned(),
+        ),
     ];
+    let drawn = compared.args.draw;
+    if titles.iter().all(|(metric, _)| *metric != drawn) {
+        titles.push((drawn, report::title(&drawn.label(TimeUnit::Second))));
+    }
     for (metric, title) in titles {
         for (under, scheduler) in compared.scheduler_names().iter().enumerate() {
             // Of the strategies in these columns.

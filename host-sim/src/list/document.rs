@@ -1,10 +1,14 @@
 //! The list for programs: the types are what [`schema`](crate::schema) describes.
 
+use std::io::{self, Write};
+
 use meshalloc::{SchedulerKind, StrategyKind};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Part, strategy_parameters};
+use crate::columns::Columns;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::machine::MachineKeys;
 use meshalloc_sim::metrics::Metric;
@@ -123,7 +127,38 @@ struct MetricJson {
     source: &'static str,
 }
 
+/// A row of the list as a table.
+#[derive(Serialize, JsonSchema)]
+struct ListRow<'l> {
+    /// What it is: a key of the JSON document.
+    kind: &'l str,
+    #[serde(flatten)]
+    item: &'l Value,
+}
+
 impl ListDocument {
+    /// The columns of [`ListDocument::csv`].
+    pub(crate) fn columns() -> Columns {
+        let columns = Columns::of::<ListRow<'_>>().and(Columns::of::<MetricJson>());
+        let columns = columns.and(Columns::of::<SchedulerJson>());
+        columns.and(Columns::of::<StrategyJson>())
+    }
+
+    /// Writes a row for each item.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take them.
+    pub(crate) fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
+        let document = serde_json::to_value(self)?;
+        let parts = document.as_object().into_iter().flatten();
+        let rows = parts.flat_map(|(kind, items)| {
+            let items = items.as_array().into_iter().flatten();
+            items.map(move |item| ListRow { kind, item })
+        });
+        ListDocument::columns().rows(rows, output)
+    }
+
     /// The whole list, or a part of it.
     pub(crate) fn new(part: Option<Part>) -> Self {
         let is_wanted = |of| part.is_none_or(|part| part == of);

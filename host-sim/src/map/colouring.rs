@@ -1,15 +1,16 @@
 //! Colours for jobs: two jobs that touch, along an edge or at a corner, differ.
 //!
-//! Greedy: job by job, the first colour that no neighbour has yet. Each job begins with a colour that depends
-//! on its name alone and continues cyclically, so that a job mostly looks the same in the maps of several
-//! strategies, and all colours are used.
+//! Greedy: job by job, the first colour that no neighbour has yet. Each job begins with a colour
+//! that depends on its name alone and continues cyclically, so that a job mostly looks the same in
+//! the maps of several strategies, and all colours are used.
 
 use std::collections::BTreeSet;
 
+use super::layout::{Layout, ONE_ROW};
 use super::snapshot::{Owner, Snapshot};
 
-/// Colours that people with any colour vision can tell apart (M. Okabe and K. Ito, Color Universal Design,
-/// 2008), but black and white, which stand for something else here.
+/// Colours that people with any colour vision can tell apart (M. Okabe and K. Ito, Color Universal
+/// Design, 2008), but black and white, which stand for something else here.
 const BASE: [[u8; 3]; 7] = [
     [86, 180, 233],
     [230, 159, 0],
@@ -20,8 +21,8 @@ const BASE: [[u8; 3]; 7] = [
     [0, 114, 178],
 ];
 
-/// The entries of a terminal's table of 256 colours that come next to [`BASE`], and then to its light and
-/// dark variants.
+/// The entries of a terminal's table of 256 colours that come next to [`BASE`], and then to its
+/// light and dark variants.
 const TERMINAL: [u8; 21] = [
     74, 178, 36, 227, 175, 166, 25, 153, 223, 115, 230, 225, 216, 110, 31, 136, 22, 142, 96, 94, 18,
 ];
@@ -29,7 +30,8 @@ const TERMINAL: [u8; 21] = [
 /// The number of colours that are used as long as no job has that many neighbours.
 pub const PALETTE: usize = BASE.len();
 
-/// A colour by its number, as red, green, blue. Numbers from [`PALETTE`] on give lighter and darker variants.
+/// A colour by its number, as red, green, blue. Numbers from [`PALETTE`] on give lighter and darker
+/// variants.
 pub fn rgb(colour: usize) -> [u8; 3] {
     let base = BASE[colour % PALETTE];
     let (towards, part) = match colour / PALETTE {
@@ -44,7 +46,8 @@ pub fn rgb(colour: usize) -> [u8; 3] {
     })
 }
 
-/// A colour by its number, as an entry of a terminal's table of 256. There are 21; beyond that they repeat.
+/// A colour by its number, as an entry of a terminal's table of 256. There are 21; beyond that they
+/// repeat.
 pub fn terminal(colour: usize) -> u8 {
     TERMINAL[colour % TERMINAL.len()]
 }
@@ -75,7 +78,7 @@ pub fn colours(snapshot: &Snapshot, palette: usize) -> Vec<usize> {
 
 /// For each job the places of those that touch it.
 pub fn neighbours(snapshot: &Snapshot) -> Vec<BTreeSet<usize>> {
-    let owners = snapshot.owners();
+    let owners = snapshot.owners(&Layout::new(snapshot.plan(), ONE_ROW, 1));
     let mut neighbours = vec![BTreeSet::new(); snapshot.jobs.len()];
     let mut note = |a: Option<Owner>, b: Option<Owner>| {
         if let (Some(Owner::Job(a)), Some(Owner::Job(b))) = (a, b)

@@ -2,15 +2,16 @@
 
 use meshalloc::{Block, Grid, NodeId, Submesh};
 
-/// The free block with the most processors; `None` if nothing is free. `free` has a value for each processor.
+/// The free block with the most processors; `None` if nothing is free. `free` has a value for each
+/// processor.
 ///
-/// On a two-dimensional mesh, of several the first in row-major order of their highest rows; on any other grid the one
-/// whose extents in the highest dimensions are largest.
+/// On a two-dimensional mesh, of several the first in row-major order of their highest rows; on any
+/// other grid the one whose extents in the highest dimensions are largest.
 ///
 /// # Time complexity
 ///
-/// On a two-dimensional mesh O(processors). On any other grid that times the product of all sides but the first at
-/// the worst, but what can be no larger than the best found so far is left out.
+/// On a two-dimensional mesh O(processors). On any other grid that times the product of all sides
+/// but the first at the worst, but what can be no larger than the best found so far is left out.
 pub fn largest_free(machine: Grid, free: &[bool]) -> Option<Block> {
     if machine.is_plane() {
         return largest_submesh(usize::from(machine.side(0)), free).map(Block::from);
@@ -64,9 +65,9 @@ struct Search {
 }
 
 impl Search {
-    /// Tries all extents of the dimensions up to `dimension`. `starts` has for each node whether the block of
-    /// the extents so far, with 1 for the others, is free from there on; it has `area` processors. `stride` is the number of
-    /// nodes in all lower dimensions together.
+    /// Tries all extents of the dimensions up to `dimension`. `starts` has for each node whether
+    /// the block of the extents so far, with 1 for the others, is free from there on; it has `area`
+    /// processors. `stride` is the number of nodes in all lower dimensions together.
     fn extend(&mut self, dimension: usize, stride: usize, starts: &[bool], area: usize) {
         let side = usize::from(self.machine.side(dimension));
         let runs = runs(starts, side, stride, self.machine.wraps(dimension));
@@ -101,7 +102,8 @@ impl Search {
     }
 }
 
-/// For each node how many nodes in a row hold from there on along a dimension, in which nodes are `stride` apart.
+/// For each node how many nodes in a row hold from there on along a dimension, in which nodes are
+/// `stride` apart.
 fn runs(holds: &[bool], side: usize, stride: usize, wraps: bool) -> Vec<usize> {
     let mut runs = vec![0; holds.len()];
     for first in (0..holds.len()).filter(|node| (node / stride).is_multiple_of(side)) {

@@ -38,7 +38,8 @@ fn failed(path: &Path, error: &io::Error) -> String {
 /// Where the picture of a `--plot` goes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PictureArgs {
-    /// Where the picture goes (SVG); its folder is made if need be [default: out/ and what is drawn, such as out/map.svg]
+    /// Where the picture goes (SVG); its folder is made if need be [default: out/ and what is
+    /// drawn, such as out/map.svg]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "plot")]
     plot_output: Option<PathBuf>,
 }
@@ -53,16 +54,17 @@ impl PictureArgs {
 
 /// The error where no messages are sent.
 pub(crate) const NO_LINKS: &str =
-    "--plot links is about jobs that send messages (expected run with --pattern, or traffic)";
+    "--plot links requires jobs that send messages (expected run with --pattern, or traffic)";
 
 /// The pictures of `run`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlotArgs {
-    /// Also draw a picture of the first replication. Who holds which processors: map, when the last measured job arrives;
-    /// map:SECONDS, at that time (seconds; cycles where jobs send messages); map:jobs=N, when N jobs have been granted. How much
-    /// each link of the network carries: links, of jobs that send messages. Over time: gantt, when
-    /// each job runs and on how many processors, of a machine with one dimension on which ones;
-    /// timeline, processors in use and fragmented, and jobs that wait
+    /// Also draw a picture of the first replication. Who holds which processors: map, when the last
+    /// measured job arrives; map:SECONDS, at that time (seconds; cycles where jobs send messages);
+    /// map:jobs=N, when N jobs have been granted. How much each link of the network carries: links,
+    /// of jobs that send messages. Over time: gantt, when each job runs and on how many processors,
+    /// of a machine with one dimension on which ones; timeline, processors in use and fragmented,
+    /// and jobs that wait
     #[arg(long, value_name = "map[:WHEN]|links|gantt|timeline", value_parser = Plot::from_str)]
     pub(crate) plot: Option<Plot>,
 
@@ -76,7 +78,8 @@ impl PlotArgs {
         self.plot.map(|plot| self.picture.path(plot.kind()))
     }
 
-    /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's work.
+    /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's
+    /// work.
     pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(Plot, Show)>, String> {
         let shown = self.plot.zip(self.path());
         let open = |(plot, path): (Plot, PathBuf)| Ok((plot, Show::open(&path, on_terminal)?));
@@ -87,8 +90,8 @@ impl PlotArgs {
 /// The pictures of commands that draw maps only, at any moment.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MapArgs {
-    /// Also draw a picture of who holds which processors: map, when the last measured job arrives; map:SECONDS, at that time;
-    /// map:jobs=N, when N jobs have been granted
+    /// Also draw a picture of who holds which processors: map, when the last measured job arrives;
+    /// map:SECONDS, at that time; map:jobs=N, when N jobs have been granted
     #[arg(long, value_name = "map[:WHEN]", value_parser = moment)]
     pub(crate) plot: Option<MapMoment>,
 
@@ -102,7 +105,8 @@ impl MapArgs {
         self.plot.map(|_| self.picture.path("map"))
     }
 
-    /// When, and where it is shown, if it is. Opens the file: now rather than after a minute's work.
+    /// When, and where it is shown, if it is. Opens the file: now rather than after a minute's
+    /// work.
     pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
         let shown = self.plot.zip(self.path());
         let open = |(at, path): (MapMoment, PathBuf)| Ok((at, Show::open(&path, on_terminal)?));

@@ -1,9 +1,9 @@
 //! The state of a controller's processors at one moment.
 
-use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query};
+use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query, Tuple};
 
 use super::largest;
-use super::layout::Layout;
+use super::layout::{Layout, ONE_ROW, Plan};
 use meshalloc_sim::backend::Backend;
 use meshalloc_sim::simulation::SimulationError;
 
@@ -21,6 +21,8 @@ pub struct MapJob {
 pub struct Snapshot {
     /// The machine.
     pub machine: Grid,
+    /// The sides of its cubes, if switches join cubes.
+    pub cube: Option<Tuple>,
     /// The running jobs, by name.
     pub jobs: Vec<MapJob>,
     /// The number of jobs that wait.
@@ -43,14 +45,15 @@ pub enum Owner {
 pub struct Owners {
     width: usize,
     height: usize,
-    owners: Vec<Owner>,
+    /// `None` where there is no processor.
+    owners: Vec<Option<Owner>>,
     faulty: Vec<bool>,
 }
 
 impl Owners {
-    /// The owner of the processor in this column and row; `None` outside the picture.
+    /// The owner of the processor in this column and row; `None` where there is none.
     pub fn get(&self, x: usize, y: usize) -> Option<Owner> {
-        self.index(x, y).map(|index| self.owners[index])
+        self.index(x, y).and_then(|index| self.owners[index])
     }
 
     /// Whether the processor in this column and row is faulty.
@@ -75,12 +78,13 @@ impl Owners {
 }
 
 impl Snapshot {
-    /// Asks a controller that serves `machine`; changes nothing there.
+    /// Asks a controller that serves the machine; changes nothing there.
     ///
     /// # Errors
     ///
     /// When the controller is lost or gives an answer that does not belong to the query.
-    pub fn read(backend: &mut dyn Backend, machine: Grid) -> Result<Self, SimulationError> {
+    pub fn read(backend: &mut dyn Backend, plan: Plan) -> Result<Self, SimulationError> {
+        let Plan { machine, cube } = plan;
         let mut ids = Vec::new();
         let mut waiting = 0;
         let mut from = Some(0);
@@ -128,18 +132,25 @@ impl Snapshot {
         }
         Ok(Snapshot {
             machine,
+            cube,
             jobs,
             waiting,
             faulty,
         })
     }
 
-    /// The owner of every processor.
-    pub fn owners(&self) -> Owners {
-        // Gaps move nothing to another column or row.
-        let layout = Layout::new(self.machine, 1);
+    /// What is drawn.
+    pub fn plan(&self) -> Plan {
+        let Snapshot { machine, cube, .. } = *self;
+        Plan { machine, cube }
+    }
+
+    /// The owner of every processor, by its place in this layout.
+    pub fn owners(&self, layout: &Layout) -> Owners {
         let (width, height) = (layout.across.len(), layout.up.len());
-        let mut owners = vec![Owner::Free; width * height];
+        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        let free = |(x, y)| layout.has(x, y).then_some(Owner::Free);
+        let mut owners: Vec<_> = places.map(free).collect();
         for (place, job) in self.jobs.iter().enumerate() {
             for rect in job
                 .blocks
@@ -147,7 +158,7 @@ impl Snapshot {
                 .flat_map(|&block| layout.rectangles(block))
             {
                 for y in rect.y {
-                    owners[y * width..][rect.x.clone()].fill(Owner::Job(place));
+                    owners[y * width..][rect.x.clone()].fill(Some(Owner::Job(place)));
                 }
             }
         }
@@ -165,8 +176,8 @@ impl Snapshot {
 
     /// Which processors are neither held nor faulty, by number.
     fn free_nodes(&self) -> Vec<bool> {
-        let layout = Layout::new(self.machine, 1);
-        let owners = self.owners();
+        let layout = Layout::new(self.machine, ONE_ROW, 1);
+        let owners = self.owners(&layout);
         let nodes = (0..self.machine.nodes()).map(NodeId);
         let free = nodes.map(|node| {
             let (x, y) = layout.place(node);

@@ -1,29 +1,32 @@
 //! Maps as an SVG file, side by side: of jobs (`jobs.rs`) or of links (`links.rs`).
 //!
-//! Jobs are drawn by blocks, and what lies between two owners as one line, so that a map of 512 x 512
-//! processors is no longer than its jobs make it. Outlines and numbers tell jobs apart in black and
-//! white, too. More than two dimensions are drawn plane by plane, by the rules of `layout.rs`; a job that lies in several planes, or goes beyond
-//! one side of a plane and on from the other, has its number in each of its parts.
+//! Jobs are drawn by blocks, and what lies between two owners as one line, so that a map of 512 x
+//! 512 processors is no longer than its jobs make it. Outlines and numbers tell jobs apart in black
+//! and white, too. More than two dimensions are drawn plane by plane, by the rules of `layout.rs`;
+//! a job that lies in several planes, or goes beyond one side of a plane and on from the other, has
+//! its number in each of its parts.
 
-use meshalloc::Grid;
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::layout::Plan;
 use axes::Margins;
 use meshalloc_sim::wording::Number;
 pub use place::Place;
 
+use crate::svg::Svg;
+pub use crate::svg::{Area, Drawn};
+
 mod axes;
 mod jobs;
 mod links;
+mod parts;
 mod place;
 
 pub use links::{LinkMap, same_scale};
 
-/// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that borders are
-/// where processors end.
-const PIXEL: f64 = 10.0;
+/// The units of a pixel.
+const PIXEL: f64 = crate::svg::PIXEL as f64;
 /// Room right of each machine, in pixels, and above it: for its name, and for each line of its
 /// caption.
 const RIGHT: f64 = 16.0;
@@ -53,11 +56,6 @@ const BESIDE_MAX: f64 = 1400.0;
 /// Width of the borders of planes and of ticks.
 const THIN: f64 = 0.8;
 
-/// Where it is drawn, in tenths of a pixel.
-pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// What drawing gives.
-pub type Drawn = Result<(), Box<dyn std::error::Error>>;
-
 /// What is drawn on the picture of a machine.
 pub trait Content: Sized {
     /// What the picture is about.
@@ -71,8 +69,8 @@ pub trait Content: Sized {
         None
     }
 
-    /// The machine; all maps of a picture have the same.
-    fn machine(&self) -> Grid;
+    /// The machine and its cubes; all maps of a picture have the same.
+    fn plan(&self) -> Plan;
 
     /// The title of this map.
     fn name(&self) -> String;
@@ -80,7 +78,7 @@ pub trait Content: Sized {
     /// Up to three short lines for under it.
     fn caption(&self) -> Vec<String>;
 
-    /// Draws what is within the borders of the planes.
+    /// Draws what is on the planes, over their borders, and the numbers above them.
     fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn;
 }
 
@@ -147,15 +145,8 @@ fn text_width(text: &str, size: f64) -> f64 {
 /// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
 pub fn svg<C: Content>(maps: &[C], subtitle: &str) -> Result<String, String> {
     let picture = Picture::new(maps, subtitle);
-    let mut text = String::new();
-    let drawn = picture.draw(&mut text);
-    drawn.map_err(|error| format!("cannot draw the map: {error}"))?;
-    // The coordinates are tenths of a pixel (the view box); the picture's own size is in pixels.
-    let size = picture.size;
-    let [w, h] = [size.0, size.1].map(units);
-    let drawn = format!("width=\"{w}\" height=\"{h}\"");
-    let [w, h] = [size.0, size.1].map(f64::round);
-    Ok(text.replacen(&drawn, &format!("width=\"{w}\" height=\"{h}\""), 1))
+    let size = (units(picture.size.0) as u32, units(picture.size.1) as u32);
+    Svg::of(size, |root| picture.draw(root)).map(|svg| svg.to_string())
 }
 
 /// Pixels in units.
@@ -200,8 +191,8 @@ impl<'m, C: Content> Picture<'m, C> {
         let columns = columns.min((BESIDE_MAX / width) as usize).max(1);
         let rows = panels.len().div_ceil(columns);
 
-        let machine = panels.first().map(|panel| panel.map.machine());
-        let machine = machine.map(|machine| machine.to_string());
+        let plan = panels.first().map(|panel| panel.map.plan());
+        let machine = plan.map(|plan| plan.machine.to_string());
         let title = format!("{}, {}", C::TITLE, machine.unwrap_or_default());
         let mut legend = vec![C::legend(maps)];
         let directions = panels.first().map(|panel| panel.place.layout.directions());
@@ -228,27 +219,23 @@ impl<'m, C: Content> Picture<'m, C> {
         }
     }
 
-    fn draw(&self, text: &mut String) -> Drawn {
-        let size = (units(self.size.0) as u32, units(self.size.1) as u32);
-        let root = SVGBackend::with_string(text, size).into_drawing_area();
-        root.fill(&WHITE)?;
-        Label::new(14.0, 18.0, TITLE).draw(&root, &self.title)?;
-        Label::new(14.0, 38.0, TEXT).draw(&root, self.subtitle)?;
+    fn draw(&self, root: &Area<'_>) -> Drawn {
+        Label::new(14.0, 18.0, TITLE).draw(root, &self.title)?;
+        Label::new(14.0, 38.0, TEXT).draw(root, self.subtitle)?;
         for (place, panel) in self.panels.iter().enumerate() {
             let left = self.width * (place % self.columns) as f64;
             let top = HEAD + self.height * (place / self.columns) as f64;
-            panel.draw(&root, left, top)?;
+            panel.draw(root, left, top)?;
         }
         for (line, below) in self.legend.iter().rev().zip(0..) {
             let y = self.size.1 - 14.0 - FOOT_LINE * f64::from(below);
-            Label::new(14.0, y, TEXT).draw(&root, line)?;
+            Label::new(14.0, y, TEXT).draw(root, line)?;
         }
         if let Some(scale) = &self.scale {
             let lines = FOOT_LINE * self.legend.len() as f64;
             let top = self.size.1 - 8.0 - lines - SCALE_HEIGHT;
-            scale.draw(&root, SCALE_LEFT, top)?;
+            scale.draw(root, SCALE_LEFT, top)?;
         }
-        root.present()?;
         Ok(())
     }
 }
@@ -298,7 +285,7 @@ struct Panel<'m, C> {
 
 impl<'m, C: Content> Panel<'m, C> {
     fn new(map: &'m C) -> Self {
-        let place = Place::new(map.machine());
+        let place = Place::new(map.plan());
         let margins = Margins::new(&place);
         let (w, h) = place.size();
         let caption = map.caption();
@@ -324,11 +311,10 @@ impl<'m, C: Content> Panel<'m, C> {
         }
         let bottom = top + self.above + self.place.size().1;
         let place = self.place.moved(left, bottom);
-        let planes = place.layout.planes();
-        self.map.draw(area, &place)?;
-        for plane in &planes {
+        for plane in &place.layout.planes() {
             axes::border(area, &place, plane)?;
         }
+        self.map.draw(area, &place)?;
         axes::numbers(area, &place)
     }
 }

@@ -1,8 +1,8 @@
-//! Maps on a terminal: coloured half-blocks, two rows of processors in a line; letters where there are no
-//! colours.
+//! Maps on a terminal: coloured half-blocks, two rows of processors in a line; letters where there
+//! are no colours.
 //!
-//! A map that is too wide is drawn smaller: the narrowest gaps between planes go first, if the planes are
-//! small, and then one field stands for several processors.
+//! A map that is too wide is drawn smaller: the narrowest gaps between planes go first, if the
+//! planes are small, and then one field stands for several processors.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use super::Map;
 use super::colouring::{self, PALETTE};
 use super::snapshot::{Owner, Owners};
 use crate::report;
-use measure::Measure;
+use measure::{MapLine, Measure};
 
 mod measure;
 
@@ -49,14 +49,14 @@ const FAULTY: char = 'x';
 /// Characters right of a map, for its frame, and between two maps.
 const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
-/// Draws the maps, beside each other where there is room: two of them always if they can be made small
-/// enough.
+/// Draws the maps, beside each other where there is room: two of them always if they can be made
+/// small enough.
 ///
 /// # Errors
 ///
 /// When `output` does not take them.
 pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
-    let Some(machine) = maps.first().map(|map| map.snapshot.machine) else {
+    let Some(plan) = maps.first().map(|map| map.snapshot.plan()) else {
         return Ok(());
     };
     // A caption that is wider than its map must not touch that of the map beside it.
@@ -65,10 +65,13 @@ pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> 
     let with_frame = |width: usize| caption.max(width + RIGHT);
     let beside = |count: usize| {
         let fits = |width| row_width(count, with_frame(width)) <= look.columns;
-        Measure::fitting(machine, fits)
+        Measure::fitting(plan, fits)
     };
-    let measure = beside(maps.len().min(2)).or_else(|| beside(1));
-    let measure = measure.unwrap_or_else(|| Measure::least(machine));
+    // Small planes cannot be read, and two maps may stand one below the other.
+    let readable = |measure: &Measure| !measure.layout.is_headed() || measure.scale == 1;
+    let two = beside(maps.len().min(2)).filter(readable);
+    let measure = two.or_else(|| beside(1));
+    let measure = measure.unwrap_or_else(|| Measure::least(plan));
     let width = with_frame(measure.width());
     let mut beside = (1..=maps.len()).rev();
     let count = beside.find(|&count| row_width(count, width) <= look.columns);
@@ -157,7 +160,7 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let snapshot = &map.snapshot;
     let letters = !colours;
     let palette = if letters { LETTERS.len() } else { PALETTE };
-    let owners = snapshot.owners();
+    let owners = snapshot.owners(&measure.layout);
     let paint = Paint {
         numbers: colouring::colours(snapshot, palette),
         letters,
@@ -168,15 +171,18 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let indent = " ".repeat(measure.left - 1);
     let mut lines = caption(map);
     lines.push(format!("{indent}┌{}┐", "─".repeat(characters)).into());
-    for row in measure.rows(letters) {
-        let mut text = measure.row_begin(row.as_ref());
-        for column in &columns {
-            let (Some(x), Some(row)) = (column, &row) else {
-                text.push(' ');
-                continue;
-            };
-            let [upper, lower] = [&row.upper, &row.lower].map(|y| field(&owners, x, y));
-            text.push_str(&paint.character(upper, lower));
+    for line in measure.lines(letters) {
+        let mut text = measure.line_begin(&line);
+        match &line {
+            MapLine::Gap => text.push_str(&" ".repeat(characters)),
+            MapLine::Headings { text: headings, .. } => text.push_str(headings),
+            MapLine::Row(row) => columns.iter().for_each(|column| {
+                let fields = column
+                    .as_ref()
+                    .map(|x| [&row.upper, &row.lower].map(|y| field(&owners, x, y)));
+                let [upper, lower] = fields.unwrap_or_default();
+                text.push_str(&paint.character(upper, lower));
+            }),
         }
         text.push('│');
         let width = measure.width() + RIGHT;
@@ -187,8 +193,8 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     lines
 }
 
-/// What these columns and rows show: faulty if any processor is, else what most of them are. `None` outside
-/// the machine.
+/// What these columns and rows show: faulty if any processor is, else what most of them are. `None`
+/// outside the machine.
 fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
     let mut counts = BTreeMap::new();
     for y in y.clone() {

@@ -1,6 +1,7 @@
-//! The two axes. Values are linear, or logarithmic where they span more than a decade: delays explode near saturation, and
-//! a linear axis that holds the last point would press all others onto its foot. The horizontal axis is linear for loads,
-//! by doublings for the sides of meshes, and has categories by name.
+//! The two axes. Values are linear, or logarithmic where they span more than a decade: delays
+//! explode near saturation, and a linear axis that holds the last point would press all others onto
+//! its foot. The horizontal axis is linear for loads, by doublings for the sides of meshes, and has
+//! categories by name.
 
 use std::ops::Range;
 
@@ -32,7 +33,8 @@ enum Spacing {
 }
 
 impl Axis {
-    /// A vertical axis that holds 0, every mean and every interval; without means below 0 it does not go below 0.
+    /// A vertical axis that holds 0, every mean and every interval; without means below 0 it does
+    /// not go below 0.
     pub(super) fn of_values(picture: &Picture) -> Self {
         let points = || picture.series.iter().flat_map(|series| &series.points);
         let measured = || points().filter_map(|point| point.y.as_ref());

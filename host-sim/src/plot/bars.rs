@@ -4,7 +4,8 @@ use plotters::prelude::*;
 
 use super::axis::Axis;
 use super::marks::Look;
-use super::{Area, Chart, Drawn, MARKER, PIXEL, Picture, Scale, Series, THIN};
+use super::{Chart, MARKER, Picture, Scale, Series, THIN};
+use crate::svg::{Area, Drawn, PIXEL};
 
 /// All bars of a category together are so wide; the rest is air. A category has a width of 1.
 const GROUP_WIDTH: f64 = 0.8;
@@ -33,8 +34,8 @@ impl Slot {
         })
     }
 
-    /// The bars of a series, from the axis to its means. On a logarithmic axis, which has no 0, there is none: a bar's
-    /// length would have no meaning.
+    /// The bars of a series, from the axis to its means. On a logarithmic axis, which has no 0,
+    /// there is none: a bar's length would have no meaning.
     pub(super) fn draw(
         self,
         root: &Area<'_>,

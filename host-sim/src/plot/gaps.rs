@@ -3,8 +3,8 @@
 
 use meshalloc_sim::history::PastJob;
 
-/// First and last unit of the axis, both included, as [`Interval`](meshalloc_sim::processors::Interval) has
-/// them.
+/// First and last unit of the axis, both included, as
+/// [`Interval`](meshalloc_sim::processors::Interval) has them.
 type Piece = (u32, u32);
 
 /// The axis, and which of it is free.

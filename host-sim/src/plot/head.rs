@@ -2,7 +2,8 @@
 
 use plotters::style::text_anchor::HPos;
 
-use super::{Area, PIXEL, at, label};
+use super::{at, label};
+use crate::svg::{Area, PIXEL};
 use meshalloc_sim::wording::wrapped;
 
 /// Room for the title and one line, and for each further line, in pixels.

@@ -3,7 +3,8 @@
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-use super::{Area, Drawn, MARKER, PIXEL, THICK};
+use super::{MARKER, THICK};
+use crate::svg::{Area, Drawn, PIXEL};
 
 /// How one line looks.
 pub(super) struct Look {
@@ -25,9 +26,10 @@ enum Marker {
 }
 
 impl Look {
-    /// Colours, markers and dashes have periods without a common factor: the first 42 series differ in colour and marker
-    /// alone, as bars and saturated points have no dashes, and the first 35 lines without colour. The colours are Okabe and
-    /// Ito's, which the colour-blind can tell apart.
+    /// Colours, markers and dashes have periods without a common factor: the first 42 series differ
+    /// in colour and marker alone, as bars and saturated points have no dashes, and the first 35
+    /// lines without colour. The colours are Okabe and Ito's, which the colour-blind can tell
+    /// apart.
     pub(super) fn of(index: usize) -> Look {
         const COLORS: [RGBColor; 6] = [
             RGBColor(0, 114, 178),

@@ -6,8 +6,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use super::gaps::pieces;
-use super::{Area, Drawn, Head, PIXEL, at, label, label_in};
+use super::{Head, at, label, label_in};
 use crate::map::colouring;
+use crate::svg::{Area, Drawn, PIXEL, Svg};
 use meshalloc_sim::history::{History, Means};
 use meshalloc_sim::processors;
 use meshalloc_sim::wording::Number;
@@ -161,8 +162,9 @@ fn rectangles(history: &History) -> Vec<Held> {
     rectangles
 }
 
-/// Processors in use with fragmented ones above them, and below the jobs that wait, as the text of an SVG file. Each value is a mean
-/// over a span of time; the jobs that wait have the same scale for all strategies.
+/// Processors in use with fragmented ones above them, and below the jobs that wait, as the text of
+/// an SVG file. Each value is a mean over a span of time; the jobs that wait have the same scale
+/// for all strategies.
 ///
 /// # Errors
 ///
@@ -243,18 +245,8 @@ fn end_of(histories: &[History]) -> u64 {
 }
 
 fn svg(height: i32, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String, String> {
-    let mut text = String::new();
-    let size = ((WIDTH * PIXEL) as u32, (height * PIXEL) as u32);
-    {
-        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        let drawn = root.fill(&WHITE).map_err(Into::into);
-        let drawn = drawn.and_then(|()| draw(&root));
-        let drawn = drawn.and_then(|()| root.present().map_err(Into::into));
-        drawn.map_err(|error| format!("cannot draw the picture: {error}"))?;
-    }
-    // The coordinates are tenths of a pixel (the view box); the picture's own size is in pixels.
-    let drawn = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
-    Ok(text.replacen(&drawn, &format!("width=\"{WIDTH}\" height=\"{height}\""), 1))
+    let units = ((WIDTH * PIXEL) as u32, (height * PIXEL) as u32);
+    Svg::of(units, draw).map(|svg| svg.to_string())
 }
 
 /// The axes of one part of a picture.

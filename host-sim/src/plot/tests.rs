@@ -35,6 +35,14 @@ fn picture() -> Picture {
 }
 
 /// The ring is at its number, also above all means, and has an entry of the legend.
+fn svg(picture: &Picture) -> Result<String, String> {
+    super::svg(picture).map(|svg| svg.to_string())
+}
+
+fn size(picture: &Picture) -> (i32, i32) {
+    super::svg(picture).unwrap().size
+}
+
 #[test]
 fn a_number_of_the_text_is_a_ring_within_the_axes() {
     let plain = svg(&picture()).unwrap();

@@ -7,7 +7,7 @@ use meshalloc_sim::names;
 use meshalloc_sim::simulation::JobRecord;
 use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 
-/// The header of a log of so many jobs.
+/// The header of a log with this number of jobs.
 pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
     let machine = experiment.machine;
     let unit = experiment.workload.time_unit();

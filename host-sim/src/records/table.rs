@@ -1,70 +1,85 @@
 //! Jobs as rows of a table.
 
+use std::borrow::Cow;
+
 use meshalloc::{Flags, Ticks};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{RunOf, decimal};
+use crate::columns::Columns;
 use meshalloc_sim::processors;
 use meshalloc_sim::simulation::JobRecord;
 use meshalloc_sim::workload::Workload;
 
-/// The columns with what they mean. Times are in seconds, in cycles where jobs send messages, and exact. The first are those that evalys
-/// reads. A job that was refused has no times after its arrival.
-pub const COLUMNS: [(&str, &str); 23] = [
-    (
-        "job_id",
-        "number in the log, or else in order of arrival, from 1",
-    ),
-    ("workload_name", "the log, or synthetic"),
-    (
-        "submission_time",
-        "arrival; of a log, its sum with `from` and log.unix_start_time of the JSON result is Unix time",
-    ),
-    (
-        "requested_number_of_resources",
-        "processors that the job asked for",
-    ),
-    ("requested_time", "estimate of the run time, if it has one"),
-    ("success", "1; 0 of a job that was refused for good"),
-    ("starting_time", "when it got its processors"),
-    ("execution_time", "from then to its departure"),
-    ("finish_time", "departure"),
-    ("waiting_time", "from arrival to start"),
-    ("turnaround_time", "from arrival to departure"),
-    ("stretch", "turnaround_time / execution_time"),
-    (
-        "allocated_resources",
-        "the processors it held, by number, as intervals",
-    ),
-    (
-        "requested_extents",
-        "the extents that it asked for, in the order of dimensions",
-    ),
-    ("held", "processors it held, those beyond its request too"),
-    (
-        "blocks",
-        "the blocks that they form, as the strategy lists them",
-    ),
-    (
-        "allocation_misses",
-        "failed attempts although enough processors were free",
-    ),
-    ("strategy", "allocation strategy"),
-    ("replication", "number of the replication, from 1"),
-    ("seed", "what all random numbers derive from"),
-    ("user", "who submitted it, if a log says so"),
-    ("group", "the group of the user, if a log says so"),
-    (
-        "priority",
-        "its priority, if a trace says so; nothing is decided by it",
-    ),
-];
+/// A row. Times are in seconds, in cycles where jobs send messages, and exact. The first columns
+/// are those that evalys reads. A job that was refused has no times after its arrival.
+#[derive(Serialize, JsonSchema)]
+struct JobRow<'r> {
+    /// Number in the log, or else in order of arrival, from 1.
+    job_id: i64,
+    /// The log, or synthetic.
+    workload_name: Cow<'r, str>,
+    /// Arrival; of a log, its sum with `from` and log.unix_start_time of the JSON result is Unix
+    /// time.
+    submission_time: String,
+    /// Processors that the job asked for.
+    requested_number_of_resources: u32,
+    /// Estimate of the run time, if it has one.
+    requested_time: Option<String>,
+    /// 1; 0 of a job that was refused for good.
+    success: u8,
+    /// When it got its processors first.
+    starting_time: Option<String>,
+    /// From then to its departure.
+    execution_time: Option<String>,
+    /// Departure.
+    finish_time: Option<String>,
+    /// From arrival to start.
+    waiting_time: Option<String>,
+    /// From arrival to departure.
+    turnaround_time: Option<String>,
+    /// Turnaround_time / execution_time.
+    stretch: Option<f64>,
+    /// The processors it held, by number, as intervals.
+    allocated_resources: String,
+    /// The extents that it asked for, in the order of dimensions.
+    requested_extents: String,
+    /// Processors it held, those beyond its request too.
+    held: u32,
+    /// The blocks that they form, as the strategy lists them.
+    blocks: usize,
+    /// Failed attempts although enough processors were free.
+    allocation_misses: u32,
+    /// How often it started again after a failure.
+    restarts: u32,
+    /// What failures made it lose of its run time.
+    lost_time: String,
+    /// Allocation strategy.
+    strategy: String,
+    /// Number of the replication, from 1.
+    replication: u32,
+    /// What all random numbers derive from.
+    seed: u64,
+    /// Who submitted it, if a log says so.
+    user: Option<i64>,
+    /// The group of the user, if a log says so.
+    group: Option<i64>,
+    /// Its priority, if a trace says so; nothing is decided by it.
+    priority: Option<i64>,
+}
+
+/// The columns.
+pub(crate) fn columns() -> Columns {
+    Columns::of::<JobRow<'_>>()
+}
 
 /// The bytes of most lines.
 const LINE: usize = 512;
 
 /// The first line.
 pub(super) fn header() -> Vec<u8> {
-    line(COLUMNS.map(|(name, _)| name))
+    line(|writer| columns().header(writer))
 }
 
 /// A job's line.
@@ -72,15 +87,13 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     let unit = run.unit();
     let experiment = run.experiment;
     let job = record.job;
-    let time = |ticks: Option<Ticks>| ticks.map_or(String::new(), |ticks| decimal(ticks, unit));
+    let time = |ticks: Option<Ticks>| ticks.map(|ticks| decimal(ticks, unit));
     let span = |from: Option<Ticks>, to: Option<Ticks>| to.zip(from).map(|(to, from)| to - from);
     let (arrival, start) = (Some(job.arrival), record.start);
     let end = record.end.filter(|_| start.is_some());
     let (execution, turnaround) = (span(start, end), span(arrival, end));
     let stretch = turnaround.zip(execution.filter(|&ticks| ticks > 0));
-    let stretch = stretch.map_or(String::new(), |(turnaround, execution)| {
-        (turnaround as f64 / execution as f64).to_string()
-    });
+    let stretch = stretch.map(|(turnaround, execution)| turnaround as f64 / execution as f64);
     let shape = match job.request.flags.contains(Flags::CHIPS) {
         true => String::new(),
         false => job.request.shape.to_string(),
@@ -91,44 +104,47 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     };
     let estimate = job.request.estimate;
     let owner = run.owner(record.number);
-    let known = |number: i64| match number {
-        -1 => String::new(),
-        number => number.to_string(),
+    let known = |number: i64| (number != -1).then_some(number);
+    let row = JobRow {
+        job_id: run.job_number(record.number),
+        workload_name: workload,
+        submission_time: decimal(job.arrival, unit),
+        requested_number_of_resources: job.request.processors,
+        requested_time: time(estimate.map(u64::from)),
+        success: record.refused.is_none().into(),
+        starting_time: time(start),
+        execution_time: time(execution),
+        finish_time: time(end),
+        waiting_time: time(span(arrival, start)),
+        turnaround_time: time(turnaround),
+        stretch,
+        allocated_resources: processors::text(&processors::intervals(
+            experiment.machine,
+            record.blocks,
+        )),
+        requested_extents: shape,
+        held: record.held,
+        blocks: record.blocks.len(),
+        allocation_misses: record.misses,
+        restarts: record.restarts,
+        lost_time: decimal(record.lost, unit),
+        strategy: run.strategy.to_string(),
+        replication: run.replication + 1,
+        seed: experiment.seed,
+        user: known(owner.user),
+        group: known(owner.group),
+        priority: known(owner.priority),
     };
-    line([
-        &run.job_number(record.number).to_string(),
-        &*workload,
-        &time(arrival),
-        &job.request.processors.to_string(),
-        &time(estimate.map(u64::from)),
-        if record.refused.is_none() { "1" } else { "0" },
-        &time(start),
-        &time(execution),
-        &time(end),
-        &time(span(arrival, start)),
-        &time(turnaround),
-        &stretch,
-        &processors::text(&processors::intervals(experiment.machine, record.blocks)),
-        &shape,
-        &record.held.to_string(),
-        &record.blocks.len().to_string(),
-        &record.misses.to_string(),
-        &run.strategy.to_string(),
-        &(run.replication + 1).to_string(),
-        &experiment.seed.to_string(),
-        &known(owner.user),
-        &known(owner.group),
-        &known(owner.priority),
-    ])
+    line(|writer| writer.serialize(row))
 }
 
-fn line(cells: [&str; COLUMNS.len()]) -> Vec<u8> {
+fn line(write: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> csv::Result<()>) -> Vec<u8> {
     // A buffer of the usual size for each line would take longer than the line.
     let mut builder = csv::WriterBuilder::new();
     let mut writer = builder
+        .has_headers(false)
         .buffer_capacity(LINE)
         .from_writer(Vec::with_capacity(LINE));
-    let written = writer.write_record(cells);
-    written.expect("a vector takes every line");
+    write(&mut writer).expect("a vector takes every line");
     writer.into_inner().expect("a vector takes every line")
 }

@@ -102,9 +102,11 @@ pub(crate) enum Outcome<'b> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Job")]
 pub(crate) struct Served<'b> {
-    /// The line of the operation, from 1; of a job that leaves the queue or whose lease ends, that of the operation behind which it does.
+    /// The line of the operation, from 1; of a job that leaves the queue or whose lease ends, that
+    /// of the operation behind which it does.
     pub(super) line: u64,
-    /// `alloc`, `lease` or `free`; `grant` of a job that leaves the queue, `lease-ended` of one that is released since its lease has ended.
+    /// `alloc`, `lease` or `free`; `grant` of a job that leaves the queue, `lease-ended` of one
+    /// that is released since its lease has ended.
     pub(super) op: &'static str,
     /// The job.
     pub(super) id: u32,

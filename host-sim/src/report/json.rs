@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Report, Timing, jobs_per_second};
+use crate::columns::Columns;
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::StrategyResult;
@@ -22,8 +23,8 @@ pub(crate) struct Document<T> {
     program: &'static str,
     /// The program's version.
     version: &'static str,
-    /// What was run: the settings and options of the command, with underscores for hyphens, defaults
-    /// filled in.
+    /// What was run: the settings and options of the command, with underscores for hyphens,
+    /// defaults filled in.
     scenario: Recorded,
     /// What all random numbers derive from.
     seed: u64,
@@ -144,19 +145,38 @@ impl TimedResultJson {
 }
 
 impl Report<'_> {
+    fn rows(&self) -> impl Iterator<Item = TimedResultJson> {
+        let rows = self.results.iter().zip(self.timings);
+        rows.map(|(result, timing)| TimedResultJson::new(result, self.results, timing))
+    }
+
+    /// The columns of [`Report::csv`].
+    pub(crate) fn columns() -> Columns {
+        Columns::of_runs::<TimedResultJson>(|_| true, &[])
+    }
+
+    /// Writes a row for each strategy.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take them.
+    pub fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
+        let scenario = self.scenario.settings.record();
+        let rows = self.rows().map(|row| (scenario.clone(), row));
+        Report::columns().runs(rows, output)
+    }
+
     /// Writes one JSON object.
     ///
     /// # Errors
     ///
     /// When `output` does not take it.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
-        let rows = self.results.iter().zip(self.timings);
-        let rows = rows.map(|(result, timing)| TimedResultJson::new(result, self.results, timing));
         let content = RunContent {
             log: self.workload.log().map(LogJson::new),
             mix: self.workload.mix().map(MixJson::new),
             controller: self.controller.clone(),
-            results: rows.collect(),
+            results: self.rows().collect(),
         };
         let (settings, seed) = (&self.scenario.settings, self.scenario.plan.seed);
         Document::new(settings.record(), seed, self.incomplete, content).write(output)
@@ -199,8 +219,8 @@ pub(crate) struct LogJson {
     dropped_no_run_time: u64,
     /// Lines after the last job that the option `jobs` takes.
     beyond_limit: u64,
-    /// The load that its jobs offer to the machine at the times of the log, whatever `log_load` makes of these; `null` if they
-    /// arrive at one time, or no machine is named.
+    /// The load that its jobs offer to the machine at the times of the log, whatever `log_load`
+    /// makes of these; `null` if they arrive at one time, or no machine is named.
     offered_load: Option<f64>,
 }
 

@@ -104,8 +104,8 @@ pub(crate) const COLUMNS: [(&str, &str); 40] = [
     ("version", "version of host-sim"),
 ];
 
-/// Every point in a line, all panels under each other; `length` is that of the runs of a setting. A number that
-/// does not exist is an empty field.
+/// Every point in a line, all panels under each other; `length` is that of the runs of a setting. A
+/// number that does not exist is an empty field.
 ///
 /// # Errors
 ///
@@ -220,12 +220,10 @@ pub(super) fn svg(figure: &Figure, measurements: &Measurements) -> Result<String
     let (mut inner, mut width, mut height) = (String::new(), 0, 0);
     for panel in &figure.panels {
         let picture = picture(panel, measurements);
-        let size = plot::size(&picture);
         let drawn = plot::svg(&picture)?;
-        let placed = drawn.replacen("<svg ", &format!("<svg x=\"0\" y=\"{height}\" "), 1);
-        inner.push_str(&placed);
-        width = width.max(size.0);
-        height += size.1;
+        inner.push_str(&drawn.element(format_args!("x=\"0\" y=\"{height}\" ")));
+        width = width.max(drawn.size.0);
+        height += drawn.size.1;
     }
     let mut text = String::new();
     let _ = writeln!(

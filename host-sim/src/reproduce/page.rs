@@ -1,5 +1,5 @@
-//! One HTML page for a paper: figures, tables, claims and verdicts, with everything inside, so that it can be read
-//! without a network and sent as one file.
+//! One HTML page for a paper: figures, tables, claims and verdicts, with everything inside, so that
+//! it can be read without a network and sent as one file.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -285,8 +285,8 @@ fn picture(figure: &Figure, panel: &Panel, measurements: &Measurements) -> Resul
         figure.number, figure.title, panel.heading
     );
     let name = html! { (name) }.into_string();
-    let attributes = format!("<svg role=\"img\" aria-label=\"{name}\" ");
-    Ok(html! { div.panel { (PreEscaped(svg.replacen("<svg ", &attributes, 1))) } })
+    let svg = svg.element(format_args!("role=\"img\" aria-label=\"{name}\" "));
+    Ok(html! { div.panel { (PreEscaped(svg)) } })
 }
 
 fn claims_table(number: u32, claims: &[&Claim]) -> Markup {
@@ -335,8 +335,8 @@ const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The numbers of a panel: a row a place, a column a curve. Below it, where the paper has fewer replications, the same
-/// over the first of them.
+/// The numbers of a panel: a row a place, a column a curve. Below it, where the paper has fewer
+/// replications, the same over the first of them.
 fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements) -> Markup {
     let rows = panel.places.len();
     let caption = format!("{}: {}, {}", panel.heading, panel.label(), panel.parameters);

@@ -52,7 +52,8 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
     Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
 }
 
-/// The points of a file, and their scenarios. Each log is read once for the same options and machine.
+/// The points of a file, and their scenarios. Each log is read once for the same options and
+/// machine.
 ///
 /// # Errors
 ///
@@ -89,8 +90,8 @@ fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 2]) -> Result<(), 
 ///
 /// # Errors
 ///
-/// When the file is wrong, a point cannot be run, shards do not make a whole, or the folder cannot be written or has other
-/// results.
+/// When the file is wrong, a point cannot be run, shards do not make a whole, or the folder cannot
+/// be written or has other results.
 pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let (grid, points) = points(&args.file)?;
     let default = || default_folder(&args.file);

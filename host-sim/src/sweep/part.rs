@@ -13,8 +13,8 @@ use meshalloc_sim::wording::counted;
 /// The part of the points.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Run only shard I of N: the points are divided into N shards of about equal expected cost, for
-    /// N machines that share the folder of results
+    /// Run only shard I of N: the points are divided into N shards of about equal expected cost,
+    /// for N machines that share the folder of results
     #[arg(
         long,
         value_name = "I/N",

@@ -1,21 +1,26 @@
 //! Division of a sweep among machines.
 //!
-//! The points are divided by their expected cost, which follows from the scenario alone: whichever machine computes a shard, it
-//! finds the same points in it. The costliest points are dealt out first, each to the shard that has least so far
-//! (longest processing time first: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on
-//! Applied Mathematics 17(2), 1969). Points of equal cost are dealt out in a shuffled order, since neighbours in a grid differ in
-//! one key, and a key that changes the cost in ways not modelled here must not put its costly points into one shard.
+//! The points are divided by their expected cost, which follows from the scenario alone: whichever
+//! machine computes a shard, it finds the same points in it. The costliest points are dealt out
+//! first, each to the shard that has least so far (longest processing time first: R. L. Graham,
+//! "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17(2), 1969).
+//! Points of equal cost are dealt out in a shuffled order, since neighbours in a grid differ in one
+//! key, and a key that changes the cost in ways not modelled here must not put its costly points
+//! into one shard.
 //!
 //! The cost of a point is that of its runs:
 //!
-//! - runs: the replications, or the least number of them where an error decides, times the strategies;
-//! - in each run so many jobs, each of which costs 512 units, 1 unit being about 4 ns;
-//! - 1 more for each processor of the machine where a strategy looks at single processors: all that are not contiguous, and
-//!   busy list;
-//! - 256 more for each message of a job, where jobs send messages: as many as a job of a quarter of the machine sends in one
-//!   iteration, the square of its processors for patterns in which each sends to each.
+//! - runs: the replications, or the least number of them where an error decides, times the
+//!   strategies;
+//! - the jobs of a run, each of which costs 512 units; a unit is about 4 ns;
+//! - 1 more for each processor of the machine where a strategy looks at single processors: all that
+//!   are not contiguous, and busy list;
+//! - 256 more for each message of a job, where jobs send messages: as many as a job of a quarter of
+//!   the machine sends in one iteration, the square of its processors for patterns in which each
+//!   sends to each.
 //!
-//! What is not in it: how many replications an error takes, and how much longer searches are on a crowded machine.
+//! What is not in it: how many replications an error takes, and how much longer searches are on a
+//! crowded machine.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,7 +47,8 @@ impl Shard {
         (number <= count).then_some(Shard { count, number })
     }
 
-    /// The places of its points among all points, ascending. With more shards than points some have none.
+    /// The places of its points among all points, ascending. With more shards than points some have
+    /// none.
     pub fn places(self, points: &[Point]) -> Vec<usize> {
         let shards = divide(points, self.count);
         let places = shards.iter().enumerate();
@@ -89,8 +95,8 @@ fn divide(points: &[Point], count: NonZero<u32>) -> Vec<u32> {
     divided
 }
 
-/// A permutation of the 64-bit numbers without a visible order (the finalizer of SplitMix64; G. L. Steele, D. Lea
-/// and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// A permutation of the 64-bit numbers without a visible order (the finalizer of SplitMix64; G. L.
+/// Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 const fn shuffled(place: u64) -> u64 {
     let mut bits = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -98,7 +104,8 @@ const fn shuffled(place: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// What a point is expected to cost, at least 1; see the module. Whole numbers only, so that every machine finds the same.
+/// What a point is expected to cost, at least 1; see the module. Whole numbers only, so that every
+/// machine finds the same.
 pub(super) fn cost(experiment: &Experiment) -> u64 {
     let runs = match (&experiment.workload, experiment.replications) {
         (workload, _) if !workload.is_replicated() => 1,
@@ -131,7 +138,7 @@ pub(super) fn cost(experiment: &Experiment) -> u64 {
     cost.max(1)
 }
 
-/// The messages of one job with so many processors, on average over the patterns.
+/// The messages of one job with this number of processors, on average over the patterns.
 fn sent(messages: &Messages, processors: u64) -> u64 {
     let patterns = messages.patterns.as_slice();
     let of_pattern = |pattern: &Pattern| match pattern {
@@ -150,7 +157,8 @@ mod tests {
     use meshalloc_sim::scenario;
     use meshalloc_sim::workload::SharedLogs;
 
-    /// A point for each choice of these values of these keys, the last changing fastest, beside the keys of all.
+    /// A point for each choice of these values of these keys, the last changing fastest, beside the
+    /// keys of all.
     fn points(fixed: &[(&str, &str)], axes: &[(&str, &[&str])]) -> Vec<Point> {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let mut choices = vec![Vec::new()];
@@ -215,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_key_does_not_fall_together_with_the_shards() {
-        // Equal costs, and as many loads as shards: dealt out in order, each shard would get one load.
+        // Equal costs, and as many loads as shards: dealt out in order, each shard would get one
+        // load.
         let loads = &["0.1", "0.2", "0.3", "0.4"];
         let seeds = &[
             "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
@@ -234,8 +243,8 @@ mod tests {
 
     #[test]
     fn the_division_does_not_change() {
-        // The machines of one division may have programs of different builds. The numbers are those of a computation apart from
-        // this program.
+        // The machines of one division may have programs of different builds. The numbers are those
+        // of a computation apart from this program.
         let divided = divide(&mixed(), count(3));
         let expected = [
             2, 2, 2, 2, 3, 3, 2, 3, 3, 3, 2, 2, 2, 3, 2, 3, 2, 3, 3, 3, 3, 2, 2, 2, 2, 3, 1,

@@ -1,5 +1,5 @@
-//! The folder of the points that have been run: a file for each, named by a hash of what its results
-//! depend on.
+//! The folder of the points that have been run: a file for each, named by a hash of what its
+//! results depend on.
 //!
 //! ```text
 //! points/3f0c5a9e71d2b846.json
@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A file is put in place whole, so a process that is killed leaves no half of one, and several
-//! processes may work in one folder: for one point they write the same bytes. The values of each run
-//! are there to the last bit; means and intervals are computed again. A file that is damaged is
-//! reported and its point is run again: it ends with a CRC-64 (ECMA-182, as xz uses it), which finds
-//! every damage of up to 64 bits in a row, and any other but for one in 2^64.
+//! processes may work in one folder: for one point they write the same bytes. The values of each
+//! run are there to the last bit; means and intervals are computed again. A file that is damaged is
+//! reported and its point is run again: it ends with a CRC-64 (ECMA-182, as xz uses it), which
+//! finds every damage of up to 64 bits in a row, and any other but for one in 2^64.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};

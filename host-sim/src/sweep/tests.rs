@@ -4,6 +4,7 @@ use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 
 use super::*;
 use meshalloc_sim::experiment::{Measure, Replications};
+use meshalloc_sim::failures::{Failures, Restart};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
@@ -28,6 +29,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
                 warmup_fraction: 0.05,
             },
             backlog: None,
+            failures: None,
             largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(2),
@@ -75,7 +77,8 @@ fn a_file_cut_anywhere_is_damaged_and_written_again() {
     let folder = folder.path().join("made/for/it");
     let mut points = points(&[0.3, 0.4]);
     for point in &mut points {
-        // A short file: there will be a sweep for every byte. One whose parameter is part of its name.
+        // A short file: there will be a sweep for every byte. One whose parameter is part of its
+        // name.
         point.experiment.strategies = vec!["random:seed=7".parse().unwrap()];
         point.experiment.replications = Replications::Fixed(1);
     }
@@ -180,6 +183,19 @@ fn every_field_of_an_experiment_makes_another_point() {
     add(&|experiment| experiment.jobs = 61);
     add(&|experiment| experiment.measure = Measure::Departures);
     add(&|experiment| experiment.backlog = NonZero::new(1));
+    let failures = |restart, checkpoint| {
+        Some(Failures {
+            machine: Mesh::new(8, 8).unwrap().into(),
+            cube: None,
+            source: "node:1000,10".parse().unwrap(),
+            restart,
+            checkpoint,
+        })
+    };
+    let checkpoint = "5,1".parse().ok();
+    add(&|experiment| experiment.failures = failures(Restart::InPlace, None));
+    add(&|experiment| experiment.failures = failures(Restart::Elsewhere, None));
+    add(&|experiment| experiment.failures = failures(Restart::Elsewhere, checkpoint));
     add(&|experiment| experiment.slowdown_threshold *= 2.0);
     add(&|experiment| experiment.replications = Replications::Fixed(3));
     add(&|experiment| experiment.seed = 2);

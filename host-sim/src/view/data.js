@@ -77,6 +77,18 @@ function readRun(reader, about, jobs) {
   const misses = new Int32Array(count);
   for (const job of started) misses[job] = reader.number();
   const first = new Int32Array(count + 1);
+  const slice = new Int32Array(count).fill(-1);
+  const ranks = new Map();
+  if (about.slices.length) {
+    for (const job of started) {
+      slice[job] = reader.number() - 1;
+      if (!about.slices[slice[job]]?.folded) continue;
+      let cell = 0;
+      const step = (number) => (cell += number % 2 ? -(number + 1) / 2 : number / 2);
+      const length = reader.number();
+      ranks.set(job, reader.fill(new Int32Array(length), length, step));
+    }
+  }
   const sizes = new Int32Array(count);
   for (const job of started) sizes[job] = reader.number();
   for (let job = 0; job < count; job++) first[job + 1] = first[job] + sizes[job];
@@ -87,13 +99,17 @@ function readRun(reader, about, jobs) {
     if (start[job] === Infinity) refused[job] = reader.number();
     if (refused[job]) refusals.push(job);
   }
-  const columns = { start, leave: end, held, misses, first, rects, refused, refusals };
+  const columns = { start, leave: end, held, misses, slice, ranks, first, rects, refused, refusals };
   const run = { ...about, ...columns, count, jobs };
   run.starts = Int32Array.from(started).sort((one, other) => start[one] - start[other]);
   run.ends = run.starts.filter((job) => end[job] < Infinity).sort((one, other) => end[one] - end[other]);
   run.keys = keys(run);
   return run;
 }
+
+/** The processors of a job of which one side is folded, in the order of the ranks along that side,
+ * each as its row times the columns of the picture plus its column. */
+const ranksOf = (run, job) => run.ranks.get(job) ?? [];
 
 /** The running jobs, and the first that waits, after every `KEY_EVERY` starts. */
 function keys(run) {

@@ -1,16 +1,22 @@
-//! The histories of runs in the form that the page reads: a description as JSON, and columns of numbers.
+//! The histories of runs in the form that the page reads: a description as JSON, and columns of
+//! numbers.
 //!
-//! A column is a sequence of LEB128 numbers, seven bits a byte, the lowest first. The columns stand one after another, compressed with
-//! gzip and then written in base64:
+//! A column is a sequence of LEB128 numbers, seven bits a byte, the lowest first. The columns stand
+//! one after another, compressed with gzip and then written in base64:
 //!
-//! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in `shapes`; service time and 1, or 0 if it
-//!    follows from the run; in a log, the number less that of the job before, doubled, and 1 less than twice its negative if it is below 0;
-//! 2. for each run, of its first `jobs` jobs: time from arrival to start and 1, or 0 if it never started; then of each that started: time from
-//!    start to departure and 2, 1 if that is its service time, 0 if it was there when the run ended; processors held beyond the request;
-//!    misses; number of rectangles; of each rectangle its column, row, width and height in the picture. After those columns, of each job
-//!    that never started, 1 if it was refused.
+//! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in
+//!    `shapes`; service time and 1, or 0 if it follows from the run; in a log, its number;
+//! 2. for each run, of its first `jobs` jobs: time from arrival to start and 1, or 0 if it never
+//!    started; then of each that started: time from start to departure and 2, 1 if that is its
+//!    service time, 0 if it was there when the run ended; processors held beyond the request;
+//!    misses; if the run has slices, the place of its slice in `slices` and 1, or 0 if it has none,
+//!    and of one that is folded the number of ranks and the processor of each; number of
+//!    rectangles; of each rectangle its column, row, width and height in the picture. After those
+//!    columns, of each job that never started, 1 if it was refused.
 //!
-//! Times are in ticks.
+//! Times are in ticks. Numbers of a log's jobs, and processors of ranks (the row times the columns
+//! of the picture, plus the column), are given less the one before, doubled, and 1 less than twice
+//! the negative if that is below 0.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,10 +25,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use meshalloc::Flags;
+use meshalloc::{Flags, Grid, Machine, Slice};
 use serde_json::{Value, json};
 
-use crate::map::layout::Layout;
+use crate::map::layout::{Layout, ONE_ROW, Plan};
 use meshalloc_sim::experiment::{Experiment, StrategyResult};
 use meshalloc_sim::history::{History, Means, PastJob};
 use meshalloc_sim::metrics::Metric;
@@ -52,36 +58,49 @@ impl Columns {
         }
         self.0.push(number as u8);
     }
+
+    /// A number that may be below 0.
+    fn push_signed(&mut self, number: i64) {
+        self.push(((number << 1) ^ (number >> 63)) as u64);
+    }
 }
 
 /// The histories of an experiment's strategies.
 pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     let machine = experiment.machine;
-    let layout = Layout::new(machine, 1);
+    let description = experiment.description.as_ref();
+    let description = description.map(|description| &description.machine);
+    let plan = Plan::of(machine, description);
+    let layout = Layout::new(plan, ONE_ROW, 1);
     let mut columns = Columns::default();
     // Every run has the same jobs; some runs have fewer.
     let longest = histories.iter().max_by_key(|history| history.jobs.len());
     let jobs = longest.map_or(&[][..], |history| &history.jobs);
     let shapes = push_jobs(experiment, jobs, &mut columns);
-    for history in histories {
-        push_run(&history.jobs, &layout, &mut columns);
+    let slices: Vec<_> = histories
+        .iter()
+        .map(|history| Slices::new(history, description))
+        .collect();
+    for (history, slices) in histories.iter().zip(&slices) {
+        push_run(&history.jobs, &layout, slices, &mut columns);
     }
     let end = histories.iter().map(|history| history.end).max();
     let end = end.unwrap_or(0);
     // What a report of a single replication would show.
     let results = histories.iter().map(|history| vec![history.result.clone()]);
     let results = experiment.summaries(results.collect());
-    let runs = histories.iter().zip(&results);
-    let runs = runs.map(|(history, result)| run(history, result, end));
-    let planes = layout.planes();
-    let planes = planes.iter().map(|plane| {
-        let (x, y) = (&plane.x, &plane.y);
-        json!([x.start, y.start, x.len(), y.len()])
+    let runs = histories.iter().zip(&results).zip(&slices);
+    let runs = runs.map(|((history, result), slices)| run(history, result, slices, end));
+    let digits = layout.digits().map(|(digit, is_up)| {
+        json!({
+            "dimension": digit.number,
+            "side": digit.side,
+            "step": digit.step,
+            "descends": digit.descends,
+            "isUp": is_up,
+        })
     });
-    let [gaps_across, gaps_up] = [&layout.across, &layout.up].map(|axis| {
-        let gaps = (0..axis.len()).map(|at| axis.gaps_before(at));
-        gaps.collect::<Vec<_>>()
-    });
+    let wraps = (0..machine.dimensions()).map(|dimension| machine.wraps(dimension));
     let dimensions = machine
         .sides()
         .iter()
@@ -94,9 +113,9 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         "ticks": unit.ticks_each(),
         "end": end,
         "points": POINTS,
-        "gapsAcross": gaps_across,
-        "gapsUp": gaps_up,
-        "planes": planes.collect::<Vec<_>>(),
+        "digits": digits.collect::<Vec<_>>(),
+        "wraps": wraps.collect::<Vec<_>>(),
+        "cube": plan.cube.map(|cube| cube.to_vec()),
         "dimensions": dimensions.collect::<Vec<_>>(),
         "highFirst": machine.is_written_high_first(),
         "jobs": jobs.len(),
@@ -114,7 +133,66 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     }
 }
 
-fn run(history: &History, result: &StrategyResult, end: u64) -> Value {
+/// The slices of a run's jobs.
+#[derive(Default)]
+struct Slices {
+    /// Each kind of slice once.
+    kinds: Vec<Value>,
+    /// Of each job its slice and the place of that in `kinds`; no job if no slices are shown.
+    of_jobs: Vec<Option<(usize, Slice)>>,
+}
+
+impl Slices {
+    /// Those of a machine that has a description, links around it, or more than two dimensions.
+    fn new(history: &History, machine: Option<&Machine>) -> Slices {
+        let grid = history.machine;
+        let wraps = (0..grid.dimensions()).any(|dimension| grid.wraps(dimension));
+        if machine.is_none() && !wraps && grid.dimensions() < 3 || grid.is_written_high_first() {
+            return Slices::default();
+        }
+        let mut kinds = BTreeMap::new();
+        let mut texts = Vec::new();
+        let of_jobs = history.jobs.iter().map(|job| {
+            job.start?;
+            let blocks = job.blocks.iter().copied();
+            let request = &job.job.request;
+            let slice = Slice::of(machine, &grid, history.strategy, request, &blocks)?;
+            let kind = kind(&grid, &slice);
+            let place = *kinds.entry(kind.to_string()).or_insert_with(|| {
+                texts.push(kind);
+                texts.len() - 1
+            });
+            Some((place, slice))
+        });
+        let of_jobs: Vec<_> = of_jobs.collect();
+        // Strategies whose jobs have no shape have no slices.
+        match of_jobs.iter().any(Option::is_some) {
+            true => Slices {
+                kinds: texts,
+                of_jobs,
+            },
+            false => Slices::default(),
+        }
+    }
+}
+
+/// What the page shows of a slice: its sides, the dimensions along which it has a ring of more
+/// than one processor, and the extent of the request that is folded.
+fn kind(grid: &Grid, slice: &Slice) -> Value {
+    let sides = slice.sides();
+    let dimensions = 0..grid.dimensions();
+    let rings = dimensions.filter(|&at| sides[at] > 1 && slice.has_ring(at));
+    let texts: Vec<_> = sides.iter().map(u16::to_string).collect();
+    let folded = slice.folded();
+    json!({
+        "sides": texts.join("x"),
+        "rings": rings.collect::<Vec<_>>(),
+        "folded": folded.map(|extent| slice.shape().extents()[extent]),
+        "closes": folded.is_some_and(|extent| slice.has_ring_along(extent)),
+    })
+}
+
+fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) -> Value {
     let means = history.means(end, POINTS);
     let curve = |value: fn(&Means) -> f64| -> Vec<f64> {
         let tenths = means.iter().map(|means| (value(means) * 10.0).round());
@@ -132,6 +210,7 @@ fn run(history: &History, result: &StrategyResult, end: u64) -> Value {
         "grows": meshalloc_sim::results::grows(result, Metric::WaitingDelay),
         "measuredRefused": refused,
         "measured": served + refused + result.left_behind,
+        "slices": &slices.kinds,
         "used": curve(|means| means.used),
         "fragmented": curve(|means| means.fragmented),
         "waiting": curve(|means| means.waiting),
@@ -171,15 +250,14 @@ fn push_jobs(experiment: &Experiment, jobs: &[PastJob], columns: &mut Columns) -
         let mut before = 0;
         for place in 0..jobs.len() as u32 {
             let number = log.job_number(place);
-            let step = number.wrapping_sub(before);
-            columns.push(((step << 1) ^ (step >> 63)) as u64);
+            columns.push_signed(number.wrapping_sub(before));
             before = number;
         }
     }
     shapes
 }
 
-fn push_run(jobs: &[PastJob], layout: &Layout, columns: &mut Columns) {
+fn push_run(jobs: &[PastJob], layout: &Layout, slices: &Slices, columns: &mut Columns) {
     for job in jobs {
         let wait = job.start.map(|start| start - job.job.arrival + 1);
         columns.push(wait.unwrap_or(0));
@@ -200,6 +278,13 @@ fn push_run(jobs: &[PastJob], layout: &Layout, columns: &mut Columns) {
     for (job, _) in started() {
         columns.push(job.misses.into());
     }
+    let of_jobs = jobs.iter().zip(&slices.of_jobs);
+    for (job, slice) in of_jobs.filter(|(job, _)| job.start.is_some()) {
+        columns.push(slice.map_or(0, |(kind, _)| kind as u64 + 1));
+        if let Some((_, slice)) = slice {
+            push_ranks(job, slice, layout, columns);
+        }
+    }
     let rectangles = |job: &PastJob| -> Vec<_> {
         let blocks = job.blocks.iter();
         blocks.flat_map(|&block| layout.rectangles(block)).collect()
@@ -215,5 +300,26 @@ fn push_run(jobs: &[PastJob], layout: &Layout, columns: &mut Columns) {
     }
     for job in jobs.iter().filter(|job| job.start.is_none()) {
         columns.push(job.end.is_some().into());
+    }
+}
+
+/// The processors of a folded slice along its folded side, in the order of their ranks.
+fn push_ranks(job: &PastJob, slice: &Slice, layout: &Layout, columns: &mut Columns) {
+    let Some(ranks) = slice.ranks() else {
+        return;
+    };
+    let blocks = || job.blocks.iter().copied();
+    let nodes = ranks.filter_map(|at| slice.processor(&at, blocks()));
+    let width = layout.across.len() as i64;
+    let cells = nodes.map(|node| {
+        let (x, y) = layout.place(node);
+        y as i64 * width + x as i64
+    });
+    let cells: Vec<_> = cells.collect();
+    columns.push(cells.len() as u64);
+    let mut before = 0;
+    for cell in cells {
+        columns.push_signed(cell - before);
+        before = cell;
     }
 }

@@ -5,6 +5,8 @@
 const JOB_COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2"];
 /** Whether black is easier to read on them than white. */
 const JOB_IS_LIGHT = [true, true, false, true, true, false, false];
+/** The least size of a processor that shows the rank of its job. */
+const RANK_CELL_MIN = 14;
 /** Colours and dashes of the runs' curves, so that they differ without colour, too. Their numbers have no common factor, so the
  * first 20 curves all differ. */
 const RUN_COLOURS = ["run0", "run1", "run2", "run3"];
@@ -17,6 +19,7 @@ function element(name, properties = {}, children = []) {
 }
 
 const colourOf = (job) => JOB_COLOURS[job % JOB_COLOURS.length];
+const inkOn = (job) => (JOB_IS_LIGHT[job % JOB_COLOURS.length] ? "#000" : "#fff");
 
 /** The colours of the page. */
 function palette() {
@@ -44,8 +47,9 @@ function fitted(canvas, width, height) {
 
 /** The planes of free processors. */
 function drawPlanes(context, places, colours) {
-  for (const [x, y, w, h] of places.meta.planes) {
-    const rect = places.rect(x, y, w, h);
+  const { w, h } = places.planes;
+  for (const [p, q] of places.shownPlanes()) {
+    const rect = places.rect(p * w, q * h, w, h);
     context.fillStyle = colours.free;
     context.fillRect(...rect);
     if (places.cell >= 7) {
@@ -63,50 +67,217 @@ function drawPlanes(context, places, colours) {
       context.stroke();
     }
   }
-  context.textAlign = "left";
+}
+
+/** Which of some jobs, each with its rectangles, has which processor. */
+class Owners {
+  constructor(jobs, { planes }) {
+    const { w, h, axes } = planes;
+    this.width = w * axes[0].all;
+    this.jobs = new Int32Array(this.width * h * axes[1].all).fill(-1);
+    for (const [place, { rects }] of jobs.entries()) {
+      for (const [left, low, width, height] of rects) {
+        for (let y = low; y < low + height; y++) {
+          const from = y * this.width + left;
+          this.jobs.fill(place, from, from + width);
+        }
+      }
+    }
+  }
+
+  /** The place of the job in this column and row; -1 if there is none. */
+  at([x, y]) {
+    return this.jobs[y * this.width + x];
+  }
+}
+
+/** What makes the parts of each job one: in a machine of cubes the gaps between its planes, else
+ * strips beyond the borders where it wraps around. For each job a list of rectangles. */
+function jointsOf(jobs, owners, places) {
+  const joints = jobs.map(() => []);
+  const { planes, meta, columns } = places;
+  const { w, h, across, up, axes } = planes;
+  const add = (cells, rect) => {
+    const job = owners.at(cells[0]);
+    if (job >= 0 && cells.every((cell) => owners.at(cell) === job)) joints[job].push(rect);
+  };
+  for (const [p, q] of places.shownPlanes()) {
+    const [x, y] = [p * w, q * h];
+    const [left, top, width, height] = places.rect(x, y, w, h);
+    const cellLeft = (at) => left + at * places.cell;
+    const cellTop = (at) => top + (h - 1 - at) * places.cellUp;
+    if (!meta.cube) {
+      const size = Math.min(OPEN, 0.45 * GAP * places.cell);
+      for (let at = 0; at < h && meta.wraps?.[0]; at++) {
+        const ends = [[x, y + at], [x + w - 1, y + at]];
+        add(ends, [left - size, cellTop(at), size, places.cellUp]);
+        add(ends, [left + width, cellTop(at), size, places.cellUp]);
+      }
+      for (let at = 0; at < w && meta.wraps?.[1]; at++) {
+        const ends = [[x + at, y], [x + at, y + h - 1]];
+        add(ends, [cellLeft(at), top - size, places.cell, size]);
+        add(ends, [cellLeft(at), top + height, places.cell, size]);
+      }
+      continue;
+    }
+    const [i, j] = [axes[0].toShown(p), axes[1].toShown(q)];
+    const hasRight = i + 1 < across && (i + 1) % columns !== 0;
+    const hasUp = j + 1 < up;
+    const [nextX, nextY] = [hasRight && axes[0].toAll(i + 1) * w, hasUp && axes[1].toAll(j + 1) * h];
+    const right = left + width;
+    const gapRight = hasRight && places.rect(nextX, y, 1, 1)[0] - right;
+    const gapUp = hasUp && top - (places.rect(x, nextY, 1, 1)[1] + places.cellUp);
+    const last = [x + w - 1, y + h - 1];
+    for (let at = 0; at < h && hasRight; at++) {
+      const cells = [[last[0], y + at], [nextX, y + at]];
+      add(cells, [right, cellTop(at), gapRight, places.cellUp]);
+    }
+    for (let at = 0; at < w && hasUp; at++) {
+      const cells = [[x + at, last[1]], [x + at, nextY]];
+      add(cells, [cellLeft(at), top - gapUp, places.cell, gapUp]);
+    }
+    if (hasRight && hasUp) {
+      const cells = [last, [nextX, last[1]], [last[0], nextY], [nextX, nextY]];
+      add(cells, [right, top - gapUp, gapRight, gapUp]);
+    }
+  }
+  return joints;
+}
+
+/** Rectangles in one colour, with lines around all of them together, from outside to inside. */
+function drawTogether(context, rects, colour, lines) {
+  const path = new Path2D();
+  for (const rect of rects) path.rect(...rect);
+  for (const [line, width] of lines) {
+    context.strokeStyle = line;
+    context.lineWidth = width;
+    context.stroke(path);
+  }
+  context.fillStyle = colour;
+  context.fill(path);
+}
+
+/** A text in the middle of a rectangle, if it has room there. */
+function drawNumber(context, text, [left, top, width, height], job) {
+  if (width <= 7 * text.length + 4 || height <= 13) return;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.font = LABEL_FONT;
+  context.fillStyle = inkOn(job);
+  context.fillText(text, left + width / 2, top + height / 2 + 0.5);
+}
+
+/** Where the number of a job stands: on its largest part, in a machine of cubes on its part of each
+ * cube, and where several planes are shown on every part. */
+function boxesOf(rects, places) {
+  const shown = rects.map((rect) => [rect, places.rect(...rect)]).filter(([, box]) => box);
+  const { across, up } = places.planes;
+  if (!places.meta.cube) {
+    const boxes = shown.map(([, box]) => box);
+    if (across * up > 1 || boxes.length < 2) return boxes;
+    return [boxes.reduce((a, b) => (b[2] * b[3] > a[2] * a[3] ? b : a))];
+  }
+  const cubes = new Map();
+  for (const [rect, box] of shown) {
+    const cube = places.cubeOf(rect);
+    const boxes = cubes.get(cube) ?? [];
+    cubes.set(cube, [...boxes, box]);
+  }
+  return [...cubes.values()].map((boxes) => {
+    const edge = (value, limit) => limit(...boxes.map(value));
+    const [left, top] = [edge((box) => box[0], Math.min), edge((box) => box[1], Math.min)];
+    const width = edge((box) => box[0] + box[2], Math.max) - left;
+    const height = edge((box) => box[1] + box[3], Math.max) - top;
+    // Parts without a gap between them, or the first.
+    const area = boxes.reduce((sum, box) => sum + box[2] * box[3], 0);
+    const room = GAP * places.cell * (width + height);
+    return area + 2 * room >= width * height ? [left, top, width, height] : boxes[0];
+  });
+}
+
+/** Jobs, each with the number that its colour follows from, its number and its rectangles. The
+ * `chosen` one stands out; of cubes that are apart it has lines between them. Gives the owners of
+ * all processors. */
+function drawJobs(context, jobs, places, colours, chosen) {
+  const owners = new Owners(jobs, places);
+  const joints = jointsOf(jobs, owners, places);
+  const thin = [[colours.paper, places.cell >= 5 ? 2 : 1]];
+  const thick = [[colours.paper, 9], [colours.ink, 5]];
+  const isCubes = Boolean(places.meta.cube);
+  const draw = ({ job, number, rects, ranks }, place, lines) => {
+    const parts = rects.map((rect) => places.rect(...rect)).filter((rect) => rect);
+    const [inside, outside] = isCubes ? [joints[place], []] : [[], joints[place]];
+    drawTogether(context, [...parts, ...inside], colourOf(job), lines);
+    drawTogether(context, outside, colourOf(job), []);
+    if (ranks?.length && places.cell >= RANK_CELL_MIN && lines === thick) {
+      for (const [rank, cell] of ranks.entries()) {
+        const [x, y] = [cell % owners.width, Math.floor(cell / owners.width)];
+        const rect = places.rect(x, y, 1, 1);
+        if (rect) drawNumber(context, String(rank), rect, job);
+      }
+      return;
+    }
+    for (const box of boxesOf(rects, places)) drawNumber(context, String(number), box, job);
+  };
+  for (const [place, job] of jobs.entries()) draw(job, place, thin);
+  const place = jobs.findIndex(({ job }) => job === chosen);
+  if (place >= 0) {
+    const boxes = isCubes ? boxesOf(jobs[place].rects, places) : [];
+    const path = new Path2D();
+    for (const [left, top, width, height] of boxes) path.lineTo(left + width / 2, top + height / 2);
+    for (const [colour, width] of [[colours.paper, 5], [colours.ink, 2]]) {
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.stroke(path);
+    }
+    draw(jobs[place], place, thick);
+  }
+  drawLabels(context, places, colours, jobs, owners);
+  return owners;
+}
+
+/** The coordinates beside planes, and the texts above planes or cubes: on the colour of a job where
+ * it goes on below and above. */
+function drawLabels(context, places, colours, jobs, owners) {
   context.textBaseline = "middle";
   context.font = LABEL_FONT;
   context.fillStyle = colours.soft;
-  for (const { text, left, y } of places.labels()) context.fillText(text, left, y);
-}
-
-/** The rectangles of a job, and its number in the largest of them. */
-function drawJob(context, rects, job, number, places, colours) {
-  context.fillStyle = colourOf(job);
-  for (const rect of rects) context.fillRect(...rect);
+  for (const { text, x, y, align } of places.ticks()) {
+    context.textAlign = align;
+    context.fillText(text, x, y);
+  }
+  context.textAlign = "left";
   context.strokeStyle = colours.paper;
-  context.lineWidth = places.cell >= 5 ? 1.5 : 0.75;
-  for (const rect of rects) context.strokeRect(...rect);
-  const text = String(number);
-  const [left, top, width, height] = rects.reduce((a, b) => (b[2] * b[3] > a[2] * a[3] ? b : a));
-  if (width > 7 * text.length + 4 && height > 13) {
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.font = LABEL_FONT;
-    context.fillStyle = JOB_IS_LIGHT[job % JOB_COLOURS.length] ? "#000" : "#fff";
-    context.fillText(text, left + width / 2, top + height / 2 + 0.5);
+  context.lineWidth = 3;
+  for (const { text, left, y, columns, rows } of places.labels()) {
+    const job = places.meta.cube && rows.length > 1 ? owners.at([columns[0], rows[0]]) : -1;
+    const has = (row) => columns.every((column) => owners.at([column, row]) === job);
+    const isOn = job >= 0 && rows.every(has);
+    const x = left + (isOn ? 3 : 0);
+    // On a part of a job it has paper around it.
+    if (!isOn) context.strokeText(text, x, y);
+    context.fillStyle = isOn ? inkOn(jobs[job].job) : colours.soft;
+    context.fillText(text, x, y);
   }
 }
 
 function drawMesh(canvas, run, state, places, colours, chosen) {
   const context = fitted(canvas, places.width, places.height);
   drawPlanes(context, places, colours);
-  const rectsOf = (job) => {
+  const jobs = state.running.map((job) => {
     const rects = [];
     for (let at = run.first[job]; at < run.first[job + 1]; at++) {
-      rects.push(places.rect(...run.rects.subarray(4 * at, 4 * at + 4)));
+      rects.push(run.rects.subarray(4 * at, 4 * at + 4));
     }
-    return rects;
-  };
-  for (const job of state.running) {
-    drawJob(context, rectsOf(job), job, run.jobs.number[job], places, colours);
-  }
-  if (state.running.includes(chosen)) outline(context, rectsOf(chosen), colours);
+    return { job, number: run.jobs.number[job], rects, ranks: ranksOf(run, job) };
+  });
+  const owners = drawJobs(context, jobs, places, colours, chosen);
   if (state.hasEnded) {
     context.textAlign = "center";
     context.fillStyle = colours.ink;
     context.fillText("the run has ended", places.width / 2, places.height / 2);
   }
+  return owners;
 }
 
 function outline(context, rects, colours) {

@@ -20,8 +20,27 @@ const FATE_TEXTS = {
   runs: "runs at the end",
 };
 
+/** The rows about the slices of a job: its sides and rings, and which side is folded. */
+function sliceRows(job, { dimensions }) {
+  const text = (value) => (run) => {
+    const slice = run.slices[run.slice[job]];
+    return slice ? value(slice) : NONE;
+  };
+  const names = (list) => list.map((dimension) => dimensions[dimension].name).join(" ");
+  return [
+    ["slice", text(({ sides }) => sides)],
+    ["rings", text(({ rings }) => names(rings) || "none")],
+    [
+      "ranks",
+      text(({ folded, closes, sides }) =>
+        folded ? `${folded} folded into ${sides}, ${closes ? "a ring" : "a line"}` : "by its shape",
+      ),
+    ],
+  ];
+}
+
 /** Fills `section` with what is known of a job, a column for each run; empties it without a job. */
-function showJob(section, { meta, jobs, runs }, job) {
+function showJob(section, { meta, jobs, runs }, job, where) {
   section.replaceChildren();
   section.hidden = job === null;
   if (job === null) return;
@@ -35,7 +54,9 @@ function showJob(section, { meta, jobs, runs }, job) {
   const timeOr = (time, run) =>
     time < Infinity ? timeText(meta, time) : FATE_TEXTS[fateOf(run, job)];
   const spanOf = (wait) => timeText(meta, wait.to - arrival);
-  const blocksOf = (run) => run.first[job + 1] - run.first[job];
+  // Planes cut blocks into rectangles.
+  const isFlat = meta.dimensions.length < 3;
+  const blocksText = (run) => (isFlat ? ` in ${countText(run.first[job + 1] - run.first[job])}` : "");
   const rows = [
     ["started", (run) => timeOr(run.start[job], run)],
     ["waited", waited((wait) => (wait.isOver ? spanOf(wait) : `over ${spanOf(wait)}`))],
@@ -43,7 +64,8 @@ function showJob(section, { meta, jobs, runs }, job) {
     ["ahead at arrival", waited((wait) => countText(wait.steps[0][1]))],
     ["overtaken by", waited((wait) => countText(wait.overtaken))],
     ["misses", started((run) => countText(run.misses[job]))],
-    ["held", started((run) => `${countText(run.held[job])} in ${countText(blocksOf(run))}`)],
+    ...(runs.some(({ slices }) => slices.length) ? sliceRows(job, meta) : []),
+    ["held", started((run) => countText(run.held[job]) + blocksText(run))],
     ["jobs ahead", waited((wait) => path(wait, most, latest))],
   ];
   const swatch = element("span", { className: "swatch" });
@@ -65,7 +87,7 @@ function showJob(section, { meta, jobs, runs }, job) {
   ]);
   const span = timeText(meta, latest - arrival);
   const scale = `Jobs ahead of it: 0 to ${countText(most)}, over ${span} from its arrival.`;
-  const parts = [head, element("div", { className: "scroll" }, [table])];
+  const parts = [head, where, element("div", { className: "scroll" }, [table])];
   if (waits.some((wait) => wait)) parts.push(element("p", { textContent: scale }));
   section.append(...parts);
 }

@@ -7,6 +7,15 @@ const SECONDS_TO_PLAY = 120;
 const BELOW_MESHES = 310;
 /** The least height that a mesh may have. */
 const MESH_HEIGHT_MIN = 240;
+/** Further room for the rows of slices in the record of a job. */
+const BELOW_SLICES = 88;
+/** The least size of a processor in a picture of layers, as far as the width allows, and the most
+ * height for that; the most height of one layer. */
+const CELL_MIN = 7;
+const LAYERS_HEIGHT_MAX = 2400;
+const ALONE_HEIGHT_MAX = 520;
+/** The widest window in which a page begins with one layer alone. */
+const ALONE_WIDTH_MAX = 600;
 
 /** What the wait of a run's jobs was, as far as it has a mean, and how many were refused. */
 function summaryText(meta, run) {
@@ -26,11 +35,11 @@ async function start() {
   const $ = (id) => document.getElementById(id);
   const scrub = $("scrub");
   const sizes = meta.shapes.map((shape) => {
-    const square = Math.sqrt(Number(shape.replace("any of ", "")));
-    const sides = shape.startsWith("any") ? [square, square] : shape.split("x").map(Number);
-    // Every second dimension to the right, the others upwards.
-    const along = (first) => sides.filter((_, place) => place % 2 === first).reduce((one, other) => one * other, 1);
-    return [along(0), along(1)];
+    const sides = shape.replace("any of ", "").split("x").map(Number);
+    // A request without a shape, or with more than two sides, as a square.
+    const side = Math.sqrt(product(sides));
+    const isFlat = sides.length < 3 && !shape.startsWith("any");
+    return isFlat ? [sides[0], sides[1] ?? 1] : [side, side];
   });
   let now = 0;
   let chosen = null;
@@ -38,6 +47,12 @@ async function start() {
   let playing = false;
   let before = 0;
   let speed = meta.end / SECONDS_TO_PLAY;
+  const layers = layersOf(meta);
+  const hasSlices = runs.some(({ slices }) => slices.length);
+  const slider = $("layer");
+  const alone = $("alone");
+  // What is under the pointer.
+  const where = element("p", { className: "where" });
   let colours = palette();
 
   const cards = runs.map((run, place) => {
@@ -57,6 +72,10 @@ async function start() {
   // However its planes are arranged, it is wide.
   const { w, h, across, up } = planesOf(meta);
   $("meshes").classList.toggle("wide", w > 2.5 * h * across * up);
+  $("meshes").classList.toggle("layered", layers > 1);
+  $("layers").hidden = layers < 2;
+  slider.max = layers - 1;
+  const layer = () => (alone.checked ? Number(slider.value) : null);
 
   const legend = runs.map((run, place) => {
     const swatch = element("canvas", { className: "key" });
@@ -65,12 +84,15 @@ async function start() {
   const marking = element("p");
   const entries = legend.map(({ entry }) => entry);
   $("charts").append(element("p", { className: "legend" }, entries), marking);
-  const charts = [
+  const kinds = [
     ["used", "Processors in use (requested), % of all"],
     ["fragmented", "Free but fragmented processors, % of all"],
+    ["largest", "Largest slice that could be placed, % of all"],
     ["waiting", "Jobs that wait"],
-    ["largest", "Largest slice that could be placed, % of all processors"],
-  ].filter(([name]) => runs.every((run) => run[name])).map(([name, title]) => {
+  ];
+  // Not every page has the largest slice.
+  const measured = kinds.filter(([name]) => runs.every((run) => run[name]));
+  const charts = measured.map(([name, title]) => {
     const most = runs.reduce((most, run) => run[name].reduce((a, b) => Math.max(a, b), most), 0);
     const canvas = element("canvas", { className: "chart" });
     canvas.setAttribute("role", "img");
@@ -84,24 +106,36 @@ async function start() {
   const placesOf = (card) => {
     const { clientHeight } = document.documentElement;
     const above = cards[0].mesh.offsetTop;
-    const room = clientHeight - above - $("controls").offsetHeight - BELOW_MESHES;
-    const size = [card.card.clientWidth, Math.max(MESH_HEIGHT_MIN, room)];
+    const below = BELOW_MESHES + (hasSlices ? BELOW_SLICES : 0);
+    const room = clientHeight - above - $("controls").offsetHeight - below;
+    const width = card.card.clientWidth;
+    const least = alone.checked ? Math.min(width, ALONE_HEIGHT_MAX) : MESH_HEIGHT_MIN;
+    const size = [width, Math.max(least, room), layer()];
     if (String(size) !== card.size) {
       card.size = String(size);
       card.places = new Places(meta, ...size);
+      let height = size[1];
+      while (layers > 1 && card.places.cell < CELL_MIN && height < LAYERS_HEIGHT_MAX) {
+        height *= 1.2;
+        card.places = new Places(meta, width, height, layer());
+      }
     }
     return card.places;
   };
   const draw = () => {
     document.documentElement.style.scrollPaddingBottom = `${$("controls").offsetHeight + 4}px`;
+    document.documentElement.style.scrollPaddingTop = `${$("layers").offsetHeight}px`;
     // Before the meshes, which have what room it leaves.
     $("planes").textContent = placesOf(cards[0]).sentence();
+    const text = layerText(meta, Number(slider.value));
+    $("layer-name").textContent = alone.checked ? text : "all layers";
+    slider.setAttribute("aria-valuetext", text);
     const marked = chosen === null ? undefined : cards.find(({ card }) => card.matches(":hover")) ?? cards[0];
     for (const card of cards) {
       const { run } = card;
       const state = stateAt(run, now, meta.nodes);
       card.now = state;
-      drawMesh(card.mesh, run, state, placesOf(card), colours, chosen);
+      card.owners = drawMesh(card.mesh, run, state, placesOf(card), colours, chosen);
       card.drawn = drawQueue(card.queue, run, state, card.card.clientWidth, sizes, colours, chosen);
       drawSwatch(card.swatch, card.place, colours);
       const percent = (count) => `${((100 * count) / meta.nodes).toFixed(1)} %`;
@@ -172,7 +206,7 @@ async function start() {
     if (pin) pinned = job !== null;
     if (job !== chosen) {
       chosen = job;
-      showJob($("job"), page, job);
+      showJob($("job"), page, job, where);
     }
     if (pin && job !== null) $("job").scrollIntoView({ block: "nearest" });
     redraw();
@@ -185,23 +219,22 @@ async function start() {
       return found ? found.job : null;
     }
     const place = card.places.at(event.offsetX, event.offsetY);
-    card.mesh.title = place ? card.places.name(place) : "";
-    if (!place) return null;
-    const [x, y] = place;
-    const { first, rects } = card.run;
-    const isThere = (job) => {
-      for (let at = 4 * first[job]; at < 4 * first[job + 1]; at += 4) {
-        const [left, low, w, h] = [rects[at], rects[at + 1], rects[at + 2], rects[at + 3]];
-        if (left <= x && x < left + w && low <= y && y < low + h) return true;
-      }
-      return false;
-    };
-    return card.now.running.find(isThere) ?? null;
+    const job = place ? card.now.running[card.owners.at(place)] ?? null : null;
+    const texts = [place ? card.places.name(place) : ""];
+    if (job !== null) {
+      const cell = place[1] * card.owners.width + place[0];
+      const rank = ranksOf(card.run, job).indexOf(cell);
+      texts.push(`job ${jobs.number[job]}${rank < 0 ? "" : `, rank ${rank}`}`);
+    }
+    card.mesh.title = texts.join(": ");
+    where.textContent = job === null ? "" : `${card.mesh.title}, under ${card.run.name}.`;
+    return job;
   };
   for (const card of cards) {
     for (const canvas of [card.mesh, card.queue]) {
       canvas.addEventListener("pointermove", (event) => {
-        if (!pinned) choose(jobAt(card, event), false);
+        const job = jobAt(card, event);
+        if (!pinned) choose(job, false);
       });
       canvas.addEventListener("pointerleave", () => {
         if (!pinned) choose(null, false);
@@ -246,9 +279,18 @@ async function start() {
     "-": () => faster(0.5),
     Escape: () => choose(null, true),
   };
+  for (const event of ["input", "change"]) {
+    slider.addEventListener(event, () => {
+      alone.checked = true;
+      redraw();
+    });
+    alone.addEventListener(event, redraw);
+  }
   document.addEventListener("keydown", (event) => {
     const action = actions[event.key];
-    if (!action || event.ctrlKey || event.altKey || event.metaKey) return;
+    // The slider and box of the layers have keys of their own.
+    const isLayers = event.target.closest("#layers") && event.key !== "Escape";
+    if (!action || isLayers || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     action();
   });
@@ -257,15 +299,18 @@ async function start() {
     redraw();
   });
   addEventListener("resize", redraw);
-  showJob($("job"), page, null);
+  showJob($("job"), page, null, where);
   // A run in which no time passes has nothing to play.
   const all = document.querySelectorAll("#controls button, #scrub");
   for (const control of all) control.disabled = meta.end === 0;
-  // An address that ends in #at=TIME&job=NUMBER shows that; else the middle, as an empty machine shows nothing.
+  // An address that ends in #at=TIME&job=NUMBER&layer=NUMBER shows that; else the middle, as an
+  // empty machine shows nothing.
   const wanted = new URLSearchParams(location.hash.slice(1));
   const at = Number(wanted.get("at") ?? NaN) * meta.ticks;
   const middle = Math.round(((jobs.arrival[0] ?? 0) + meta.end) / 2);
   now = Number.isNaN(at) ? middle : Math.min(Math.max(at, 0), meta.end);
+  alone.checked = wanted.has("layer") || innerWidth <= ALONE_WIDTH_MAX;
+  slider.value = wanted.get("layer") ?? 0;
   const job = jobs.number.indexOf(Number(wanted.get("job") ?? NaN));
   draw();
   if (job >= 0) choose(job, true);
@@ -275,6 +320,12 @@ async function start() {
     draw,
     seek: (time) => ((now = time), draw()),
     choose: (job) => (choose(job, true), draw()),
+    layer,
+    showLayer: (number) => {
+      alone.checked = number !== null;
+      if (number !== null) slider.value = number;
+      draw();
+    },
     places: () => cards[0].places,
     state: () => ({ now, chosen, playing, speed }),
   };

@@ -1,9 +1,11 @@
 "use strict";
 // Where the processors of a machine are in a picture.
 //
-// The histories have columns and rows of the planes side by side (map/layout.rs). Here a row of
-// planes that is too long for the width of the picture is broken into several. Above planes stand
-// their coordinates in the dimensions beyond the second.
+// The histories have columns and rows of the planes (map/layout.rs): along each axis digits of
+// coordinates, of which the first are the columns and rows of a plane. Here a row of planes that is
+// too long for the width of the picture is broken into several, or one layer of the machine is
+// shown alone. Above planes stand their coordinates in the dimensions beyond the second, above
+// cubes their numbers.
 
 /** Gaps between planes, in processors. */
 const GAP = 0.7;
@@ -15,82 +17,190 @@ const CHARACTER_WIDTH = 6.6;
 const STRIP_HEIGHT = 40;
 /** The part of the height that lines of coordinates may take. */
 const LABEL_PART_MAX = 0.4;
+/** Room around a machine that wraps around, for the jobs that do. */
+const OPEN = 4;
+/** Room for the coordinates left of planes and below them. */
+const AXIS = { left: 20, below: 14 };
 
-/** Columns and rows of a plane, and how many planes there are to the right and upwards. */
-function planesOf(meta) {
-  const [, , w, h] = meta.planes[0];
-  return { w, h, across: meta.gapsAcross.length / w, up: meta.gapsUp.length / h };
+const product = (numbers) => numbers.reduce((one, other) => one * other, 1);
+
+/** The planes along one axis: `digits` beyond the first, each with the number of planes one after
+ * another that have the same digit: `each` of all planes, `eachShown` of those in the picture. */
+class PlaneAxis {
+  constructor(meta, isUp, layer) {
+    const [first, ...digits] = meta.digits.filter((digit) => digit.isUp === isUp);
+    this.size = first?.side ?? 1;
+    let [all, shown] = [1, 1];
+    this.digits = digits.map((digit) => {
+      const fixed = layer && digit.dimension > 1 ? digitOf(digit, layer[digit.dimension]) : null;
+      const made = { ...digit, each: all, eachShown: shown, fixed };
+      all *= digit.side;
+      if (fixed === null) shown *= digit.side;
+      return made;
+    });
+    this.shown = this.digits.filter(({ fixed }) => fixed === null);
+    [this.all, this.count] = [all, shown];
+    // The wider the more digits begin anew.
+    this.gaps = [0];
+    for (let at = 1; at < shown; at++) {
+      const isNew = ({ eachShown, side }) => at % (eachShown * side) === 0;
+      const ends = this.shown.findIndex((digit) => !isNew(digit));
+      this.gaps.push(this.gaps[at - 1] + 1 + (ends < 0 ? this.shown.length : ends));
+    }
+  }
+
+  /** The place in the picture of one of all planes; `null` if it is not shown. */
+  toShown(plane) {
+    let shown = 0;
+    for (const { each, eachShown, side, fixed } of this.digits) {
+      const digit = Math.floor(plane / each) % side;
+      if (fixed === null) shown += digit * eachShown;
+      else if (digit !== fixed) return null;
+    }
+    return shown;
+  }
+
+  /** The inverse. */
+  toAll(shown) {
+    const digit = ({ eachShown, side, fixed }) => fixed ?? Math.floor(shown / eachShown) % side;
+    return this.digits.reduce((plane, one) => plane + digit(one) * one.each, 0);
+  }
+
+  /** What one of all planes contributes to its coordinate in a dimension. */
+  part(plane, dimension) {
+    const digits = this.digits.filter((digit) => digit.dimension === dimension);
+    return digits.reduce((sum, { each, side, step, descends }) => {
+      const digit = Math.floor(plane / each) % side;
+      return sum + step * (descends ? side - 1 - digit : digit);
+    }, 0);
+  }
 }
 
-/** The dimensions beyond the second: for each its name, its side, and how many planes one after
- * another, in a row or upwards, have the same coordinate. */
-function furtherDimensions(meta) {
-  const strides = [1, 1];
-  return meta.dimensions.slice(2).map(({ name, side }, place) => {
-    const stride = strides[place % 2];
-    strides[place % 2] *= side;
-    return { name, side, stride, isAcross: place % 2 === 0 };
+/** The place of a coordinate's digit along its axis. */
+function digitOf({ step, side, descends }, coordinate) {
+  const digit = Math.floor(coordinate / step) % side;
+  return descends ? side - 1 - digit : digit;
+}
+
+/** The number of layers: of planes, where there are no cubes. */
+const layersOf = ({ dimensions }) => product(dimensions.slice(2).map(({ side }) => side));
+
+/** The coordinates of a layer, by dimension. */
+function layerAt({ dimensions }, number) {
+  let rest = number;
+  return dimensions.map(({ side }, place) => {
+    if (place < 2) return 0;
+    const coordinate = rest % side;
+    rest = Math.floor(rest / side);
+    return coordinate;
   });
+}
+
+/** Names and coordinates in the dimensions beyond the second, in the order of addresses. */
+function layerText(meta, number) {
+  const at = layerAt(meta, number);
+  const texts = meta.dimensions.map(({ name }, place) => `${name} = ${at[place]}`).slice(2);
+  return (meta.highFirst ? texts.reverse() : texts).join(", ");
+}
+
+/** Columns and rows of a plane, and how many planes there are to the right and upwards: only those
+ * of one layer, if one is given. */
+function planesOf(meta, layer = null) {
+  const at = layer === null ? null : layerAt(meta, layer);
+  const [x, y] = [false, true].map((isUp) => new PlaneAxis(meta, isUp, at));
+  return { w: x.size, h: y.size, across: x.count, up: y.count, axes: [x, y] };
 }
 
 /** The planes in bands of at most `columns`, as large as they fit into `width` and `height`, with
  * a number of `lines` of coordinates in each band. */
 class Arrangement {
-  constructor(meta, columns, width, height, lines) {
-    const { w, h, across, up } = planesOf(meta);
+  constructor(planes, columns, width, height, lines) {
+    const { w, h, across, up, axes } = planes;
+    const [x, y] = axes;
     const bands = Math.ceil(across / columns);
     const starts = Array.from({ length: bands }, (_, band) => band * columns);
-    const gaps = (first, last) => meta.gapsAcross[last * w] - meta.gapsAcross[first * w];
+    const gaps = (first, last) => x.gaps[last] - x.gaps[first];
     const widths = starts.map((start) => gaps(start, Math.min(start + columns, across) - 1));
     const cellsAcross = columns * w + GAP * Math.max(...widths);
-    this.cellsUp = bands * (up * h + GAP * meta.gapsUp.at(-1)) + GAP * (bands - 1);
+    // Further apart than the planes within a band.
+    this.bandGap = GAP * Math.max(1, y.shown.length);
+    this.cellsUp = bands * (up * h + GAP * y.gaps.at(-1)) + this.bandGap * (bands - 1);
     const room = height - bands * lines * LABEL_HEIGHT;
     Object.assign(this, { columns, bands, lines, cellsAcross });
     this.cell = Math.min(width / cellsAcross, Math.max(room, 1) / this.cellsUp);
   }
 }
 
-/** The bands in which the planes are largest. */
-function largest(meta, width, height, lines) {
+/** The bands in which the planes are largest; each has whole groups of `unit` planes. */
+function largest(planes, unit, width, height, lines) {
   let best = null;
-  for (let columns = planesOf(meta).across; columns >= 1; columns--) {
-    const next = new Arrangement(meta, columns, width, height, lines);
+  for (let columns = planes.across; columns >= 1; columns -= unit) {
+    const next = new Arrangement(planes, columns, width, height, lines);
     if (!best || next.cell > best.cell * 1.001) best = next;
   }
   return best;
 }
 
-/** Where processors are in a picture no larger than this: dimension 1 goes upwards. */
+/** Where processors are in a picture no larger than this: dimension 1 goes upwards. Of a `layer`
+ * only its processors are there. */
 class Places {
-  constructor(meta, width, heightMax) {
+  constructor(meta, width, heightMax, layer = null) {
     this.meta = meta;
-    this.planes = planesOf(meta);
+    this.layer = layer;
+    this.planes = planesOf(meta, layer);
     this.labelled = null;
-    const { up } = this.planes;
+    const { across, up, w, axes } = this.planes;
+    const margin = meta.wraps?.some((wraps) => wraps) ? OPEN : 0;
+    const axis = layersOf(meta) > 1 || meta.cube ? AXIS : { left: 0, below: 0 };
+    this.margin = { left: margin + axis.left, top: margin };
+    const around = { across: 2 * margin + axis.left, up: 2 * margin + axis.below };
+    const [roomAcross, roomUp] = [width - around.across, heightMax - around.up];
+    // Layers of cubes stay whole.
+    const last = axes[0].shown.at(-1);
+    const unit = meta.cube && last?.dimension === 2 ? last.eachShown : meta.cube ? across : 1;
     let found = null;
-    const further = furtherDimensions(meta);
-    for (let lowest = 0; lowest < further.length && !found; lowest++) {
-      const shown = further.slice(lowest);
-      // The planes in which all shown coordinates are the same.
-      const same = (isAcross, all) => shown.find((one) => one.isAcross === isAcross)?.stride ?? all;
-      const group = { across: same(true, this.planes.across), up: same(false, up) };
+    for (const labelled of this.labellings()) {
+      const { group } = labelled;
       const lines = up / group.up;
-      const fitted = largest(meta, width, heightMax, lines);
+      const fitted = largest(this.planes, unit, roomAcross, roomUp, lines);
       if (fitted.bands * lines * LABEL_HEIGHT > LABEL_PART_MAX * heightMax) continue;
-      const room = Math.min(group.across, fitted.columns) * this.planes.w * fitted.cell;
-      const corners = this.cornersOf(group);
-      const lengths = (named) => corners.map((at) => Places.label(meta, shown, at, named).length);
-      const longest = (named) => Math.max(...lengths(named));
-      const isNamed = [true, false].find((named) => longest(named) * CHARACTER_WIDTH <= room);
-      if (isNamed === undefined) continue;
-      this.labelled = { shown, group, isNamed };
+      const room = Math.min(group.across, fitted.columns) * w * fitted.cell;
+      const lengths = this.cornersOf(group).map((at) => this.label(labelled, at).length);
+      if (Math.max(...lengths) * CHARACTER_WIDTH > room) continue;
+      this.labelled = labelled;
       found = fitted;
+      break;
     }
-    found ??= largest(meta, width, heightMax, 0);
+    found ??= largest(this.planes, unit, roomAcross, roomUp, 0);
     Object.assign(this, found);
     this.cellUp = Math.max(this.cell, STRIP_HEIGHT / this.cellsUp);
-    this.width = this.cell * this.cellsAcross;
-    this.height = this.cellUp * this.cellsUp + this.bands * this.lines * LABEL_HEIGHT;
+    this.width = this.cell * this.cellsAcross + around.across;
+    const labels = this.bands * this.lines * LABEL_HEIGHT;
+    this.height = this.cellUp * this.cellsUp + labels + around.up;
+    this.hasAxes = axis === AXIS;
+  }
+
+  /** What may stand above planes, the best first: `group` is the planes that have one label,
+   * `shown` the dimensions whose coordinates it has, with their names or not. */
+  labellings() {
+    const { across, up, axes } = this.planes;
+    const { cube, dimensions } = this.meta;
+    const named = (labelling) => [true, false].map((isNamed) => ({ ...labelling, isNamed }));
+    if (cube) {
+      const within = ({ dimension, step }) => step < cube[dimension];
+      const sides = axes.map(({ shown }) => shown.filter(within).map(({ side }) => side));
+      const group = { across: product(sides[0]), up: product(sides[1]) };
+      return named({ shown: [], group });
+    }
+    const further = axes.flatMap(({ shown }, axis) => shown.map((digit) => ({ ...digit, axis })));
+    further.sort((one, other) => one.dimension - other.dimension);
+    return further.flatMap((_, lowest) => {
+      const shown = further.slice(lowest);
+      // The planes in which all shown coordinates are the same.
+      const same = (at, all) => shown.find(({ axis }) => axis === at)?.eachShown ?? all;
+      const names = shown.map(({ dimension }) => ({ dimension, ...dimensions[dimension] }));
+      return named({ shown: names, group: { across: same(0, across), up: same(1, up) } });
+    });
   }
 
   /** The first plane to the right and upwards of each group. */
@@ -102,14 +212,43 @@ class Places {
     return corners;
   }
 
-  /** The coordinates of a plane in these dimensions, in the order of addresses. */
-  static label(meta, dimensions, [p, q], isNamed) {
-    const texts = dimensions.map(({ name, side, stride, isAcross }) => {
-      const coordinate = Math.floor((isAcross ? p : q) / stride) % side;
+  /** A plane of the picture among all planes. */
+  toAll(plane) {
+    return plane.map((at, axis) => this.planes.axes[axis].toAll(at));
+  }
+
+  /** The coordinate of a column and row in a dimension. */
+  coordinate([x, y], dimension) {
+    const { w, h, axes } = this.planes;
+    const [p, q] = [Math.floor(x / w), Math.floor(y / h)];
+    const within = [x % w, y % h][dimension] ?? 0;
+    return within + axes[0].part(p, dimension) + axes[1].part(q, dimension);
+  }
+
+  /** The number of the cube of a column and row, the first dimension fastest. */
+  cubeOf(place) {
+    const { cube, dimensions } = this.meta;
+    let stride = 1;
+    return dimensions.reduce((number, { side }, dimension) => {
+      const at = Math.floor(this.coordinate(place, dimension) / cube[dimension]) * stride;
+      stride *= side / cube[dimension];
+      return number + at;
+    }, 0);
+  }
+
+  /** The text above a plane of the picture: its coordinates in the order of addresses, or the
+   * number of its cube. */
+  label({ shown, isNamed }, plane) {
+    const { meta, planes } = this;
+    const [p, q] = this.toAll(plane);
+    const place = [p * planes.w, q * planes.h];
+    if (meta.cube) return `${isNamed ? "cube " : ""}${this.cubeOf(place)}`;
+    const texts = shown.map(({ dimension, name }) => {
+      const coordinate = this.coordinate(place, dimension);
       return isNamed ? `${name} = ${coordinate}` : String(coordinate);
     });
     if (meta.highFirst) texts.reverse();
-    const isDigits = meta.highFirst && dimensions.every(({ side }) => side <= 10);
+    const isDigits = meta.highFirst && shown.every(({ side }) => side <= 10);
     return texts.join(isNamed ? ", " : isDigits ? "" : ",");
   }
 
@@ -117,9 +256,18 @@ class Places {
   sentence() {
     const { across, up } = this.planes;
     if (across * up === 1) return "";
-    const names = this.meta.dimensions.map(({ name }) => name);
-    const ordered = (list) => (this.meta.highFirst ? list.toReversed() : list).join(", ");
-    const within = `Each plane: ${names[0]} to the right, ${names[1]} upwards.`;
+    const { cube, highFirst, dimensions } = this.meta;
+    const names = dimensions.map(({ name }) => name);
+    const ordered = (list) => (highFirst ? list.toReversed() : list).join(", ");
+    const upwards = names[1] ? `, ${names[1]} upwards` : "";
+    if (cube) {
+      const planes = `its planes by ${names.slice(2).join(", ")}, the first at the upper left`;
+      const isWhole = this.layer === null && product(cube.slice(2)) > 1;
+      const each = isWhole ? `: ${planes}` : "";
+      const above = this.labelled ? " Above: its number." : "";
+      return `Each square is a cube${each}; ${names[0]} to the right${upwards}.${above}`;
+    }
+    const within = `Each plane: ${names[0]} to the right${upwards}.`;
     const { shown } = this.labelled ?? { shown: [] };
     const isAll = shown.length === names.length - 2;
     const where = isAll ? "each plane" : "groups of planes";
@@ -129,66 +277,115 @@ class Places {
     return within + above + (rest.length ? ` From plane to plane: ${ordered(inTurn)}.` : "");
   }
 
-  /** Texts above planes: left end and middle. */
+  /** Texts above planes: left end and middle, and the columns and the rows of the processors below
+   * and above them. */
   labels() {
     if (!this.labelled) return [];
-    const { shown, group, isNamed } = this.labelled;
+    const { group } = this.labelled;
     const labels = [];
     for (let p = 0; p < this.planes.across; p++) {
       if (p % group.across && p % this.columns) continue;
       for (let q = group.up - 1; q < this.planes.up; q += group.up) {
         const [left, top] = this.corner(p, q);
-        const text = Places.label(this.meta, shown, [p, q], isNamed);
-        labels.push({ text, left, y: top - LABEL_HEIGHT / 2 });
+        const text = this.label(this.labelled, [p, q]);
+        const { w, h, up } = this.planes;
+        const [P, Q] = this.toAll([p, q]);
+        const columns = Array.from({ length: group.across * w }, (_, at) => P * w + at);
+        const rows = [(Q + 1) * h - 1];
+        if (q + 1 < up) rows.push(this.toAll([p, q + 1])[1] * h);
+        labels.push({ text, left, y: top - LABEL_HEIGHT / 2, columns, rows });
       }
     }
     return labels;
   }
 
-  /** Left and top of a plane. */
-  corner(p, q) {
-    const { w, h, up } = this.planes;
-    const band = Math.floor(p / this.columns);
-    const { gapsAcross, gapsUp } = this.meta;
-    const start = band * this.columns * w;
-    const left = (p * w - start + GAP * (gapsAcross[p * w] - gapsAcross[start])) * this.cell;
-    const bandHeight = this.cellUp * (up * h + GAP * gapsUp.at(-1)) + this.lines * LABEL_HEIGHT;
-    const bottom = (band + 1) * bandHeight + band * GAP * this.cellUp;
-    // The lines of coordinates of the groups below.
-    const lines = this.labelled ? Math.floor(q / this.labelled.group.up) : 0;
-    const below = ((q + 1) * h + GAP * gapsUp[q * h]) * this.cellUp + lines * LABEL_HEIGHT;
-    return [left, bottom - below];
+  /** Coordinates at the left of the planes and below the last of them: text, right end or middle,
+   * and middle upwards. Of a plane the first and, where there is room, the last; of cubes the first. */
+  ticks() {
+    if (!this.hasAxes) return [];
+    const { w, h, across, up } = this.planes;
+    const ends = (count, size) => (this.meta.cube || count * size < 34 ? [0] : [0, count - 1]);
+    // A cube has them at its first plane.
+    const each = this.meta.cube && this.labelled ? this.labelled.group : { across: 1, up: 1 };
+    const ticks = [];
+    for (let p = 0; p < across; p += each.across) {
+      const isFirst = p % this.columns === 0;
+      const isLast = Math.floor(p / this.columns) === this.bands - 1;
+      for (let q = 0; q < up; q += each.up) {
+        const [P, Q] = this.toAll([p, q]);
+        const [left, top] = this.corner(p, q);
+        const bottom = top + h * this.cellUp;
+        const text = (x, y, dimension) => this.coordinate([P * w + x, Q * h + y], dimension);
+        for (const at of isFirst && this.meta.dimensions.length > 1 ? ends(h, this.cellUp) : []) {
+          const y = bottom - (at + 0.5) * this.cellUp;
+          ticks.push({ text: text(0, at, 1), x: this.margin.left - 6, y, align: "right" });
+        }
+        for (const at of isLast && q === 0 ? ends(w, this.cell) : []) {
+          const x = left + (at + 0.5) * this.cell;
+          const y = this.height - AXIS.below / 2;
+          ticks.push({ text: text(at, 0, 0), x, y, align: "center" });
+        }
+      }
+    }
+    return ticks;
   }
 
-  /** Left, top, width and height of a rectangle of processors within a plane. */
+  /** Left and top of a plane of the picture. */
+  corner(p, q) {
+    const { w, h, up, axes } = this.planes;
+    const [x, y] = axes;
+    const band = Math.floor(p / this.columns);
+    const start = band * this.columns;
+    const left = ((p - start) * w + GAP * (x.gaps[p] - x.gaps[start])) * this.cell;
+    const bandHeight = this.cellUp * (up * h + GAP * y.gaps.at(-1)) + this.lines * LABEL_HEIGHT;
+    const bottom = (band + 1) * bandHeight + band * this.bandGap * this.cellUp;
+    // The lines of coordinates of the groups below.
+    const lines = this.labelled ? Math.floor(q / this.labelled.group.up) : 0;
+    const below = ((q + 1) * h + GAP * y.gaps[q]) * this.cellUp + lines * LABEL_HEIGHT;
+    return [left + this.margin.left, bottom - below + this.margin.top];
+  }
+
+  /** Left, top, width and height of a rectangle of processors within a plane; `null` if that is
+   * not in the picture. */
   rect(x, y, w, h) {
-    const plane = this.planes;
-    const [left, top] = this.corner(Math.floor(x / plane.w), Math.floor(y / plane.h));
+    const { axes, ...plane } = this.planes;
+    const p = axes[0].toShown(Math.floor(x / plane.w));
+    const q = axes[1].toShown(Math.floor(y / plane.h));
+    if (p === null || q === null) return null;
+    const [left, top] = this.corner(p, q);
     const up = plane.h - (y % plane.h) - h;
     const across = x % plane.w;
     return [left + across * this.cell, top + up * this.cellUp, w * this.cell, h * this.cellUp];
   }
 
+  /** The planes of the picture: column and row among all planes of the machine. */
+  shownPlanes() {
+    const { across, up, axes } = this.planes;
+    const planes = [];
+    for (let q = 0; q < up; q++) {
+      for (let p = 0; p < across; p++) planes.push([axes[0].toAll(p), axes[1].toAll(q)]);
+    }
+    return planes;
+  }
+
   /** Column and row under a point; `null` where there is none. */
   at(px, py) {
-    for (const [x, y, w, h] of this.meta.planes) {
-      const [left, top, width, height] = this.rect(x, y, w, h);
+    const { w, h } = this.planes;
+    for (const [p, q] of this.shownPlanes()) {
+      const [left, top, width, height] = this.rect(p * w, q * h, w, h);
       if (left <= px && px < left + width && top <= py && py < top + height) {
         const up = Math.min(h - 1, Math.floor((top + height - py) / this.cellUp));
-        return [x + Math.floor((px - left) / this.cell), y + up];
+        return [p * w + Math.floor((px - left) / this.cell), q * h + up];
       }
     }
     return null;
   }
 
   /** The coordinates of the processor in this column and row. */
-  name([x, y]) {
-    const strides = [1, 1];
-    const texts = this.meta.dimensions.map(({ name, side }, place) => {
-      const stride = strides[place % 2];
-      strides[place % 2] *= side;
-      return `${name} = ${Math.floor([x, y][place % 2] / stride) % side}`;
-    });
-    return (this.meta.highFirst ? texts.reverse() : texts).join(", ");
+  name(place) {
+    const { cube, dimensions, highFirst } = this.meta;
+    const texts = dimensions.map(({ name }, at) => `${name} = ${this.coordinate(place, at)}`);
+    const text = (highFirst ? texts.reverse() : texts).join(", ");
+    return cube ? `${text}, cube ${this.cubeOf(place)}` : text;
   }
 }

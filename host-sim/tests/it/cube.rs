@@ -224,13 +224,13 @@ fn options_of_the_other_kind_of_machine_are_explained() {
         (
             "run --cube k=4,n=3 --jobs 500",
             &[
-                "jobs is about jobs that go on arriving",
+                "jobs requires jobs that keep arriving",
                 "expected --load or --traffic-ratio",
             ],
         ),
         (
             "run --cube k=4,n=3 --warmup .1",
-            &["warmup is about jobs that go on arriving"],
+            &["warmup requires jobs that keep arriving"],
         ),
         (
             "run --cube k=4,n=3 --strategy tc,fs",
@@ -342,7 +342,7 @@ fn a_scenario_file_is_the_command_line() {
     // An option replaces those of the file that contradict it.
     let load = format!("{line} --load .3 --jobs 500");
     let mut ended = host_sim_in(folder.path(), &load);
-    let note = "note: s.toml: not used beside --load, --jobs: `batch` (line 4)\n";
+    let note = "note: s.toml: not used with --load, --jobs: `batch` (line 4)\n";
     assert_eq!(std::mem::take(&mut ended.stderr), note);
     let json = ended.json();
     assert_eq!(json["scenario"]["batch"], Value::Null);

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::program::{Ended, command, host_sim};
 
-/// Runs the program and interrupts it after a while: long enough for it to have started on a busy machine. It leaves nothing behind.
+/// Runs the program and interrupts it after a while: long enough for it to have started on a busy
+/// machine. It leaves nothing behind.
 fn interrupted(line: &str) -> Ended {
     ended_by("-INT", line)
 }

@@ -1,4 +1,5 @@
-//! Every mistake ends with exit code 2 and says on standard error what was wrong and what was expected.
+//! Every mistake ends with exit code 2 and says on standard error what was wrong and what was
+//! expected.
 
 use std::fs;
 
@@ -148,7 +149,7 @@ fn wrong_options_are_explained() {
         ("run --seed -1", &["0 to 18446744073709551615"]),
         ("run --warmup 1", &["0 to below 1"]),
         ("run --shape square", &["near-square"]),
-        ("run --format xml", &["expected table or json"]),
+        ("run --format xml", &["expected table, json or csv"]),
         (
             "run --backend udp:host:1",
             &["expected in-process, tcp:HOST:PORT"],
@@ -206,7 +207,7 @@ fn wrong_options_are_explained() {
             &["unknown strategy \"ff,as\""],
         ),
         ("compare --load 0.4,x", &["expected a number over 0"]),
-        ("list --format yaml", &["expected table or json"]),
+        ("list --format yaml", &["expected table, json or csv"]),
         ("simulate", &["unrecognized subcommand 'simulate'"]),
         ("", &["Usage: host-sim"]),
     ] {
@@ -306,7 +307,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --pattern ring --arrival-rate 0.01 --warmup .1",
-            &["warmup is about", "expected --measure arrivals"],
+            &["--warmup requires --measure arrivals"],
         ),
         (
             "run --pattern ring --arrival-rate 0.01 --cycles-per-second 9",
@@ -362,25 +363,25 @@ fn what_cannot_be_done_is_one_line() {
         (
             "run --swf x --replications 2",
             &[
-                "replications is about new jobs",
+                "replications requires new jobs",
                 "expected --resample weeks",
             ],
         ),
         (
             "run --swf x --until-rel-error .1",
-            &["until-rel-error is about independent replications"],
+            &["until-rel-error requires independent replications"],
         ),
         (
             "run --swf x --resample weeks --until-rel-error .1",
             &[
-                "until-rel-error is about independent replications",
+                "until-rel-error requires independent replications",
                 "do not narrow an interval",
                 "expected --replications and --resample weeks in place of it",
             ],
         ),
         (
             "run --swf x --resample weeks --max-replications 20",
-            &["max-replications is about independent replications"],
+            &["max-replications requires independent replications"],
         ),
         (
             "run --shape near-square",

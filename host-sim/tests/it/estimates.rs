@@ -77,7 +77,8 @@ fn a_log_has_its_requested_times_unless_asked_otherwise() {
             mean.as_f64().unwrap(),
         )
     };
-    // It is estimated to run until after the second may start, and waits for it: 99 + 198 seconds in all.
+    // It is estimated to run until after the second may start, and waits for it: 99 + 198 seconds
+    // in all.
     assert_eq!(waiting(""), ("log".into(), 99.0));
     assert_eq!(waiting("--estimates perfect"), ("perfect".into(), 33.0));
 }

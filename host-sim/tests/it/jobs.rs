@@ -181,7 +181,7 @@ fn what_cannot_be_written_is_an_error_before_the_runs() {
             "--jobs-output jobs.swf: a log has the jobs of one run (expected one --strategy",
         ),
     ] {
-        // So many jobs would take minutes.
+        // All jobs would take minutes.
         let line =
             format!("run --mesh 64x64 --strategy ff,as --jobs 10000000 --jobs-output {output}");
         let ended = host_sim_in(folder.path(), &line);

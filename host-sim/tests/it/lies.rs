@@ -347,7 +347,7 @@ fn sides(block: Block) -> [u16; 4] {
     [start[0], start[1], extent[0], extent[1]]
 }
 
-/// Ctrl-C while a controller is busy for ever, leaves one job for ever, or is silent.
+/// Ctrl-C while a controller is always busy, never ends one job, or is silent.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_what_a_controller_does_not() {

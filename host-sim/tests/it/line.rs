@@ -1,4 +1,5 @@
-//! The program with a controller at the end of a TCP connection: the firmware's server, in this process.
+//! The program with a controller at the end of a TCP connection: the firmware's server, in this
+//! process.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -153,7 +154,7 @@ fn serve(server: &mut Server<'_, impl Keep>, mut stream: TcpStream) {
     }
 }
 
-/// Runs the program with a board that is gone after so many reads.
+/// Runs the program with a board that disappears after a number of reads.
 fn with_lost_board(line: &str, reads: usize) -> crate::program::Ended {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
@@ -177,7 +178,8 @@ fn with_lost_board(line: &str, reads: usize) -> crate::program::Ended {
 #[test]
 fn what_is_complete_when_a_board_is_lost_is_printed() {
     let line = "run --mesh 16x16 --jobs 100 --load .5 --strategy ff,naive";
-    // A run takes 200 exchanges and a few, with naive, whose jobs have several blocks, up to 200 more.
+    // A run takes 200 exchanges and a few, with naive, whose jobs have several blocks, up to 200
+    // more.
     let ended = with_lost_board(&format!("{line} --replications 10 --format json"), 1_150);
     assert_eq!(ended.code, Some(1), "{ended}");
     assert!(
@@ -481,7 +483,7 @@ fn a_serial_line_makes_the_same_decisions() {
             let mut server = server(&mut storage);
             let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
             while !ended.load(Ordering::Relaxed) {
-                // Nothing to read, or nobody there: the program has not come yet, or has gone.
+                // Nothing to read: the program has not connected yet, or has disconnected.
                 let Ok(len) = board.read(&mut bytes) else {
                     thread::sleep(Duration::from_millis(1));
                     continue;

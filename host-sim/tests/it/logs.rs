@@ -1,4 +1,5 @@
-//! Logs on the command line and in files: standard input, windows, loads, replications, and what `log` shows.
+//! Logs on the command line and in files: standard input, windows, loads, replications, and what
+//! `log` shows.
 
 use std::fs;
 use std::path::Path;
@@ -197,8 +198,9 @@ fn more_replications_do_not_narrow_the_interval_of_a_resampled_log() {
     let (few, many) = (widths(10), widths(160));
     assert_eq!((few.len(), many.len()), (4, 4));
     for (few, many) in few.iter().zip(many) {
-        // Student's quantile falls by 13 %, and a standard deviation of ten values is itself a quarter off as a rule. Over the square
-        // root of the number of replications it would be a quarter of that.
+        // Student's quantile falls by 13 %, and a standard deviation of ten values is itself a
+        // quarter off as a rule. Over the square root of the number of replications it would be a
+        // quarter of that.
         let ratio = many / few;
         assert!((0.55..1.6).contains(&ratio), "{few} {many}");
     }
@@ -218,7 +220,8 @@ fn weeks_without_jobs_are_drawn_but_not_all_of_them() {
     let json = host_sim_in(folder.path(), line).json();
     let jobs = &results(&json)[0]["metrics"]["jobs"];
     assert_eq!(jobs["replications"], 60);
-    // Two weeks of seven would have 400 jobs in the mean; given that there are any, 400 / (1 - (5/7)^7) = 442.
+    // Two weeks of seven would have 400 jobs in the mean; given that there are any, 400 / (1 -
+    // (5/7)^7) = 442.
     let mean = jobs["mean"].as_f64().unwrap();
     assert!((380.0..510.0).contains(&mean), "{mean}");
 
@@ -291,7 +294,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         ),
         (
             "swf = \"log.swf\"\nreplications = 3\n",
-            "a.toml:2: `replications` is about new jobs",
+            "a.toml:2: `replications` requires new jobs",
         ),
         ("swf = \"-\"\n", "a.toml:1: `swf` is standard input"),
         (
@@ -330,7 +333,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     .unwrap();
     let error = fails("sweep a.toml --output out");
     assert!(
-        error.contains("a.toml:4: `replications` is about new jobs"),
+        error.contains("a.toml:4: `replications` requires new jobs"),
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --resample weeks --to 10d");
@@ -344,7 +347,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
-    assert!(error.contains("replications is about new jobs"), "{error}");
+    assert!(error.contains("replications requires new jobs"), "{error}");
 }
 
 #[test]
@@ -378,7 +381,7 @@ fn log_shows_what_is_in_a_log() {
         (86_400, 50, 4, -1),
         (1_209_600, 10, 7, 10),
     ];
-    let header = "; Computer: A mesh\n; MaxProcs: 8\n; Acknowledge: Somebody\n";
+    let header = "; Computer: A mesh\n; MaxProcs: 8\n; Acknowledge: A. Author\n";
     let more = "5 7 -1 -1 4 -1 -1 4 -1 -1 1 1 1 -1 -1 1 -1 -1\n6 8 -1 9 4 -1 -1 4 -1 -1 1 1 1 -1 -1 2 -1 -1\n";
     let text = [header, &swf(&jobs), more].concat();
     let show = |options: &str| {
@@ -448,7 +451,7 @@ fn log_shows_what_is_in_a_log() {
     let shown = show("").good();
     for part in [
         "A mesh, 4 jobs, 1 of other partitions, 1 dropped without a run time",
-        "acknowledge: Somebody",
+        "acknowledge: A. Author",
         "span: 14.00 days, 2 whole weeks",
         "jobs larger than that: 1, 7.22 % of the work",
         "ran longer than was requested: 1 of 3",

@@ -169,7 +169,8 @@ fn jobs_that_name_processors_are_requests_for_chips() {
     assert_eq!(results["results"][0]["refused"], refused);
     let jobs = fs::read_to_string(folder.path().join("jobs.csv")).unwrap();
     assert!(jobs.lines().nth(1).unwrap().contains(",192,"), "{jobs}");
-    // With a rule they have shapes: 5 processors 2x2x2, and 192 processors 6x4x8, which is not legal.
+    // With a rule they have shapes: 5 processors 2x2x2, and 192 processors 6x4x8, which is not
+    // legal.
     let shaped = json(folder.path(), &format!("{run} --shape near-cubic"));
     assert_eq!(shaped["results"][0]["refused"], refused);
     assert_ne!(

@@ -53,17 +53,16 @@ tree-collapsing
 54.7 % busy, 29 free, 2 faulty
 largest free subcube: 3x4x2
     ┌───────────────────┐
+A[2]│0    1    2    3   │
     │...x .... .... dddd│
     │..cc ..cc ..cc dddd│
     │..cc ..cc ..cc dddd│
   0 ┤..cc ..cc ..cc xddd│
     └┬────┬────┬────┬───┘
 A[0] 0123 0123 0123 0123
-A[2] 0    1    2    3
 
 . free, x faulty; jobs that touch have different letters
-to the right: A[2] A[0]
-upwards: A[1]
+above each plane: A[2]; A[0] to the right, A[1] upwards
 map: p.svg
 ";
     assert!(shown.ends_with(expected), "{shown}");
@@ -343,7 +342,8 @@ fn no_output_takes_the_place_of_another_file() {
     );
 }
 
-/// A device takes the place of a disk that is full only when the picture comes: everything else has been written.
+/// A device takes the place of a disk that is full only when the picture comes: everything else has
+/// been written.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_picture_that_cannot_be_written_comes_after_the_results() {

@@ -3,6 +3,7 @@ use meshalloc::{
     Submesh,
 };
 use meshalloc_host_sim::map::colouring::{self, PALETTE};
+use meshalloc_host_sim::map::layout::{Layout, ONE_ROW};
 use meshalloc_host_sim::map::snapshot::Owner;
 use meshalloc_host_sim::map::terminal::{self, Look};
 use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Snapshot, maps, svg};
@@ -42,6 +43,7 @@ fn small() -> Map {
         snapshot: Snapshot {
             waiting: 0,
             machine: mesh(6, 4).into(),
+            cube: None,
             jobs: vec![
                 job(1, &[(0, 0, 2, 3)]),
                 job(2, &[(2, 0, 3, 2)]),
@@ -72,6 +74,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
         workload: Workload::Synthetic(workload),
         jobs: 500,
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
@@ -136,6 +139,7 @@ fn touching_is_along_edges_and_at_corners() {
     let corner = Snapshot {
         waiting: 0,
         machine: mesh(4, 4).into(),
+        cube: None,
         jobs: vec![
             job(1, &[(0, 2, 2, 2)]),
             job(2, &[(2, 0, 2, 2)]),
@@ -282,6 +286,7 @@ fn a_large_mesh_makes_no_large_picture() {
     let snapshot = Snapshot {
         waiting: 0,
         machine: mesh.into(),
+        cube: None,
         jobs,
         faulty: Vec::new(),
     };
@@ -303,7 +308,8 @@ fn a_snapshot_is_what_the_controller_holds() {
     };
     let ready = InProcessBackends::default().with(configuration, None, &mut |backend| {
         let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
-        // More jobs than one reply lists, then one that waits, a fault that is held and one that is not.
+        // More jobs than one reply lists, then one that waits, a fault that is held and one that is
+        // not.
         for id in 0..60 {
             let request = Request::submesh(5, 4);
             tell(&Change::submit(JobId(id), request)).unwrap();
@@ -318,7 +324,7 @@ fn a_snapshot_is_what_the_controller_holds() {
             let block = Submesh::new(at.x, at.y, 1, 1).into();
             tell(&Change::MarkFaulty { block }).unwrap();
         }
-        let snapshot = Snapshot::read(backend, mesh.into()).unwrap();
+        let snapshot = Snapshot::read(backend, mesh.grid().into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
         assert_eq!(ids, (0..60).filter(|id| id % 2 == 1).collect::<Vec<_>>());
         for job in &snapshot.jobs {
@@ -327,7 +333,8 @@ fn a_snapshot_is_what_the_controller_holds() {
         }
         let faulty = faulty.map(|at| mesh.node(at).unwrap());
         assert_eq!(snapshot.faulty, faulty);
-        let held_and_faulty = snapshot.owners().get(1, 1) != Some(Owner::Free);
+        let layout = Layout::new(snapshot.plan(), ONE_ROW, 1);
+        let held_and_faulty = snapshot.owners(&layout).get(1, 1) != Some(Owner::Free);
         let busy = 30 * 20 + 1 + usize::from(!held_and_faulty);
         assert_eq!(snapshot.free(), 32 * 40 - busy);
     });
@@ -400,3 +407,4 @@ fn moments_are_read_and_written() {
 
 mod cubes;
 mod largest;
+mod solid;

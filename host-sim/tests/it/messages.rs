@@ -166,7 +166,8 @@ fn the_jobs_of_a_log_take_turns_with_patterns() {
         let line = format!("run --swf log.swf --mesh 8x8 --format json {options}");
         host_sim_in(folder.path(), &line).json()
     };
-    // 2 x 2: the ring needs 20 cycles for its longest message; all-to-one, its root once at each place, a bit more.
+    // 2 x 2: the ring needs 20 cycles for its longest message; all-to-one, its root once at each
+    // place, a bit more.
     let json = run("--pattern ring+ring --cycles-per-second 10");
     assert_eq!(json["scenario"]["pattern"], "ring+ring");
     assert_eq!(json["scenario"]["cycles_per_second"], 10.0);

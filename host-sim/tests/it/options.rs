@@ -145,7 +145,8 @@ fn ranges_of_sides_and_threads_are_options_of_all_that_draw_jobs() {
     assert!((used - 1.0).abs() < 1e-9, "{units}");
 }
 
-/// A chart of one load would be one of single points, and would take the place of a chart of several.
+/// A chart of one load would be one of single points, and would take the place of a chart of
+/// several.
 #[test]
 fn a_comparison_at_one_load_leaves_the_chart_of_another_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -261,7 +262,7 @@ fn options_that_do_nothing_are_not_offered() {
         ended.code == Some(2)
             && ended
                 .stderr
-                .contains("--traces is about figures that run a log"),
+                .contains("--traces requires figures that run a log"),
         "{ended}"
     );
     fs::write(

@@ -1,4 +1,5 @@
-//! Pictures of runs over time, `run --plot gantt` and `--plot timeline`: areas in them are sums over the jobs.
+//! Pictures of runs over time, `run --plot gantt` and `--plot timeline`: areas in them are sums
+//! over the jobs.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +40,8 @@ fn numbers(text: &str) -> Vec<f64> {
     numbers.map(|number| number.parse().unwrap()).collect()
 }
 
-/// The area between the axes of a part of a picture, in squares of a tenth of a pixel: the whole but for margins and labels.
+/// The area between the axes of a part of a picture, in squares of a tenth of a pixel: the whole
+/// but for margins and labels.
 fn area_of_axes(width: f64, height: f64) -> f64 {
     (width - 78.0 - 14.0) * height * 100.0
 }

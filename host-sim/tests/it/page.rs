@@ -30,7 +30,8 @@ const PAPERS: [Paper; 2] = [
     },
     Paper {
         name: "chuang-wu",
-        // Fig. 2: four measures, two service times; Fig. 3: two measures, four cubes; two of search times.
+        // Fig. 2: four measures, two service times; Fig. 3: two measures, four cubes; two of search
+        // times.
         panels: 4 * 2 + 2 * 4 + 2,
         figures: 2,
         judged: 1,
@@ -150,10 +151,11 @@ const REPORT: &str = "<script>addEventListener('load', () => console.log(\
     + ' pictures=' + [...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().height > 100).length));\
     </script></body>";
 
-/// Opens a page `width` pixels wide in Debian's `chromium` and gives what it says on its console, one line an entry;
-/// an error if `chromium` cannot be started.
+/// Opens a page `width` pixels wide in Debian's `chromium` and gives what it says on its console,
+/// one line an entry; an error if `chromium` cannot be started.
 ///
-/// It is in a frame of that width, since a window of `chromium` may not be narrower than 500 pixels.
+/// It is in a frame of that width, since a window of `chromium` may not be narrower than 500
+/// pixels.
 fn console(folder: &Path, file: &Path, width: u32) -> std::io::Result<Vec<String>> {
     const TIME_MAX: Duration = Duration::from_secs(60);
     let profile = tempfile::tempdir_in(folder).unwrap();

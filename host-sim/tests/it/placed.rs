@@ -73,7 +73,7 @@ fn of_a_run_wherever_the_error_is_found() {
             (
                 "torus = \"8x8\"\nbatch = 3\nio-nodes = \"left\"",
                 "",
-                "s.toml:3: the machine beside which I/O nodes stand",
+                "s.toml:3: the machine with I/O nodes",
                 &["torus 8x8"],
             ),
             (

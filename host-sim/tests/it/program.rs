@@ -81,7 +81,8 @@ pub(crate) fn host_sim_fed(folder: &Path, line: &str, input: &str) -> Ended {
     }
 }
 
-/// A test leaves out a part for this reason, in the form that `cargo xtask test` counts and repeats.
+/// A test leaves out a part for this reason, in the form that `cargo xtask test` counts and
+/// repeats.
 pub(crate) fn skipped(reason: impl fmt::Display) {
     println!("SKIPPED: {reason}");
 }

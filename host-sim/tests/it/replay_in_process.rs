@@ -1,5 +1,5 @@
-//! `replay` on small cubes: every answer is that of a controller in this process, whose decisions the tests of
-//! `meshalloc-tests` compare with naive ones.
+//! `replay` on small cubes: every answer is that of a controller in this process, whose decisions
+//! the tests of `meshalloc-tests` compare with naive ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -124,8 +124,8 @@ fn a_table_has_a_record_for_every_point() {
     }
 }
 
-/// The numbers, of another implementation: utilization of tree collapsing, as printed, of free-list and of
-/// sniffing, in percent, with the error of their mean.
+/// The numbers, of another implementation: utilization of tree collapsing, as printed, of
+/// free-list and of sniffing, in percent, with the error of their mean.
 const UTILIZATION: [(&str, f64, f64); 4] = [
     ("tree-collapsing", 67.7, 2.1),
     ("tree-collapsing-printed", 60.5, 1.4),
@@ -177,7 +177,7 @@ fn cubes_have_a_record_for_every_distribution_and_strategy() {
         .collect();
     assert_eq!(categories, ["U*U", "U*N", "N*U", "N*N"]);
 
-    // So many replications decide what is far from any limit.
+    // These replications decide claims that are far from any limit.
     for (verdict, claim) in [
         (
             "holds",
@@ -298,13 +298,13 @@ fn what_is_not_known_ends_with_exit_code_2() {
         // What would change nothing is not accepted, let alone recorded.
         (
             "reproduce liu --jobs 5",
-            "--jobs is about figures whose jobs arrive over time without end, and none of these is one",
+            "--jobs requires figures whose jobs arrive over time without end, and there are none",
         ),
-        ("reproduce chuang-wu --figure 2 --jobs 5", "--jobs is about"),
-        ("reproduce lookahead --figure 8 --jobs 5", "--jobs is about"),
+        ("reproduce chuang-wu --figure 2 --jobs 5", "--jobs requires"),
+        ("reproduce lookahead --figure 8 --jobs 5", "--jobs requires"),
         (
             "reproduce kim-yoon --figure 11 --largest-mesh 32",
-            "--largest-mesh is about figures over meshes of several sides",
+            "--largest-mesh requires figures over meshes of several sides",
         ),
     ] {
         let ended = host_sim(line);

@@ -350,7 +350,7 @@ fn the_command_line_overrides_a_scenario() {
     assert_eq!(plain["replications"], 2);
     let overridden = run(
         "--mesh 4x4 --traffic-ratio 1.5 --strategy as,naive",
-        "note: s.toml: not used beside --traffic-ratio: `load` (line 3)\n",
+        "note: s.toml: not used with --traffic-ratio: `load` (line 3)\n",
     );
     assert_eq!(overridden["mesh"], "4x4");
     assert_eq!(overridden["traffic_ratio"], 1.5);
@@ -375,14 +375,14 @@ fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
         ended.json()["scenario"].clone()
     };
     let ring = "mesh = \"8x8\"\nflits = 4\npattern = \"ring\"\narrival-rate = 0.001\n";
-    let note = "note: s.toml: not used beside --load: `flits` (line 2, needs `pattern`), `pattern` (line 3), `arrival-rate` (line 4)\n";
+    let note = "note: s.toml: not used with --load: `flits` (line 2, needs `pattern`), `pattern` (line 3), `arrival-rate` (line 4)\n";
     let loaded = run(ring, "--load .5", note);
     assert_eq!((&loaded["load"], loaded.get("flits")), (&0.5.into(), None));
     let log =
         "swf = \"a.swf\"\nfrom = 7\nshape = \"near-square\"\nmesh = \"8x8\"\nestimates = \"log\"\n";
-    let note = "note: s.toml: not used beside --load: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `shape` (line 3, needs `swf` or `jobs-file` or `processors` or `model`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
+    let note = "note: s.toml: not used with --load: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `shape` (line 3, needs `swf` or `jobs-file` or `processors` or `model`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
     run(log, "--load .5", note);
-    let note = "note: s.toml: not used beside --processors: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
+    let note = "note: s.toml: not used with --processors: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
     run(log, "--processors exponential:4", note);
     // What the file lacks itself is an error, as without an option.
     fs::write(&path, "mesh = \"8x8\"\nflits = 4\nbatch = 3\n").unwrap();
@@ -398,7 +398,7 @@ fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
 #[test]
 fn a_log_is_run_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let mut log = String::from("; Computer: Test machine\n; Acknowledge: nobody\n");
+    let mut log = String::from("; Computer: Test machine\n; Acknowledge: A. Author\n");
     // Twenty jobs of 3 processors, one without processors, one of another partition.
     for job in 1..=20 {
         log += &format!(
@@ -417,7 +417,7 @@ fn a_log_is_run_whole() {
     assert_eq!(json["log"]["jobs"], 20);
     assert_eq!(json["log"]["dropped_no_processors"], 1);
     assert_eq!(json["log"]["other_partitions"], 1);
-    assert_eq!(json["log"]["acknowledge"][0], "nobody");
+    assert_eq!(json["log"]["acknowledge"][0], "A. Author");
     for result in json["results"].as_array().unwrap() {
         assert_eq!(result["metrics"]["jobs"]["mean"], 20.0);
         assert_eq!(result["metrics"]["service_time"]["mean"], 100.0);
@@ -572,8 +572,8 @@ fn a_closed_output_loses_no_file() {
 
 #[test]
 fn jobs_behind_a_long_queue_are_backfilled() {
-    // A job holds a processor of two for long, one that needs both waits, more than a table holds wait behind it, and the last one
-    // can be served beside the first.
+    // A job holds a processor of two for long, one that needs both waits, more than a table holds
+    // wait behind it, and the last one can be served beside the first.
     let folder = tempfile::tempdir().unwrap();
     let job = |number: u32, size: u32, seconds: u32| {
         format!(

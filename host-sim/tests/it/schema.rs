@@ -31,7 +31,8 @@ fn assert_valid(output: &str, document: &Value) {
     });
 }
 
-/// The keys of all objects but those of a scenario and of refusals, whose keys are those of options and reasons.
+/// The keys of all objects but those of a scenario and of refusals, whose keys are those of options
+/// and reasons.
 fn each_key(value: &Value, on_key: &mut impl FnMut(&str)) {
     match value {
         Value::Object(object) => {
@@ -147,8 +148,8 @@ fn every_key_of_the_page_has_a_meaning() {
         let meaning = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         assert!(!meaning.is_empty() && !meaning.ends_with('|'), "{row}");
     }
-    // What the clock measures is of `run` alone.
-    assert_eq!(page.matches("elapsed_seconds`").count(), 1);
+    // What the clock measures is of `run` alone, in JSON and CSV.
+    assert_eq!(page.matches("elapsed_seconds`").count(), 2);
     for row in [
         "| `waits`? | integer | The job waits; the number of jobs ahead of it. |",
         "| `granted[].x`? | integer | On a two-dimensional mesh: ",
@@ -165,6 +166,58 @@ fn columns(heading: &str) -> Vec<String> {
     let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
     rows.map(|row| row.split('`').nth(1).unwrap().to_owned())
         .collect()
+}
+
+/// The columns as the page has them: one name for all settings, and for each metric.
+fn described(header: &[String]) -> Vec<String> {
+    let settings = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/scenario.md"),
+    );
+    let settings = settings.unwrap();
+    let is_setting = |name: &str| settings.contains(&format!("| `{} ", name.replace('_', "-")));
+    let metrics = host_sim("list metrics --format json").json();
+    let metrics = metrics["metrics"].as_array().unwrap().clone();
+    let mut metrics: Vec<_> = metrics
+        .iter()
+        .map(|of| of["name"].as_str().unwrap())
+        .collect();
+    metrics.extend([
+        "offered",
+        "accepted",
+        "link_utilization_max",
+        "link_utilization",
+    ]);
+    // Of names that begin alike the longest.
+    metrics.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    let mut names: Vec<String> = Vec::new();
+    let own = header
+        .iter()
+        .position(|name| ["rate", "strategy"].contains(&&**name))
+        .unwrap_or(0);
+    let parts = [
+        "mean",
+        "low",
+        "high",
+        "standard_deviation",
+        "replications",
+        "values",
+    ];
+    for (place, name) in header.iter().enumerate() {
+        let part = metrics
+            .iter()
+            .find_map(|metric| name.strip_prefix(&format!("{metric}_")));
+        let metric = part.filter(|part| parts.contains(part));
+        let known = ["pattern", "warmup"].contains(&&**name) && header.contains(&"rate".to_owned());
+        let name = match metric {
+            Some(part) => format!("METRIC_{part}"),
+            None if place < own && is_setting(name) && !known => "SETTING".to_owned(),
+            None => name.clone(),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 #[test]
@@ -192,9 +245,30 @@ fn tables_have_the_columns_that_are_described() {
     .unwrap();
     host_sim_in(folder.path(), "sweep s.toml --output o").good();
     assert_eq!(
-        header("o/results.csv"),
+        described(&header("o/results.csv")),
         columns("### `results.csv` of `sweep`")
     );
+    for line in [
+        "run --mesh 8x8 --jobs 50 --replications 1",
+        "compare --mesh 8x8 --jobs 50 --replications 1 --no-picture",
+        "saturation --mesh 8x8 --strategy ff --jobs 50 --replications 1",
+        "traffic --mesh 4x4 --rate .01 --cycles 100 --replications 1",
+        "list",
+    ] {
+        let text = host_sim_in(folder.path(), &format!("{line} --format csv")).good();
+        let header: Vec<_> = text
+            .lines()
+            .next()
+            .unwrap()
+            .split(',')
+            .map(str::to_owned)
+            .collect();
+        let command = line.split(' ').next().unwrap();
+        assert_eq!(
+            described(&header),
+            columns(&format!("### `{command} --format csv`"))
+        );
+    }
     let document = fs::read_to_string(folder.path().join("o/results.json")).unwrap();
     assert_valid("sweep", &serde_json::from_str(&document).unwrap());
 

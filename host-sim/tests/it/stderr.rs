@@ -1,4 +1,4 @@
-//! Standard error that nobody reads changes neither what is done nor how the program ends.
+//! A closed standard error changes neither the work of the program nor its exit code.
 
 use std::fs;
 use std::io;

@@ -11,7 +11,7 @@ use serialport::{SerialPort, TTYPort};
 
 use crate::program::{command, host_sim};
 
-/// What the program prints on a terminal with so many columns.
+/// The output on a terminal with this number of columns.
 fn on_terminal(columns: usize, line: &str) -> String {
     let (mut screen, port) = TTYPort::pair().unwrap();
     let path = port.name().unwrap();

@@ -8,7 +8,8 @@ fn metric(row: &Value, name: &str) -> f64 {
     row["metrics"][name]["mean"].as_f64().unwrap_or(f64::NAN)
 }
 
-/// The mean latencies of an independent implementation, with one-flit buffers, 8 flits and a routing delay of 3 cycles.
+/// The mean latencies of an independent implementation, with one-flit buffers, 8 flits and a
+/// routing delay of 3 cycles.
 #[test]
 fn latencies_are_those_of_an_independent_implementation() {
     for (line, expected) in [

@@ -7,10 +7,12 @@ use std::num::NonZeroU64;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use meshalloc::message::LargestReport;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocation, Allocator, Block, Change, Configuration, Controller, Flags, Grid, Happened, JobId,
-    JobState, NodeId, Outcome, Refusal, Request, SchedulerKind, Shape, StrategyKind,
+    Allocation, Allocator, Answer, Block, Change, Configuration, Controller, Flags, Grid, Happened,
+    JobId, JobState, Machine, NodeId, Outcome, Query, Refusal, Request, SchedulerKind, Shape,
+    StrategyKind,
 };
 use meshalloc_c::numbers_of;
 use rand_chacha::ChaCha8Rng;
@@ -26,7 +28,12 @@ const CAPACITY: u32 = 24;
 /// The longest list of blocks that is asked for, as `driver.c` has room.
 const ROOM: u32 = 8;
 
-const CASES: [(&str, [&str; 5]); 3] = [
+const CASES: [(&str, [&str; 5]); 4] = [
+    (
+        // Its description gives the legal slices.
+        "tpu-v4",
+        ["cubes", "cubes:fold", "folding", "first-fit", "naive"],
+    ),
     (
         "mesh 16x16",
         [
@@ -122,6 +129,7 @@ struct World<'m> {
     random: ChaCha8Rng,
     script: Script,
     grid: Grid,
+    machine: Option<&'m Machine>,
     allocators: [Allocator<'m>; 2],
     /// What the allocators have given away, released or not.
     held: Vec<u128>,
@@ -137,6 +145,22 @@ impl World<'_> {
 
     /// Extents, most of which fit into the machine.
     fn extents(&mut self) -> Vec<u16> {
+        if let Some(machine) = self.machine
+            && self.below(4) > 0
+        {
+            // A legal one: a small shape, or a multiple.
+            let shapes = machine.shapes();
+            let multiple = machine.multiple().unwrap();
+            return match self.below(2) {
+                0 => shapes[self.below(shapes.len() as u32) as usize]
+                    .extents()
+                    .to_vec(),
+                _ => multiple
+                    .iter()
+                    .map(|&side| side * (1 + self.below(3) as u16))
+                    .collect(),
+            };
+        }
         let most = self.grid.dimensions() as u32;
         // Now and then more than the machine has.
         let count = match self.below(50) {
@@ -161,7 +185,9 @@ impl World<'_> {
     /// A request and how it is written.
     fn request(&mut self) -> (Request, String) {
         let extents = self.extents();
-        let flags = [0, 0, 0, 1, 2, 3][self.below(6) as usize];
+        let rings = [8, 16, 32, 128][self.below(4) as usize] * u8::from(self.below(4) == 0);
+        let rings = if self.machine.is_some() { rings } else { 0 };
+        let flags = [0, 0, 0, 1, 2, 3][self.below(6) as usize] | rings;
         let estimate = u64::from(self.below(3) * self.below(500));
         let area: u32 = extents.iter().map(|&extent| u32::from(extent)).product();
         // 0 stands for all in C. A number above the area is malformed.
@@ -169,8 +195,13 @@ impl World<'_> {
             0 if area > 0 => 1 + self.below(area + area / 16 + 1),
             _ => 0,
         };
-        let mut request = Request::new(Shape::new(&extents).unwrap())
-            .with_flags(Flags::from_bits(flags).unwrap());
+        let chips = Flags::CHIPS.bits() * u8::from(processors > 0 && self.below(4) == 0);
+        let flags = flags | chips;
+        let request = match chips {
+            0 => Request::new(Shape::new(&extents).unwrap()),
+            _ => Request::chips(processors),
+        };
+        let mut request = request.with_flags(Flags::from_bits(flags).unwrap());
         request.estimate = NonZeroU64::new(estimate);
         if processors > 0 {
             request.processors = processors;
@@ -209,8 +240,26 @@ impl World<'_> {
         })
     }
 
+    fn largest_text(&self, largest: &LargestReport) -> String {
+        let shape = largest.shape.map(|shape| shape.extents());
+        let extents = shape.iter().flat_map(|shape| shape.iter());
+        let text = extents.fold(largest.processors.to_string(), |text, extent| {
+            format!("{text} {extent}")
+        });
+        match largest.block {
+            Some(block) => text + &self.block_text(block),
+            None => text + &" 0+0".repeat(self.grid.dimensions()),
+        }
+    }
+
     fn allocator_operation(&mut self) {
         let which = self.below(2) as usize;
+        // It tries many sizes.
+        if self.below(100) == 0 {
+            let largest = self.allocators[which].largest();
+            let expected = Ok(self.largest_text(&largest));
+            self.script.operation(format!("l {which}"), expected);
+        }
         let any = (!self.held.is_empty()).then(|| {
             // Mostly a recent one, which may be held.
             let recent = self.below(40).min(self.held.len() as u32 - 1) as usize;
@@ -383,6 +432,14 @@ impl World<'_> {
                 self.script
                     .operation(format!("P {node}"), state.map(|it| it.to_string()));
             }
+            18 if self.below(10) == 0 => {
+                let expected = match self.controller.answer(&Query::Largest, None) {
+                    Ok(Answer::Largest(largest)) => Ok(self.largest_text(&largest)),
+                    Ok(other) => panic!("{other:?}"),
+                    Err(refused) => Err(error(refused)),
+                };
+                self.script.operation("Y", expected);
+            }
             18 => self.statistics(),
             _ if self.below(40) == 0 => {
                 self.change(&Change::Reset, "Z");
@@ -528,9 +585,17 @@ fn state(occupancy: &meshalloc::Occupancy<'_>, node: u32) -> Result<u8, String> 
 
 /// Carries out random operations on one machine with one strategy.
 fn run(seed: u64, machine: &str, strategy: &str, scheduler: SchedulerKind) -> Script {
-    let grid: Grid = machine.parse().unwrap();
+    let description = Machine::preset(machine);
+    let description = description.as_ref();
+    let grid: Grid = match description {
+        Some(description) => *description.grid(),
+        None => machine.parse().unwrap(),
+    };
     let kind: StrategyKind = strategy.parse().unwrap();
-    let needs = Needs::of(kind, &grid, CAPACITY as usize);
+    let needs = match description {
+        Some(description) => Needs::described(kind, description, CAPACITY as usize),
+        None => Needs::of(kind, &grid, CAPACITY as usize),
+    };
     let storages = &mut [0, 0, CAPACITY as usize].map(|jobs| HeapStorage::new(needs, jobs));
     let [one, other, third] = storages;
     let configuration = Configuration {
@@ -542,18 +607,35 @@ fn run(seed: u64, machine: &str, strategy: &str, scheduler: SchedulerKind) -> Sc
         random: ChaCha8Rng::seed_from_u64(seed),
         script: Script::default(),
         grid,
-        allocators: [one, other]
-            .map(|storage| Allocator::new(storage.allocator_memory(), grid, kind).unwrap()),
+        machine: description,
+        allocators: [one, other].map(|storage| {
+            let memory = storage.allocator_memory();
+            let memory = match description {
+                Some(description) => memory.describing(description),
+                None => memory,
+            };
+            Allocator::new(memory, grid, kind).unwrap()
+        }),
         held: Vec::new(),
-        controller: Controller::new(third.memory(), configuration).unwrap(),
+        controller: {
+            let memory = third.memory();
+            let memory = match description {
+                Some(description) => memory.describing(description),
+                None => memory,
+            };
+            Controller::new(memory, configuration).unwrap()
+        },
         now: 0,
         known: 0,
     };
     let wraps = (0..grid.dimensions()).fold(0, |all, at| all | u16::from(grid.wraps(at)) << at);
     let (kind, [first, second]) = numbers_of(&kind).unwrap();
     let (scheduler, [third, fourth]) = numbers_of(&scheduler).unwrap();
+    let presets = Machine::PRESETS;
+    let description = presets.iter().position(|&preset| preset == machine);
+    let description = description.map_or(0, |at| at + 1);
     let line = format!(
-        "G {} {wraps} {kind} {first} {second} {scheduler} {third} {fourth} {CAPACITY}",
+        "G {} {wraps} {description} {kind} {first} {second} {scheduler} {third} {fourth} {CAPACITY}",
         list(grid.sides())
     );
     world.script.operation(line, Ok("0".to_owned()));

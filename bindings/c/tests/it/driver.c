@@ -149,6 +149,7 @@ static void begin(void) {
   memset(&configuration, 0, sizeof configuration);
   configuration.machine.dimensions = numbers(configuration.machine.sides);
   configuration.machine.wraps = (uint16_t)next();
+  configuration.machine.description = (uint16_t)next();
   configuration.strategy.kind = next32();
   configuration.strategy.parameters[0] = next();
   configuration.strategy.parameters[1] = next();
@@ -252,6 +253,16 @@ static void print_statistics(void) {
   }
 }
 
+static void print_largest(int32_t result, const meshalloc_largest *largest) {
+  uint32_t at;
+  if (print(result)) {
+    for (at = 0; at < largest->dimensions; at++) {
+      printf(" %u", (unsigned)largest->extents[at]);
+    }
+    print_block(&largest->block);
+  }
+}
+
 static void set_faulty(int is_faulty) {
   const meshalloc_block named = block();
   const uint64_t now = next();
@@ -268,6 +279,7 @@ static void carry_out(char operation) {
   meshalloc_block blocks[ROOM];
   meshalloc_block named;
   meshalloc_request wanted;
+  meshalloc_largest largest;
   uint32_t job, from, room;
   uint64_t lease;
   size_t index;
@@ -311,6 +323,9 @@ static void carry_out(char operation) {
       printf(" %" PRId32 " %" PRId32, meshalloc_allocator_free_processors(allocator),
              meshalloc_allocator_faulty_processors(allocator));
     }
+    break;
+  case 'l':
+    print_largest(meshalloc_allocator_largest(allocator, &largest), &largest);
     break;
   case 'G':
     begin();
@@ -363,6 +378,9 @@ static void carry_out(char operation) {
     break;
   case 'T':
     print_statistics();
+    break;
+  case 'Y':
+    print_largest(meshalloc_controller_largest(controller, &largest), &largest);
     break;
   case 'X':
     move();

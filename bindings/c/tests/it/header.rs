@@ -8,11 +8,11 @@ use std::path::Path;
 
 use cbindgen::{Builder, Config, EnumConfig, ExportConfig, Language, RenameRule, Style};
 use meshalloc::storage::Needs;
-use meshalloc::{Grid, Mesh, SchedulerKind, StrategyForm, StrategyKind};
+use meshalloc::{Grid, Machine, Mesh, SchedulerKind, StrategyForm, StrategyKind};
 use meshalloc_c::{SIZES_32, SIZES_64, Sizes, numbers_of};
 
 /// The types, in snake case behind a prefix in C.
-const TYPES: [&str; 16] = [
+const TYPES: [&str; 17] = [
     "Allocation",
     "Allocator",
     "Block",
@@ -23,6 +23,7 @@ const TYPES: [&str; 16] = [
     "Faults",
     "Job",
     "JobList",
+    "Largest",
     "Machine",
     "Read",
     "Request",
@@ -31,9 +32,10 @@ const TYPES: [&str; 16] = [
     "Strategy",
 ];
 /// More types, and constants.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 15] = [
     "Write",
     "ALIGNMENT",
+    "CHIPS",
     "DIMENSIONS_MAX",
     "EVENT_GRANTED",
     "EVENT_LEASE_ENDED",
@@ -44,6 +46,8 @@ const OTHERS: [&str; 12] = [
     "PART_MAX",
     "PROCESSOR_BUSY",
     "PROCESSOR_FAULTY",
+    "RING",
+    "RINGS",
 ];
 
 const HEAD: &str = "\
@@ -77,15 +81,17 @@ void meshalloc_panic(const char *file, size_t length, uint32_t line);
 
 const INITIALISERS: &str = r"
 /** Initialiser of a meshalloc_machine: a mesh of `w` by `h` processors. */
-#define MESHALLOC_MESH(w, h) { { (w), (h) }, 2, 0 }
+#define MESHALLOC_MESH(w, h) { { (w), (h) }, 2, 0, 0 }
 /** Initialiser of a meshalloc_machine: a mesh of three dimensions. */
-#define MESHALLOC_MESH_3D(x, y, z) { { (x), (y), (z) }, 3, 0 }
+#define MESHALLOC_MESH_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0 }
 /** Initialiser of a meshalloc_machine: a torus of three dimensions. */
-#define MESHALLOC_TORUS_3D(x, y, z) { { (x), (y), (z) }, 3, 7 }
+#define MESHALLOC_TORUS_3D(x, y, z) { { (x), (y), (z) }, 3, 7, 0 }
 /** Initialiser of a meshalloc_request: `w` by `h` processors. */
 #define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `x` by `y` by `z` processors. */
 #define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0 }
+/** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has. */
+#define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, (n), 0 }
 
 /** Whether the same call may succeed later. */
 #define MESHALLOC_IS_TEMPORARY(error) ((error) < 0 && (error) > -100)
@@ -243,6 +249,31 @@ fn strategies() -> String {
         for form in info.forms {
             text += &strategy_form(form, &text);
         }
+    }
+    text
+}
+
+/// The machines whose slices follow rules.
+fn machines() -> String {
+    let mut text =
+        "\n/* Initialisers of a meshalloc_machine whose slices follow rules. The memory \
+        comes\n   from meshalloc_allocator_size() or meshalloc_controller_size(). */\n\n"
+            .to_owned();
+    for (at, preset) in Machine::PRESETS.into_iter().enumerate() {
+        let machine = Machine::preset(preset).expect("it is listed");
+        let grid = machine.grid();
+        let sides: Vec<_> = grid.sides().iter().map(u16::to_string).collect();
+        let wraps = (0..grid.dimensions()).filter(|&dimension| grid.wraps(dimension));
+        writeln!(
+            text,
+            "/** {preset}: {grid} */\n#define MESHALLOC_MACHINE_{} {{ {{ {} }}, {}, {}, {} }}",
+            screaming(preset),
+            sides.join(", "),
+            grid.dimensions(),
+            wraps.fold(0, |bits, dimension| bits | 1 << dimension),
+            at + 1,
+        )
+        .unwrap();
     }
     text
 }
@@ -424,6 +455,7 @@ fn generate() -> String {
     }
     let trailer = [
         INITIALISERS,
+        &machines(),
         &strategies(),
         &schedulers(),
         &sizes(),

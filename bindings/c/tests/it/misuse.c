@@ -66,12 +66,15 @@ static void memory_of_objects(void) {
 }
 
 static void configurations(void) {
-  const meshalloc_machine none = {{0}, 0, 0}, wide = MESHALLOC_MESH(1025, 1),
-                          empty = MESHALLOC_MESH(8, 0), wraps = {{8, 8}, 2, 4},
-                          many = {{1}, 17, 0}, torus = MESHALLOC_TORUS_3D(4, 4, 4);
-  const meshalloc_machine *const wrong[] = {&none, &wide, &empty, &wraps, &many};
+  const meshalloc_machine none = {{0}, 0, 0, 0}, wide = MESHALLOC_MESH(1025, 1),
+                          empty = MESHALLOC_MESH(8, 0), wraps = {{8, 8}, 2, 4, 0},
+                          many = {{1}, 17, 0, 0}, torus = MESHALLOC_TORUS_3D(4, 4, 4),
+                          unknown_rules = {{8, 4}, 2, 0, 99}, other_rules = {{8, 8}, 2, 0, 7},
+                          galaxy = MESHALLOC_MACHINE_GALAXY, tpu_v4 = MESHALLOC_MACHINE_TPU_V4;
+  const meshalloc_machine *const wrong[] = {&none,  &wide, &empty,         &wraps,
+                                            &many, &unknown_rules, &other_rules};
   const meshalloc_strategy unknown = {4000, {0, 0}}, fsl = MESHALLOC_STRATEGY_FREE_SUBMESH_LIST,
-                           page = {20, {7, 0}};
+                           page = {20, {7, 0}}, cubes = MESHALLOC_STRATEGY_CUBES;
   meshalloc_configuration configuration = {
       MESHALLOC_MESH(8, 8), MESHALLOC_STRATEGY_FIRST_FIT, MESHALLOC_SCHEDULER_FCFS};
   size_t size, at;
@@ -82,6 +85,9 @@ static void configurations(void) {
   EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &unknown, 4, &size));
   EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &page, 4, &size));
   EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&torus, &fsl, 4, &size));
+  EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&galaxy, &cubes, 4, &size));
+  EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&torus, &cubes, 4, &size));
+  EXPECT(0, meshalloc_allocator_size(&tpu_v4, &cubes, 4, &size));
   EXPECT(0, meshalloc_controller_size(&configuration, 4, &size));
   configuration.scheduler.kind = 99;
   EXPECT(MESHALLOC_ERROR_NO_SUCH_SCHEDULER, meshalloc_controller_size(&configuration, 4, &size));
@@ -109,6 +115,7 @@ static void requests(meshalloc_allocator *allocator) {
   EXPECT(MESHALLOC_ERROR_NULL_POINTER, meshalloc_allocator_allocate(allocator, &request, NULL));
   EXPECT(MESHALLOC_ERROR_NO_SUCH_BLOCK, meshalloc_allocator_mark_faulty(allocator, &outside));
   EXPECT(MESHALLOC_ERROR_NO_SUCH_PROCESSOR, meshalloc_allocator_processor(allocator, 64));
+  EXPECT(MESHALLOC_ERROR_NULL_POINTER, meshalloc_allocator_largest(allocator, NULL));
   /* None of these has taken anything. */
   EXPECT(64, meshalloc_allocator_free_processors(allocator));
 }

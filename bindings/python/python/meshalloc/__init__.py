@@ -1,12 +1,14 @@
 """Processor allocation in mesh- and torus-connected multicomputers.
 
 `Allocator` gives processors away and takes them back, `Controller` has a queue and a scheduler as
-well, and `Scenario` simulates jobs on them, with policies of ours or your own.
+well, and `Scenario` simulates jobs on them, with policies of ours or your own. `Client` talks to a
+controller on a board.
 """
 
 from ._core import (
     Allocation,
     Allocator,
+    Client,
     Controller,
     Event,
     Queue,
@@ -16,17 +18,28 @@ from ._core import (
     settings,
     strategies,
 )
-from .errors import Error, IllegalProposal, Misuse, Refused, ScenarioError
+from .errors import (
+    ControllerReset,
+    Error,
+    IllegalProposal,
+    LineError,
+    Misuse,
+    Refused,
+    ScenarioError,
+)
 from .scenario import Block, Propose, Results, Scenario, Scheduler, Strategy
 
 __all__ = [
     "Allocation",
     "Allocator",
     "Block",
+    "Client",
     "Controller",
+    "ControllerReset",
     "Error",
     "Event",
     "IllegalProposal",
+    "LineError",
     "Misuse",
     "Propose",
     "Queue",

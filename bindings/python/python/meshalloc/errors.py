@@ -5,6 +5,8 @@
     +-- IllegalProposal  a strategy of your own proposed what cannot be granted
     +-- Misuse           a value, a handle or the name of a job is wrong
     +-- ScenarioError    the settings of a scenario cannot be used
+    +-- LineError        a board does not answer as it should
+        +-- ControllerReset  it was reset in the meantime
 """
 
 
@@ -41,3 +43,22 @@ class Misuse(Error):
 
 class ScenarioError(Error):
     """The settings of a scenario cannot be used."""
+
+
+class LineError(Error):
+    """A board does not answer, or not as it should.
+
+    It is then unknown whether it has carried a change out.
+    """
+
+
+class ControllerReset(LineError):
+    """A board was reset since its last reply.
+
+    This is raised once for each reset; the next call goes on with the board as it is.
+    """
+
+    def __init__(self, message: str, keeps_jobs: bool) -> None:
+        super().__init__(message)
+        #: Whether its jobs are those of before: it has read its journal.
+        self.keeps_jobs = keeps_jobs

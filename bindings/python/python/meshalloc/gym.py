@@ -147,8 +147,8 @@ class _Run:
         self._asked.put(None)
 
     def _next(self, waiting: _core.Queue, now: int) -> int | None:
-        shapes = [(*job.request.shape, 1)[:2] for job in waiting]
-        self.queue, self.now = shapes, now
+        extents = [(*job.request.shape, 1) for job in waiting]
+        self.queue, self.now = [(w, h) for w, h, *_ in extents], now
         self._asked.put(None)
         action = self._actions.get()
         if action is _Closed:

@@ -67,7 +67,7 @@ impl AnyStrategy<'_> {
             if shape.area() == 0 {
                 return Err(Refusal::EmptyRequest);
             }
-            let mut trials = Trials::new(kind, machine, &grid, request, shape);
+            let mut trials = Trials::new(kind.into(), machine, &grid, request, shape);
             if request.flags.intersects(Flags::ALL_RINGS) && trials.next().is_none() {
                 refuse(Refusal::NoRing);
                 continue;
@@ -160,7 +160,7 @@ fn each_of_form(
         return attempt(&request);
     }
     // One after the other the orders in which the rings close.
-    Trials::new(kind, machine, grid, &request, shape).any(|trial| {
+    Trials::new(kind.into(), machine, grid, &request, shape).any(|trial| {
         let shape = Shape::new(&trial.sides[..grid.dimensions()]);
         let flags = request.flags.difference(Flags::ALL_RINGS) | Flags::FIXED_ORIENTATION;
         shape.is_ok_and(|shape| {

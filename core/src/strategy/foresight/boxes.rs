@@ -9,10 +9,10 @@
 use super::Writer;
 use core::cmp::Ordering;
 
-use super::candidates::{Candidate, best};
+use super::candidates::{Candidate, Candidates, Keys};
 use super::expected::{MASK_WORDS, Mask, RECENT, WAITING};
 use super::fits::{Fits, is_within, or};
-use super::{Decision, Known, Rule, Space, TICKS_WORDS};
+use super::{Known, Rule, Space, TICKS_WORDS};
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid, Shape, Tuple, sort_descending};
@@ -320,8 +320,7 @@ impl Boxes {
         (parts.fixed, parts.ends)
     }
 
-    /// Chooses among the corners of the maximal free boxes. What the outlook said is forgotten: it
-    /// is good for one decision.
+    /// Chooses among the corners of the maximal free boxes.
     pub(super) fn decide<R: Rule>(
         &mut self,
         known: &mut Known,
@@ -331,30 +330,17 @@ impl Boxes {
         draft: &mut Draft<'_, '_>,
     ) -> Option<Block> {
         let grid = self.expected.grid;
-        // Of reservations that lie where jobs run there may be more than there is room for.
-        let busy = grid.nodes() - occupancy.free();
-        let running = core::mem::take(&mut known.running).min(busy as usize);
+        let (running, most) = known.take::<R>(occupancy, request);
         // Behind them there is room for as many places as processors are free, which candidates are
         // no more than.
         let (running, places) = workspace.list.split_at_mut(running);
         let parts = Parts::new(workspace.words, self.division);
-        let most = R::candidates_max(known.budget, running.len() as u64, request);
-        let most = most.min(occupancy.free().into()) as usize;
         let blocks = running.iter().map(|&block| Block::from_raw(block));
-        let fixed = match known.is_any_fixed {
-            true => &*parts.fixed,
-            false => &[],
-        };
+        let fixed = known.fixed(parts.fixed);
         draft.spend_passes(2, &grid);
         let mut planes = Planes::new(occupancy, blocks, fixed, parts.planes);
         let spend = |instructions| draft.spend(instructions);
-        let mut candidates = Candidates {
-            grid: &grid,
-            places,
-            contacts: parts.contacts,
-            scores: parts.scores,
-            len: 0,
-        };
+        let mut candidates = Candidates::new(Places(&grid), places, parts.contacts, parts.scores);
         let named = padded(&grid, request.shape);
         let demand = named.product();
         planes.for_each_maximal_meeting(&[], &spend, &mut |free| {
@@ -363,8 +349,9 @@ impl Boxes {
             }
             let mut corners = |extents: &Tuple| {
                 for_each_corner(&grid, free, extents, |place| {
-                    spend(500 + 100 * candidates.len as u32);
-                    candidates.consider(place, most, |least| {
+                    spend(500 + 100 * candidates.len() as u32);
+                    let key = block_of(&grid, place).into_raw();
+                    candidates.consider(key, most, |least| {
                         boundary(occupancy, place, least, |dimension, start| {
                             let len = place[dimension].len;
                             let side = Side::of(&grid, dimension);
@@ -382,8 +369,8 @@ impl Boxes {
             }
         });
         candidates.sort(&spend);
-        self.latest = (running.len(), candidates.len);
-        if candidates.len > 1 {
+        self.latest = (running.len(), candidates.len());
+        if candidates.len() > 1 {
             let mut space = Placing {
                 planes,
                 candidates,
@@ -391,19 +378,11 @@ impl Boxes {
             };
             // State 0: nothing has changed but that the candidate is placed.
             space.describe(0, &[], &[], &spend);
-            space.fits.settle(space.candidates.len);
-            let mut decision = Decision {
-                space,
-                running,
-                may_overlap: known.may_overlap,
-                ends: parts.ends,
-                spend: &spend,
-            };
-            R::score(&mut decision, known.budget, request);
-            candidates = decision.space.candidates;
+            space.fits.settle(space.candidates.len());
+            let space = known.scored::<R, _>(space, request, running, parts.ends, &spend);
+            candidates = space.candidates;
         }
-        let best = best(&candidates.scores[..candidates.len], candidates.contacts);
-        let place = best.map(|best| Block::from_raw(candidates.places[best]));
+        let place = candidates.best().map(Block::from_raw);
         self.expected.wait(core::iter::empty(), parts.table);
         place
     }
@@ -427,108 +406,54 @@ impl Boxes {
     }
 }
 
-/// Candidates, up to a number those of the largest contact.
-struct Candidates<'a> {
-    grid: &'a Grid,
-    /// Blocks ([`Block::into_raw`]).
-    places: &'a mut [u64],
-    contacts: &'a mut [Word],
-    scores: &'a mut [Word],
-    len: usize,
+/// Places on a grid. A key is a block ([`Block::into_raw`]).
+#[derive(Clone, Copy, Debug)]
+struct Places<'a>(&'a Grid);
+
+impl Places<'_> {
+    fn arcs(self, key: u64) -> Arcs {
+        arcs_of(self.0, Block::from_raw(key))
+    }
 }
 
-impl Candidates<'_> {
-    fn place(&self, at: usize) -> Arcs {
-        arcs_of(self.grid, Block::from_raw(self.places[at]))
-    }
+impl Keys for Places<'_> {
+    type Key = u64;
 
-    /// Whether one place is before another: by the number of its first node, then by its extents
-    /// from the highest dimension down.
+    const INSTRUCTIONS: u32 = 200;
+
+    /// By the number of the first node, then by the extents from the highest dimension down.
     fn precedes(&self, one: u64, other: u64) -> bool {
-        let arcs = |place| arcs_of(self.grid, Block::from_raw(place));
-        let (one, other) = (arcs(one), arcs(other));
+        let (one, other) = (self.arcs(one), self.arcs(other));
         let both = || one.iter().zip(&other).rev();
         let starts = both().map(|(one, other)| one.start.cmp(&other.start));
         let lengths = both().map(|(one, other)| one.len.cmp(&other.len));
         let mut orders = starts.chain(lengths);
         orders.find(|order| order.is_ne()) == Some(Ordering::Less)
     }
-
-    /// Adds a place unless it is a candidate already, or there are `most` candidates that are
-    /// better: of larger contact, or of the same contact and first in order. `contact` gets the
-    /// least contact that matters, and may return `None` for a smaller one.
-    fn consider(&mut self, place: &[Arc], most: usize, contact: impl FnOnce(u32) -> Option<u32>) {
-        let place = block_of(self.grid, place).into_raw();
-        if self.places[..self.len].contains(&place) {
-            return;
-        }
-        let least = match self.len == most {
-            true => low_half(self.contacts[most - 1]),
-            false => 0,
-        };
-        let Some(contact) = contact(least) else {
-            return;
-        };
-        let contact = Word::from(contact);
-        let is_better = |candidates: &Self, other: usize| {
-            let there = candidates.contacts[other];
-            contact > there
-                || (contact == there && candidates.precedes(place, candidates.places[other]))
-        };
-        if self.len == most {
-            if !is_better(self, most - 1) {
-                return;
-            }
-            self.len -= 1;
-        }
-        let mut at = self.len;
-        while at > 0 && is_better(self, at - 1) {
-            at -= 1;
-        }
-        self.contacts.copy_within(at..self.len, at + 1);
-        self.contacts[at] = contact;
-        self.places.copy_within(at..self.len, at + 1);
-        self.places[at] = place;
-        self.len += 1;
-    }
-
-    /// Puts them in order, with a score of 0.
-    fn sort(&mut self, spend: &dyn Fn(u32)) {
-        self.scores[..self.len].fill(0);
-        for len in 1..self.len {
-            let mut at = len;
-            while at > 0 && self.precedes(self.places[at], self.places[at - 1]) {
-                self.places.swap(at, at - 1);
-                self.contacts.swap(at, at - 1);
-                at -= 1;
-            }
-            spend(100 + 200 * (len - at) as u32);
-        }
-    }
 }
 
 /// The grid while a job is placed.
 struct Placing<'a> {
     planes: Planes<'a>,
-    candidates: Candidates<'a>,
+    candidates: Candidates<'a, Places<'a>>,
     fits: Fits<'a, (&'a Expected, &'a [Mask])>,
 }
 
 impl Fits<'_, (&Expected, &[Mask])> {
     /// In the state this box is free, but for the candidate that is placed.
-    fn add(&mut self, state: usize, free: &[Arc], candidates: &Candidates<'_>) {
+    fn add(&mut self, state: usize, free: &[Arc], candidates: &Candidates<'_, Places<'_>>) {
         let (expected, table) = self.expected;
         let grid = &expected.grid;
         let extents = Tuple::new(free.len(), |at| free[at].len);
         let whole = expected.fitting(extents, table);
-        let Some(masks) = self.open(&whole, state, candidates.len) else {
+        let Some(masks) = self.open(&whole, state, candidates.len()) else {
             return;
         };
-        for (at, mask) in masks.iter_mut().enumerate() {
+        for (&key, mask) in candidates.keys().iter().zip(masks) {
             if is_within(&whole, mask) {
                 continue;
             }
-            let place = candidates.place(at);
+            let place = candidates.kind().arcs(key);
             if !overlap(grid, free, &place[..free.len()]) {
                 *mask = or(*mask, &whole);
                 continue;
@@ -546,14 +471,20 @@ impl Fits<'_, (&Expected, &[Mask])> {
     }
 }
 
+impl Placing<'_> {
+    const fn grid(&self) -> &Grid {
+        self.candidates.kind().0
+    }
+}
+
 impl Space for Placing<'_> {
     fn area(&self, block: u64) -> u32 {
-        self.candidates.grid.area(Block::from_raw(block))
+        self.grid().area(Block::from_raw(block))
     }
 
     fn overlap(&self, one: u64, other: u64) -> bool {
-        let grid = self.candidates.grid;
-        grid.overlap(Block::from_raw(one), Block::from_raw(other))
+        let (one, other) = (Block::from_raw(one), Block::from_raw(other));
+        self.grid().overlap(one, other)
     }
 
     fn release(&mut self, block: u64) {
@@ -565,12 +496,12 @@ impl Space for Placing<'_> {
     }
 
     fn candidates(&self) -> usize {
-        self.candidates.len
+        self.candidates.len()
     }
 
     fn describe(&mut self, state: usize, from: &[usize], jobs: &[u64], spend: &dyn Fn(u32)) {
-        self.fits.begin(state, from, self.candidates.len);
-        let instructions = 1_500 + 500 * self.candidates.len as u32;
+        self.fits.begin(state, from, self.candidates.len());
+        let instructions = 1_500 + 500 * self.candidates.len() as u32;
         // There are at most three jobs; the filling is never read.
         let mut blocks = [Block::ZERO; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {
@@ -585,12 +516,9 @@ impl Space for Placing<'_> {
     }
 
     fn score(&mut self, state: usize, weight: u32) {
-        let Placing {
-            fits, candidates, ..
-        } = self;
-        let len = candidates.len;
-        for (at, score) in candidates.scores[..len].iter_mut().enumerate() {
-            *score += Word::from(weight * fits.value(state, at, len));
-        }
+        let fits = &self.fits;
+        let count = self.candidates.len();
+        self.candidates
+            .score(weight, |at| fits.value(state, at, count));
     }
 }

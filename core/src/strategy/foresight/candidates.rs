@@ -1,4 +1,4 @@
-//! The places among which is chosen: [`Candidates`].
+//! The places among which a rule chooses: [`Candidates`].
 
 use crate::grid::{Block, MESH_SIDE_MAX};
 use crate::mesh::{Coord, Sides, Submesh};
@@ -16,12 +16,24 @@ pub struct Candidate {
     pub score: u32,
 }
 
+/// How candidates are kept: a key for each place.
+pub(super) trait Keys {
+    /// A place.
+    type Key: Copy + PartialEq;
+
+    /// About how many instructions a comparison takes.
+    const INSTRUCTIONS: u32;
+
+    /// Whether the place is before another one.
+    fn precedes(&self, one: Self::Key, other: Self::Key) -> bool;
+}
+
 /// Candidates, up to a number those of the largest contact.
 #[derive(Debug)]
-pub(super) struct Candidates<'a> {
-    shapes: Shapes,
+pub(super) struct Candidates<'a, K: Keys> {
+    kind: K,
     /// Each once.
-    keys: &'a mut [Word],
+    keys: &'a mut [K::Key],
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     len: usize,
@@ -45,7 +57,7 @@ impl Shapes {
     }
 
     #[inline]
-    fn key(self, place: Submesh) -> Word {
+    pub(super) fn key(self, place: Submesh) -> Word {
         let Submesh { base, sides } = place;
         let is_higher = sides.h > self.0[0].h;
         Word::from(base.y) << KEY_ROW | Word::from(base.x) << 1 | Word::from(is_higher)
@@ -64,16 +76,27 @@ impl Shapes {
 /// Where the row begins in a key.
 const KEY_ROW: u32 = 1 + MESH_SIDE_MAX.ilog2();
 
-impl<'a> Candidates<'a> {
+impl Keys for Shapes {
+    type Key = Word;
+
+    const INSTRUCTIONS: u32 = 100;
+
+    #[inline]
+    fn precedes(&self, one: Word, other: Word) -> bool {
+        one < other
+    }
+}
+
+impl<'a, K: Keys> Candidates<'a, K> {
     /// None yet; there is room for as many as the shortest of the slices has.
-    pub(super) fn new(
-        shapes: Shapes,
-        keys: &'a mut [Word],
+    pub(super) const fn new(
+        kind: K,
+        keys: &'a mut [K::Key],
         contacts: &'a mut [Word],
         scores: &'a mut [Word],
     ) -> Self {
         Candidates {
-            shapes,
+            kind,
             keys,
             contacts,
             scores,
@@ -85,10 +108,13 @@ impl<'a> Candidates<'a> {
         self.len
     }
 
+    pub(super) const fn kind(&self) -> &K {
+        &self.kind
+    }
+
     #[inline]
-    pub(super) fn places(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
-        let keys = self.keys[..self.len].iter();
-        keys.map(|&key| self.shapes.place(key))
+    pub(super) fn keys(&self) -> &[K::Key] {
+        &self.keys[..self.len]
     }
 
     /// Adds a place unless it is a candidate already, or there are `most` candidates that are
@@ -96,25 +122,25 @@ impl<'a> Candidates<'a> {
     /// least contact that matters, and may return `None` for a smaller one.
     pub(super) fn consider(
         &mut self,
-        place: Submesh,
+        key: K::Key,
         most: usize,
-        contact: impl FnOnce(Submesh, u32) -> Option<u32>,
+        contact: impl FnOnce(u32) -> Option<u32>,
     ) {
-        let key = self.shapes.key(place);
-        if self.keys[..self.len].contains(&key) {
+        if self.keys().contains(&key) {
             return;
         }
         let least = match self.len == most {
             true => low_half(self.contacts[most - 1]),
             false => 0,
         };
-        let Some(contact) = contact(place, least) else {
+        let Some(contact) = contact(least) else {
             return;
         };
         let contact = Word::from(contact);
         let is_better = |candidates: &Self, other: usize| {
             let there = candidates.contacts[other];
-            contact > there || (contact == there && key < candidates.keys[other])
+            let precedes = || candidates.kind.precedes(key, candidates.keys[other]);
+            contact > there || (contact == there && precedes())
         };
         if self.len == most {
             if !is_better(self, most - 1) {
@@ -138,12 +164,12 @@ impl<'a> Candidates<'a> {
         self.scores[..self.len].fill(0);
         for len in 1..self.len {
             let mut at = len;
-            while at > 0 && self.keys[at] < self.keys[at - 1] {
+            while at > 0 && self.kind.precedes(self.keys[at], self.keys[at - 1]) {
                 self.keys.swap(at, at - 1);
                 self.contacts.swap(at, at - 1);
                 at -= 1;
             }
-            spend(100 + 100 * (len - at) as u32);
+            spend(100 + K::INSTRUCTIONS * (len - at) as u32);
         }
     }
 
@@ -156,17 +182,12 @@ impl<'a> Candidates<'a> {
     }
 
     /// The one of the largest score; ties: of the largest contact, then the first.
-    pub(super) fn best(&self) -> Option<Submesh> {
-        let best = best(&self.scores[..self.len], self.contacts)?;
-        Some(self.shapes.place(self.keys[best]))
+    pub(super) fn best(&self) -> Option<K::Key> {
+        let value = |at: usize| (self.scores[at], self.contacts[at]);
+        let best = (0..self.len).reduce(|best, other| match value(other) > value(best) {
+            true => other,
+            false => best,
+        });
+        best.map(|best| self.keys[best])
     }
-}
-
-/// The number of the candidate of the largest score; ties: of the largest contact, then the first.
-pub(super) fn best(scores: &[Word], contacts: &[Word]) -> Option<usize> {
-    let key = |at: usize| (scores[at], contacts[at]);
-    (0..scores.len()).reduce(|best, other| match key(other) > key(best) {
-        true => other,
-        false => best,
-    })
 }

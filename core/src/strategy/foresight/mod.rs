@@ -114,6 +114,46 @@ struct Known {
     is_any_fixed: bool,
 }
 
+impl Known {
+    /// The number of running jobs, and the most candidates that are kept. What the outlook said is
+    /// forgotten: it is good for one decision.
+    fn take<R: Rule>(&mut self, occupancy: &Occupancy<'_>, request: &Request) -> (usize, usize) {
+        // Of reservations that lie where jobs run there may be more than there is room for.
+        let busy = occupancy.grid().nodes() - occupancy.free();
+        let running = core::mem::take(&mut self.running).min(busy as usize);
+        let most = R::candidates_max(self.budget, running as u64, request);
+        (running, most.min(occupancy.free().into()) as usize)
+    }
+
+    /// The bits of what never becomes free; none if no bit is set.
+    const fn fixed<'w>(&self, bits: &'w mut [Word]) -> &'w mut [Word] {
+        match self.is_any_fixed {
+            true => bits,
+            false => &mut [],
+        }
+    }
+
+    /// Has the rule score the candidates of a machine.
+    fn scored<R: Rule, S: Space>(
+        &self,
+        space: S,
+        request: &Request,
+        running: &mut [u64],
+        ends: &mut [[Word; TICKS_WORDS]],
+        spend: &dyn Fn(u32),
+    ) -> S {
+        let mut decision = Decision {
+            space,
+            running,
+            may_overlap: self.may_overlap,
+            ends,
+            spend,
+        };
+        R::score(&mut decision, self.budget, request);
+        decision.space
+    }
+}
+
 /// The machine that is served.
 #[derive(Debug)]
 #[allow(

@@ -10,7 +10,7 @@ use super::bands::{Bands, Room};
 use super::candidates::{Candidate, Candidates, Shapes};
 use super::expected::{Expected, MASK_WORDS, Mask, Wanted, Within};
 use super::fits::Fits;
-use super::{Decision, Known, Rule, Space, TICKS_WORDS};
+use super::{Known, Rule, Space, TICKS_WORDS};
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
@@ -161,8 +161,7 @@ impl Plane {
         (parts.fixed, parts.ends)
     }
 
-    /// Chooses among the corners of the maximal free submeshes. What the outlook said is forgotten:
-    /// it is good for one decision.
+    /// Chooses among the corners of the maximal free submeshes.
     pub(super) fn decide<R: Rule>(
         &mut self,
         known: &mut Known,
@@ -171,24 +170,17 @@ impl Plane {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> Option<Block> {
-        // Of reservations that lie where jobs run there may be more than there is room for.
-        let busy = self.mesh.nodes() - occupancy.free();
-        let running = core::mem::take(&mut known.running).min(busy as usize);
+        let (running, most) = known.take::<R>(occupancy, request);
         let parts = Parts::new(workspace.words, self.division);
         // There is room for as many submeshes as processors are free, which maximal ones are no
         // more than.
         let (running, list) = workspace.list.split_at_mut(running);
-        let most = R::candidates_max(known.budget, running.len() as u64, request);
-        let most = most.min(occupancy.free().into()) as usize;
         let blocks = running.iter().map(|&block| Submesh::from_bits(block));
         let room = Room {
             starts: parts.starts,
             of_rows: parts.of_rows,
             busy: parts.busy,
-            fixed: match known.is_any_fixed {
-                true => parts.fixed,
-                false => &mut [],
-            },
+            fixed: known.fixed(parts.fixed),
         };
         let bands = Bands::new(occupancy, blocks, room);
         let mut count = 0;
@@ -206,7 +198,7 @@ impl Plane {
             spend(1_500 + (300 * bands.len() + 100 * candidates.len()) as u32);
             for sides in request.orientations() {
                 free.for_each_corner(sides, |place| {
-                    candidates.consider(place, most, |place, least| {
+                    candidates.consider(shapes.key(place), most, |least| {
                         bands.contact(place, free, least)
                     });
                 });
@@ -221,17 +213,11 @@ impl Plane {
                 fits: Fits::new((&self.expected, parts.table), parts.masks),
             };
             space.begin(free, &spend);
-            let mut decision = Decision {
-                space,
-                running,
-                may_overlap: known.may_overlap,
-                ends: parts.ends,
-                spend: &spend,
-            };
-            R::score(&mut decision, known.budget, request);
-            candidates = decision.space.candidates;
+            let space = known.scored::<R, _>(space, request, running, parts.ends, &spend);
+            candidates = space.candidates;
         }
-        candidates.best().map(Block::from)
+        let best = candidates.best();
+        best.map(|best| shapes.place(best).into())
     }
 
     /// The candidates of the latest decision with their scores, which are 0 if there was only one.
@@ -258,8 +244,15 @@ impl Plane {
 /// The mesh while a job is placed.
 struct Placing<'a> {
     bands: Bands<'a>,
-    candidates: Candidates<'a>,
+    candidates: Candidates<'a, Shapes>,
     fits: Fits<'a, (&'a Expected, &'a [Within])>,
+}
+
+/// Where the candidates are.
+#[inline]
+fn places(candidates: &Candidates<'_, Shapes>) -> impl ExactSizeIterator<Item = Submesh> {
+    let shapes = *candidates.kind();
+    candidates.keys().iter().map(move |&key| shapes.place(key))
 }
 
 impl Placing<'_> {
@@ -271,7 +264,7 @@ impl Placing<'_> {
         for &free in free {
             spend(instructions);
             self.fits
-                .add(0, Submesh::from_bits(free), self.candidates.places());
+                .add(0, Submesh::from_bits(free), places(&self.candidates));
         }
         self.fits.settle(self.candidates.len());
     }
@@ -314,7 +307,7 @@ impl Space for Placing<'_> {
         self.bands
             .for_each_maximal_meeting(blocks, spend, &mut |free| {
                 spend(instructions);
-                self.fits.add(state, free, self.candidates.places());
+                self.fits.add(state, free, places(&self.candidates));
             });
     }
 

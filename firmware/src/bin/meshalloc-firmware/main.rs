@@ -42,7 +42,13 @@ mod image {
     use meshalloc::{Configuration, Controller, SchedulerKind, Storage, StrategyKind};
     #[cfg(not(described))]
     use meshalloc::{Cube, Grid, Mesh};
-    use meshalloc_firmware::board::Kept;
+    use meshalloc_firmware::board::{Board, Kept};
+    #[cfg(feature = "journal")]
+    use meshalloc_firmware::board::{NoJournal, REGIONS};
+    #[cfg(feature = "journal")]
+    use meshalloc_firmware::journal::Recovered;
+    #[cfg(feature = "journal")]
+    use meshalloc_firmware::keeping::durable::Durable;
     use meshalloc_firmware::{BUILD, Processor, SOFTWARE};
     use static_cell::ConstStaticCell;
 
@@ -151,20 +157,12 @@ mod image {
     #[boards::entry]
     fn main() -> ! {
         defmt::info!("meshalloc {=str} ({=str})", SOFTWARE, BUILD);
-        let board = boards::start();
-        let memory = STORAGE.take().memory();
-        #[cfg(described)]
-        let memory = memory.describing(&MACHINE);
-        let Ok(controller) = Controller::new(memory, AT_RESET) else {
-            defmt::panic!("no room for the machine");
-        };
+        let made = &mut make(boards::start());
         #[cfg(not(feature = "journal"))]
-        let processor = &mut Processor::new(board, controller, &KEPT);
-        #[cfg(feature = "journal")]
-        let opened = &mut Processor::open(board, controller, &KEPT);
+        let processor = made;
         // Used where it is: a copy of it would take stack.
         #[cfg(feature = "journal")]
-        let processor = match opened {
+        let processor = match made {
             Ok((processor, recovered)) => {
                 processor.restore(*recovered, &KEPT);
                 processor
@@ -175,5 +173,39 @@ mod image {
         crate::instructions::run(processor);
         #[cfg(not(all(feature = "board-nucleo-f446re", feature = "qemu")))]
         processor.run()
+    }
+
+    #[cfg(not(feature = "journal"))]
+    type Made<B> = Processor<'static, B>;
+    #[cfg(feature = "journal")]
+    type Made<B> = Result<
+        (
+            Processor<'static, B, Durable<<B as Board>::Flash, REGIONS>>,
+            Recovered,
+        ),
+        NoJournal,
+    >;
+
+    // A value takes more stack while it is made than afterwards. In functions of their own these
+    // give that stack back before the processor is at work.
+
+    #[inline(never)]
+    fn make<B: Board>(board: B) -> Made<B> {
+        #[cfg(not(feature = "journal"))]
+        let make = Processor::new;
+        #[cfg(feature = "journal")]
+        let make = Processor::open;
+        make(board, make_controller(), &KEPT)
+    }
+
+    #[inline(never)]
+    fn make_controller() -> Controller<'static> {
+        let memory = STORAGE.take().memory();
+        #[cfg(described)]
+        let memory = memory.describing(&MACHINE);
+        match Controller::new(memory, AT_RESET) {
+            Ok(controller) => controller,
+            Err(_) => defmt::panic!("no room for the machine"),
+        }
     }
 }

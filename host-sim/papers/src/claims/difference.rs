@@ -31,7 +31,7 @@ pub(super) fn difference(found: &[At<Estimate>], paper: f64, error: f64) -> Judg
     judgement(found, verdict, " %", rule)
 }
 
-/// A half-width of more than so many times the paper's error decides nothing.
+/// A half-width over this multiple of the paper's error decides nothing.
 pub(super) const WIDTH_MAX: f64 = 3.0;
 
 /// Whether an interval meets the paper's number give or take its error.

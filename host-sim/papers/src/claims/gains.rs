@@ -143,7 +143,7 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
         _ => Verdict::NotDecided,
     };
     let rule = "holds if the gain at the last point is over that at the first by more than the error of their \
-                difference and no step between neighbours is downwards; weaker with such a step; does not hold if \
+                difference and no step between neighbours is downwards; weaker with one such step; does not hold if \
                 the last is below the first; a saturated competitor counts as a gain of 100 %";
     let mut judgement = judgement(verdict, gains, rule.to_owned());
     let left_out = gains.len() - numbers.len();
@@ -172,8 +172,8 @@ pub(super) fn average(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
     judgement
 }
 
-/// The mean of gains, with an interval that holds even if all their errors have the same cause. `None` without
-/// numbers.
+/// The mean of gains, with an interval that holds even if all their errors have the same cause.
+/// `None` without numbers.
 pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
     let numbers: Vec<&Estimate> = gains
         .iter()
@@ -213,7 +213,8 @@ fn gain_text(gain: &Gain) -> String {
     }
 }
 
-/// Adds our numbers to a verdict: the smallest and the largest gain, and how often one of the two was saturated.
+/// Adds our numbers to a verdict: the smallest and the largest gain, and how often one of the two
+/// was saturated.
 fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
     let measured = || {
         gains.iter().filter_map(|gain| match &gain.value {

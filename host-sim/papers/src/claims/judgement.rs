@@ -118,7 +118,7 @@ pub(super) fn is_wide(estimate: &Estimate, most: f64) -> bool {
 /// More open points than this leave a claim about all points undecided, in percent.
 pub(super) const OPEN_MAX: usize = 25;
 
-/// Whether so many open points of `all` leave a claim undecided.
+/// Whether `open` undecided points out of `all` leave a claim undecided.
 pub(super) const fn is_over_open_max(open: usize, all: usize) -> bool {
     open * 100 > OPEN_MAX * all
 }

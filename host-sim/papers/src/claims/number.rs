@@ -5,8 +5,8 @@ use super::judgement::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, 
 use meshalloc_sim::statistics::{BLOCKS_MIN, Estimate};
 use meshalloc_sim::wording::number as number_text;
 
-/// A share is the paper's statement: `paper`, which has itself an error of plus or minus `error`; all as parts of 1. `unit` is `points` or
-/// `%`.
+/// A share is the paper's statement: `paper`, which has itself an error of plus or minus `error`;
+/// all as parts of 1. `unit` is `points` or `%`.
 pub(super) fn share(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
     let rule = format!(
         "holds if the interval meets the paper's number give or take its own error, {error:.1} {unit}; does not hold otherwise; not \
@@ -154,8 +154,8 @@ pub(super) fn between(shares: &[At<Estimate>], low: f64, high: f64) -> Judgement
     }
 }
 
-/// Means over this number of `replications` have an error of at most `limit`, a part of 1 as the `errors` of each point are.
-/// `unit` is the unit: `% of the mean`, `points`.
+/// Means over this number of `replications` have an error of at most `limit`, a part of 1 as the
+/// `errors` of each point are. `unit` is the unit: `% of the mean`, `points`.
 pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {
     let within = errors.iter().filter(|error| error.value <= limit).count();
     let verdict = match within {

@@ -50,8 +50,8 @@ fn known(ratios: &[At<Ratio>]) -> Vec<At<Estimate>> {
     known.collect()
 }
 
-/// The ratio of a strategy's numbers under two workloads is near 1, and nearer than those of others: `all_own` are its ratios of one to
-/// the other, `others` theirs at the same places.
+/// The ratio of a strategy's numbers under two workloads is near 1, and nearer than those of
+/// others: `all_own` are its ratios of one to the other, `others` theirs at the same places.
 pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Judgement {
     let mut all = all_own.iter().chain(others);
     let open = all.any(|ratio| ratio.value.is_open())
@@ -94,8 +94,9 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
     }
 }
 
-/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker". A number beside a saturated one is farther away than
-/// any limit; where there is nothing to compare, the point is left out and named.
+/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker". A number
+/// beside a saturated one is farther away than any limit; where there is nothing to compare, the
+/// point is left out and named.
 pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     let ratios = known(all);
     let distance = |ratio: &At<Estimate>| (ratio.value.mean - 1.0).abs();

@@ -30,7 +30,8 @@ pub enum Rule {
         low: f64,
         /// The most.
         high: f64,
-        /// Whether the paper states by what part the own number is above the other one, and not below.
+        /// Whether the paper states by what part the own number is above the other one, and not
+        /// below.
         #[serde(default)]
         more: bool,
     },
@@ -62,8 +63,9 @@ pub enum Rule {
     },
     /// Each system sustains a higher load than the rival.
     SaturatesLater {},
-    /// The number at the only point is the paper's; or the difference of own and other is, or how much that difference is larger at the
-    /// first of two points, where more than the paper's also holds.
+    /// The number at the only point is the paper's; or the difference of own and other is, or how
+    /// much that difference is larger at the first of two points, where more than the paper's also
+    /// holds.
     Number {
         /// The paper's, in percent.
         number: f64,
@@ -72,7 +74,8 @@ pub enum Rule {
         /// `points` or `%`.
         unit: String,
     },
-    /// The own number is over the other one by the paper's part at every point, in runs of this length.
+    /// The own number is over the other one by the paper's part at every point, in runs of this
+    /// length.
     Difference {
         /// The paper's, in percent; below 0 if the own number is the smaller one.
         number: f64,
@@ -95,7 +98,8 @@ pub enum Rule {
         /// The most.
         high: f64,
     },
-    /// The own number is this part of the way from the other one to that of the rival, at every point.
+    /// The own number is this part of the way from the other one to that of the rival, at every
+    /// point.
     PartOfWay {
         /// The least, in percent.
         low: f64,
@@ -145,7 +149,8 @@ pub struct Evidence<'e> {
 }
 
 impl Rule {
-    /// The number that it compares with, if that is one of points that a figure about this metric shows.
+    /// The number that it compares with, if that is one of points that a figure about this metric
+    /// shows.
     pub fn stated(&self, metric: Metric) -> Option<StatedNumber> {
         match *self {
             Rule::Number { number, .. } if metric.unit() == Unit::Fraction => {
@@ -361,7 +366,8 @@ impl Evidence<'_> {
         ))
     }
 
-    /// Up to which part of the jobs can never be placed, in words, so that the means leave them out; empty if all can be.
+    /// Up to which part of the jobs can never be placed, in words, so that the means leave them
+    /// out; empty if all can be.
     fn never_placed(&self) -> String {
         let points = self
             .lines
@@ -477,8 +483,8 @@ impl Evidence<'_> {
         lines.iter().map(ladder).collect()
     }
 
-    /// The difference at the only point, or how much it is larger at the first of two, and the error of the paper's, `error` being a part
-    /// of each number that went into it.
+    /// The difference at the only point, or how much it is larger at the first of two, and the
+    /// error of the paper's, `error` being a part of each number that went into it.
     fn differences(&self, points: &[Point], error: f64) -> (Option<Estimate>, f64) {
         let found = match points {
             [to, from] => self.measurements.rise(to, from, self.metric),

@@ -246,7 +246,8 @@ fn least_affected_is_near_and_nearest() {
         assert!(judgement.ours.ends_with(reason), "{judgement:?}");
     }
     assert_eq!(least_affected(&[], &others).verdict, NotDecided);
-    // Its own saturation is not passed over: under one workload alone it fails, under both nothing is known.
+    // Its own saturation is not passed over: under one workload alone it fails, under both nothing
+    // is known.
     let near = Ratio::Of(estimate(1.1, 0.1));
     let numbers = at([Ratio::Of(estimate(1.4, 0.1)); 2]);
     for (own, rivals, verdict) in [

@@ -12,9 +12,9 @@ use meshalloc::{
 use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
-/// Memory on the heap that is enough for this strategy, and for any other as its name alone says, on
-/// this machine, perhaps one with a description, and for this number of jobs, waiting and running
-/// together.
+/// Memory on the heap that is enough for this strategy, and for any other as its name alone says,
+/// on this machine, perhaps one with a description, and for this number of jobs, waiting and
+/// running together.
 pub fn heap_storage(
     machine: Grid,
     description: Option<&Machine>,
@@ -74,8 +74,8 @@ impl<'m> InProcess<'m> {
         })
     }
 
-    /// A controller of a machine, perhaps one with a description, whose table has room for so many
-    /// jobs, and for twice as many each time that [`Backend::make_room`] is called.
+    /// A controller of a machine, perhaps one with a description, whose table has room for this
+    /// number of jobs; the room doubles each time that [`Backend::make_room`] is called.
     ///
     /// # Errors
     ///

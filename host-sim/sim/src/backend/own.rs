@@ -256,9 +256,9 @@ fn lend_allocator<S: Strategy, P: Policy>(
 /// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names.
 ///
 /// `strategy` makes the strategy for a machine, `policy` the scheduler. The rules of a description
-/// are the strategy's business: requests for a number of chips reach it as they are. Each proposal of the
-/// strategy is checked before it takes effect. `host-sim/sim/examples/own_policies.rs` has one of
-/// each.
+/// are the strategy's business: requests for a number of chips reach it as they are. Each proposal
+/// of the strategy is checked before it takes effect. `host-sim/sim/examples/own_policies.rs` has
+/// one of each.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBackends<F, G> {
     /// Makes the strategy.

@@ -33,7 +33,8 @@ pub fn run_once(
     Ok(ended?.0)
 }
 
-/// The first replication of one strategy, and the network as it is at its end; `None` if no messages are sent.
+/// The first replication of one strategy, and the network as it is at its end; `None` if no
+/// messages are sent.
 ///
 /// # Errors
 ///
@@ -84,7 +85,7 @@ fn run_through<'o>(
         let backend = &mut Interruptible { backend, progress };
         let observer = &mut observer;
         let (jobs, machine) = (jobs.clone(), experiment.machine);
-        let execution = &mut execution;
+        let (execution, conditions) = (&mut execution, conditions.clone());
         let run = simulation::run_with(execution, conditions, backend, machine, jobs, observer);
         result = Some(run);
     })?;

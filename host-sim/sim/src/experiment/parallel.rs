@@ -1,13 +1,14 @@
 //! Many experiments over several threads, with the results they have on one.
 //!
-//! A run depends on its experiment, its strategy and the number of its replication alone, so it does not
-//! matter which thread carries it out, or when. What could depend on it is how many replications an experiment
-//! has when it goes on until an error is reached. So replications are taken into account in the order of their numbers,
-//! as if they had ended in that order: the first with which the error is reached is the last, and those that
-//! were carried out beyond it are dropped.
+//! A run depends on its experiment, its strategy and the number of its replication alone, so it
+//! does not matter which thread carries it out, or when. What could depend on it is how many
+//! replications an experiment has when it goes on until an error is reached. So replications are
+//! taken into account in the order of their numbers, as if they had ended in that order: the first
+//! with which the error is reached is the last, and those that were carried out beyond it are
+//! dropped.
 //!
-//! Runs that are certain to be needed go first, in the order of the experiments. Only a thread that finds
-//! none carries out a replication that may turn out to be one too many.
+//! Runs that are certain to be needed go first, in the order of the experiments. Only a thread that
+//! finds none carries out a replication that may turn out to be one too many.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -28,9 +29,9 @@ pub struct Failed {
     /// What happened.
     #[source]
     pub reason: ExperimentError,
-    /// Each experiment that has not ended, whether or not one of its runs had begun: its place, and the results over the
-    /// replications that all strategies completed, of which there may be none. Empty if the failure came before the
-    /// first run.
+    /// Each experiment that has not ended, whether or not one of its runs had begun: its place, and
+    /// the results over the replications that all strategies completed, of which there may be none.
+    /// Empty if the failure came before the first run.
     pub complete: Vec<(usize, Vec<StrategyResult>)>,
 }
 
@@ -50,13 +51,13 @@ impl From<Failed> for ExperimentError {
     }
 }
 
-/// Runs an experiment, one run after the other. Where controllers are cheap, [`run_parallel`] does the same
-/// over several threads.
+/// Runs an experiment, one run after the other. Where controllers are cheap, [`run_parallel`] does
+/// the same over several threads.
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, a controller cannot be made ready or does not serve the machine
-/// with one of the strategies, or a run ends early. The error has what is complete.
+/// When the workload cannot be used, a controller cannot be made ready or does not serve the
+/// machine with one of the strategies, or a run ends early. The error has what is complete.
 pub fn run(
     experiment: &Experiment,
     backends: &mut dyn Backends,
@@ -82,13 +83,12 @@ pub fn run(
     Ok(Vec::new())
 }
 
-/// Runs experiments over `threads` threads, or as many as this machine has processors, but no more than there are
-/// runs. Each run has a controller
-/// from backends of its own, which `backends` makes.
+/// Runs experiments over `threads` threads, or as many as this machine has processors, but no more
+/// than there are runs. Each run has a controller from backends of its own, which `backends` makes.
 ///
-/// `finished` receives the results of each experiment as soon as its last run has ended, on the thread that carried it
-/// out, in any order; with [`ControlFlow::Break`] it ends everything early, without an error. The results are
-/// those of [`run`], whatever the number of threads.
+/// `finished` receives the results of each experiment as soon as its last run has ended, on the
+/// thread that carried it out, in any order; with [`ControlFlow::Break`] it ends everything early,
+/// without an error. The results are those of [`run`], whatever the number of threads.
 ///
 /// # Errors
 ///
@@ -180,7 +180,8 @@ pub fn run_parallel<B: Backends>(
     Ok(outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A panic ends the whole program in the end, so what a thread that panicked left behind may be in any state.
+/// A panic ends the whole program in the end, so what a thread that panicked left behind may be in
+/// any state.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -211,7 +212,8 @@ struct Board<'e> {
     points: Vec<Point<'e>>,
     /// All before it have ended.
     first_open: usize,
-    /// How many replications the latest experiment to end needed, of those that go on until an error is reached.
+    /// How many replications the latest experiment to end needed, of those that go on until an
+    /// error is reached.
     usual: u32,
     stopped: bool,
     /// The place of the first in order of those that failed, and why.
@@ -322,8 +324,8 @@ struct Point<'e> {
     begun: u64,
     /// By strategy: the runs of the replications that were taken into account.
     runs: Vec<Vec<RunResult>>,
-    /// The outcomes of later replications, by replication and strategy. A failure counts only when all earlier
-    /// replications have ended: its own may not be needed.
+    /// The outcomes of later replications, by replication and strategy. A failure counts only when
+    /// all earlier replications have ended: its own may not be needed.
     ahead: BTreeMap<(u32, usize), Outcome>,
     ended: bool,
     /// How many runs have been announced.
@@ -376,7 +378,8 @@ impl<'e> Point<'e> {
         self.has_next() && self.begun < u64::from(certain) * self.columns()
     }
 
-    /// Takes into account the replications of which all runs have ended, in order, up to the last one that is needed.
+    /// Takes into account the replications of which all runs have ended, in order, up to the last
+    /// one that is needed.
     fn look(&mut self) -> Result<(), ExperimentError> {
         while !self.ended {
             let replication = self.complete();
@@ -417,8 +420,8 @@ impl<'e> Point<'e> {
         u64::from(replications) * self.columns()
     }
 
-    /// The half-width falls as one over the square root of the number of replications. `None` when there is no
-    /// half-width yet.
+    /// The half-width falls as one over the square root of the number of replications. `None` when
+    /// there is no half-width yet.
     fn needed(&self, runs: &[RunResult]) -> Option<u32> {
         let error = self.experiment.error(runs)?;
         Some(if !self.experiment.has_delays(runs) {

@@ -63,7 +63,8 @@ impl Experiment {
         }
     }
 
-    /// More than half of the runs, or one that has left jobs behind, whose means are of the others; and never a backlog that is kept up.
+    /// More than half of the runs, or one that has left jobs behind, whose means are of the others;
+    /// and never a backlog that is kept up.
     fn is_saturated(&self, runs: &[RunResult]) -> bool {
         let saturated = runs.iter().filter(|run| run.saturated).count();
         let leave_jobs = runs.iter().any(|run| run.left_behind > 0);
@@ -84,7 +85,8 @@ impl Experiment {
         }
     }
 
-    /// What is to be as exact as asked. A waiting delay near 0, of the first to leave, would take for ever.
+    /// The metric whose error ends the replications. The waiting delay of the first jobs to leave
+    /// is near 0, so its relative error would never become small.
     fn judged(&self) -> Metric {
         match self.measures_departures() {
             true => Metric::Turnaround,

@@ -23,6 +23,7 @@ fn experiment(strategies: &[StrategyKind]) -> Experiment {
         jobs: 600,
         measure: Measure::Departures,
         backlog: None,
+        failures: None,
         largest: false,
         replications: Replications::Fixed(1),
         slowdown_threshold: SLOWDOWN_THRESHOLD,

@@ -13,14 +13,16 @@ pub enum Communication {
     /// Each to each other one.
     #[default]
     AllToAll,
-    /// Each to one, a permutation that is drawn anew for each phase, all equally likely; who is to send to itself sends nothing.
+    /// Each to one, a permutation that is drawn anew for each phase, all equally likely; who is to
+    /// send to itself sends nothing.
     Permutation,
 }
 
 /// How messages cross the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum IoNetwork {
-    /// The messages of a phase progress at one rate, and phases [share](crate::sharing) links and disks.
+    /// The messages of a phase progress at one rate, and phases [share](crate::sharing) links and
+    /// disks.
     #[default]
     FairShares,
     /// Each message crosses the [wormhole network](crate::network) by itself.
@@ -33,7 +35,7 @@ pub enum IoNetwork {
 impl IoNetwork {
     /// The flits of a message where their number is not given.
     const FLITS: u32 = 64;
-    /// So many at most: times are counted in microseconds.
+    /// The most flits: times are counted in microseconds.
     const FLITS_MAX: u32 = 4096;
 }
 
@@ -66,14 +68,16 @@ impl Display for IoNetwork {
     }
 }
 
-/// What every job does once it has its processors: communication phases, then one I/O phase. All messages have 1 MB. The
-/// next phase of a job begins when all of its messages have arrived; other jobs do not wait for it.
+/// What every job does once it has its processors: communication phases, then one I/O phase. All
+/// messages have 1 MB. The next phase of a job begins when all of its messages have arrived; other
+/// jobs do not wait for it.
 ///
 /// ```
 /// use meshalloc_sim::io::{Direction, IoJobs};
 /// let jobs: IoJobs = "communications=4,direction=read".parse()?;
 /// assert_eq!((jobs.communications, jobs.direction), (4, Direction::Read));
-/// let whole = "communications=4,pattern=all-to-all,direction=read,link=11.65,disk=4.545,network=fair-shares";
+/// let whole = "communications=4,pattern=all-to-all,direction=read,link=11.65,disk=4.545,\
+///              network=fair-shares";
 /// assert_eq!(jobs.to_string(), whole);
 /// # Ok::<(), String>(())
 /// ```

@@ -108,9 +108,10 @@ impl Counts {
 
 /// The loads when every source sends one message to every destination but itself.
 ///
-/// With XY routing a message goes east over the link from x to x + 1 of row y if its source is in row y up to column x and its
-/// destination in any column behind x; it goes north over the link from y to y + 1 of column x if its source is in any row
-/// up to y and its destination in column x above y. So a link's load is a product of two counts.
+/// With XY routing a message goes east over the link from x to x + 1 of row y if its source is in
+/// row y up to column x and its destination in any column behind x; it goes north over the link
+/// from y to y + 1 of column x if its source is in any row up to y and its destination in column x
+/// above y. So a link's load is a product of two counts.
 pub(super) fn complete(sources: &Cells, destinations: &Cells) -> Vec<Load> {
     let (w, h) = (sources.w, sources.h);
     let mut counts = Counts::new(sources);

@@ -14,8 +14,8 @@ const SIDES: [IoSide; 4] = [IoSide::Left, IoSide::Right, IoSide::Top, IoSide::Bo
 /// The number of messages over each link, which is the two nodes at its ends.
 type Links = BTreeMap<[(i32, i32); 2], f64>;
 
-/// Loads by sending the messages one by one. Nodes are <x, y> with the processors at their own coordinates, so I/O nodes may be at
-/// -1.
+/// Loads by sending the messages one by one. Nodes are <x, y> with the processors at their own
+/// coordinates, so I/O nodes may be at -1.
 #[derive(Default)]
 struct Walk {
     links: Links,

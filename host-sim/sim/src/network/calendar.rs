@@ -1,4 +1,5 @@
-//! The events to come, by cycle: as no event is further ahead than a known number of cycles, a ring of days.
+//! The events to come, by cycle: as no event is further ahead than a known number of cycles, a ring
+//! of days.
 
 use meshalloc::Ticks;
 
@@ -9,7 +10,8 @@ pub(super) struct Day {
     pub(super) releases: Vec<u32>,
     /// Messages that arrive.
     pub(super) deliveries: Vec<u32>,
-    /// Headers that request their next channel: the source in the upper half, the message in the lower.
+    /// Headers that request their next channel: the source in the upper half, the message in the
+    /// lower.
     pub(super) requests: Vec<u64>,
 }
 

@@ -15,11 +15,13 @@ use super::{CYCLES_MAX, Delivery, Message, NetworkError, Parameters, Requests, T
 ///
 /// # Time complexity
 ///
-/// Constant for each channel that a message is granted, and for each cycle in which messages are on their way.
+/// Constant for each channel that a message is granted, and for each cycle in which messages are on
+/// their way.
 ///
 /// # Memory
 ///
-/// 32 bytes a channel, 64 a message on its way and some for its events, whatever has been sent before.
+/// 32 bytes a channel, 64 a message on its way and some for its events, whatever has been sent
+/// before.
 #[derive(Clone, Debug)]
 pub struct Network {
     grid: Grid,
@@ -46,7 +48,8 @@ struct Channel {
     holder: u32,
     /// The channel that its holder was granted after it.
     next: u32,
-    /// The first and the last of the messages that wait for it; the last is meaningless if there is no first.
+    /// The first and the last of the messages that wait for it; the last is meaningless if there is
+    /// no first.
     first: u32,
     last: u32,
     /// Grants.
@@ -110,7 +113,8 @@ impl Network {
         self.fabric.parameters
     }
 
-    /// The current cycle. What is released and delivered in it has been, what is requested in it has not.
+    /// The current cycle. What is released and delivered in it has been, what is requested in it
+    /// has not.
     #[inline]
     pub fn now(&self) -> Ticks {
         self.requests.now
@@ -131,11 +135,12 @@ impl Network {
         self.requests.send(message);
     }
 
-    /// Advances to cycle `until`: all requests of earlier cycles are made, and in `until` itself channels are released and
-    /// messages delivered, but no requests made. Does nothing if `until` is not later than [`Network::now`].
+    /// Advances to cycle `until`: all requests of earlier cycles are made, and in `until` itself
+    /// channels are released and messages delivered, but no requests made. Does nothing if `until`
+    /// is not later than [`Network::now`].
     ///
-    /// Ends early, in the same state of an earlier cycle, with [`ControlFlow::Break`], if the traffic asked for it in that
-    /// cycle. The same call goes on from there.
+    /// Ends early, in the same state of an earlier cycle, with [`ControlFlow::Break`], if the
+    /// traffic asked for it in that cycle. The same call goes on from there.
     pub fn advance(&mut self, until: Ticks, traffic: &mut impl Traffic) -> ControlFlow<()> {
         while self.now() < until {
             self.request();
@@ -179,8 +184,8 @@ impl Network {
     /// The second half of a cycle: requests.
     fn request(&mut self) {
         let now = self.now();
-        // Of the same source no two headers request the same channel: they hold different channels, and routes that part do
-        // not meet again.
+        // Of the same source no two headers request the same channel: they hold different channels,
+        // and routes that part do not meet again.
         self.today.requests.sort_unstable();
         for &request in &self.today.requests {
             self.fabric.request_next(request as u32, now);
@@ -191,7 +196,8 @@ impl Network {
         }
     }
 
-    /// How much each link of the grid was used so far: grid order, in each processor by dimension, upwards first.
+    /// How much each link of the grid was used so far: grid order, in each processor by dimension,
+    /// upwards first.
     pub fn links(&self) -> impl Iterator<Item = (Link, Usage)> + '_ {
         let usage = |range: std::ops::Range<u32>| {
             range.fold(Usage::default(), |usage, channel| {
@@ -288,8 +294,8 @@ impl Fabric {
         self.calendar.request(request_at, source, message);
     }
 
-    /// The header leaves the network at `crossed`: the channels are released one after the other, the last two when the
-    /// last flit leaves.
+    /// The header leaves the network at `crossed`: the channels are released one after the other,
+    /// the last two when the last flit leaves.
     #[inline]
     fn arrive(&mut self, message: u32, crossed: Ticks) {
         let flits = self.parameters.flits;
@@ -308,7 +314,8 @@ impl Fabric {
         self.calendar.deliver(delivered, message);
     }
 
-    /// Releases a channel, and grants it to the first that waits for it. Gives the message that held it.
+    /// Releases a channel, and grants it to the first that waits for it. Gives the message that
+    /// held it.
     #[inline]
     fn release(&mut self, channel: u32, now: Ticks) -> u32 {
         let released = &mut self.channels[channel as usize];

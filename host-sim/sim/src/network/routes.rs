@@ -1,8 +1,9 @@
 //! The channels of a grid by number, and the routes over them.
 //!
-//! The links that leave a processor are numbered together, from `node * ports` on: by dimension, upwards before downwards,
-//! virtual channel 0 before 1. Behind the links of all processors come the channels into the network, then those out of it. A
-//! mesh has no links at its border, but numbers for them.
+//! The links that leave a processor are numbered together, from `node * ports` on: by dimension,
+//! upwards before downwards, virtual channel 0 before 1. Behind the links of all processors come
+//! the channels into the network, then those out of it. A mesh has no links at its border, but
+//! numbers for them.
 
 use meshalloc::{Grid, NodeId, Ticks};
 
@@ -209,7 +210,8 @@ impl Dimension {
             (self.side - above) % self.side
         };
         let before_end = if up { self.side - 1 - from } else { from };
-        // As long as that is the number of links there are, a route without the link around ends before.
+        // As long as that is the number of links there are, a route without the link around ends
+        // before.
         let around = self.wraps && hops > before_end;
         header.left = hops as u16;
         header.until_wrap = if around { before_end } else { u32::MAX };
@@ -239,7 +241,8 @@ pub struct Link {
 pub struct Usage {
     /// Grants: messages that crossed it or do so now.
     pub messages: u64,
-    /// Cycles in which it was held, by messages that moved or stood still; of virtual channels the sum.
+    /// Cycles in which it was held, by messages that moved or stood still; of virtual channels the
+    /// sum.
     pub held: Ticks,
 }
 

@@ -47,9 +47,10 @@ fn message(source: u32, destination: u32, tag: u32) -> Message {
 
 #[test]
 fn what_starts_when_a_job_ends_is_equal_to_other_requests_of_that_cycle() {
-    // 0 1 2 3 in a row, 4 flits, routing delay 1. The message 1 -> 2 takes 2 * 2 + 4 = 8 cycles, and so does 3 -> 2 from 8 on, if
-    // it gets eject of 2 at once. At 8 the network stops before requests; 1 then sends to 2 again, together with 3, and both
-    // request eject of 2 at 8 + 1 + 1 + 1 + 1 = 12: the lower source is first, whatever the order of the calls.
+    // 0 1 2 3 in a row, 4 flits, routing delay 1. The message 1 -> 2 takes 2 * 2 + 4 = 8 cycles,
+    // and so does 3 -> 2 from 8 on, if it gets eject of 2 at once. At 8 the network stops before
+    // requests; 1 then sends to 2 again, together with 3, and both request eject of 2 at 8 + 1 + 1
+    // + 1 + 1 = 12: the lower source is first, whatever the order of the calls.
     let mut network = network(&[4], 0, 4, 1);
     let mut log = Log::default();
     network.send(message(1, 2, 1));
@@ -59,7 +60,8 @@ fn what_starts_when_a_job_ends_is_equal_to_other_requests_of_that_cycle() {
     network.send(message(1, 2, 0));
     assert!(network.advance(100, &mut log).is_continue());
     assert_eq!(network.now(), 100);
-    // Two links each: c_0, c_1, then eject granted at 12, released at 16, granted again at 16: 4 cycles later.
+    // Two links each: c_0, c_1, then eject granted at 12, released at 16, granted again at 16: 4
+    // cycles later.
     assert_eq!(log.delivered, [(8, 1), (16, 1), (20, 3)]);
     assert_eq!(log.blocked, [0, 0, 4]);
 }
@@ -79,7 +81,8 @@ fn all_deliveries_of_a_cycle_come_before_the_stop() {
 
 #[test]
 fn messages_of_one_source_leave_in_the_order_in_which_they_were_sent() {
-    // To itself: c_0, then eject at 1 + 3 = 4, which the header has crossed at 5; c_0 is released with the last flit at 6.
+    // To itself: c_0, then eject at 1 + 3 = 4, which the header has crossed at 5; c_0 is released
+    // with the last flit at 6.
     let mut network = network(&[2], 0, 2, 3);
     network.send(message(0, 0, 0));
     network.send(message(0, 0, 0));
@@ -160,7 +163,8 @@ fn links_are_the_ordered_pairs_of_neighbours() {
 
 #[test]
 fn memory_is_that_of_the_messages_on_their_way() {
-    // A hundred thousand messages one after the other, of which three at most are on their way at once.
+    // A hundred thousand messages one after the other, of which three at most are on their way at
+    // once.
     struct Endless(u32);
     impl Traffic for Endless {
         fn injected(&mut self, message: &Message, requests: &mut Requests) {

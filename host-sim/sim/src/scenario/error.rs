@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn an_error_is_placed_where_the_first_of_its_settings_stands() {
-        let error = SettingError::new(&["from", "swf"], "`from` is about logs (expected `swf`)");
-        let dashes = "--from is about logs (expected --swf)";
+        let error = SettingError::new(&["from", "swf"], "`from` requires `swf`");
+        let dashes = "--from requires --swf";
         assert_eq!(Origin::default().place(&error), error.to_string());
         assert_eq!(Origin::CommandLine.place(&error), dashes);
         let origin = |lines: &[(&'static str, usize)],
@@ -190,7 +190,7 @@ mod tests {
             Origin::of_point(&Arc::new(file), of_point.iter().copied().collect(), label)
         };
         let seed = [("seed".to_owned(), "1".to_owned())];
-        let reason = "`from` is about logs (expected `swf`)";
+        let reason = "`from` requires `swf`";
         for (origin, placed) in [
             (
                 origin(&[("swf", 4), ("from", 7)], &[], &[], &[]),

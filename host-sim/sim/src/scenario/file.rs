@@ -39,8 +39,8 @@ pub struct Foreign<'f> {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a
-/// value that its setting does not take: one line with the place and what was expected.
+/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or
+/// has a value that its setting does not take: one line with the place and what was expected.
 pub(super) fn read(path: &Path, foreign: Foreign<'_>) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = text(path)?;

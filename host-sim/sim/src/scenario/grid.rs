@@ -8,9 +8,9 @@
 //! load = [0.3, 0.4, 0.5]
 //! ```
 //!
-//! Every combination of the values under `[grid]` is a point, here six of them, the last key changing fastest. A
-//! key that takes several values even outside of a grid is no dimension of it: the two strategies share the
-//! jobs of each point.
+//! Every combination of the values under `[grid]` is a point, here six of them, the last key
+//! changing fastest. A key that takes several values even outside of a grid is no dimension of it:
+//! the two strategies share the jobs of each point.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -40,15 +40,16 @@ pub struct GridPoint {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a value
-/// that its setting does not take, or when the values of a point do not go together: one line with the place
-/// and what was expected.
+/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or
+/// has a value that its setting does not take, or when the values of a point do not go together:
+/// one line with the place and what was expected.
 pub fn grid(path: &Path, foreign: Foreign<'_>) -> Result<Vec<GridPoint>, String> {
     let text = file::text(path)?;
     grid_of(&text, path, foreign, POINTS_MAX)
 }
 
-/// The points of the text of such a file; `path` is what errors call it, and where it is looked for beside.
+/// The points of the text of a scenario file. Errors call it `path`, and paths in it are relative
+/// to the folder of `path`.
 ///
 /// # Errors
 ///

@@ -1,7 +1,8 @@
 //! A scenario file under options of the command line.
 //!
-//! An option replaces the same key of the file, and the keys that contradict it. What needs a replaced key is not used
-//! either. Keys that are not used, and have no option of their name beside them, are named in a note.
+//! An option replaces the same key of the file, and the keys that contradict it. What needs a
+//! replaced key is not used either. Keys that are not used, and have no option of their name beside
+//! them, are named in a note.
 
 use std::fmt;
 use std::path::Path;
@@ -119,7 +120,7 @@ impl Unused {
 impl fmt::Display for Unused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options: Vec<_> = self.beside.iter().map(|key| format!("--{key}")).collect();
-        write!(f, "not used beside {}:", options.join(", "))?;
+        write!(f, "not used with {}:", options.join(", "))?;
         for (place, (entry, need)) in self.keys.iter().enumerate() {
             let comma = if place == 0 { "" } else { "," };
             write!(

@@ -54,6 +54,7 @@ mod tests {
                 "resample" => "weeks",
                 "shape" => "near-square",
                 "blocking" | "mix-drop" => "true",
+                "restart" => "spare",
                 "columns" => "submit=arrival",
                 _ => "1",
             };

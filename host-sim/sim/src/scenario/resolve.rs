@@ -8,6 +8,7 @@ use super::error::{Origin, SettingError};
 use super::needs;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
+use crate::failures::Failures;
 use crate::io::{IoJobs, IoMesh, IoNetwork};
 use crate::machine::{Description, MachineSource};
 use crate::metrics::SLOWDOWN_THRESHOLD;
@@ -77,8 +78,8 @@ impl Resolved {
     ///
     /// # Errors
     ///
-    /// When the log cannot be read, or the distributions or the conditions cannot be used: one line,
-    /// with the place in the scenario's file if there is one.
+    /// When the log cannot be read, or the distributions or the conditions cannot be used: one
+    /// line, with the place in the scenario's file if there is one.
     pub fn experiment(&self, logs: &SharedLogs) -> Result<Experiment, String> {
         let experiment = self.read(logs);
         experiment.map_err(|error| self.origin.place(&error))
@@ -107,6 +108,10 @@ impl Resolved {
                 let path = log.path.display();
                 usable.map_err(|error| SettingError::of_file(option, &path, error))?;
             }
+        }
+        if let Some(failures) = &mut experiment.failures {
+            let read = failures.read();
+            *failures = read.map_err(|error| SettingError::unquoted(&["failures"], &error))?;
         }
         experiment.conditions(0)?;
         Ok(experiment)
@@ -194,6 +199,9 @@ impl Scenario {
         };
         settings.backend.get_or_insert_default();
         let threshold = settings.slowdown_threshold;
+        let cube = description.as_ref().and_then(|it| it.machine.cube());
+        let cube = cube.and_then(|sides| Shape::new(sides).ok());
+        let failures = settings.failures(machine, cube)?;
         let plan = Experiment {
             machine,
             description,
@@ -203,6 +211,7 @@ impl Scenario {
             jobs,
             measure,
             backlog: None,
+            failures,
             largest: settings.largest.unwrap_or(false),
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
@@ -247,9 +256,11 @@ impl Scenario {
         };
         let gaps = self.interarrival.as_ref();
         let gaps = gaps.map(|gaps| ("interarrival", gaps.path()));
+        let failures = self.failures.as_ref();
+        let failures = failures.and_then(|failures| Some(("failures", failures.path()?)));
         let machine = self.machine.as_ref();
         let machine = machine.and_then(|machine| Some(("machine", machine.path()?)));
-        let files = [self.log_file(), mix, service, gaps, machine];
+        let files = [self.log_file(), mix, service, gaps, machine, failures];
         files.into_iter().flatten().collect()
     }
 
@@ -355,7 +366,7 @@ impl Scenario {
         ] {
             if given {
                 let reason = format!(
-                    "`{key}` is about independent replications: {NOT_NARROWED} (expected `replications` and `resample` weeks in place of it)"
+                    "`{key}` requires independent replications: {NOT_NARROWED} (expected `replications` and `resample` weeks instead)"
                 );
                 return Err(SettingError::new(&[key], reason));
             }
@@ -363,7 +374,7 @@ impl Scenario {
         if self.replications.is_some() && self.resample.is_none() {
             return Err(SettingError::new(
                 &["replications"],
-                "`replications` is about new jobs, and a log has the same ones every time (expected `resample` weeks beside it)",
+                "`replications` requires new jobs, and a log always has the same (expected `resample` weeks)",
             ));
         }
         Ok(())
@@ -487,6 +498,26 @@ impl Scenario {
         Ok(workload)
     }
 
+    /// What fails, if anything does; `cube` has the sides of the machine's cubes, if it has any.
+    fn failures(
+        &mut self,
+        machine: Grid,
+        cube: Option<Shape>,
+    ) -> Result<Option<Failures>, SettingError> {
+        let Some(source) = self.failures.clone() else {
+            return Ok(None);
+        };
+        let failures = Failures {
+            machine,
+            cube,
+            source,
+            restart: *self.restart.get_or_insert_default(),
+            checkpoint: self.checkpoint,
+        };
+        failures.check()?;
+        Ok(Some(failures))
+    }
+
     /// What jobs ask for.
     fn requests(
         &mut self,
@@ -515,7 +546,7 @@ impl Scenario {
             let name = description.name.replace('`', "'");
             let reason = format!(
                 "`machine` {name} gives only certain shapes, which jobs of random sides seldom have \
-                 (expected `mix`, `processors`, `model`, `swf` or `jobs-file` beside it)"
+                 (expected `mix`, `processors`, `model`, `swf` or `jobs-file`)"
             );
             return Err(SettingError::new(&["machine"], reason));
         }
@@ -560,7 +591,7 @@ impl Scenario {
             _ if self.pattern.is_some() || self.io.is_some() => {
                 return Err(SettingError::new(
                     &["pattern", "io", "io-nodes"],
-                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `batch` beside \
+                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `batch` with \
                      `pattern`, `io` or `io-nodes`)",
                 ));
             }
@@ -574,7 +605,7 @@ impl Scenario {
                 ] {
                     if given {
                         let reason = format!(
-                            "`{key}` is about jobs that go on arriving (expected `load` or `traffic-ratio` beside it, or \
+                            "`{key}` requires jobs that keep arriving (expected `load` or `traffic-ratio`, or \
                              `batch` in place of it)"
                         );
                         return Err(SettingError::new(&[key], reason));
@@ -659,7 +690,7 @@ impl Scenario {
             (Measured::Departures, None) => Ok(Measure::Departures),
             (Measured::Departures, Some(_)) => Err(SettingError::new(
                 &["warmup"],
-                "`warmup` is about the first jobs to arrive (expected `measure` arrivals beside it)",
+                "`warmup` requires `measure` arrivals",
             )),
         }
     }

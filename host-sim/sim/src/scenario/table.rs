@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::error::SettingError;
 use super::file::Entry;
+use crate::failures::{Checkpoint, FailureSource, Restart};
 use crate::io::{IoJobs, IoSide};
 use crate::machine::MachineSource;
 use crate::names;
@@ -32,6 +33,7 @@ const IO: &str = "Jobs that communicate and do I/O (in place of service times)";
 const REPLICATION: &str = "Replications";
 const LOG: &str = "Workload log (in place of a synthetic workload)";
 const ESTIMATES: &str = "Estimates of run times (for schedulers and strategies that look ahead)";
+const FAILURES: &str = "Failures over time";
 const OUTPUT: &str = "Where and how";
 
 /// What the values of a setting look like.
@@ -105,8 +107,9 @@ pub fn contradiction(settings: &[&Setting]) -> Option<(usize, usize)> {
 }
 
 /// Makes the type and the table from rows `field: FORM TYPE = VALUE_NAME, HEADING`. `read` reads a
-/// value where `FromStr` does not, `record` gives its text or number where `Display` does not, `not`
-/// has the settings that contradict it, `needs` lists of settings, one of each of which it requires.
+/// value where `FromStr` does not, `record` gives its text or number where `Display` does not,
+/// `not` has the settings that contradict it, `needs` lists of settings, one of each of which it
+/// requires.
 macro_rules! settings {
     ($(
         $(#[doc = $help:literal])+
@@ -245,8 +248,8 @@ settings! {
         not = ["cube", "side-lengths", "side-range", "swf", "jobs-file"];
 
     /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, one of them with the
-    /// longest side (tpu-v4:16), or a CSV file with the columns shape (such as 4x4x8), weight and if
-    /// need be rings, whose name has a dot or a slash
+    /// longest side (tpu-v4:16), or a CSV file with the columns shape (such as 4x4x8), weight and
+    /// if need be rings, whose name has a dot or a slash
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
         not = ["cube", "side-lengths", "side-range", "processors", "swf", "jobs-file"];
 
@@ -262,9 +265,9 @@ settings! {
             "arrival-rate", "batch", "service-mean", "service", "interarrival", "pattern", "io",
             "io-nodes", "swf", "jobs-file"];
 
-    /// A batch of this many jobs, all submitted at time 0, and none later; all are measured [default
-    /// on a cube without --load and --traffic-ratio: 100; a batch on a cube has --service uniform:5,10
-    /// by default]
+    /// A batch of this many jobs, all submitted at time 0, and none later; all are measured
+    /// [default on a cube without --load and --traffic-ratio: 100; a batch on a cube has --service
+    /// uniform:5,10 by default]
     batch: number u32 = "COUNT", SYNTHETIC,
         read = names::jobs, not = ["load", "traffic-ratio", "jobs", "warmup", "measure", "swf", "jobs-file"];
 
@@ -386,8 +389,8 @@ settings! {
     /// leaves a column out [default: their own names]
     columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
 
-    /// The log counts processors, and the machine allocates nodes of COUNT each: a job gets the nodes
-    /// that hold its processors [default: the machine allocates processors]
+    /// The log counts processors, and the machine allocates nodes of COUNT each: a job gets the
+    /// nodes that hold its processors [default: the machine allocates processors]
     processors_per_node: number NonZeroU32 = "COUNT", LOG, read = names::count::<NonZeroU32>,
         record = NonZeroU32::get, needs = [["swf", "jobs-file"]];
 
@@ -405,10 +408,10 @@ settings! {
     /// replacement [default: the log is run once, as it is]
     resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
 
-    /// The rule that gives a number of processors a shape, of a log's jobs, with
-    /// --processors or --model: near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
-    /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else
-    /// near-cubic; with --machine: chips]
+    /// The rule that gives a number of processors a shape, of a log's jobs, with --processors or
+    /// --model: near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
+    /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else near-cubic;
+    /// with --machine: chips]
     shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "processors", "model"]];
 
     /// Stretch the log's submit times so that its offered load on the machine becomes this
@@ -420,6 +423,22 @@ settings! {
     /// at most 71 years), factor:LOW..HIGH (the run time times a number drawn for each job) or
     /// none [default: perfect; with --swf: log; with --pattern and --io: none]
     estimates: text EstimateModel = "MODEL", ESTIMATES;
+
+    /// What fails and is repaired: WHAT:UP,DOWN, where WHAT is node, link, cube or the sides of a
+    /// box (4x4x4), and UP and DOWN are the mean seconds, exponential, until each of them fails and
+    /// until its repair; or a CSV file with the columns time, what, which and state (down or up),
+    /// whose name has a dot or a slash. A link takes its lower end with it [default: nothing fails]
+    failures: named FailureSource = "WHAT:UP,DOWN|FILE", FAILURES,
+        not = ["pattern", "io", "io-nodes"];
+
+    /// Where a job on failed processors starts again: in-place, when they are repaired; spare, in
+    /// place with a spare cube of its row; elsewhere, through the queue at its old place;
+    /// elsewhere:last, at the end of the queue [default: elsewhere]
+    restart: text Restart = "WHERE", FAILURES, needs = [["failures"]];
+
+    /// Jobs save what they have done after each INTERVAL seconds of work, which takes COST seconds,
+    /// and start again from there [default: they start again from the beginning]
+    checkpoint: text Checkpoint = "INTERVAL[,COST]", FAILURES, needs = [["failures"]];
 
     /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD [default:
     /// in-process]
@@ -467,8 +486,8 @@ impl Scenario {
         })
     }
 
-    /// The settings that were given, as results record them: by [`Setting::name`], as texts, numbers
-    /// and lists of texts.
+    /// The settings that were given, as results record them: by [`Setting::name`], as texts,
+    /// numbers and lists of texts.
     pub fn record(&self) -> Value {
         let record = |setting: &Setting| Some((setting.name.to_owned(), (setting.record)(self)?));
         SETTINGS

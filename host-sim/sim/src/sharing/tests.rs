@@ -8,8 +8,8 @@ fn loads(of: &[(u32, f64)]) -> Vec<Load> {
     of.iter().map(load).collect()
 }
 
-/// Rates by the definition, from the users' own loads: raise all that are not frozen, in proportion to their rates alone, until
-/// some resource is full, freeze its users, and so on.
+/// Rates by the definition, from the users' own loads: raise all that are not frozen, in proportion
+/// to their rates alone, until some resource is full, freeze its users, and so on.
 fn naive(capacities: &[f64], users: &[Vec<Load>]) -> Vec<f64> {
     let alone = |loads: &Vec<Load>| {
         let full = loads
@@ -75,8 +75,9 @@ fn users_of_one_link_get_equal_parts_of_it() {
 
 #[test]
 fn who_is_frozen_leaves_the_rest_to_the_others() {
-    // Links of 8, 16 and 1024. Alone the users have 4, 8, 16 and 1024. The first link is full at half of that, the second one then
-    // with 12 for the third user, and the fourth one has what is left of the third link.
+    // Links of 8, 16 and 1024. Alone the users have 4, 8, 16 and 1024. The first link is full at
+    // half of that, the second one then with 12 for the third user, and the fourth one has what is
+    // left of the third link.
     let mut sharing = Sharing::new(vec![8.0, 16.0, 1024.0]);
     sharing.insert(loads(&[(0, 2.0)]));
     sharing.insert(loads(&[(0, 1.0), (1, 1.0)]));

@@ -12,20 +12,23 @@ use crate::network::{Delivery, Message, Network, NetworkError, Requests, Traffic
 use crate::workload::pattern::Steps;
 use crate::workload::{Messages, TimeUnit, Work};
 
-/// Jobs that send messages over a wormhole network, in which those of different jobs meet. A job completes when all of its messages
-/// are delivered; one that sends none completes when it starts. A tick is a cycle.
+/// Jobs that send messages over a wormhole network, in which those of different jobs meet. A job
+/// completes when all of its messages are delivered; one that sends none completes when it starts.
+/// A tick is a cycle.
 ///
-/// Within a cycle, channels are released and messages delivered first; then jobs leave and start, and then channels are requested:
-/// the first messages of a job that starts at t request theirs at t, whatever else happens at t.
+/// Within a cycle, channels are released and messages delivered first; then jobs leave and start,
+/// and then channels are requested: the first messages of a job that starts at t request theirs at
+/// t, whatever else happens at t.
 ///
 /// # Time complexity
 ///
-/// That of the [network](Network), constant for each message, and for each start linear in the processors of the job.
+/// That of the [network](Network), constant for each message, and for each start linear in the
+/// processors of the job.
 ///
 /// # Memory
 ///
-/// That of the network, some bytes for each processor of the machine, and four for each processor that a job holds; none for
-/// messages that are not on their way.
+/// That of the network, some bytes for each processor of the machine, and four for each processor
+/// that a job holds; none for messages that are not on their way.
 #[derive(Clone, Debug)]
 pub struct Contention {
     network: Network,

@@ -1,9 +1,10 @@
 //! The execution of jobs: when a job that has its processors completes its work.
 //!
-//! The run loop has no other source of departures. An [`Execution`] advances in virtual time only as far as the
-//! loop lets it, since a job that starts meanwhile may move the completions of the others: messages of different jobs
-//! meet on their way, disks are shared. So there is no completion time to be asked for in advance; the loop names
-//! its next event, and takes what completes before that.
+//! The run loop has no other source of departures. An [`Execution`] advances in virtual time only
+//! as far as the loop lets it, since a job that starts meanwhile may move the completions of the
+//! others: messages of different jobs meet on their way, disks are shared. So there is no
+//! completion time to be asked for in advance; the loop names its next event, and takes what
+//! completes before that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -72,18 +73,19 @@ impl AddAssign for MessageSums {
 
 /// Executes the jobs that hold processors.
 ///
-/// Calls come in the order of virtual time, and an execution depends on nothing but them: the same calls give the same
-/// completions.
+/// Calls come in the order of virtual time, and an execution depends on nothing but them: the same
+/// calls give the same completions.
 pub trait Execution {
     /// The unit in which times are given.
     fn time_unit(&self) -> TimeUnit;
 
-    /// Starts a job, now that it has all of its processors: not before the latest completion that was taken, nor
-    /// before the latest limit.
+    /// Starts a job, now that it has all of its processors: not before the latest completion that
+    /// was taken, nor before the latest limit.
     fn start(&mut self, start: Start<'_>);
 
-    /// Advances to the first completion before `limit` and takes it, in the order of [`EventKey`]. `None`: no job
-    /// completes before `limit`, as long as none starts, and the execution has advanced to it.
+    /// Advances to the first completion before `limit` and takes it, in the order of [`EventKey`].
+    /// `None`: no job completes before `limit`, as long as none starts, and the execution has
+    /// advanced to it.
     ///
     /// A job completes once. While jobs run and `limit` is far enough, there is a completion.
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion>;

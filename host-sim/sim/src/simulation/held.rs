@@ -11,7 +11,8 @@ pub(super) enum Held {
     Many(u32),
 }
 
-/// The lists of the jobs that hold several blocks. They are used again, so that few jobs allocate memory.
+/// The lists of the jobs that hold several blocks. They are used again, so that few jobs allocate
+/// memory.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     lists: Vec<Vec<Block>>,

@@ -3,8 +3,9 @@
 use meshalloc::{Grid, Ticks};
 
 use super::state::State;
-use super::{Execution, Measured, Run, SimulationError};
+use super::{Conditions, Execution, Measured, Run, SimulationError};
 use crate::backend::Backend;
+use crate::failures::Timeline;
 use crate::workload::{JOBS_MAX, Job};
 
 /// When a run is to be interrupted.
@@ -27,7 +28,7 @@ pub struct Interrupted {
     pub waiting: u32,
 }
 
-/// Runs `jobs`, which come in order of arrival, through a controller without jobs, up to a moment,
+/// Runs `jobs`, which come in order of arrival, through a controller without jobs, up to a moment, with these failures, if any,
 /// and leaves the controller as it is then.
 ///
 /// # Errors
@@ -39,12 +40,16 @@ pub fn run_until(
     backend: &mut dyn Backend,
     machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
+    failures: Option<Timeline>,
     moment: Moment,
 ) -> Result<Interrupted, SimulationError> {
-    let nothing = Measured::Arrivals { first: 0, end: 0 };
+    let nothing = Conditions {
+        failures,
+        ..Measured::Arrivals { first: 0, end: 0 }.into()
+    };
     let mut unobserved = ();
-    let state = State::new(machine, nothing.into(), &mut unobserved);
-    let mut run = Run::new(execution, backend, state, jobs.into_iter());
+    let state = State::new(machine, nothing, &mut unobserved);
+    let mut run = Run::new(execution, backend, state, jobs.into_iter())?;
     let at = match moment {
         Moment::Time(at) => at,
         Moment::Grants(grants) => {

@@ -4,25 +4,28 @@ use std::num::NonZero;
 
 use meshalloc::Ticks;
 
+use crate::failures::Timeline;
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::workload::TimeUnit;
 
 /// Everything about a run but the machine, the jobs and how they are executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Conditions {
     /// Which jobs are measured.
     pub measured: Measured,
-    /// If given, the queue never runs empty: jobs arrive in their order, but as soon as fewer than so many wait, whatever their
-    /// arrival times. The utilization is then that of saturation. Under first come, first served any number gives the same
-    /// decisions.
+    /// If given, the queue never runs empty: jobs arrive in their order, as soon as fewer than this
+    /// number wait, whatever their arrival times. The utilization is then that of saturation. Under
+    /// first come, first served any number gives the same decisions.
     pub backlog: Option<NonZero<u32>>,
     /// Whether the largest slice that could be placed is measured over time.
     pub largest: bool,
     /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
     pub slowdown_threshold: Ticks,
+    /// What fails in the run and is repaired; jobs then have service times.
+    pub failures: Option<Timeline>,
 }
 
-/// Without a backlog that is kept up; the threshold is [`SLOWDOWN_THRESHOLD`] seconds.
+/// Without a backlog that is kept up and without failures; the threshold is [`SLOWDOWN_THRESHOLD`] seconds.
 impl From<Measured> for Conditions {
     fn from(measured: Measured) -> Self {
         Conditions {
@@ -30,6 +33,7 @@ impl From<Measured> for Conditions {
             backlog: None,
             largest: false,
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
+            failures: None,
         }
     }
 }
@@ -37,17 +41,19 @@ impl From<Measured> for Conditions {
 /// Which jobs are measured, what averages over time are taken over, and when a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
-    /// The jobs with these numbers in order of arrival, from 0. Averages are taken from the arrival of the first to that of the
-    /// last: jobs go on arriving all the while, and until all of these have left.
+    /// The jobs with these numbers in order of arrival, from 0. Averages are taken from the arrival
+    /// of the first to that of the last: jobs go on arriving all the while, and until all of these
+    /// have left.
     Arrivals {
         /// The first.
         first: u32,
         /// One past the last, at most [`JOBS_MAX`](crate::workload::JOBS_MAX).
         end: u32,
     },
-    /// The first jobs to leave, so many (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), whichever they are; those that are refused leave, too. Averages are
-    /// taken from the start to the departure of the last: the machine fills within. A closed workload is measured whole by
-    /// as many departures as it has jobs.
+    /// This number of jobs (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), the first to leave;
+    /// refused jobs leave, too. Averages are taken from the start to the departure of the last: the
+    /// machine fills within. A closed workload is measured whole by as many departures as it has
+    /// jobs.
     Departures(u32),
 }
 

@@ -13,15 +13,19 @@ pub struct JobRecord<'r> {
     pub job: &'r Job,
     /// Whether it left while the measured jobs did, and is one of them.
     pub is_measured: bool,
-    /// When it got its processors, in ticks; `None`: it did not.
+    /// When it got processors first, in ticks; `None`: it did not.
     pub start: Option<Ticks>,
     /// When it left, in ticks; `None`: it was still there when the run ended.
     pub end: Option<Ticks>,
     /// Failed attempts to place it although at least as many processors were free as it asks for.
     pub misses: u32,
+    /// How often it started again after a failure.
+    pub restarts: u32,
+    /// What failures made it lose, in ticks.
+    pub lost: Ticks,
     /// The processors it held, those beyond its request included.
     pub held: u32,
-    /// The blocks it held, in the order of the grant.
+    /// The blocks it held, in the order of the grant; if it started again, those of the last time.
     pub blocks: &'r [Block],
     /// Why it was refused for good, if it was.
     pub refused: Option<Refusal>,
@@ -34,7 +38,8 @@ pub trait Observer {
         let _ = jobs;
     }
 
-    /// A job has left or, when the run ends, is still there. Called once for each job that arrived, in the order in which they leave.
+    /// A job has left or, when the run ends, is still there. Called once for each job that arrived,
+    /// in the order in which they leave.
     fn job(&mut self, record: &JobRecord<'_>) {
         let _ = record;
     }

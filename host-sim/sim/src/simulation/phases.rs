@@ -8,14 +8,15 @@ use crate::io::{Cells, Communication, IoJobs, IoMesh};
 use crate::sharing::{Load, Sharing};
 use crate::workload::{TimeUnit, Work, WorkloadError};
 
-/// Jobs that go through communication phases and then an I/O phase, on a mesh with [I/O nodes](crate::io). All messages of a
-/// phase progress at one rate; the phases of all jobs that run [share](Sharing) the links and disks. A job completes
-/// with its I/O phase.
+/// Jobs that go through communication phases and then an I/O phase, on a mesh with [I/O
+/// nodes](crate::io). All messages of a phase progress at one rate; the phases of all jobs that run
+/// [share](Sharing) the links and disks. A job completes with its I/O phase.
 ///
-/// Rates change when a phase begins or ends, and are constant between. Phases end at whole ticks, the nearest to the exact time, so
-/// that nothing depends on how far [`Execution::complete_before`] is asked to advance at a time. Consecutive phases of a
-/// job that put the same loads on the same links are carried out as one phase of longer messages, which is the same: the end
-/// of the one and the begin of the next change no rate.
+/// Rates change when a phase begins or ends, and are constant between. Phases end at whole ticks,
+/// the nearest to the exact time, so that nothing depends on how far [`Execution::complete_before`]
+/// is asked to advance at a time. Consecutive phases of a job that put the same loads on the same
+/// links are carried out as one phase of longer messages, which is the same: the end of the one and
+/// the begin of the next change no rate.
 ///
 /// # Time complexity
 ///
@@ -200,7 +201,8 @@ impl Execution for Phases {
     }
 }
 
-/// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), the same wherever and whenever it is asked for.
+/// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), the same
+/// wherever and whenever it is asked for.
 pub(super) fn permutation(n: u32, draw: u32, phase: u32) -> Vec<u32> {
     let mut to: Vec<u32> = (0..n).collect();
     let mut state = (u64::from(draw) << 32) | u64::from(phase);

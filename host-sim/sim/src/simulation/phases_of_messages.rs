@@ -13,22 +13,26 @@ use crate::io::{Cells, Communication, Direction, IoJobs, IoMesh};
 use crate::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use crate::workload::{TimeUnit, Work, WorkloadError};
 
-/// The jobs of [`Phases`](super::Phases), but each of their messages crosses a [wormhole network](crate::network) of processors
-/// and I/O nodes by itself: what fair shares are compared with.
+/// The jobs of [`Phases`](super::Phases), but each of their messages crosses a [wormhole
+/// network](crate::network) of processors and I/O nodes by itself: what fair shares are compared
+/// with.
 ///
-/// A message of 1 MB has a given number of flits, L; a cycle is the time in which a link carries one; there is no routing delay. A
-/// processor sends its messages one after the other: processor i of n to i + 1, .., i + n - 1 (mod n), and to I/O nodes i, i + 1, ..
-/// (mod their number), processors and I/O nodes in row-major order. The next phase of a job begins when all of its
+/// A message of 1 MB has a given number of flits, L; a cycle is the time in which a link carries
+/// one; there is no routing delay. A processor sends its messages one after the other: processor i
+/// of n to i + 1, .., i + n - 1 (mod n), and to I/O nodes i, i + 1, .. (mod their number),
+/// processors and I/O nodes in row-major order. The next phase of a job begins when all of its
 /// messages have arrived.
 ///
-/// A disk transfers one message after the other, in the order in which they arrive or are asked for, in the whole number of
-/// cycles that is nearest to 1 MB / its bandwidth. It writes a message from when the first flit has arrived; what it reads is sent
-/// when no flit will have to wait for it. A write ends with the last transfer, a read with the last arrival.
+/// A disk transfers one message after the other, in the order in which they arrive or are asked
+/// for, in the whole number of cycles that is nearest to 1 MB / its bandwidth. It writes a message
+/// from when the first flit has arrived; what it reads is sent when no flit will have to wait for
+/// it. A write ends with the last transfer, a read with the last arrival.
 ///
 /// # Differences from fair shares
 ///
-/// What a node sends and receives goes over one channel each way, as fast as a link; a message takes L + 1 cycles of each channel; those
-/// that wait for one keep what they hold; and one that is first at a channel has all of it.
+/// What a node sends and receives goes over one channel each way, as fast as a link; a message
+/// takes L + 1 cycles of each channel; those that wait for one keep what they hold; and one that is
+/// first at a channel has all of it.
 ///
 /// # Time complexity
 ///
@@ -47,7 +51,8 @@ impl PhasesOfMessages {
     ///
     /// # Errors
     ///
-    /// When the machine is no two-dimensional mesh, or it and its I/O nodes make no [network](IoMesh::grid).
+    /// When the machine is no two-dimensional mesh, or it and its I/O nodes make no
+    /// [network](IoMesh::grid).
     pub fn new(machine: Grid, jobs: IoJobs, flits: u32) -> Result<Self, WorkloadError> {
         let mesh = IoMesh::new(machine, jobs.nodes)?;
         let grid = mesh.grid()?;
@@ -198,7 +203,8 @@ struct Jobs {
     processes: Vec<Process>,
     /// By number.
     running: BTreeMap<u32, Running>,
-    /// What disks read: the cycle in which the message is sent, the I/O node, the destination and the job.
+    /// What disks read: the cycle in which the message is sent, the I/O node, the destination and
+    /// the job.
     reads: BinaryHeap<Reverse<(Ticks, NodeId, NodeId, u32)>>,
     /// The cycle, order and number of completions that were not taken yet.
     completed: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
@@ -230,8 +236,8 @@ struct Running {
 }
 
 impl Jobs {
-    /// Begins the present phase of a job, or the next one in which there is something to send; returns the first
-    /// messages. Without such a phase the job completes.
+    /// Begins the present phase of a job, or the next one in which there is something to send;
+    /// returns the first messages. Without one the job completes.
     fn begin(&mut self, number: u32, now: Ticks) -> Vec<Message> {
         let communications = u32::from(self.kind.communications);
         loop {

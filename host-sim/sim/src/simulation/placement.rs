@@ -1,13 +1,14 @@
 //! Which process of a job runs on which of its processors.
 //!
-//! Processes go in the order of their numbers onto the job's processors in the order of theirs. A job that holds one block goes along
-//! that block, from its start on, so that neighbours in the block are neighbours where the block wraps around, too; and if it is the
-//! requested shape with its sides in another order (b x a for a x b), the processes are turned as the block is.
+//! Processes go in the order of their numbers onto the job's processors in the order of theirs. A
+//! job that holds one block goes along that block, from its start on, so that neighbours in the
+//! block are neighbours where the block wraps around, too; and if it is the requested shape with
+//! its sides in another order (b x a for a x b), the processes are turned as the block is.
 
 use meshalloc::{Block, DIMENSIONS_MAX, Grid, NodeId, Request};
 
-/// Puts the processor of each process of a job into `places`, in the order of processes: as many as the request names, which are
-/// no more than the blocks have.
+/// Puts the processor of each process of a job into `places`, in the order of processes: as many as
+/// the request names, which are no more than the blocks have.
 pub(super) fn place(machine: &Grid, request: &Request, blocks: &[Block], places: &mut Vec<NodeId>) {
     places.clear();
     let processors = request.processors as usize;
@@ -31,7 +32,8 @@ fn natural() -> Order {
     std::array::from_fn(|dimension| dimension)
 }
 
-/// The order in which the sides of the block are those that were asked for; the natural one if there is none.
+/// The order in which the sides of the block are those that were asked for; the natural one if
+/// there is none.
 fn order(machine: &Grid, request: &Request, block: Block) -> Order {
     let extent = machine.extent(block);
     let asked = request.shape.extents();
@@ -67,7 +69,8 @@ fn along(machine: &Grid, block: Block, order: &Order, places: &mut Vec<NodeId>) 
             let at = u32::from(start[dimension]) + u32::from(offset);
             at % side * strides[dimension]
         };
-        // What is there has no coordinate in this dimension yet: a copy for each coordinate but the first.
+        // The places so far have no coordinate in this dimension: each is copied for every
+        // coordinate but the first.
         let so_far = places.len();
         for offset in 1..extent[dimension] {
             for place in first..so_far {

@@ -6,15 +6,16 @@ use super::held::Held;
 use super::record::{Record, Stage};
 use crate::workload::Job;
 
-/// A window of so many jobs is always kept.
+/// The least number of jobs in a window.
 const WINDOW_MIN: usize = 1024;
 
-/// Jobs that have arrived and not left. The latest stand in a window in order of arrival; those before which almost all that
-/// is there has left are set aside, so that memory follows the jobs that are present at once, however long one stays.
+/// Jobs that have arrived and not left. The latest stand in a window in order of arrival; those
+/// before which almost all that is there has left are set aside, so that memory follows the jobs
+/// that are present at once, however long one stays.
 #[derive(Default)]
 pub(super) struct Present {
-    /// `window[0]` is job number `first`. Jobs that have left stay in it until none before them is there; at most as many
-    /// as [`Present::window_max`] in all.
+    /// `window[0]` is job number `first`. Jobs that have left stay in it until none before them is
+    /// there; at most as many as [`Present::window_max`] in all.
     window: VecDeque<Record>,
     first: u32,
     /// Those in the window that have not left.
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!((present.len(), present.in_window), (0, 0));
     }
 
-    /// Beside a set of numbers, whatever leaves in whatever order.
+    /// Compared with a set of numbers, for jobs that leave in any order.
     #[test]
     fn jobs_are_found_wherever_they_are() {
         let mut present = Present::default();

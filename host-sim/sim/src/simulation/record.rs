@@ -2,6 +2,7 @@
 
 use meshalloc::{Refusal, Ticks};
 
+use super::failing::Attempt;
 use super::held::{Held, Lists};
 use super::observer::JobRecord;
 use crate::workload::Job;
@@ -36,7 +37,7 @@ impl Record {
         matches!(self.stage, Stage::Kept | Stage::Waits)
     }
 
-    /// What an observer receives of it; `end` is when it left.
+    /// What an observer receives of it; `end` is when it left, `attempt` what failures did to it.
     pub(super) fn seen<'r>(
         &'r self,
         number: u32,
@@ -44,15 +45,18 @@ impl Record {
         is_measured: bool,
         end: Option<Ticks>,
         refused: Option<Refusal>,
+        attempt: &Attempt,
     ) -> JobRecord<'r> {
         let blocks = lists.get(&self.blocks);
         JobRecord {
             number,
             job: &self.job,
             is_measured,
-            start: (!blocks.is_empty()).then_some(self.granted),
+            start: (!blocks.is_empty() || attempt.has_started()).then_some(self.granted),
             end,
             misses: self.misses,
+            restarts: attempt.restarts,
+            lost: attempt.lost,
             held: self.held,
             blocks,
             refused,

@@ -3,6 +3,7 @@
 use meshalloc::{Block, Event, Grid, Happened, Refusal, Request, Ticks};
 
 use super::execution::{Execution, MessageSums, Start};
+use super::failing::{Attempt, Failing};
 use super::held::Lists;
 use super::observer::Observer;
 use super::present::Present;
@@ -22,30 +23,35 @@ pub(super) struct State<'o> {
     pub(super) observer: &'o mut dyn Observer,
     pub(super) now: Ticks,
     /// The number of events inserted so far.
-    sequence: u64,
+    pub(super) sequence: u64,
     /// Jobs that have arrived and not left.
-    present: Present,
-    lists: Lists,
+    pub(super) present: Present,
+    pub(super) lists: Lists,
     disperser: Disperser,
     pub(super) arrived: u32,
     /// Jobs in the controller's queue, and running ones.
     pub(super) waiting: u32,
     pub(super) running: u32,
-    /// Requested processors of running jobs.
-    in_use: u64,
-    /// Processors that no running job holds; less than 0 if the controller grants some twice.
-    free: i64,
-    /// The first job in order of arrival that is kept or waits; where there is none, the next to arrive.
-    head: u32,
+    /// Requested processors of running jobs, but of those that wait for a repair.
+    pub(super) in_use: u64,
+    /// Processors that no running job holds and that work; less than 0 if the controller grants
+    /// some twice.
+    pub(super) free: i64,
+    /// The first job in order of arrival that is kept or waits; where there is none, the next to
+    /// arrive.
+    pub(super) head: u32,
     /// The processors that it asks for, or [`NOTHING_WAITS`].
-    head_wants: i64,
+    pub(super) head_wants: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
-    /// Later jobs than the measured ones that were granted while one of these, or one before them, waited.
+    /// Later jobs than the measured ones that were granted while one of these, or one before them,
+    /// waited.
     pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
     pub(super) tally: Tally,
+    /// If anything fails.
+    pub(super) failing: Option<Box<Failing>>,
     /// Processors of the largest slice that could be placed, where that is measured.
     largest: Option<u32>,
 }
@@ -77,7 +83,10 @@ impl<'o> State<'o> {
             passed: 0,
             hash: Fnv1a::default(),
             decisions: 0,
-            tally: Tally::new(conditions.slowdown_threshold),
+            tally: Tally::new(conditions.slowdown_threshold, conditions.failures.is_some()),
+            failing: conditions
+                .failures
+                .map(|failures| Box::new(Failing::new(machine, failures))),
             largest: None,
         }
     }
@@ -109,6 +118,9 @@ impl<'o> State<'o> {
         if self.head_wants <= self.free {
             self.tally.scattered += self.free as u128 * span;
         }
+        if let Some(failing) = &self.failing {
+            self.tally.down += u128::from(failing.down()) * span;
+        }
         if let Some(largest) = self.largest {
             self.tally.largest += u128::from(largest) * span;
             self.tally.free += self.free.max(0) as u128 * span;
@@ -132,6 +144,7 @@ impl<'o> State<'o> {
             at: self.now,
             used: self.tally.used,
             scattered: self.tally.scattered,
+            down: self.tally.down,
             largest: self.tally.largest,
             free: self.tally.free,
         }
@@ -193,7 +206,8 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in the event of the last one.
+    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in
+    /// the event of the last one.
     fn is_measured(&self, number: u32) -> bool {
         self.left > 0 && self.measured.includes(number)
     }
@@ -207,7 +221,10 @@ impl<'o> State<'o> {
         let record = self.present.here(number);
         record.stage = Stage::Gone;
         let end = Some(self.now);
-        let seen = record.seen(number, &self.lists, is_measured, end, Some(reason));
+        let attempt = self.failing.as_mut().map(|failing| failing.leave(number));
+        let attempt = attempt.unwrap_or_default();
+        let refused = Some(reason);
+        let seen = record.seen(number, &self.lists, is_measured, end, refused, &attempt);
         self.observer.job(&seen);
         if is_measured {
             self.tally.refused.add(reason);
@@ -242,8 +259,14 @@ impl<'o> State<'o> {
             return false;
         }
         let waited = std::mem::replace(&mut record.stage, Stage::Runs) == Stage::Waits;
-        record.granted = now;
-        record.misses = misses;
+        let is_first = match &self.failing {
+            None => true,
+            Some(failing) => !failing.was_interrupted(number),
+        };
+        if is_first {
+            record.granted = now;
+        }
+        record.misses += misses;
         let processors = record.job.request.processors;
         self.granted(number, processors, waited);
         let mut held = 0u32;
@@ -258,15 +281,30 @@ impl<'o> State<'o> {
         let record = self.present.here(number);
         record.held = record.held.saturating_add(held);
         self.lists.add(&mut record.blocks, blocks);
+        self.start(number, execution);
+        true
+    }
+
+    /// A job that has its processors starts.
+    #[inline]
+    pub(super) fn start(&mut self, number: u32, execution: &mut impl Execution) {
         self.sequence += 1;
+        let record = self.present.here(number);
+        let again;
+        let job = match &mut self.failing {
+            None => &record.job,
+            Some(failing) => {
+                again = failing.start(number, record.job, self.now, self.sequence);
+                &again
+            }
+        };
         execution.start(Start {
-            at: now,
+            at: self.now,
             order: self.sequence,
             number,
-            job: &record.job,
+            job,
             blocks: self.lists.get(&record.blocks),
         });
-        true
     }
 
     /// A job that is kept or waits gets its processors.
@@ -303,12 +341,20 @@ impl<'o> State<'o> {
         self.in_use -= u64::from(record.job.request.processors);
         self.free += i64::from(record.held);
         let blocks = record.blocks;
-        let seen = record.seen(number, &self.lists, is_measured, Some(now), None);
+        let held = self.lists.get(&record.blocks);
+        let attempt = self.failing.as_mut().map(|failing| {
+            self.free -= i64::from(failing.faulty_in(held));
+            failing.leave(number)
+        });
+        let attempt = attempt.unwrap_or_default();
+        let (lists, end) = (&self.lists, Some(now));
+        let seen = record.seen(number, lists, is_measured, end, None, &attempt);
         self.observer.job(&seen);
         if is_measured {
             self.left -= 1;
             let place = number - self.measured.first();
             self.tally.depart(record, place, now, messages);
+            self.tally.interrupted(record, &attempt);
             let blocks = self.lists.get(&record.blocks);
             self.tally.dispersal.add(&self.disperser.measure(blocks));
             if let Measured::Departures(_) = self.measured {
@@ -322,7 +368,9 @@ impl<'o> State<'o> {
     /// The run ends: the jobs that are still here are not measured.
     pub(super) fn end(&mut self) {
         for (number, record) in self.present.iter() {
-            let seen = record.seen(number, &self.lists, false, None, None);
+            let failing = self.failing.as_ref();
+            let attempt = failing.map_or(Attempt::default(), |failing| failing.attempt(number));
+            let seen = record.seen(number, &self.lists, false, None, None, &attempt);
             self.observer.job(&seen);
         }
         self.observer.end(self.now);

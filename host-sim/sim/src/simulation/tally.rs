@@ -3,6 +3,7 @@
 use meshalloc::{Grid, Ticks};
 
 use super::execution::MessageSums;
+use super::failing::Attempt;
 use super::record::Record;
 use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
@@ -17,6 +18,8 @@ pub(super) struct Edge {
     pub(super) used: u128,
     /// Of processors that are free while the first job that waits asks for no more than there are.
     pub(super) scattered: u128,
+    /// Of processors that have failed.
+    pub(super) down: u128,
     /// Of the processors of the largest slice that could be placed, where that is measured.
     pub(super) largest: u128,
     /// Of free processors, where the largest slice is measured.
@@ -64,25 +67,41 @@ pub(super) struct Tally {
     /// The integrals so far; see [`Edge`].
     pub(super) used: u128,
     pub(super) scattered: u128,
+    pub(super) down: u128,
     pub(super) largest: u128,
     pub(super) free: u128,
     /// Whether the largest slice is measured.
     pub(super) is_largest_known: bool,
-    /// What averages over time are taken over: from when to when. See [`Measured`](super::Measured).
+    /// What averages over time are taken over: from when to when. See
+    /// [`Measured`](super::Measured).
     pub(super) window: (Edge, Edge),
     /// Jobs that waited when the last measured job arrived.
     pub(super) waiting_at_end: Option<u32>,
     pub(super) dispersal: DispersalSums,
     pub(super) refused: Refusals,
-    /// What the controller took for submitting and releasing measured jobs, in seconds, if that is measured.
+    /// What the controller took for submitting and releasing measured jobs, in seconds, if that is
+    /// measured.
     pub(super) search_seconds: Option<f64>,
+    /// Of interrupted jobs, if anything fails.
+    interrupted: Option<Interrupted>,
+}
+
+/// Sums over measured jobs that were interrupted.
+#[derive(Default)]
+struct Interrupted {
+    restarts: u64,
+    /// From interruptions to restarts, in ticks.
+    until_restart: u128,
+    /// Processor ticks of the requested processors.
+    lost: u128,
 }
 
 impl Tally {
     /// Nothing so far; run times count as at least `slowdown_threshold` in the bounded slowdown.
-    pub(super) fn new(slowdown_threshold: Ticks) -> Self {
+    pub(super) fn new(slowdown_threshold: Ticks, fails: bool) -> Self {
         Tally {
             slowdown_threshold,
+            interrupted: fails.then(Interrupted::default),
             ..Tally::default()
         }
     }
@@ -108,6 +127,16 @@ impl Tally {
         self.held += u64::from(record.held);
         self.last_departure = self.last_departure.max(now);
         self.messages += messages;
+    }
+
+    /// What failures did to a measured job that leaves.
+    pub(super) fn interrupted(&mut self, record: &Record, attempt: &Attempt) {
+        if let Some(sums) = &mut self.interrupted {
+            sums.restarts += u64::from(attempt.restarts);
+            sums.until_restart += u128::from(attempt.until_restart);
+            let processors = u128::from(record.job.request.processors);
+            sums.lost += processors * u128::from(attempt.lost);
+        }
     }
 
     /// Whether the backlog grew, by the rule of the module above.
@@ -166,6 +195,21 @@ impl Tally {
                 let all = self.search_seconds.filter(|_| jobs > 0);
                 all.map(|seconds| seconds / jobs as f64)
             }
+            Metric::Availability => {
+                let down = self.share(machine, |edge| edge.down);
+                down.filter(|_| self.interrupted.is_some())
+                    .map(|down| 1.0 - down)
+            }
+            Metric::Restarts => Some(self.interrupted.as_ref()?.restarts as f64),
+            Metric::RestartTime => {
+                let sums = self.interrupted.as_ref()?;
+                let mean = sums.until_restart as f64 / sums.restarts as f64;
+                (sums.restarts > 0).then(|| mean / each)
+            }
+            Metric::LostNodeHours => {
+                let hours = TimeUnit::Second.ticks_each() as f64 * 3600.0;
+                Some(self.interrupted.as_ref()?.lost as f64 / hours)
+            }
             Metric::MessageLatency => of_messages(self.messages.latency).map(|mean| mean / each),
             Metric::Hops => of_messages(self.messages.hops),
             Metric::BlockedTime => of_messages(self.messages.blocked).map(|mean| mean / each),
@@ -180,9 +224,11 @@ impl Tally {
     }
 }
 
-/// How much longer a job was there than it ran, or than the threshold if it ran for less; at least 1.
+/// How much longer a job was there than it ran, or than the threshold if it ran for less; at least
+/// 1.
 ///
-/// Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, Theory and practice in parallel job scheduling, JSSPP 1997.
+/// Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, Theory and practice in parallel job
+/// scheduling, JSSPP 1997.
 fn bounded_slowdown(turnaround: Ticks, run: Ticks, threshold: Ticks) -> f64 {
     (turnaround as f64 / run.max(threshold) as f64).max(1.0)
 }

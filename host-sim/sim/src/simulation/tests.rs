@@ -14,6 +14,7 @@ mod closed;
 mod contention;
 mod departures;
 mod execution;
+mod failing;
 mod phases;
 mod phases_of_messages;
 mod room;
@@ -150,8 +151,8 @@ impl Backend for Spy<'_> {
 
 #[test]
 fn equal_times_in_the_order_of_insertion() {
-    // At 10 s job 0 leaves and jobs 1 and 2 arrive. Job 1's arrival became known at 0 s, before job 0 was
-    // granted; job 2's when job 1 arrived, after it. First fit shows who was there first.
+    // At 10 s job 0 leaves and jobs 1 and 2 arrive. Job 1's arrival became known at 0 s, before job
+    // 0 was granted; job 2's when job 1 arrived, after it. First fit shows who was there first.
     let jobs = [job(0, 10, 1, 1), job(10, 5, 1, 1), job(10, 5, 1, 1)];
     let machine = mesh(3, 1);
     with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
@@ -196,7 +197,8 @@ fn a_log_computed_by_hand() {
     assert_eq!(value(Metric::WaitingMedian), 4.0);
     assert_eq!(value(Metric::WaitingP95), 8.0);
     assert_eq!(value(Metric::WaitingP99), 8.0);
-    // 10/10, 14/10, 26/20, and two that are less than the threshold of 10 s divided by it, which count as 1.
+    // 10/10, 14/10, 26/20, and two that are less than the threshold of 10 s divided by it, which
+    // count as 1.
     assert!((value(Metric::BoundedSlowdown) - (1.0 + 1.4 + 1.3 + 1.0 + 1.0) / 5.0).abs() < 1e-12);
     assert_eq!(value(Metric::Turnaround), 58.0 / 5.0);
     let squares = 100.0 + 196.0 + 676.0 + 36.0 + 4.0;
@@ -229,12 +231,13 @@ fn warm_up_jobs_count_for_utilization_alone() {
 
 #[test]
 fn a_miss_is_a_failure_with_enough_free() {
-    // Five processors in a row, all busy at first; the ones in columns 3 and 1 leave at 5 s and 9 s.
+    // Five processors in a row, all busy at first; the ones in columns 3 and 1 leave at 5 s and 9
+    // s.
     let mut jobs = [100, 9, 100, 5, 100]
         .map(|service| job(0, service, 1, 1))
         .to_vec();
-    // Two are wanted. At 6 s one is free: no valid attempt. At 9 s two are, apart: a miss. At 100 s column
-    // 0 becomes free, and with it columns 0 and 1.
+    // Two are wanted. At 6 s one is free: no valid attempt. At 9 s two are, apart: a miss. At 100 s
+    // column 0 becomes free, and with it columns 0 and 1.
     jobs.push(job(6, 1, 2, 1));
     let measured = Measured::Arrivals { first: 5, end: 6 };
     let result = simulate(mesh(5, 1), StrategyKind::FirstFit, 8, jobs, measured).unwrap();
@@ -262,8 +265,8 @@ fn internal_fragmentation_is_summed_over_jobs() {
 
 #[test]
 fn a_single_server_waits_as_queueing_theory_says() {
-    // One processor is M/M/1: the mean delay is rho / (mu - lambda), the time in system is exponential
-    // with rate mu - lambda, and the variance is that rate to the power of -2.
+    // One processor is M/M/1: the mean delay is rho / (mu - lambda), the time in system is
+    // exponential with rate mu - lambda, and the variance is that rate to the power of -2.
     let (rho, mean) = (0.5, 2.0);
     let workload = Synthetic::new(
         Mesh::new(1, 1).unwrap(),
@@ -515,7 +518,8 @@ fn progress_adds_up_to_the_measured_jobs() {
 
 #[test]
 fn dispersal_is_averaged_over_jobs() {
-    // On four processors in a row the third job gets 0, 2 and 3: distances 2, 3 and 1, in a box of four.
+    // On four processors in a row the third job gets 0, 2 and 3: distances 2, 3 and 1, in a box of
+    // four.
     let jobs = [job(0, 2, 1, 1), job(1, 10, 1, 1), job(3, 1, 3, 1)];
     let result = simulate(mesh(4, 1), StrategyKind::Naive, 8, jobs, all(3)).unwrap();
     assert_eq!(result.values[Metric::Dispersal], Some(2.0 / 3.0));
@@ -543,7 +547,8 @@ fn hashes_are_fnv_1a_and_tell_decisions_apart() {
         run(paging).decision_hash,
         run(StrategyKind::Naive).decision_hash
     );
-    // On so small a mesh the default tolerance of a static tree is no other than the ratio of a dynamic one.
+    // On so small a mesh the default tolerance of a static tree is no other than the ratio of a
+    // dynamic one.
     let is_static = |strategy: &StrategyKind| strategy.name().contains("static-");
     let others = || of_meshes().filter(|strategy| !is_naive(strategy) && !is_static(strategy));
     let mut hashes: Vec<_> = others().map(|s| run(s).decision_hash).collect();

@@ -1,27 +1,32 @@
 //! One run of open-loop traffic: [`OpenLoop`].
 //!
-//! Messages are generated at every processor in a Poisson process, in continuous time, whatever becomes of those before; the processes of
-//! all processors together are one of their number times the rate, with a random processor for each message. A message is sent in the
-//! cycle in which it is generated. One that is generated while its source still sends another waits there; this wait
-//! is a part of its latency.
+//! Messages are generated at every processor in a Poisson process, in continuous time, whether or
+//! not earlier ones have arrived. The processes of all processors together are one process with the
+//! sum of their rates, which draws a processor for each message. A message is sent in the cycle in
+//! which it is generated. One that is generated while its source still sends another waits there;
+//! this wait is a part of its latency.
 //!
 //! Latency, hops and blocked time are those of the messages that arrive after the warm-up.
 //!
 //! # Saturation
 //!
-//! Above saturation the number of messages on their way grows as long as messages are generated. It grows in any network at first: until
-//! the network is filled, which takes the [zero-load time](Parameters::zero_load) of the longest route. So it is looked at
-//! from the end of the warm-up on, but not before that time; a run that ends before is too short to be judged. A run is saturated when
-//! both of these hold, or when messages were never sent for want of memory:
+//! Above saturation the number of messages on their way grows as long as messages are generated. It
+//! grows in any network at first: until the network is filled, which takes the [zero-load
+//! time](Parameters::zero_load) of the longest route. So it is examined from the end of the warm-up
+//! on, but not before that time; a shorter run cannot be judged. A run is saturated when both of
+//! these hold, or when messages were never sent for want of memory:
 //!
-//! - the least-squares line through the numbers of messages on their way, continued to the start of the run, begins below half of
-//!   their mean: a number that stays level begins at its mean, one that grows evenly from 0 on begins at 0;
-//! - the number grew by more than three standard deviations of the number of messages that were generated meanwhile.
+//! - the least-squares line through the numbers of messages on their way, continued to the start of
+//!   the run, begins below half of their mean: a number that stays level begins at its mean, one
+//!   that grows evenly from 0 on begins at 0;
+//! - the number grew by more than three standard deviations of the number of messages that were
+//!   generated meanwhile.
 //!
 //! # Memory
 //!
-//! Above saturation messages wait at their sources without end. Once there are very many (`Bound::all`), a message of a source at which
-//! some wait (`Bound::each`) is counted, but never sent: the source is busy without it, and the run is saturated.
+//! Above saturation messages wait at their sources without end. Once there are very many
+//! (`Bound::all`), a message of a source at which some wait (`Bound::each`) is counted, but never
+//! sent: the source is busy without it, and the run is saturated.
 
 use std::ops::ControlFlow;
 
@@ -33,10 +38,10 @@ use crate::network::{Delivery, Link, Message, Network, Parameters, Requests, Tra
 use crate::statistics::{Moments, Trend};
 use crate::workload::stream::Stream;
 
-/// How often the backlog is looked at in a run.
+/// How often a run counts the backlog.
 const LOOKS: u64 = 128;
 
-/// When messages are on their way in such numbers that sources with many send no more.
+/// The numbers of messages from which on a source sends no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bound {
     /// Messages on their way, of all sources together.
@@ -46,7 +51,7 @@ struct Bound {
 }
 
 impl Bound {
-    /// That of a machine of so many processors.
+    /// The bound of a machine with this number of processors.
     fn of(nodes: u32) -> Bound {
         let each = 16;
         Bound {
@@ -73,10 +78,11 @@ pub struct OpenLoop {
     pub cycles: Ticks,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The mean time of a message in cycles, from its generation to its delivery; `None` if none arrived.
+    /// The mean time of a message in cycles, from its generation to its delivery; `None` if none
+    /// arrived.
     pub latency: Option<f64>,
     /// The mean number of links of a message.
     pub hops: Option<f64>,
@@ -90,10 +96,11 @@ pub struct Measured {
     pub messages: u64,
     /// Whether the number of messages on their way grew without end.
     pub saturated: bool,
-    /// Whether the run ended before the network was filled: unless it is saturated even so, nothing is known of that, and only the
-    /// messages with short routes have arrived.
+    /// Whether the run ended before the network was filled: saturation is then unknown unless
+    /// `saturated` is true, and only messages with short routes have arrived.
     pub too_short: bool,
-    /// For each link the flits that it carried in a cycle, in grid order: messages that were granted it times their flits.
+    /// For each link the flits that it carried in a cycle, in grid order: messages that were
+    /// granted it times their flits.
     pub links: Vec<(Link, f64)>,
 }
 
@@ -133,7 +140,7 @@ impl Traffic for Observer {
     }
 }
 
-/// Up to when the run goes before something is done.
+/// What the run does next, at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stop {
     /// The warm-up ends.
@@ -171,7 +178,8 @@ impl Backlog {
         for (number, look) in (0..).zip(&self.0) {
             line.add(number, look.present);
         }
-        // The line has its mean in the middle of the looks: how often they fit between the start of the run and there.
+        // The line has its mean in the middle of the looks: the number of intervals from the start
+        // of the run to it.
         let spans = first.at.midpoint(last.at) as f64 / (last.at - first.at) as f64;
         let begins_low = line.relative_rise().is_some_and(|rise| rise * spans > 0.5);
         let grown = last.present as f64 - first.present as f64;
@@ -185,7 +193,8 @@ impl OpenLoop {
     ///
     /// # Errors
     ///
-    /// When the grid has no destinations for the pattern, or a parameter or the rate is out of range.
+    /// When the grid has no destinations for the pattern, or a parameter or the rate is out of
+    /// range.
     pub fn run(
         &self,
         seed: u64,

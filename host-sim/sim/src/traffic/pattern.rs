@@ -22,11 +22,12 @@ use crate::network::has_links_around;
 pub enum Pattern {
     /// Every other processor, each as likely.
     UniformRandom,
-    /// The processor with the coordinates in reverse order, on a plane (y, x) from (x, y). Processors that are their own transpose send
-    /// nothing. The sides must be the same in reverse order.
+    /// The processor with the coordinates in reverse order, on a plane (y, x) from (x, y).
+    /// Processors that are their own transpose send nothing. The sides must be the same in reverse
+    /// order.
     Transpose,
-    /// One processor with a given probability, otherwise every other processor, each as likely; so do all messages of that
-    /// one processor.
+    /// One processor with a given probability, otherwise every other processor, each as likely; so
+    /// do all messages of that one processor.
     HotSpot {
         /// The probability, 0 to 1.
         share: f64,
@@ -95,8 +96,8 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// When the grid has no such destinations: a single processor, sides that differ from those in reverse order, a hot spot
-    /// that is no processor.
+    /// When the grid has no such destinations: a single processor, sides that differ from those in
+    /// reverse order, a hot spot that is no processor.
     pub fn on(self, grid: Grid) -> Result<Destinations, String> {
         let nodes = grid.nodes();
         if nodes < 2 {

@@ -12,13 +12,13 @@ use super::{TIME_MAX, TimeUnit};
 /// How often jobs arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Rate {
-    /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m requested by a job
-    /// and service time r on average.
+    /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m requested by a
+    /// job and service time r on average.
     Load(f64),
     /// The traffic ratio: jobs arriving in a mean service time.
     TrafficRatio(f64),
-    /// Jobs in a unit of the workload's time: a second, or a cycle. It is the only rate of jobs that send messages, as their
-    /// service time is not known beforehand.
+    /// Jobs in a unit of the workload's time: a second, or a cycle. It is the only rate of jobs
+    /// that send messages, as their service time is not known beforehand.
     Arrivals(f64),
 }
 
@@ -31,7 +31,8 @@ pub enum Arrivals {
     Process {
         /// Which one.
         process: Process,
-        /// The rate to which its times between arrivals are stretched; `None`: they stay as they are.
+        /// The rate to which its times between arrivals are stretched; `None`: they stay as they
+        /// are.
         rate: Option<Rate>,
     },
     /// All at time 0, in order, and none later: a closed workload.
@@ -100,8 +101,8 @@ pub(super) enum ArrivalSource {
 }
 
 impl ArrivalSource {
-    /// Arrivals of Poisson's process at this rate, or of another process, whose times between arrivals are multiplied by `stretch`.
-    /// `None` if all jobs arrive at once.
+    /// Arrivals of Poisson's process at this rate, or of another process, whose times between
+    /// arrivals are multiplied by `stretch`. `None` if all jobs arrive at once.
     pub(super) fn new(
         arrivals: &Arrivals,
         rate: Option<f64>,

@@ -12,7 +12,8 @@ use super::lublin::{Lublin, Sizes};
 use super::{DistributionInfo, ShapeRule, WorkloadError};
 use crate::wording::Number;
 
-/// Requests for a number of processors, which a rule gives a shape: strategies that need none hold exactly so many processors.
+/// Requests for a number of processors, to which a rule gives a shape. Strategies that need no
+/// shape hold exactly the requested number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Counts {
     /// The machine.
@@ -34,12 +35,12 @@ pub struct Counts {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum CountDistribution {
-    /// Exponential, rounded up; what is beyond the machine becomes the whole machine.
+    /// Exponential, rounded up; numbers beyond the machine's become the whole machine.
     Exponential {
         /// The mean before rounding.
         mean: f64,
     },
-    /// That of a model of a workload.
+    /// The distribution of a workload model.
     Lublin(Lublin),
 }
 
@@ -51,10 +52,12 @@ impl CountDistribution {
         source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
     }];
 
-    /// The mean number of processors on a machine of `nodes` processors, exact for the whole numbers that are drawn.
+    /// The mean number of processors on a machine of `nodes` processors, exact for the whole
+    /// numbers that are drawn.
     pub fn mean(self, nodes: u32) -> f64 {
         match self {
-            // The sum over k of the probability of more than k: at least one, and more than k if more than k is drawn.
+            // The mean is the sum over k >= 0 of P(n > k). P(n > 0) is 1, and rounding up gives P(n
+            // > k) = P(X > k).
             CountDistribution::Exponential { mean } => {
                 (0..nodes).map(|k| (-f64::from(k) / mean).exp()).sum()
             }
@@ -131,7 +134,7 @@ impl Counts {
                 Kind::Lublin(Sizes::new(model, nodes))
             }
         };
-        // Any rule has a shape for any number of processors that there are.
+        // Each rule has a shape for each number of processors up to the machine's.
         let is_good = self.shape.check(self.machine);
         is_good.map_err(|error| {
             out_of_range("the shape rule", &["shape"], self.shape.to_string(), &error)
@@ -152,7 +155,7 @@ impl CountSampler {
             Kind::Lublin(sizes) => sizes.sample(rng),
         };
         let request = shape.request(processors, machine, rng);
-        request.expect("the machine has so many processors, and the rule is for it")
+        request.expect("the machine has enough processors, and the rule is for it")
     }
 }
 

@@ -1,7 +1,7 @@
 //! The distributions of side lengths.
 //!
-//! Side lengths are whole numbers: a continuous distribution is rounded half up and drawn again outside
-//! the range, and the mean is exact for what that leaves.
+//! Side lengths are whole numbers: a continuous distribution is rounded half up and drawn again
+//! outside the range, and the mean is exact for what that leaves.
 
 use serde::Serialize;
 use std::fmt;
@@ -91,8 +91,8 @@ pub enum SideDistribution {
     },
     /// Exponential with the mean `(1 + L) / 2`.
     Exponential,
-    /// Small lengths more often: probability .4 for the first eighth of the lengths, .2 for the second,
-    /// .2 for the second quarter, .2 for the second half.
+    /// Small lengths more often: probability .4 for the first eighth of the lengths, .2 for the
+    /// second, .2 for the second quarter, .2 for the second half.
     UniformDecreasing,
 }
 
@@ -152,8 +152,8 @@ impl SideDistribution {
     ///
     /// # Errors
     ///
-    /// When it cannot be used on the range: a normal distribution that hardly ever falls into it, or a
-    /// decreasing one over fewer than eight lengths.
+    /// When it cannot be used on the range: a normal distribution that hardly ever falls into it,
+    /// or a decreasing one over fewer than eight lengths.
     pub fn over(self, range: SideRange) -> Result<SideSampler, WorkloadError> {
         let sampler = SideSampler {
             range,
@@ -234,7 +234,7 @@ impl FromStr for SideDistribution {
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || WorkloadError::UnknownName {
-            what: "size distribution",
+            what: "distribution of side lengths",
             given: text.into(),
             expected: "uniform, normal, normal:var, normal:mean=M,var=V, normal:mean=M,sd=S, \
                        exponential or uniform-decreasing"
@@ -323,7 +323,8 @@ pub struct SideSampler {
     kind: Kind,
 }
 
-/// The continuous kinds in both libraries' types: one draws, the other has the distribution function.
+/// The continuous kinds in both libraries' types: one draws, the other has the distribution
+/// function.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Steps(Steps),
@@ -372,8 +373,8 @@ impl SideSampler {
         }
     }
 
-    /// The mean side length, of the whole numbers that are drawn and not of the continuous distribution
-    /// behind them. Takes time proportional to the range.
+    /// The mean side length, of the whole numbers that are drawn and not of the continuous
+    /// distribution behind them. Takes time proportional to the range.
     pub fn mean(&self) -> f64 {
         let sides = self.range.min..=self.range.max;
         sides
@@ -405,8 +406,8 @@ struct Step {
 }
 
 impl Steps {
-    /// Of `(probability, first, last)`: one to four ranges, not empty, in order, probabilities adding up
-    /// to 1.
+    /// Of `(probability, first, last)`: one to four ranges, not empty, in order, probabilities
+    /// adding up to 1.
     fn new<const N: usize>(ranges: [(f64, u16, u16); N]) -> Self {
         let mut cumulative = 0.0;
         let steps = std::array::from_fn(|i| {

@@ -1,4 +1,5 @@
-//! Times that were measured: a column of a CSV file or of a log, from which times are drawn with replacement.
+//! Times that were measured: a column of a CSV file or of a log, from which times are drawn with
+//! replacement.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ use super::{JOBS_MAX, LogError, TimeUnit};
 /// let times = Empirical::unread("trace.csv:run").unwrap();
 /// assert_eq!((times.to_string().as_str(), times.mean_seconds()), ("trace.csv:run", None));
 /// ```
-/// Where they were read from does not change what follows from them, and is no part of their record.
+/// Where they were read from does not change what follows from them, and is no part of their
+/// record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Empirical {
     #[serde(skip)]
@@ -33,14 +35,15 @@ pub struct Empirical {
 }
 
 /// Serializes a shared list.
-pub(super) fn slice<T: Serialize, S: Serializer>(
+pub(crate) fn slice<T: Serialize, S: Serializer>(
     list: &Arc<[T]>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     list[..].serialize(serializer)
 }
 
-/// The columns of a log in the Standard Workload Format, with the names that CSV files have for them.
+/// The columns of a log in the Standard Workload Format, with the names that CSV files have for
+/// them.
 const COLUMNS_OF_LOG: &str = "submit, wait, run or estimate";
 
 impl Empirical {
@@ -53,8 +56,8 @@ impl Empirical {
         }
     }
 
-    /// The column of a file, which is not read yet: `FILE:COLUMN`, where the name of the file has a dot or a slash. `None` if
-    /// the text is something else.
+    /// The column of a file, which is not read yet: `FILE:COLUMN`, where the name of the file has a
+    /// dot or a slash. `None` if the text is something else.
     pub fn unread(text: &str) -> Option<Self> {
         let (path, column) = text.rsplit_once(':')?;
         let is_file = is_file_name(path) && !column.is_empty();
@@ -82,9 +85,9 @@ impl Empirical {
         (!self.values.is_empty()).then(|| mean / TimeUnit::Second.ticks_each() as f64)
     }
 
-    /// Reads the column as times, if it is one of a file that was not read. Cells without a number are left out, and in a log
-    /// negative numbers, which mean that a time is unknown. A file that ends in `.swf` or `.swf.gz` is a log in the Standard
-    /// Workload Format, any other has CSV.
+    /// Reads the column as times, if it is one of a file that was not read. Cells without a number
+    /// are left out, and in a log negative numbers, which mean that a time is unknown. A file that
+    /// ends in `.swf` or `.swf.gz` is a log in the Standard Workload Format, any other has CSV.
     ///
     /// # Errors
     ///
@@ -93,7 +96,8 @@ impl Empirical {
         self.filled(|times| times)
     }
 
-    /// The same for times between arrivals: of the column `submit` the differences of successive submit times.
+    /// The same for times between arrivals: of the column `submit` the differences of successive
+    /// submit times.
     ///
     /// # Errors
     ///
@@ -135,7 +139,7 @@ impl Empirical {
 }
 
 /// Whether a name is that of a file: it has a dot or a slash, which no name of the program has.
-pub(super) fn is_file_name(name: &str) -> bool {
+pub(crate) fn is_file_name(name: &str) -> bool {
     name.contains(['.', '/', '\\'])
 }
 

@@ -1,7 +1,8 @@
 //! Estimates of run times: what a request says of how long its job will hold its processors.
 //!
-//! Schedulers that backfill and strategies that look ahead decide by them; all others ignore them. Factors have a stream of random
-//! numbers of their own (source 22), so the jobs are the same whatever is estimated.
+//! Schedulers that backfill and strategies that look ahead decide by them; all others ignore them.
+//! Factors have a stream of random numbers of their own (source 22), so the jobs are the same
+//! whatever is estimated.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,34 +1,38 @@
 //! A log as a workload: its jobs as they are, stretched to a load, resampled by weeks, in shapes.
 //!
-//! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from the beginning of a window, and
-//! their run times.
+//! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from
+//! the beginning of a window, and their run times.
 //!
 //! # Load
 //!
-//! The offered load is the processor seconds of all jobs that the machine can hold over those that it has from the first
-//! submit time to the last. With [`Log::load`] all submit times are multiplied by one factor, so that it becomes that load; run times stay
-//! as they are.
+//! The offered load is the processor seconds of all jobs that the machine can hold over those that
+//! it has from the first submit time to the last. With [`Log::load`] all submit times are
+//! multiplied by one factor, so that it becomes that load; run times stay as they are.
 //!
 //! # Resampling
 //!
-//! A log is one path, and a mean over it has no interval. With [`Resample::Weeks`] each replication is made of as many weeks as the
-//! log has whole ones, drawn with replacement and put one after the other: the bootstrap by blocks that do not overlap (E. Carlstein,
-//! "The use of subseries values for estimating the variance of a general statistic from a stationary sequence", Annals of
-//! Statistics 14(3), 1986). A block of a week keeps the daily and the weekly cycle, as do N. Zakay and D. Feitelson, "Workload
-//! resampling for performance evaluation of parallel job schedulers", Concurrency and Computation: Practice and Experience 26(12), 2014,
-//! who resample the jobs of single users. Weeks are counted from the first submit time, or from the beginning of the window; what is left
-//! at the end is not used. The load is then that of all whole weeks: what a replication offers is that in the mean, but for weeks without
-//! jobs (below).
+//! A log is one path, and a mean over it has no interval. With [`Resample::Weeks`] each replication
+//! is made of as many weeks as the log has whole ones, drawn with replacement and put one after the
+//! other: the bootstrap by blocks that do not overlap (E. Carlstein, "The use of subseries values
+//! for estimating the variance of a general statistic from a stationary sequence", Annals of
+//! Statistics 14(3), 1986). A block of a week keeps the daily and the weekly cycle, as do N. Zakay
+//! and D. Feitelson, "Workload resampling for performance evaluation of parallel job schedulers",
+//! Concurrency and Computation: Practice and Experience 26(12), 2014, who resample the jobs of
+//! single users. Weeks are counted from the first submit time, or from the beginning of the window;
+//! what is left at the end is not used. The load is then that of all whole weeks: what a
+//! replication offers is that in the mean, but for weeks without jobs (below).
 //!
-//! A replication is as long as the log, so the standard deviation of the replications is itself the standard error of what the log says, and
-//! more replications do not narrow an interval: [`Sampling::Resampled`].
+//! A replication is as long as the log, so the standard deviation of the replications is itself the
+//! standard error of what the log says, and more replications do not narrow an interval:
+//! [`Sampling::Resampled`].
 //!
-//! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be simulated, and all weeks are drawn again from
-//! the same stream. With `e` such weeks of `k` that has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all
-//! whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004
-//! with four of eight.
+//! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be
+//! simulated, and all weeks are drawn again from the same stream. With `e` such weeks of `k` that
+//! has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all
+//! whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004 with four of eight.
 //!
-//! Dependence over more than a week is lost: a log whose load rises over months has replications in which it does not.
+//! Dependence over more than a week is lost: a log whose load rises over months has replications in
+//! which it does not.
 //!
 //! # Random numbers
 //!
@@ -69,10 +73,10 @@ pub const WEEK: Ticks = 7 * 24 * 60 * 60 * TimeUnit::Second.ticks_each();
 /// The least number of whole weeks to draw from.
 pub const WEEKS_MIN: usize = 2;
 
-/// Which jobs to take from a log, and in which shape.
+/// Which jobs of a log to take, and their shapes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LogOptions {
-    /// What its lines are.
+    /// The form of its lines.
     pub form: LogForm,
     /// Only those of this partition (field 16).
     pub partition: Option<i64>,
@@ -84,13 +88,14 @@ pub struct LogOptions {
     pub limit: Option<usize>,
     /// How a number of processors becomes side lengths.
     pub shape: ShapeRule,
-    /// The processors of a node, of a machine that allocates nodes: a job gets as many nodes as hold its processors. `None`:
-    /// the machine allocates processors.
+    /// The processors of a node, of a machine that allocates nodes: a job gets as many nodes as
+    /// hold its processors. `None`: the machine allocates processors.
     pub processors_per_node: Option<NonZeroU32>,
 }
 
 impl LogOptions {
-    /// When a job of the window arrives, counted from its beginning; `None` outside. `latest` becomes the latest submit time so far.
+    /// When a job of the window arrives, counted from its beginning; `None` outside. `latest`
+    /// becomes the latest submit time so far.
     pub(super) fn arrival(&self, submitted: Ticks, latest: &mut Ticks) -> Option<Ticks> {
         *latest = submitted.max(*latest);
         let is_before = self.to.is_none_or(|to| submitted < to);
@@ -116,10 +121,10 @@ pub enum LogForm {
     Csv(Columns),
 }
 
-/// Lines of a log that describe jobs, and why not all of them are taken.
+/// Counts of a log's lines that describe jobs, by why they were left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LineCounts {
-    /// All that the log has.
+    /// All lines of the log.
     pub records: u32,
     /// Partial executions of jobs that have a line of their own.
     pub partial_executions: u32,
@@ -127,7 +132,8 @@ pub struct LineCounts {
     pub other_partitions: u32,
     /// Jobs dropped because the submit time is not known.
     pub no_submit_time: u32,
-    /// Jobs submitted before the time from which they are taken, or not before that up to which they are.
+    /// Jobs submitted before the time from which they are taken, or not before that up to which
+    /// they are.
     pub outside: u32,
     /// Jobs dropped because neither allocated nor requested processors are known.
     pub no_processors: u32,
@@ -138,7 +144,7 @@ pub struct LineCounts {
 }
 
 impl LineCounts {
-    /// Those that are not taken, with the reason, of which there are any.
+    /// The counts over 0 of lines left out, each with its reason.
     pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let counts = [
             (self.partial_executions, "of partial executions"),
@@ -229,11 +235,11 @@ impl Owner {
 /// A log, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Log {
-    /// Where it was read from. Like the header and the jobs, it is not serialised: what results depend on
-    /// is the jobs' content.
+    /// Where it was read from. Like the header and the jobs, it is not serialised: what results
+    /// depend on is the jobs' content.
     #[serde(skip)]
     pub path: PathBuf,
-    /// What was taken from it.
+    /// The options it was read with.
     pub options: LogOptions,
     /// The machine that its jobs are for.
     pub machine: Grid,
@@ -245,7 +251,7 @@ pub struct Log {
     /// The jobs in order of arrival; at least one once it [was read](Log::unread).
     #[serde(skip)]
     pub jobs: Arc<[LogJob]>,
-    /// Up to when it is known who arrived, as arrivals are counted.
+    /// The end of the time in which all arrivals are known, counted as arrivals are.
     pub end: Ticks,
     /// The offered load to which submit times are stretched; `None`: they stay as they are.
     pub load: Option<f64>,
@@ -279,8 +285,8 @@ impl Resample {
 pub struct LogMessages {
     /// The messages; the pattern of a job follows from its place in the order of arrival.
     pub messages: Messages,
-    /// One iteration for each so many seconds of the job's run time, to the nearest whole number, but at least one; `None`: each job has
-    /// the number of iterations in `messages`.
+    /// The seconds of a job's run time for one iteration; the quotient is rounded to the nearest
+    /// whole number, at least one. `None`: each job has the number of iterations in `messages`.
     pub seconds_per_iteration: Option<f64>,
     /// The cycles of the network between two jobs that were submitted a second apart.
     pub cycles_per_second: f64,
@@ -315,8 +321,8 @@ impl Log {
         }
     }
 
-    /// The offered load on the machine as the log is, without stretching; see the module. `None` where all jobs arrive at once or
-    /// nothing runs.
+    /// The offered load on the machine as the log is, without stretching; see the module. `None`
+    /// where all jobs arrive at once or nothing runs.
     pub fn offered_load(&self) -> Option<f64> {
         let (jobs, span) = match self.resample {
             Some(Resample::Weeks) => {
@@ -419,7 +425,7 @@ impl Log {
         }
     }
 
-    /// By what submit times are multiplied.
+    /// The factor of submit times.
     fn stretch(&self) -> Result<f64, WorkloadError> {
         let Some(load) = self.load else {
             return Ok(1.0);
@@ -462,7 +468,7 @@ impl Log {
         self.resample.is_some()
     }
 
-    /// Of which parts of the log a replication is made.
+    /// The parts of the log that make up a replication.
     fn parts(&self, seed: u64, replication: u32) -> Result<Vec<Part>, WorkloadError> {
         let Some(Resample::Weeks) = self.resample else {
             return Ok(vec![Part {
@@ -497,7 +503,8 @@ impl Log {
                 }
             });
             let parts: Vec<Part> = parts.collect();
-            // With jobs in a single one of k weeks (1 - 1/k)^k of the draws have none, less than 1/e.
+            // With jobs in a single one of k weeks (1 - 1/k)^k of the draws have none, less than
+            // 1/e.
             if parts.iter().any(|part| !part.jobs.is_empty()) {
                 return Ok(parts);
             }
@@ -516,8 +523,8 @@ impl Log {
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// The number in the log of the job in this place of its order of arrival; where jobs are resampled, one that no other
-    /// has.
+    /// The number in the log of the job in this place of its order of arrival; where jobs are
+    /// resampled, one that no other has.
     pub fn job_number(&self, place: u32) -> i64 {
         match self.resample {
             None => self.jobs[place as usize].number,
@@ -525,7 +532,8 @@ impl Log {
         }
     }
 
-    /// Who submitted the job in this place of the order of arrival; not known where jobs are resampled.
+    /// Who submitted the job in this place of the order of arrival; not known where jobs are
+    /// resampled.
     pub fn owner(&self, place: u32) -> Owner {
         match self.resample {
             None => self.jobs[place as usize].owner,
@@ -537,7 +545,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// When the log cannot be stretched or resampled as asked, or the model of estimates cannot be used.
+    /// When the log cannot be stretched or resampled as asked, or the model of estimates cannot be
+    /// used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<LogJobs<'_>, WorkloadError> {
         self.estimates.check(self.messages.is_none(), true)?;
         let mut parts = self.parts(seed, replication)?.into_iter();
@@ -563,7 +572,7 @@ pub struct LogJobs<'w> {
     stretch: f64,
     current: Option<Part>,
     parts: std::vec::IntoIter<Part>,
-    /// How many jobs there were.
+    /// The number of jobs.
     place: u32,
     /// By number of processors, where that determines the shape.
     shapes: HashMap<u32, Request>,

@@ -1,13 +1,15 @@
-//! The model of Lublin and Feitelson: rigid jobs with a daily cycle, whose run time depends on their number of processors.
+//! The model of Lublin and Feitelson: rigid jobs with a daily cycle, whose run time depends on
+//! their number of processors.
 //!
-//! U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid jobs", Journal of
-//! Parallel and Distributed Computing 63(11), 2003, with the parameters that they publish, for batch and interactive
-//! jobs and for both as one class.
+//! U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the
+//! characteristics of rigid jobs", Journal of Parallel and Distributed Computing 63(11), 2003, with
+//! the parameters that they publish, for batch and interactive jobs and for both as one class.
 //!
 //! # Numbers of processors
 //!
-//! A job is serial with a probability of its own. Else the logarithm to base 2 of its number of processors has a two-stage uniform
-//! distribution, and with another probability it is rounded, which makes the number a power of two:
+//! A job is serial with a probability of its own. Else the logarithm to base 2 of its number of
+//! processors has a two-stage uniform distribution, and with another probability it is rounded,
+//! which makes the number a power of two:
 //!
 //! ```text
 //!  density        first stage         second stage
@@ -17,19 +19,21 @@
 //!          low                middle                high
 //! ```
 //!
-//! `high` is the logarithm of the machine's size, for interactive jobs 1.5 less, and `middle` lies 2 to 2.5 below it,
-//! as the authors advise; on 128 processors these are the published numbers.
+//! `high` is the logarithm of the machine's size, for interactive jobs 1.5 less, and `middle` lies
+//! 2 to 2.5 below it, as the authors advise; on 128 processors these are the published numbers.
 //!
 //! # Run times
 //!
-//! The natural logarithm of a run time in seconds is hyper-gamma: of the first of two gamma distributions with the probability
-//! `p = a * processors + b`, from 0 to 1, else of the second. Above 12, some 45 hours, it is drawn again.
+//! The natural logarithm of a run time in seconds is hyper-gamma: of the first of two gamma
+//! distributions with the probability `p = a * processors + b`, from 0 to 1, else of the second.
+//! Above 12, some 45 hours, it is drawn again.
 //!
 //! # Arrivals
 //!
-//! Gamma distributed logarithms of seconds, drawn again above 13, are times between arrivals by a clock that runs at the
-//! speed of the time of the day: each of the 48 half hours has a weight, the mean of which is 1, from a third gamma distribution
-//! over the half hours from 5:00 to 5:00. The first day begins at midnight.
+//! Gamma distributed logarithms of seconds, drawn again above 13, are times between arrivals by a
+//! clock that runs at the speed of the time of the day: each of the 48 half hours has a weight, the
+//! mean of which is 1, from a third gamma distribution over the half hours from 5:00 to 5:00. The
+//! first day begins at midnight.
 //!
 //! ```text
 //!   time between arrivals by the clock of weights      g1      g2   g3
@@ -40,9 +44,9 @@
 //!
 //! # Differences from the authors' program
 //!
-//! Times are not cut to whole seconds. What is left of a half hour is carried over exactly. Random numbers are those of this
-//! simulator: source 0 for arrivals, 3 for run times, 21 for numbers of processors; of interactive jobs next to batch jobs
-//! these numbers plus 100.
+//! Times are not cut to whole seconds. What is left of a half hour is carried over exactly. Random
+//! numbers are those of this simulator: source 0 for arrivals, 3 for run times, 21 for numbers of
+//! processors; of interactive jobs next to batch jobs these numbers plus 100.
 
 use std::fmt;
 use std::str::FromStr;
@@ -102,9 +106,11 @@ impl Truncated {
         gamma_lr(self.shape, self.most / self.scale)
     }
 
-    /// The mean of the exponential function over that part, not divided by its mass; the scale is less than 1.
+    /// The mean of the exponential function over that part, not divided by its mass; the scale is
+    /// less than 1.
     ///
-    /// The density of gamma times `e^x` is a gamma density of the scale `1 / (1 / scale - 1)` times `(1 - scale)^-shape`.
+    /// The density of gamma times `e^x` is a gamma density of the scale `1 / (1 / scale - 1)` times
+    /// `(1 - scale)^-shape`.
     fn exponential(self) -> f64 {
         let rate = 1.0 / self.scale - 1.0;
         (1.0 - self.scale).powf(-self.shape) * gamma_lr(self.shape, self.most * rate)
@@ -272,7 +278,8 @@ impl Lublin {
         })
     }
 
-    /// The mean product of the number of processors and the run time in seconds, which are not independent.
+    /// The mean product of the number of processors and the run time in seconds, which are not
+    /// independent.
     pub fn mean_work(self, nodes: u32) -> f64 {
         self.mean(|class| {
             let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));
@@ -474,7 +481,8 @@ pub(super) struct DailyCycle {
 }
 
 impl DailyCycle {
-    /// From midnight on. Times between arrivals are multiplied by `stretch`, and the days stay as long as they are.
+    /// From midnight on. Times between arrivals are multiplied by `stretch`, and the days stay as
+    /// long as they are.
     pub(super) fn new(class: Lublin, stretch: f64) -> Self {
         DailyCycle {
             gamma: class.gap().sampler(),

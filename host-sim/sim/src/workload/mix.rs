@@ -1,8 +1,9 @@
 //! Mixes: shapes of jobs with their weights.
 //!
-//! A mix is built in or a CSV file with the columns `shape` and `weight`, and `rings` if jobs demand some: `all`, or the numbers
-//! of the extents along which there is to be one, from 0, with `+` between them. A job has a shape with a probability in proportion to
-//! its weight. The draws are source 25 of the random numbers.
+//! A mix is built in or a CSV file with the columns `shape` and `weight`, and `rings` if jobs
+//! demand some: `all`, or the numbers of the extents along which there is to be one, from 0, with
+//! `+` between them. A job has a shape with a probability in proportion to its weight. The draws
+//! are source 25 of the random numbers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -155,12 +156,13 @@ impl Mix {
         }
     }
 
-    /// The mix with its shapes, of which those that are not legal are left out and counted, or an error that lists them. A mix that
-    /// has its shapes keeps them.
+    /// The mix with its shapes, of which those that are not legal are left out and counted, or an
+    /// error that lists them. A mix that has its shapes keeps them.
     ///
     /// # Errors
     ///
-    /// When a file cannot be read, a shape is not legal and none is to be left out, or none remains.
+    /// When a file cannot be read, a shape is not legal and none is to be left out, or none
+    /// remains.
     pub fn read(&self, is_legal: impl Fn(&Request) -> bool) -> Result<Self, MixError> {
         if !self.entries.is_empty() {
             return Ok(self.clone());
@@ -302,7 +304,8 @@ impl MixSampler {
     }
 }
 
-/// Whether some orientation of the shape fits on the machine: the longest extent along the longest side, and so on.
+/// Whether some orientation of the shape fits on the machine: the longest extent along the longest
+/// side, and so on.
 ///
 /// ```
 /// use meshalloc::{Grid, Shape};
@@ -427,16 +430,18 @@ fn tpu_v4() -> Vec<MixEntry> {
         .collect()
 }
 
-/// The chips along a side of a cube of the machine for which RFold draws shapes, and the number of cubes.
+/// The chips along a side of a cube of the machine for which RFold draws shapes, and the number of
+/// cubes.
 const RFOLD_CUBE: u32 = 4;
 const RFOLD_CUBES: u32 = 64;
 const RFOLD_CHIPS: u32 = RFOLD_CUBES * RFOLD_CUBE.pow(3);
 
 /// The mix of RFold's simulator.
 ///
-/// The sizes are 1, 2 and the even numbers up to 4096 that have a shape. The place of a job's size in this list is exponential with
-/// a quarter of the list as the mean, rounded down, and within the list. A dimension is drawn, and of the shapes that have
-/// this size and dimension one, each equally likely. Two shapes that differ in the order of their sides are one shape.
+/// The sizes are 1, 2 and the even numbers up to 4096 that have a shape. The place of a job's size
+/// in this list is exponential with a quarter of the list as the mean, rounded down, and within the
+/// list. A dimension is drawn, and of the shapes that have this size and dimension one, each
+/// equally likely. Two shapes that differ in the order of their sides are one shape.
 fn rfold() -> Vec<MixEntry> {
     let shapes = rfold_shapes();
     let count = shapes.len() as f64;
@@ -465,7 +470,8 @@ fn rfold() -> Vec<MixEntry> {
     entries
 }
 
-/// For each size its shapes of one, two and three dimensions: sides over 1 even and ascending, on as many cubes as there are.
+/// For each size its shapes of one, two and three dimensions: sides over 1 even and ascending, on
+/// as many cubes as there are.
 fn rfold_shapes() -> Vec<(u32, [Vec<[u16; 3]>; 3])> {
     let mut by_size = vec![<[Vec<[u16; 3]>; 3]>::default(); RFOLD_CHIPS as usize + 1];
     let cubes = |side: u32| side.div_ceil(RFOLD_CUBE);
@@ -649,7 +655,7 @@ mod tests {
             .map(|chips| (chips, naive_shapes(chips)))
             .filter(|(_, shapes)| !shapes.is_empty())
             .collect();
-        // All even numbers up to 256 are sizes, as such a line is a shape.
+        // All even numbers up to 256 are sizes, since a line of that length is a shape.
         assert_eq!(sizes[128].0, 256);
         assert_eq!(sizes.last().unwrap().0, 4096);
         let mut expected: BTreeMap<[u32; 3], f64> = BTreeMap::new();

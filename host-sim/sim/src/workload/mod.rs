@@ -1,8 +1,9 @@
 //! What jobs arrive, when, for how long, and what they ask for.
 //!
-//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log) of a real machine or cluster. Its jobs run for a service
-//! time, and then one tick of virtual time is one microsecond, or until their messages are delivered, and then it is one cycle
-//! of the network ([`TimeUnit`]).
+//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log) of a real
+//! machine or cluster. Its jobs run for a service time, and then one tick of virtual time is one
+//! microsecond, or until their messages are delivered, and then it is one cycle of the network
+//! ([`TimeUnit`]).
 
 use meshalloc::{Request, Ticks};
 use serde::Serialize;
@@ -28,7 +29,7 @@ mod shared;
 pub(crate) mod stream;
 pub mod swf;
 pub mod synthetic;
-mod text_file;
+pub(crate) mod text_file;
 pub mod trace;
 pub mod work;
 
@@ -53,11 +54,12 @@ pub use synthetic::{Synthetic, SyntheticJobs};
 pub use trace::Columns;
 pub use work::{Messages, Program, Work, WorkDistribution};
 
-/// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes it by less than
-/// a part in a thousand.
+/// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes
+/// it by less than a part in a thousand.
 pub const SERVICE_MEAN_SECONDS_MIN: f64 = 1e-3;
 
-/// The highest rate of arrivals, in jobs a tick: ten ticks from one to the next on average, for the same reason.
+/// The highest rate of arrivals, in jobs a tick: ten ticks from one to the next on average, for the
+/// same reason.
 pub const ARRIVALS_PER_TICK_MAX: f64 = 0.1;
 
 /// One job.
@@ -205,7 +207,8 @@ impl Workload {
         }
     }
 
-    /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at once.
+    /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at
+    /// once.
     pub const fn is_endless(&self) -> bool {
         matches!(self, Workload::Synthetic(workload) if workload.arrivals.batch().is_none())
     }

@@ -1,10 +1,11 @@
 //! Communication patterns: to whom each process of a job sends, and in which order.
 //!
-//! A job of n processes has a *logical box*, the shape that its request names, dimension 0 fastest: process p of a 4 x 3 job is
-//! at (p mod 4, p div 4). Where the job has fewer processes than the box, the last places are empty. In one iteration each process
-//! goes through the *steps* of its pattern, in order; in a step it sends to one other process, or to none. There is no barrier between
-//! steps, nor between iterations: a process waits for nothing but its own injection channel (or, where sending blocks, for the
-//! delivery of its message).
+//! A job of n processes has a *logical box*, the shape that its request names, dimension 0 fastest:
+//! process p of a 4 x 3 job is at (p mod 4, p div 4). Where the job has fewer processes than the
+//! box, the last places are empty. In one iteration each process goes through the *steps* of its
+//! pattern, in order; in a step it sends to one other process, or to none. There is no barrier
+//! between steps, nor between iterations: a process waits for nothing but its own injection channel
+//! (or, where sending blocks, for the delivery of its message).
 //!
 //! | pattern | step | process p sends to |
 //! |---|---|---|
@@ -20,12 +21,13 @@
 //! | fft | s = 0, 1, .. while 2^s < n | p xor 2^s |
 //! | multigrid | levels 0, 1, .., h, .., 1, 0 | at level l, if all coordinates are multiples of 2^l: its neighbours at distance 2^l, as nearest-neighbor; h is the largest l with 2^l less than the longest side |
 //!
-//! No process sends to itself or to a place that is empty: in `fft` with n = 6, processes 2 and 3 have no partner in the last step; in
-//! `transpose` the diagonal is silent. A job of one process sends nothing. The root is drawn uniformly, a number of the
-//! job's own.
+//! No process sends to itself or to a place that is empty: in `fft` with n = 6, processes 2 and 3
+//! have no partner in the last step; in `transpose` the diagonal is silent. A job of one process
+//! sends nothing. The root is drawn uniformly, a number of the job's own.
 //!
-//! Sources: one-to-all, all-to-all, near neighbour: the thesis on neighbour allocation (Alshdefat 2019), whose simulator is
-//! ProcSimity; n-body, fft, multigrid: Lo, Windisch, Liu and Nitzberg 1997; Bunde, Leung and Mache 2004 for the ring and its chord.
+//! Sources: one-to-all, all-to-all, near neighbour: the thesis on neighbour allocation (Alshdefat
+//! 2019), whose simulator is ProcSimity; n-body, fft, multigrid: Lo, Windisch, Liu and Nitzberg
+//! 1997; Bunde, Leung and Mache 2004 for the ring and its chord.
 
 use std::fmt;
 use std::str::FromStr;
@@ -168,7 +170,8 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The patterns of a workload: job number i has the pattern number i modulo how many there are. Written with `+` between them.
+/// The patterns of a workload: job number i has the pattern number i modulo how many there are.
+/// Written with `+` between them.
 ///
 /// ```
 /// use meshalloc_sim::workload::{Pattern, Patterns};
@@ -247,7 +250,8 @@ pub struct Steps {
     pattern: Pattern,
     /// The number of processes.
     processes: u32,
-    /// For each dimension of the logical box the side and the distance of neighbours, in process numbers.
+    /// For each dimension of the logical box the side and the distance of neighbours, in process
+    /// numbers.
     dimensions: [(u32, u32); DIMENSIONS_MAX],
     rank: usize,
     root: u32,
@@ -256,7 +260,8 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Those of a job with this request; `draw` is the job's random number, from which root and random destinations derive.
+    /// Those of a job with this request; `draw` is the job's random number, from which root and
+    /// random destinations derive.
     pub fn new(pattern: Pattern, request: &Request, draw: u32) -> Self {
         let processes = request.processors.max(1);
         let extents = request.shape.extents();
@@ -304,7 +309,8 @@ impl Steps {
         }
     }
 
-    /// To whom process `p` sends in this step, from 0, of this iteration, from 0; `None`: to no one.
+    /// To whom process `p` sends in this step, from 0, of this iteration, from 0; `None`: to no
+    /// one.
     ///
     /// # Time complexity
     ///
@@ -343,8 +349,8 @@ impl Steps {
         (to != p && to < n).then_some(to)
     }
 
-    /// The neighbour upwards (even) or downwards along dimension `direction / 2`, so many places away; `None` where there is none,
-    /// or a coordinate is no multiple of that distance.
+    /// The neighbour upwards (even) or downwards along dimension `direction / 2`, at this distance;
+    /// `None` where there is none, or a coordinate is no multiple of that distance.
     fn neighbor(&self, p: u32, direction: u32, distance: u32) -> Option<u32> {
         let sides = &self.dimensions[..self.rank];
         let at = |(side, stride)| p / stride % side;
@@ -377,7 +383,8 @@ const fn top_level(side: u32) -> u32 {
     bits(side).saturating_sub(1)
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014) of two numbers: the same wherever and whenever it is asked for.
+/// SplitMix64 (Steele, Lea and Flood 2014) of two numbers: the same wherever and whenever it is
+/// asked for.
 fn mix(seed: u64, number: u32) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(number) + 1));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

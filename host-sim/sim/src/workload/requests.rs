@@ -36,7 +36,8 @@ pub struct Submeshes {
     pub machine: Grid,
     /// How side lengths are distributed.
     pub distribution: SideDistribution,
-    /// Which sides may be drawn along each dimension of the machine. What stands behind these is not used.
+    /// Which sides may be drawn along each dimension of the machine. What stands behind these is
+    /// not used.
     pub sides: [SideRange; DIMENSIONS_MAX],
 }
 
@@ -89,7 +90,7 @@ impl SideRanges {
         self.0.len()
     }
 
-    /// The range of each of so many dimensions; `None` if there is another number of ranges.
+    /// The range of each of `dimensions` dimensions; `None` if the number of ranges differs.
     pub fn of(&self, dimensions: usize) -> Option<impl Iterator<Item = SideRange>> {
         let is_one = self.count() == 1;
         let ranges = self.0.iter().copied().cycle().take(dimensions);
@@ -128,9 +129,9 @@ fn as_grid<S: Serializer>(cube: &Cube, serializer: S) -> Result<S::Ok, S::Error>
     Grid::from(*cube).serialize(serializer)
 }
 
-/// Requests for subcubes as Chuang and Wu draw them: first the number m of dimensions, out of `1..=n`, then m
-/// radices out of `2..=k`, independent of each other and of m. A request names them in the order in which they were
-/// drawn.
+/// Requests for subcubes as Chuang and Wu draw them: first the number m of dimensions, out of
+/// `1..=n`, then m radices out of `2..=k`, independent of each other and of m. A request names them
+/// in the order in which they were drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Subcubes {
     /// The cube.
@@ -166,8 +167,9 @@ pub enum CubeDistribution {
     /// Every number is equally likely.
     #[default]
     Uniform,
-    /// Normal: the mean in the middle of the range, the standard deviation a quarter of the range (the largest less
-    /// the smallest), rounded half up, drawn again outside. A range of one number is that number.
+    /// Normal: the mean in the middle of the range, the standard deviation a quarter of the range
+    /// (the largest less the smallest), rounded half up, drawn again outside. A range of one number
+    /// is that number.
     Normal,
 }
 
@@ -247,7 +249,7 @@ impl Requests {
     ///
     /// # Errors
     ///
-    /// When the size distribution cannot be used on these sides.
+    /// When the distribution of side lengths cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         match self {
             Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),

@@ -137,8 +137,8 @@ impl ServiceDistribution {
     ///
     /// # Errors
     ///
-    /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a file is not read yet, or a
-    /// class of a model is not a single one.
+    /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a
+    /// file is not read yet, or a class of a model is not a single one.
     pub fn sampler(&self) -> Result<ServiceSampler, WorkloadError> {
         let time = 0.0..TimeUnit::Second.of(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
@@ -377,7 +377,8 @@ mod tests {
         }
     }
 
-    /// Kolmogorov and Smirnov's distance between draws and distribution functions of another library.
+    /// Kolmogorov and Smirnov's distance between draws and distribution functions of another
+    /// library.
     #[test]
     fn draws_follow_their_distribution_functions() {
         use statrs::distribution::{LogNormal, Weibull};

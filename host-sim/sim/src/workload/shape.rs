@@ -1,7 +1,7 @@
 //! From a number of processors to extents.
 //!
-//! Logs have the number of processors of a job and not their shape; the rule that is used must be named
-//! with every result.
+//! Logs have the number of processors of a job and not its shape, so results name the rule
+//! that chose it.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -30,14 +30,16 @@ pub enum ShapeRule {
     PowerOfTwo,
     /// [`flat`].
     Flat,
-    /// One extent after the other is drawn, that along dimension 0 first, from this distribution over all that leave the others
-    /// room for all processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
+    /// One extent after the other is drawn, that along dimension 0 first, from this distribution
+    /// over all that leave the others room for all processors; the last is the least that holds
+    /// them. One of [`ShapeRule::DRAWN`].
     Drawn(SideDistribution),
-    /// None: the job asks for a number of processors, and the allocator tries the legal shapes of it.
+    /// None: the job asks for a number of processors, and the allocator tries the legal shapes of
+    /// it.
     Chips,
 }
 
-/// Of the distributions those that are defined over any range.
+/// The distributions that are defined over any range.
 const DRAWN_EXPECTED: &str = "drawn:uniform, drawn:normal, drawn:normal:var or drawn:exponential";
 
 impl ShapeRule {
@@ -70,7 +72,7 @@ impl ShapeRule {
         },
         DistributionInfo {
             name: "chips",
-            meaning: "no shape: of the legal shapes of so many processors the most compact that fits; up to four dimensions",
+            meaning: "no shape: the most compact legal shape with this number of processors that fits; up to four dimensions",
             source: "",
         },
     ];
@@ -89,7 +91,8 @@ impl ShapeRule {
         SideDistribution::Exponential,
     ];
 
-    /// The rule for a machine where none is named: near-square on two-dimensional meshes, else near-cubic.
+    /// The rule for a machine where none is named: near-square on two-dimensional meshes, else
+    /// near-cubic.
     pub const fn of(machine: &Grid) -> ShapeRule {
         match machine.is_plane() {
             true => ShapeRule::NearSquare,
@@ -119,8 +122,8 @@ impl ShapeRule {
         }
     }
 
-    /// A request for exactly `processors`, at least 1, in the shape of this rule. Random numbers are taken from `rng` only where the
-    /// shape is drawn.
+    /// A request for exactly `processors`, at least 1, in the shape of this rule. Random numbers
+    /// are taken from `rng` only where the shape is drawn.
     ///
     /// When the machine has fewer processors, the shape is the near-cubic one for an unbounded
     /// machine, in at most three dimensions, as far as such extents can be written down. A shape
@@ -154,15 +157,15 @@ impl ShapeRule {
         Ok(Request::new(shape).with_processors(processors))
     }
 
-    /// Whether the shape of so many processors is always the same.
+    /// Whether the shape depends on the number of processors alone.
     pub(super) const fn is_fixed(self) -> bool {
         !matches!(self, ShapeRule::Drawn(_))
     }
 }
 
-/// Extents that are powers of two: the least product that holds all processors, then the shortest longest extent, then the shortest
-/// second longest, and so on; the longer extents along the longer sides, along the lower dimension when these are equal.
-/// `None` when no such extents fit.
+/// Extents that are powers of two: the least product that holds all processors, then the shortest
+/// longest extent, then the shortest second longest, and so on; the longer extents along the longer
+/// sides, along the lower dimension when these are equal. `None` when no such extents fit.
 ///
 /// ```
 /// use meshalloc_sim::workload::shape::power_of_two;
@@ -184,9 +187,9 @@ pub fn power_of_two(processors: u32, sides: &[u16]) -> Option<Shape> {
     Shape::new(&extents.collect::<Vec<u16>>()).ok()
 }
 
-/// The least extent along the shortest side of those that hold all processors, then the least along the next longer one, and so on:
-/// parts of a row, then whole rows. Of equal sides the higher dimension counts as the shorter. `None` when the sides do
-/// not hold so many.
+/// The least extent along the shortest side of those that hold all processors, then the least along
+/// the next longer one, and so on: parts of a row, then whole rows. Of equal sides the higher
+/// dimension counts as the shorter. `None` when the sides do not hold that number.
 ///
 /// ```
 /// use meshalloc_sim::workload::shape::flat;
@@ -211,8 +214,9 @@ pub fn flat(processors: u32, sides: &[u16]) -> Option<Shape> {
     Shape::new(&extents).ok()
 }
 
-/// Extents of which `draw` chooses each but the last: the number, from 1, of one of so many that are possible. `None` when the sides do not
-/// hold so many processors.
+/// Extents, drawn one after the other: `draw` is given the number of possible extents and chooses
+/// one by its number, from 1; the last extent is the least that holds the job. `None` when the
+/// sides do not hold all processors.
 fn drawn(
     processors: u32,
     sides: &[u16],
@@ -234,8 +238,8 @@ fn drawn(
     Shape::new(&extents).ok()
 }
 
-/// The rule for the longest sides there are, longer along the same dimensions; the largest shape
-/// where it has none. Three dimensions hold any number of processors.
+/// The shape on an unbounded machine, longer along the same dimensions as this one; the largest
+/// shape if there is none. Three dimensions hold any number of processors.
 fn unbounded(processors: u32, machine: Grid) -> Shape {
     let sides = &machine.sides()[..machine.dimensions().min(3)];
     let mut order = sides.to_vec();
@@ -247,15 +251,17 @@ fn unbounded(processors: u32, machine: Grid) -> Shape {
         .unwrap_or_else(|| Shape::new(&longest).expect("up to three extents stand as they are"))
 }
 
-/// Among extents that fit the sides, at least one, and hold all processors, the longest at most twice the shortest: the least
-/// product, then the shortest longest extent, then the shortest second longest, and so on. Where none fits, the same
-/// without the limit on the ratio. The longer extents lie along the longer sides, along the lower dimension when
-/// these are equal. A dimension of side 1 does not count for the ratio. `None` when no extents fit.
+/// Among extents that fit the sides, at least one, and hold all processors, the longest at most
+/// twice the shortest: the least product, then the shortest longest extent, then the shortest
+/// second longest, and so on. Where none fits, the same without the limit on the ratio. The longer
+/// extents lie along the longer sides, along the lower dimension when these are equal. A dimension
+/// of side 1 does not count for the ratio. `None` when no extents fit.
 ///
 /// # Time complexity
 ///
-/// Shapes are tried from the shortest extent on, as long as their product can be no larger than the best so far: up to
-/// some thousands of them for any machine, about the square root of the number of processors in two dimensions.
+/// Shapes are tried from the shortest extent on, as long as their product can be no larger than the
+/// best so far: up to some thousands of them for any machine, about the square root of the number
+/// of processors in two dimensions.
 ///
 /// ```
 /// use meshalloc::Shape;
@@ -306,7 +312,8 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Chooses the extents up to `place`, all at least `least`; `product` is that of those behind it.
+    /// Chooses the extents up to `place`, all at least `least`; `product` is that of those behind
+    /// it.
     fn extend(&mut self, place: usize, least: u64, product: u64) {
         let shortest = self.extents[self.sides.len() - 1];
         let mut longest = self.sides[place];
@@ -314,7 +321,7 @@ impl Search<'_> {
             longest = longest.min(shortest.saturating_mul(self.ratio_max));
         }
         if place == 0 {
-            // Any longer one only makes the product larger.
+            // Any longer extent makes the product larger.
             let extent = least.max(self.processors.div_ceil(product));
             if extent <= longest {
                 self.extents[0] = extent;

@@ -7,12 +7,14 @@ use meshalloc::Grid;
 
 use super::{Log, LogError, LogOptions};
 
-/// The logs that were read so far. Those of one file with the same options for the same machine share one list of jobs.
+/// The logs that were read so far. Those of one file with the same options for the same machine
+/// share one list of jobs.
 #[derive(Debug, Default)]
 pub struct SharedLogs(RefCell<Vec<(PathBuf, Log)>>);
 
 impl SharedLogs {
-    /// The log as [`Log::read`] has it; the file is read only for the first with these options for this machine.
+    /// The log as [`Log::read`] has it; the file is read only for the first with these options for
+    /// this machine.
     ///
     /// # Errors
     ///

@@ -12,6 +12,9 @@ pub(crate) fn strategy_seed(seed: u64, replication: u32) -> u64 {
     rng.next_u64().max(1)
 }
 
+/// The source of failures.
+pub(crate) const FAILURE_SOURCE: u8 = u8::MAX - 1;
+
 /// 53 random bits as a fraction of 1.
 pub(crate) fn fraction<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
@@ -25,7 +28,7 @@ pub(crate) struct Source<D> {
 }
 
 /// The stream of one source.
-pub(crate) struct Stream(ChaCha8Rng);
+pub(crate) struct Stream(pub(crate) ChaCha8Rng);
 
 impl Stream {
     pub(crate) fn new(seed: u64, replication: u32, source: u8) -> Self {

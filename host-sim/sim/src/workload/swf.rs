@@ -1,8 +1,9 @@
-//! Logs of real machines in the Standard Workload Format (Feitelson, Tsafrir and Krakov 2014, Experience with
-//! using the Parallel Workloads Archive, J. Parallel and Distributed Computing 74(10)): from lines to jobs.
+//! Logs of real machines in the Standard Workload Format (Feitelson, Tsafrir and Krakov 2014,
+//! Experience with using the Parallel Workloads Archive, J. Parallel and Distributed Computing
+//! 74(10)): from lines to jobs.
 //!
-//! Submit times and run times become ticks, exactly where they are whole seconds, as in the archive. Jobs are put in the
-//! order of their submit times, equal ones in the order of the file.
+//! Submit times and run times become ticks, exactly where they are whole seconds, as in the
+//! archive. Jobs are put in the order of their submit times, equal ones in the order of the file.
 //!
 //! -1 means unknown in every field; any other negative number does so where a run time, a requested
 //! time or processors are meant. A line is left out, and counted under the first of these reasons
@@ -18,7 +19,7 @@
 //! - The jobs asked for have been read. Such lines are counted and not looked at.
 //!
 //! A job with more processors than the machine is kept: it never fits, and runs count it as
-//! refused. More than 4294967295 processors count as so many.
+//! refused. Larger numbers of processors than 4294967295 count as 4294967295.
 //!
 //! The requested time (field 9), where it is over 0, is the estimate of the run time. It ends no
 //! job. Estimates from [`TIME_MAX`] on count as that, longer than any log.

@@ -1,15 +1,17 @@
-//! Synthetic workloads: jobs with requests and service times, or with messages, which come as a Poisson process, as another one
-//! or all at once. Requests and service times are independent but in a model of both.
+//! Synthetic workloads: jobs with requests and service times, or with messages, which come as a
+//! Poisson process, as another one or all at once. Requests and service times are independent but
+//! in a model of both.
 //!
-//! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions, 5 radices, 6
-//! to 19: sides along dimension 2 and on, 20: a number for each job that
-//! sends messages, 21: numbers of processors, 22: factors of estimates, 25: shapes of a mix; of a second class of jobs 100 more) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
-//! many numbers its height took, and every strategy gets the same jobs from the same seed (common random
-//! numbers).
+//! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions,
+//! 5 radices, 6 to 19: sides along dimension 2 and on, 20: a number for each job that sends
+//! messages, 21: numbers of processors, 22: factors of estimates, 25: shapes of a mix; of a second
+//! class of jobs 100 more) is a ChaCha8 stream of its own: the seed is the key, replication and
+//! source number the stream. So a job's width does not depend on how many numbers its height took,
+//! and every strategy gets the same jobs from the same seed (common random numbers).
 //!
 //! The numbers are the same on every machine but for the last bit of a logarithm or an exponential
-//! function, which a platform's mathematics may round differently: about one draw in a thousand uses one, and
-//! a difference would have to survive rounding to ticks to be seen.
+//! function, which a platform's mathematics may round differently: about one draw in a thousand
+//! uses one, and a difference would have to survive rounding to ticks to be seen.
 
 use meshalloc::{Grid, Request, Ticks};
 use rand_distr::{Distribution, StandardUniform};
@@ -56,7 +58,8 @@ impl Synthetic {
         }
     }
 
-    /// The closed workload of Chuang and Wu: a number of jobs, all present at time 0, each for a subcube.
+    /// The closed workload of Chuang and Wu: a number of jobs, all present at time 0, each for a
+    /// subcube.
     ///
     /// ```
     /// use meshalloc::Cube;
@@ -79,8 +82,8 @@ impl Synthetic {
         }
     }
 
-    /// The model of Lublin and Feitelson: numbers of processors, which a rule gives a shape, run times that depend on them, and a
-    /// daily cycle, at its own rate or stretched to another one.
+    /// The model of Lublin and Feitelson: numbers of processors, which a rule gives a shape, run
+    /// times that depend on them, and a daily cycle, at its own rate or stretched to another one.
     ///
     /// ```
     /// use meshalloc::Grid;
@@ -117,7 +120,8 @@ impl Synthetic {
         }
     }
 
-    /// The workloads whose jobs arrive independently of each other: one, but for a model with several classes.
+    /// The workloads whose jobs arrive independently of each other: one, but for a model with
+    /// several classes.
     fn classes(&self) -> Vec<Synthetic> {
         let (Requests::Counts(counts), Some(model)) = (&self.requests, self.model()) else {
             return vec![self.clone()];
@@ -133,7 +137,8 @@ impl Synthetic {
         model.classes().iter().map(of).collect()
     }
 
-    /// Reads the files that it is made of; `is_legal` says of each shape of a mix whether the machine ever gives it.
+    /// Reads the files that it is made of; `is_legal` says of each shape of a mix whether the
+    /// machine ever gives it.
     ///
     /// # Errors
     ///
@@ -161,12 +166,13 @@ impl Synthetic {
         Ok(read)
     }
 
-    /// The same workload with sides of `min` to `max` processors along each dimension; a side longer than the
-    /// machine's is an error, for such jobs would only be refused.
+    /// The same workload with sides of `min` to `max` processors along each dimension; a side
+    /// longer than the machine's is an error, for such jobs would only be refused.
     ///
     /// # Errors
     ///
-    /// When the range is empty, starts at 0 or exceeds the machine, or the jobs do not ask for sides.
+    /// When the range is empty, starts at 0 or exceeds the machine, or the jobs do not ask for
+    /// sides.
     pub fn with_sides(mut self, min: u16, max: u16) -> Result<Self, WorkloadError> {
         let range = SideRange::new(min, max)?;
         let machine = self.requests.machine();
@@ -206,13 +212,13 @@ impl Synthetic {
     ///
     /// # Errors
     ///
-    /// When the size distribution cannot be used on these sides.
+    /// When the distribution of side lengths cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         self.requests.mean_processors()
     }
 
-    /// The mean product of the processors that a job requests and its service time in seconds; `None` where the network or
-    /// the disks decide how long it stays.
+    /// The mean product of the processors that a job requests and its service time in seconds;
+    /// `None` where the network or the disks decide how long it stays.
     fn mean_work(&self) -> Result<Option<f64>, WorkloadError> {
         if let WorkDistribution::Service(ServiceDistribution::Lublin { model, nodes }) = self.work {
             return Ok(Some(model.mean_work(nodes)));
@@ -226,8 +232,8 @@ impl Synthetic {
     ///
     /// # Errors
     ///
-    /// When the rate is not a positive number, needs a service time that is not known, exceeds [`ARRIVALS_PER_TICK_MAX`], or a
-    /// distribution cannot be used.
+    /// When the rate is not a positive number, needs a service time that is not known, exceeds
+    /// [`ARRIVALS_PER_TICK_MAX`], or a distribution cannot be used.
     pub fn arrival_rate(&self) -> Result<Option<f64>, WorkloadError> {
         let (given, rate) = match (self.arrivals.rate(), self.arrivals.process()) {
             (Some(Rate::Load(load)), _) => {
@@ -259,7 +265,7 @@ impl Synthetic {
         Err(self.rate_error(expected))
     }
 
-    /// Whether so many jobs are expected to arrive before virtual time ends.
+    /// Whether the jobs are expected to arrive before virtual time ends.
     ///
     /// # Errors
     ///
@@ -430,7 +436,8 @@ struct ClassJobs {
     works: WorkSource,
 }
 
-/// The number of the source of the random numbers of jobs that send messages, over a network or to I/O nodes.
+/// The number of the source of the random numbers of jobs that send messages, over a network or to
+/// I/O nodes.
 pub(super) const DRAWS: u8 = 20;
 
 #[derive(Clone, Debug)]
@@ -439,7 +446,7 @@ enum WorkSource {
     Messages {
         draws: Box<Source<StandardUniform>>,
         messages: Messages,
-        /// So many have been drawn.
+        /// The number of jobs drawn so far.
         jobs: u32,
     },
     Io(Box<Source<StandardUniform>>),

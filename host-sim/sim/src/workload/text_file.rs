@@ -1,4 +1,5 @@
-//! Files that a workload is made of: lines with numbers, plain or compressed with gzip, and the cells of CSV files.
+//! Files that a workload is made of: lines with numbers, plain or compressed with gzip, and the
+//! cells of CSV files.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,7 +17,7 @@ use crate::wording::{counted, quoted};
 const FILE_BYTES_MAX: u64 = 256 * JOBS_MAX as u64;
 
 /// The lines of a file, and errors that name the file and the line.
-pub(super) struct TextFile<'p, R> {
+pub(crate) struct TextFile<'p, R> {
     lines: Lines<R>,
     bytes_max: u64,
     path: &'p Path,
@@ -28,7 +29,7 @@ impl<'p> TextFile<'p, Box<dyn Read>> {
     /// # Errors
     ///
     /// When it cannot be opened.
-    pub(super) fn open(path: &'p Path) -> Result<Self, LogError> {
+    pub(crate) fn open(path: &'p Path) -> Result<Self, LogError> {
         let is_file = path != Path::new("-");
         let path = if is_file {
             path
@@ -55,7 +56,7 @@ impl<'p> TextFile<'p, Box<dyn Read>> {
 
 impl<'p, R: Read> TextFile<'p, R> {
     /// Lines that are not compressed; `path` is what errors call the file.
-    pub(super) fn new(reader: R, path: &'p Path) -> Self {
+    pub(crate) fn new(reader: R, path: &'p Path) -> Self {
         TextFile {
             lines: Lines::new(reader, LINE_BYTES_MAX),
             bytes_max: FILE_BYTES_MAX,
@@ -64,12 +65,12 @@ impl<'p, R: Read> TextFile<'p, R> {
     }
 
     /// The same with another largest size.
-    pub(super) fn up_to(self, bytes_max: u64) -> Self {
+    pub(crate) fn up_to(self, bytes_max: u64) -> Self {
         TextFile { bytes_max, ..self }
     }
 
     /// What errors call the file.
-    pub(super) const fn path(&self) -> &'p Path {
+    pub(crate) const fn path(&self) -> &'p Path {
         self.path
     }
 
@@ -78,7 +79,7 @@ impl<'p, R: Read> TextFile<'p, R> {
     /// # Errors
     ///
     /// When it cannot be read or is too long, or the file is too large.
-    pub(super) fn next_line(&mut self) -> Result<Option<String>, LogError> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<String>, LogError> {
         let (bytes_max, path) = (self.bytes_max, self.path);
         let line = self.lines.number() + 1;
         let bytes = self.lines.bytes();
@@ -98,7 +99,7 @@ impl<'p, R: Read> TextFile<'p, R> {
     }
 
     /// The error about the latest line.
-    pub(super) fn wrong(&self, reason: String) -> LogError {
+    pub(crate) fn wrong(&self, reason: String) -> LogError {
         LogError::Line {
             path: self.path.into(),
             line: self.lines.number().max(1),
@@ -108,7 +109,7 @@ impl<'p, R: Read> TextFile<'p, R> {
 }
 
 /// The names in the first line of a CSV file.
-pub(super) struct Header(StringRecord);
+pub(crate) struct Header(StringRecord);
 
 impl Header {
     /// Reads the next line that is not empty.
@@ -116,7 +117,7 @@ impl Header {
     /// # Errors
     ///
     /// When there is none.
-    pub(super) fn read<R: Read>(file: &mut TextFile<'_, R>) -> Result<Self, LogError> {
+    pub(crate) fn read<R: Read>(file: &mut TextFile<'_, R>) -> Result<Self, LogError> {
         while let Some(line) = file.next_line()? {
             if !line.is_empty() {
                 let names = cells(&line).map_err(|reason| file.wrong(reason))?;
@@ -131,7 +132,7 @@ impl Header {
     /// # Errors
     ///
     /// When there are two.
-    pub(super) fn place(&self, name: &str) -> Result<Option<usize>, String> {
+    pub(crate) fn place(&self, name: &str) -> Result<Option<usize>, String> {
         let mut places = (0..self.0.len()).filter(|&place| &self.0[place] == name);
         match (places.next(), places.next()) {
             (place, None) => Ok(place),
@@ -144,12 +145,12 @@ impl Header {
     /// # Errors
     ///
     /// When there is no such column, or two.
-    pub(super) fn required(&self, name: &str) -> Result<usize, String> {
+    pub(crate) fn required(&self, name: &str) -> Result<usize, String> {
         self.place(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// The message about a column that there is not.
-    pub(super) fn missing(&self, name: &str) -> String {
+    pub(crate) fn missing(&self, name: &str) -> String {
         let names: Vec<_> = self.0.iter().collect();
         let names = names.join(", ");
         let names = quoted(names.as_bytes());
@@ -161,7 +162,7 @@ impl Header {
     /// # Errors
     ///
     /// When there are more or fewer than names.
-    pub(super) fn row(&self, line: &str) -> Result<StringRecord, String> {
+    pub(crate) fn row(&self, line: &str) -> Result<StringRecord, String> {
         let row = cells(line)?;
         match row.len() == self.0.len() {
             true => Ok(row),
@@ -188,7 +189,7 @@ fn cells(line: &str) -> Result<StringRecord, String> {
 }
 
 /// What there is to read in a cell.
-pub(super) fn bad(name: &str, cell: &str, expected: &str) -> String {
+pub(crate) fn bad(name: &str, cell: &str, expected: &str) -> String {
     format!("{name} is {}: expected {expected}", quoted(cell.as_bytes()))
 }
 
@@ -197,7 +198,7 @@ pub(super) fn bad(name: &str, cell: &str, expected: &str) -> String {
 /// # Errors
 ///
 /// When it is no number, negative, or over what is simulated.
-pub(super) fn time(name: &str, cell: &str) -> Result<Option<Ticks>, String> {
+pub(crate) fn time(name: &str, cell: &str) -> Result<Option<Ticks>, String> {
     let most = TIME_MAX / TimeUnit::Second.ticks_each();
     let expected = || format!("seconds, 0 or more and less than {most}, or nothing");
     let ticks = match cell.parse::<u64>() {

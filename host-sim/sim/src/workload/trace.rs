@@ -1,9 +1,10 @@
 //! Traces: logs as CSV files, from rows to jobs.
 //!
-//! The first line has the names of the columns. There must be `submit` and `run`, times in seconds with decimals if need be, and
-//! `shape` or `processors`; there may be `estimate`, a run time in seconds, `rings`, as in a [mix](super::mix), and the whole
-//! numbers `id`, `user`, `group` and `priority`. The order of columns does not matter, and others are not read. [`Columns`] gives the names that they have in a
-//! file.
+//! The first line has the names of the columns. There must be `submit` and `run`, times in seconds
+//! with decimals if need be, and `shape` or `processors`; there may be `estimate`, a run time in
+//! seconds, `rings`, as in a [mix](super::mix), and the whole numbers `id`, `user`, `group` and
+//! `priority`. The order of columns does not matter, and others are not read. [`Columns`] gives the
+//! names that they have in a file.
 //!
 //! ```text
 //! submit,run,shape,user
@@ -11,10 +12,11 @@
 //! 12.5,60,2x2x1,7
 //! ```
 //!
-//! A job with a shape asks for it, and for all processors in it unless `processors` says otherwise; a job without one is given a
-//! shape by the rule for its number of processors. An empty cell is unknown. Rows whose submit time, processors or run
-//! time are unknown are left out and counted, as in a log in the [Standard Workload Format](super::swf). Jobs without an `id` are
-//! numbered by their rows, from 1. A row is one line, and a blank line is none.
+//! A job with a shape asks for it, and for all processors in it unless `processors` says otherwise;
+//! a job without one is given a shape by the rule for its number of processors. An empty cell is
+//! unknown. Rows whose submit time, processors or run time are unknown are left out and counted, as
+//! in a log in the [Standard Workload Format](super::swf). Jobs without an `id` are numbered by
+//! their rows, from 1. A row is one line, and a blank line is none.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -197,7 +199,8 @@ impl Trace {
         }))
     }
 
-    /// The number of processors of a job with this shape, if it has one: those of the cell, else all of the shape.
+    /// The number of processors of a job with this shape, if it has one: those of the cell, else
+    /// all of the shape.
     fn processors(
         &self,
         cell: &str,

@@ -1,4 +1,5 @@
-//! What jobs do with their processors: run for a time, send messages over a network, or communicate and do I/O.
+//! What jobs do with their processors: run for a time, send messages over a network, or communicate
+//! and do I/O.
 
 use meshalloc::Ticks;
 use serde::Serialize;
@@ -16,7 +17,8 @@ pub enum Work {
     Messages(Program),
     /// To communicate and do I/O; all jobs of a workload do so in the same way.
     Io {
-        /// The job's random number, from which its permutations derive: the same for every strategy.
+        /// The job's random number, from which its permutations derive: the same for every
+        /// strategy.
         draw: u32,
     },
 }
@@ -36,7 +38,8 @@ impl Work {
 pub struct Program {
     /// Who sends to whom.
     pub pattern: Pattern,
-    /// The job's random number, from which its root and random destinations derive: the same for every strategy.
+    /// The job's random number, from which its root and random destinations derive: the same for
+    /// every strategy.
     pub draw: u32,
     /// How often each process goes through the steps of the pattern.
     pub iterations: u32,
@@ -80,15 +83,16 @@ pub struct Messages {
     pub per_pair: u32,
     /// How often each process goes through the steps of its pattern; at least 1.
     pub iterations: u32,
-    /// Whether a process sends a message only when its previous one is delivered. Otherwise it does so as soon as that one has
-    /// left its injection channel.
+    /// Whether a process sends a message only when its previous one is delivered. Otherwise it does
+    /// so as soon as that one has left its injection channel.
     pub blocking: bool,
     /// Flits of a message, and the routing delay.
     pub network: Parameters,
 }
 
 impl Messages {
-    /// One message for each pair of the pattern: 8 flits, a routing delay of 3 cycles, one iteration, not blocking.
+    /// One message for each pair of the pattern: 8 flits, a routing delay of 3 cycles, one
+    /// iteration, not blocking.
     pub fn new(patterns: impl Into<Patterns>) -> Self {
         Messages {
             patterns: patterns.into(),

@@ -14,6 +14,7 @@ use super::{AS, FSL, uniform};
 fn saturation(side: u16, strategies: &[StrategyKind]) -> Experiment {
     Experiment {
         backlog: Some(NonZero::<u32>::MIN),
+        failures: None,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(4),
         ..super::experiment(uniform(side, 1.0), 4_000, strategies)
@@ -61,10 +62,11 @@ fn jobs_of_the_whole_mesh_follow_each_other() {
 
 #[test]
 fn two_half_meshes_saturate_by_renewal_theory() {
-    // Jobs take one or both halves of the mesh, each as likely, for a time of mean 1 (in units of the mean
-    // service time), first come, first served. A cycle is k jobs of one half, P(k) = 2^-(k + 1), then one of
-    // both. The k jobs take (k - 1)/2 while both halves work, and 1 for the last one alone; over all k >= 1
-    // that is 3/4. So a cycle takes 3/4 + 1, and the work in it is 1 * 1/2 + 1.
+    // Jobs take one or both halves of the mesh, each as likely, for a time of mean 1 (in units of
+    // the mean service time), first come, first served. A cycle is k jobs of one half, P(k) = 2^-(k
+    // + 1), then one of both. The k jobs take (k - 1)/2 while both halves work, and 1 for the last
+    // one alone; over all k >= 1 that is 3/4. So a cycle takes 3/4 + 1, and the work in it is 1 *
+    // 1/2 + 1.
     let expected = 1.5 / 1.75;
     let mut saturation = saturation(2, &[StrategyKind::FirstFit]);
     set_sides(&mut saturation, (1, 2), (2, 2));

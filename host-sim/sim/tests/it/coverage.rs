@@ -2,8 +2,9 @@
 //! 1.6 standard errors of the share), and not nearly all; and they are not much wider than
 //! Student's. The example `intervals` measures other methods, more seeds and other loads.
 //!
-//! A 1 x 1 mesh serves one job after the other: with Poisson arrivals and exponential service times it is the queue
-//! M/M/1, whose mean waiting delay at load rho is rho / (1 - rho) mean service times.
+//! A 1 x 1 mesh serves one job after the other: with Poisson arrivals and exponential service times
+//! it is the queue M/M/1, whose mean waiting delay at load rho is rho / (1 - rho) mean service
+//! times.
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Mutex;
@@ -21,7 +22,8 @@ const SHARES: RangeInclusive<f64> = 0.93..=0.985;
 /// The mean width as a multiple of Student's.
 const WIDTH_MEAN_MAX: f64 = 1.3;
 
-/// What is measured, with the true mean waiting delay in seconds; service times have a mean of 10 seconds.
+/// What is measured, with the true mean waiting delay in seconds; service times have a mean of 10
+/// seconds.
 struct Case {
     side: u16,
     strategy: StrategyKind,
@@ -47,6 +49,7 @@ impl Case {
             workload: Workload::Synthetic(workload),
             jobs: self.jobs,
             backlog: None,
+            failures: None,
             largest: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::UntilRelativeError {
@@ -57,8 +60,8 @@ impl Case {
         }
     }
 
-    /// Checks the intervals of as many replications as the error needs, and those of the first ten of them, which is what
-    /// ten fixed ones give.
+    /// Checks the intervals of as many replications as the error needs, and those of the first ten
+    /// of them, which is what ten fixed ones give.
     fn check(&self) {
         let experiments: Vec<_> = (1..=SEEDS).map(|seed| self.experiment(seed)).collect();
         let experiments: Vec<_> = experiments.iter().collect();

@@ -48,7 +48,8 @@ fn an_observer_sees_every_job() {
 
 #[test]
 fn jobs_come_from_an_iterator() {
-    // Nine processors' worth of large jobs of 36 for 30 of 60 seconds, and 59 small ones of 4 for 10.
+    // Nine processors' worth of large jobs of 36 for 30 of 60 seconds, and 59 small ones of 4 for
+    // 10.
     let offered = (36.0 * 30.0 + 59.0 * 4.0 * 10.0) / (60.0 * 64.0);
     for strategy in [StrategyKind::FirstFit, StrategyKind::BestFit] {
         let run = own_jobs::run(strategy).unwrap();

@@ -158,7 +158,8 @@ fn fewer_replications_than_the_least_are_incomplete_even_where_saturated() {
 
 #[test]
 fn runs_that_are_too_short_for_their_load_are_marked() {
-    // The mean delay of the short ones is more than a tenth below that of long ones, and their backlog seldom grows.
+    // The mean delay of the short ones is more than a tenth below that of long ones, and their
+    // backlog seldom grows.
     for (load, jobs, expected) in [(0.50, 5_000, true), (0.35, 5_000, false)] {
         let mut experiment = synthetic(64, load, jobs, &[AS]);
         experiment.replications = Replications::Fixed(10);

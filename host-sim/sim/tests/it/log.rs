@@ -133,8 +133,9 @@ fn a_stretched_log_offers_the_load_that_was_asked_for() {
     }
 }
 
-/// A log of five whole weeks and a part of a sixth, that begins on its third day. In week w, from 0, there are w + 1 jobs with w + 1
-/// processors, at 1, 2, .. days after the week's beginning but for the first.
+/// A log of five whole weeks and a part of a sixth, that begins on its third day. In week w, from
+/// 0, there are w + 1 jobs with w + 1 processors, at 1, 2, .. days after the week's beginning but
+/// for the first.
 fn weeks() -> Vec<(u64, u64, u32)> {
     let mut all = Vec::new();
     for week in 0..6_u64 {
@@ -262,6 +263,7 @@ fn a_resampled_log_has_no_error_to_reach() {
         jobs: 0,
         measure: Measure::Departures,
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::UntilRelativeError {

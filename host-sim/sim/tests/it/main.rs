@@ -20,7 +20,8 @@ use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synth
 const AS: StrategyKind = StrategyKind::AdaptiveScan;
 const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
 
-/// Uniform sides on a square mesh, exponential service times of 10 s on average, first come, first served.
+/// Uniform sides on a square mesh, exponential service times of 10 s on average, first come, first
+/// served.
 fn uniform(side: u16, load: f64) -> Synthetic {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     let mesh = Mesh::new(side, side).unwrap();
@@ -38,6 +39,7 @@ fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Ex
         workload: Workload::Synthetic(workload),
         jobs,
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),

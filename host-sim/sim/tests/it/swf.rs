@@ -7,7 +7,7 @@ use meshalloc::{Grid, Mesh, Request};
 
 use meshalloc_sim::workload::{LineCounts, Log, LogOptions, ShapeRule, TIME_MAX};
 
-const HEADER: &str = "; Computer: A mesh\n; Acknowledge: Somebody\n;\n; Note: one: two\n";
+const HEADER: &str = "; Computer: A mesh\n; Acknowledge: A. Author\n;\n; Note: one: two\n";
 
 /// A line of the format.
 fn line(
@@ -84,7 +84,7 @@ fn jobs_are_read_and_the_rest_is_counted() {
     };
     assert_eq!(log.lines, lines);
     assert_eq!(log.header.computer.as_deref(), Some("A mesh"));
-    assert_eq!(log.header.acknowledge, ["Somebody"]);
+    assert_eq!(log.header.acknowledge, ["A. Author"]);
     let limited = read(
         &text,
         LogOptions {

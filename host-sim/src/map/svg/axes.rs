@@ -1,19 +1,20 @@
-//! Borders of planes, and what stands beside them: columns and rows of a single plane, coordinates in each dimension
-//! where there are several.
+//! Borders of planes, and what stands beside them: columns and rows of a single plane, coordinates
+//! in each dimension where there are several.
 
 use std::ops::Range;
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::super::layout::{Axis, Dimension, Rect};
-use super::place::Place;
+use super::super::layout::{Axis, Dimension, Heading, Rect};
+use super::place::{HEADING, Place};
 use super::{Area, Drawn, Label, PIXEL, THIN, stroke, units};
 
 /// Room in pixels for the numbers left of a single plane and below it.
 const LEFT: f64 = 44.0;
 const BELOW: f64 = 30.0;
-/// Room for each dimension where there are several planes: a column of digits at the left, a row of digits below.
+/// Room for each dimension where there are several planes: a column of digits at the left, a row of
+/// digits below.
 const DIGIT_COLUMN: f64 = 24.0;
 const DIGIT_ROW: f64 = 14.0;
 /// Height of the numbers, and of the names of dimensions.
@@ -23,7 +24,8 @@ const NAME: f64 = 9.0;
 const CHARACTER: f64 = 0.6;
 /// The least space between numbers.
 const SPACE: f64 = 2.0;
-/// From the border to the ends of the ticks, to the right of row numbers, and to the middle of column numbers.
+/// From the border to the ends of the ticks, to the right of row numbers, and to the middle of
+/// column numbers.
 const TICK: f64 = 4.0;
 const ROW_NUMBER: f64 = 7.0;
 const COLUMN_NUMBER: f64 = 13.0;
@@ -62,6 +64,45 @@ pub(super) fn border(area: &Area<'_>, place: &Place, plane: &Rect) -> Drawn {
     Ok(())
 }
 
+/// The numbers above planes or cubes, as long as all of them have room.
+pub(super) fn headings(
+    area: &Area<'_>,
+    place: &Place,
+    colour: impl Fn(&Heading) -> RGBColor,
+) -> Drawn {
+    let headings = place.layout.headings();
+    let left = |heading: &Heading| {
+        let Rect { x, y } = &heading.over;
+        let within = Rect {
+            x: x.clone(),
+            y: y.end - 1..y.end,
+        };
+        place.pixels(&within, x.start as f64, y.end as f64)
+    };
+    let room = headings
+        .iter()
+        .map(|heading| heading.over.x.len() as f64 * place.scale);
+    let room = room.fold(f64::INFINITY, f64::min);
+    let forms: [fn(&Heading) -> String; 2] = [
+        |heading| format!("{} {}", heading.name, heading.number),
+        |heading| heading.number.to_string(),
+    ];
+    let fits = |form: &fn(&Heading) -> String| {
+        let longest = headings.iter().map(|heading| form(heading).len()).max();
+        CHARACTER * NUMBER * longest.unwrap_or(0) as f64 <= room
+    };
+    let Some(form) = forms.into_iter().find(fits) else {
+        return Ok(());
+    };
+    for heading in &headings {
+        let (x, y) = left(heading);
+        let label = Label::new(x, y - HEADING / 2.0, NUMBER);
+        let colour = colour(heading);
+        Label { colour, ..label }.draw(area, &form(heading))?;
+    }
+    Ok(())
+}
+
 /// Numbers of columns and rows, or the coordinates in all dimensions.
 pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
     let is_single = place.layout.across.dimensions().is_empty();
@@ -80,12 +121,20 @@ pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
         }
         let mut line = 0;
         for (level, dimension) in axis.dimensions().iter().enumerate() {
+            let most = dimension.step * (dimension.side - 1);
             let size = match side {
-                Side::Below => CHARACTER * NUMBER * (dimension.side - 1).to_string().len() as f64,
+                Side::Below => CHARACTER * NUMBER * most.to_string().len() as f64,
                 Side::Left => NUMBER,
             };
             let digits = digits(axis, dimension, (size + SPACE) / place.scale);
             for (digit, group) in &digits {
+                let is_there = match side {
+                    Side::Below => place.layout.has(group.start, 0),
+                    Side::Left => place.layout.has(0, group.start),
+                };
+                if !is_there {
+                    continue;
+                }
                 if level == 0 {
                     side.tick(area, place, group.start)?;
                 }
@@ -100,20 +149,24 @@ pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
     Ok(())
 }
 
-/// The coordinates in one dimension along an axis and the processors that have each of them, as many as there is room
-/// for: one needs as much as `room` processors take. None if there is no room for two along the side.
+/// The coordinates in one dimension along an axis and the processors that have each of them, as
+/// many as there is room for: one needs as much as `room` processors take. None if there is no room
+/// for two along the side.
 fn digits(axis: &Axis, dimension: &Dimension, room: f64) -> Vec<(usize, Range<usize>)> {
     let (side, each) = (dimension.side, dimension.stride);
     let apart = (room / each as f64).ceil() as usize;
     let step = tick(side).max(apart.next_power_of_two());
     let begins = (0..axis.len()).step_by(each);
-    let digits = begins.map(|begin| (dimension.coordinate(begin), begin..begin + each));
-    let shown = digits.filter(|(digit, _)| step < side && digit.is_multiple_of(step));
+    // The coordinate of a cube is that of its first processor.
+    let width = if dimension.step > 1 { 1 } else { each };
+    let digits = begins.map(|begin| (dimension.coordinate(begin), begin..begin + width));
+    let shown =
+        digits.filter(|(digit, _)| step < side && digit.is_multiple_of(step * dimension.step));
     shown.collect()
 }
 
-/// Where the numbers of an axis stand: columns or dimensions to the right below the machine, rows or dimensions upwards at
-/// its left. There are lines of them, the first next to the machine.
+/// Where the numbers of an axis stand: columns or dimensions to the right below the machine, rows
+/// or dimensions upwards at its left. There are lines of them, the first next to the machine.
 #[derive(Clone, Copy)]
 enum Side {
     Below,
@@ -174,7 +227,13 @@ impl Side {
         let (x, line) = (left - ROW_NUMBER, f64::from(line));
         let (x, y) = match self {
             Side::Below => (x, bottom + COLUMN_NUMBER + DIGIT_ROW * line),
-            Side::Left => (x - DIGIT_COLUMN * line, bottom - place.size().1 - NAME),
+            Side::Left => {
+                let heading = HEADING * f64::from(u8::from(place.layout.is_headed()));
+                (
+                    x - DIGIT_COLUMN * line,
+                    bottom - place.size().1 - NAME + heading,
+                )
+            }
         };
         let side = HPos::Right;
         let label = Label::new(x, y, NAME);

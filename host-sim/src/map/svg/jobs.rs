@@ -1,20 +1,16 @@
 //! Maps of jobs: who holds which processors.
 
-use std::ops::Range;
+use std::collections::BTreeSet;
 
-use meshalloc::Grid;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use super::super::Map;
 use super::super::colouring::{self, PALETTE};
-use super::super::layout::Rect;
-use super::super::snapshot::{Owner, Owners};
+use super::super::layout::{Heading, Plan, Rect};
+use super::parts::Parts;
 use super::place::Place;
-use super::{Area, Content, Drawn, Label, stroke, units};
-
-/// Width of the outlines of jobs.
-const OUTLINE: f64 = 1.4;
+use super::{Area, Content, Drawn, Label, axes, units};
 
 impl Content for Map {
     const TITLE: &'static str = "Who holds which processors";
@@ -24,8 +20,8 @@ impl Content for Map {
             .to_owned()
     }
 
-    fn machine(&self) -> Grid {
-        self.snapshot.machine
+    fn plan(&self) -> Plan {
+        self.snapshot.plan()
     }
 
     fn name(&self) -> String {
@@ -37,21 +33,25 @@ impl Content for Map {
     }
 
     fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn {
-        let owners = self.snapshot.owners();
-        self.blocks(area, place)?;
-        for plane in &place.layout.planes() {
-            outlines(&owners, area, place, plane)?;
-        }
+        let layout = &place.layout;
+        let colours = colouring::colours(&self.snapshot, PALETTE);
+        let parts = Parts {
+            layout,
+            owners: &self.snapshot.owners(layout),
+            colours: &colours,
+            plan: self.snapshot.plan(),
+        };
+        self.blocks(area, place, &colours)?;
+        parts.draw(area, place)?;
         self.faults(area, place)?;
-        self.numbers(area, place)
+        self.numbers(area, place, &colours)?;
+        axes::headings(area, place, |heading| parts.ink_of(heading))
     }
 }
 
 impl Map {
-    fn blocks(&self, area: &Area<'_>, place: &Place) -> Drawn {
-        let snapshot = &self.snapshot;
-        let colours = colouring::colours(snapshot, PALETTE);
-        for (job, colour) in snapshot.jobs.iter().zip(&colours) {
+    fn blocks(&self, area: &Area<'_>, place: &Place, colours: &[usize]) -> Drawn {
+        for (job, colour) in self.snapshot.jobs.iter().zip(colours) {
             let [red, green, blue] = colouring::rgb(*colour);
             for block in &job.blocks {
                 for rect in place.layout.rectangles(*block) {
@@ -91,18 +91,17 @@ impl Map {
         Ok(())
     }
 
-    /// The jobs' numbers, in every part of a block that has room for it.
-    fn numbers(&self, area: &Area<'_>, place: &Place) -> Drawn {
+    /// The jobs' numbers, in every part of a block that has room for it, of a cube in one.
+    fn numbers(&self, area: &Area<'_>, place: &Place, colours: &[usize]) -> Drawn {
         const SIZES: [f64; 2] = [12.5, 9.0];
-        let snapshot = &self.snapshot;
-        let colours = colouring::colours(snapshot, PALETTE);
-        for (job, colour) in snapshot.jobs.iter().zip(&colours) {
+        let cubes = match self.snapshot.cube {
+            Some(_) => place.layout.headings(),
+            None => Vec::new(),
+        };
+        for (job, colour) in self.snapshot.jobs.iter().zip(colours) {
             let text = job.id.to_string();
-            let colour = if colouring::is_light(colouring::rgb(*colour)) {
-                BLACK
-            } else {
-                WHITE
-            };
+            let colour = ink_on(*colour);
+            let mut numbered = BTreeSet::new();
             let blocks = job.blocks.iter();
             for rect in blocks.flat_map(|&block| place.layout.rectangles(block)) {
                 let (w, h) = (rect.x.len() as f64, rect.y.len() as f64);
@@ -113,6 +112,13 @@ impl Map {
                 let Some(size) = SIZES.into_iter().find(fits) else {
                     continue;
                 };
+                let holds = |cube: &Heading| {
+                    cube.over.x.contains(&rect.x.start) && cube.over.y.contains(&rect.y.start)
+                };
+                let cube = cubes.iter().find(|cube| holds(cube));
+                if cube.is_some_and(|cube| !numbered.insert(cube.number)) {
+                    continue;
+                }
                 let (x, y) = place.middle(&rect);
                 let label = Label {
                     x,
@@ -128,34 +134,10 @@ impl Map {
     }
 }
 
-/// Lines between different owners within a plane, each as long as possible.
-fn outlines(owners: &Owners, area: &Area<'_>, place: &Place, plane: &Rect) -> Drawn {
-    // The side of the plane beyond the last row or column has no owner, and before the first neither.
-    let job = |x: Option<usize>, y: Option<usize>| {
-        let (x, y) = (
-            x.filter(|x| plane.x.contains(x))?,
-            y.filter(|y| plane.y.contains(y))?,
-        );
-        owners.get(x, y).filter(|&owner| owner != Owner::Free)
-    };
-    let line = |x: Range<usize>, y: Range<usize>| -> Drawn {
-        let ends =
-            [(x.start, y.start), (x.end, y.end)].map(|(x, y)| place.at(plane, x as f64, y as f64));
-        area.draw(&PathElement::new(ends, stroke(BLACK, OUTLINE)))?;
-        Ok(())
-    };
-    let layout = &place.layout;
-    for y in plane.y.start..=plane.y.end {
-        let differs = |x: usize| job(Some(x), y.checked_sub(1)) != job(Some(x), Some(y));
-        for x in layout.across.runs(plane.x.clone(), differs) {
-            line(x, y..y)?;
-        }
+/// Black or white, whichever can be read on a colour.
+pub(super) fn ink_on(colour: usize) -> RGBColor {
+    match colouring::is_light(colouring::rgb(colour)) {
+        true => BLACK,
+        false => WHITE,
     }
-    for x in plane.x.start..=plane.x.end {
-        let differs = |y: usize| job(x.checked_sub(1), Some(y)) != job(Some(x), Some(y));
-        for y in layout.up.runs(plane.y.clone(), differs) {
-            line(x..x, y)?;
-        }
-    }
-    Ok(())
 }

@@ -1,16 +1,16 @@
 //! Maps of links: how much each of them is used.
 //!
-//! Every processor is a cell with a bar for each link that leaves it, between the middle and the side at which the neighbour
-//! is: dimension 0 to the right and to the left, dimension 1 up and down, further dimensions in turn beside these. So the
-//! two directions of a link, and links that lead around, never cover each other. A square in the
-//! middle of a cell is the processor.
+//! Every processor is a cell with a bar for each link that leaves it, between the middle and the
+//! side at which the neighbour is: dimension 0 to the right and to the left, dimension 1 up and
+//! down, further dimensions in turn beside these. So the two directions of a link, and links that
+//! lead around, never cover each other. A square in the middle of a cell is the processor.
 
 use meshalloc::{Grid, NodeId};
 use plotters::prelude::*;
 
-use super::super::layout::Rect;
+use super::super::layout::{Plan, Rect};
 use super::place::Place;
-use super::{Area, ColourScale, Content, Drawn, THIN, stroke, units};
+use super::{Area, ColourScale, Content, Drawn, THIN, axes, stroke, units};
 use meshalloc_sim::names;
 use meshalloc_sim::network::Link;
 
@@ -104,8 +104,8 @@ impl Content for LinkMap {
         })
     }
 
-    fn machine(&self) -> Grid {
-        self.machine
+    fn plan(&self) -> Plan {
+        self.machine.into()
     }
 
     fn name(&self) -> String {
@@ -160,7 +160,7 @@ impl Content for LinkMap {
             let filled = colour(part).filled();
             area.draw(&Rectangle::new(corners, filled))?;
         }
-        Ok(())
+        axes::headings(area, place, |_| BLACK)
     }
 }
 

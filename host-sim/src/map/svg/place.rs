@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use meshalloc::Grid;
-
-use super::super::layout::{Axis, Layout, Rect};
+use super::super::layout::{Axis, Layout, ONE_ROW, Plan, Rect};
 use super::units;
 
 /// The longer side of a machine in pixels, without gaps.
@@ -13,15 +11,20 @@ const SIDE: f64 = 400.0;
 const SCALE_MAX: f64 = 28.0;
 /// A single row is at least as high as this, so that numbers fit into it.
 const ROW_MIN: f64 = 20.0;
-/// A picture of several planes is wider where its processors would be smaller than this, but no wider than that.
+/// A picture of several planes is wider where its processors would be smaller than this, but no
+/// wider than that.
 const PLANES_SCALE: f64 = 9.0;
 const PLANES_SIDE_MAX: f64 = 1200.0;
+/// A row of planes is no wider than this, without gaps, if the planes may stand in several rows.
+const PLANES_ROW_MAX: f64 = 600.0;
+/// Room for the numbers above a row of planes or cubes.
+pub(super) const HEADING: f64 = 16.0;
 /// The least gap is this part of a plane, within these bounds in pixels.
 const GAP_PART: f64 = 0.125;
 const GAP_MIN: f64 = 2.0;
 const GAP_MAX: f64 = 14.0;
-/// All gaps together take at most this part of what the processors take; if they would take more, planes are put
-/// together until they do not.
+/// All gaps together take at most this part of what the processors take; if they would take more,
+/// planes are put together until they do not.
 const GAPS_PART_MAX: f64 = 0.4;
 
 /// The place of a machine in the picture.
@@ -40,18 +43,22 @@ pub struct Place {
 
 impl Place {
     /// As large as it should be, with its lower left corner at the origin.
-    pub(super) fn new(machine: Grid) -> Place {
-        let mut layout = Layout::new(machine, 1);
+    pub(super) fn new(plan: Plan) -> Place {
+        let layers = plan.layers();
+        let row = PLANES_SCALE * Layout::new(plan, ONE_ROW, 1).across.len() as f64;
+        let rows = layers.min((row / PLANES_ROW_MAX).ceil() as usize);
+        let columns = layers.div_ceil(rows.max(1));
+        let mut layout = Layout::new(plan, columns, 1);
         let longer = layout.across.len().max(layout.up.len()) as f64;
-        let levels = layout.across.dimensions().len();
-        let side = match levels {
-            0 => SIDE,
+        let levels = layout.across.levels();
+        let side = match layout.across.dimensions() {
+            [] => SIDE,
             _ => (PLANES_SCALE * longer).clamp(SIDE, PLANES_SIDE_MAX),
         };
         let scale = (side / longer).min(SCALE_MAX);
         let mut gap = 0.0;
         for finest in 1..=levels {
-            layout = Layout::new(machine, finest);
+            layout = Layout::new(plan, columns, finest);
             let plane = layout.across.stretches().first().map_or(0, Range::len);
             gap = (GAP_PART * scale * plane as f64).clamp(GAP_MIN, GAP_MAX);
             if gap * layout.across.gaps() as f64 <= GAPS_PART_MAX * scale * longer {
@@ -85,11 +92,12 @@ impl Place {
     pub(super) fn size(&self) -> (f64, f64) {
         let side = |axis: &Axis, scale| axis.len() as f64 * scale + axis.gaps() as f64 * self.gap;
         let Layout { across, up, .. } = &self.layout;
-        (side(across, self.scale), side(up, self.tall))
+        let headings = HEADING * self.layout.headings_below(up.len()) as f64;
+        (side(across, self.scale), side(up, self.tall) + headings)
     }
 
-    /// A point in columns and rows of processors as one in units of the picture, without gaps beyond those before
-    /// `within`, the part of a plane to which it belongs.
+    /// A point in columns and rows of processors as one in units of the picture, without gaps
+    /// beyond those before `within`, the part of a plane to which it belongs.
     pub(super) fn at(&self, within: &Rect, x: f64, y: f64) -> (i32, i32) {
         let (x, y) = self.pixels(within, x, y);
         (units(x), units(y))
@@ -99,9 +107,10 @@ impl Place {
     pub(super) fn pixels(&self, within: &Rect, x: f64, y: f64) -> (f64, f64) {
         let gaps = |axis: &Axis, at: usize| axis.gaps_before(at) as f64 * self.gap;
         let (across, up) = (&self.layout.across, &self.layout.up);
+        let headings = HEADING * self.layout.headings_below(within.y.start) as f64;
         (
             self.left + x * self.scale + gaps(across, within.x.start),
-            self.bottom - y * self.tall - gaps(up, within.y.start),
+            self.bottom - y * self.tall - gaps(up, within.y.start) - headings,
         )
     }
 
@@ -114,6 +123,11 @@ impl Place {
         };
         let (x, x_gaps) = middle(&self.layout.across, &rect.x, self.scale);
         let (y, y_gaps) = middle(&self.layout.up, &rect.y, self.tall);
-        (self.left + x + x_gaps, self.bottom - y - y_gaps)
+        let headings = [rect.y.start, rect.y.end - 1].map(|y| self.layout.headings_below(y));
+        let y_headings = HEADING * headings.iter().sum::<usize>() as f64 / 2.0;
+        (
+            self.left + x + x_gaps,
+            self.bottom - y - y_gaps - y_headings,
+        )
     }
 }

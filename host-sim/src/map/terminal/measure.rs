@@ -1,10 +1,9 @@
-//! How many processors a character stands for, where there are gaps, and what stands beside a map on a terminal.
+//! How many processors a character stands for, where there are gaps, and what stands beside a map
+//! on a terminal.
 
 use std::ops::Range;
 
-use meshalloc::Grid;
-
-use super::super::layout::{Axis, Dimension, Layout};
+use super::super::layout::{Axis, Dimension, Layout, ONE_ROW, Plan};
 
 /// Characters left of a map at the least: row numbers and frame.
 const LEFT: usize = 5;
@@ -27,7 +26,20 @@ pub(super) struct Measure {
     stretches: usize,
 }
 
-/// The rows in a line: those of its upper half, and those of its lower half. For letters only the lower ones count.
+/// A line of a map, without what stands left of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum MapLine {
+    Row(Row),
+    Gap,
+    /// Numbers of planes or cubes, as wide as the map, and what they are if that is not with them.
+    Headings {
+        name: String,
+        text: String,
+    },
+}
+
+/// The rows in a line: those of its upper half, and those of its lower half. For letters only the
+/// lower ones count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) upper: Range<usize>,
@@ -38,18 +50,22 @@ pub(super) struct Row {
 
 impl Measure {
     /// The measure with the most detail whose [width](Measure::width) fits.
-    pub(super) fn fitting(machine: Grid, fits: impl Fn(usize) -> bool) -> Option<Measure> {
-        let across = Layout::new(machine, 1).across;
-        let levels = across.dimensions().len();
-        let together = |finest: usize| {
-            let dimension = across.dimensions().get(finest - 1);
-            dimension.map_or(1, |dimension| dimension.stride * dimension.side)
+    pub(super) fn fitting(plan: Plan, fits: impl Fn(usize) -> bool) -> Option<Measure> {
+        let Layout { across, .. } = Layout::new(plan, ONE_ROW, 1);
+        let levels = across.levels();
+        let with_gaps: Vec<_> = match plan.layers() {
+            1 => {
+                let small = |finest: usize| across.together(finest) <= TOGETHER_MAX;
+                let finest = (1..=levels).filter(|&finest| finest == 1 || small(finest));
+                finest.map(|finest| Measure::new(plan, 1, finest)).collect()
+            }
+            layers => (1..=layers)
+                .rev()
+                .map(|columns| Measure::new(plan, columns, 1))
+                .collect(),
         };
-        let small = |finest: usize| together(finest) <= TOGETHER_MAX;
-        let finest = (1..=levels).filter(|&finest| finest == 1 || small(finest));
-        let with_gaps: Vec<_> = finest.map(|finest| Measure::new(machine, finest)).collect();
         // On a machine with very many planes there may be no room even for the gaps.
-        let without = [Measure::new(machine, levels)];
+        let without = [Measure::new(plan, ONE_ROW, levels)];
         let fitting = |measures: &[Measure]| {
             let scales = 1..=across.len();
             let mut all =
@@ -64,23 +80,23 @@ impl Measure {
     }
 
     /// All columns in one character.
-    pub(super) fn least(machine: Grid) -> Measure {
-        let levels = Layout::new(machine, 1).across.dimensions().len();
-        let measure = Measure::new(machine, levels);
+    pub(super) fn least(plan: Plan) -> Measure {
+        let levels = Layout::new(plan, ONE_ROW, 1).across.levels();
+        let measure = Measure::new(plan, ONE_ROW, levels);
         Measure {
             scale: measure.layout.across.len(),
             ..measure
         }
     }
 
-    fn new(machine: Grid, finest: usize) -> Measure {
-        let layout = Layout::new(machine, finest);
+    fn new(plan: Plan, columns: usize, finest: usize) -> Measure {
+        let layout = Layout::new(plan, columns, finest);
         let names = layout.across.dimensions().iter();
         let name = names.map(|dimension| dimension.name.len() + 1).max();
         Measure {
             left: LEFT
                 .max(name.unwrap_or(0))
-                .max(row_number(&layout, 0).len() + 2),
+                .max(row_number(&layout, layout.up.len() - 1).len() + 2),
             stretches: layout.across.stretches().len(),
             layout,
             scale: 1,
@@ -103,39 +119,100 @@ impl Measure {
         fields(&self.layout.across, self.scale)
     }
 
-    /// The lines from above, `None` in a gap.
-    pub(super) fn rows(&self, letters: bool) -> Vec<Option<Row>> {
-        // A character is about twice as high as wide. With colours it has two fields, one above the other;
-        // a letter stands for one processor as long as there is room.
+    /// The lines from above.
+    pub(super) fn lines(&self, letters: bool) -> Vec<MapLine> {
+        // A character is about twice as high as wide. With colours it has two fields, one above the
+        // other; a letter stands for one processor as long as there is room.
         let letter_height = if self.scale > 1 { 2 * self.scale } else { 1 };
         let (line, field) = match letters {
             true => (letter_height, letter_height),
             false => (2 * self.scale, self.scale),
         };
         let mut since = 0usize;
-        let rows = fields(&self.layout.up, line).into_iter().map(|rows| {
+        let mut lines: Vec<MapLine> = Vec::new();
+        let mut headings = self.headings().into_iter().peekable();
+        // The line of numbers above the rows so far.
+        let mut above = None;
+        for rows in fields(&self.layout.up, line) {
             let Some(rows) = rows else {
                 since = 0;
-                return None;
+                lines.push(above.take().unwrap_or(MapLine::Gap));
+                continue;
             };
             let middle = rows.end.min(rows.start + field);
             since += 1;
-            Some(Row {
+            let end = rows.end;
+            lines.push(MapLine::Row(Row {
                 lower: rows.start..middle,
                 upper: middle..rows.end,
                 numbered: (since - 1).is_multiple_of(LINES_EACH),
-            })
+            }));
+            above = headings
+                .next_if(|(top, _)| *top == end)
+                .map(|(_, text)| text);
+        }
+        lines.extend(above);
+        lines.reverse();
+        lines
+    }
+
+    /// The numbers above each row of planes or cubes, from below: the row where what has them ends,
+    /// and the line. None if they do not fit.
+    fn headings(&self) -> Vec<(usize, MapLine)> {
+        let columns = self.columns();
+        let begin = |x: usize| {
+            let mut begins = columns.iter();
+            let column =
+                begins.position(|column| column.as_ref().is_some_and(|at| at.contains(&x)));
+            column.unwrap_or(columns.len())
+        };
+        let headings = self.layout.headings();
+        let room = |over: &Range<usize>| match begin(over.end) {
+            end if end == columns.len() => end - begin(over.start),
+            next => next - begin(over.start) - 1,
+        };
+        let forms = [true, false].map(|is_named| {
+            let texts = headings.iter().map(|heading| match is_named {
+                true => format!("{} {}", heading.name, heading.number),
+                false => heading.number.to_string(),
+            });
+            (is_named, texts.collect::<Vec<_>>())
         });
-        let mut rows: Vec<_> = rows.collect();
-        rows.reverse();
-        rows
+        let mut forms = forms.iter();
+        let fitting = forms.find(|(_, texts)| {
+            let mut all = headings.iter().zip(texts);
+            all.all(|(heading, text)| text.len() <= room(&heading.over.x))
+        });
+        let Some((is_named, texts)) = fitting else {
+            return Vec::new();
+        };
+        let mut lines: Vec<(usize, MapLine)> = Vec::new();
+        for (heading, number) in headings.iter().zip(texts) {
+            let top = heading.over.y.end;
+            if lines.last().is_none_or(|(last, _)| *last != top) {
+                let name = match is_named {
+                    true => String::new(),
+                    false => heading.name.replace(" =", ""),
+                };
+                let text = " ".repeat(columns.len());
+                lines.push((top, MapLine::Headings { name, text }));
+            }
+            if let Some((_, MapLine::Headings { text, .. })) = lines.last_mut() {
+                let from = begin(heading.over.x.start);
+                text.replace_range(from..from + number.len(), number);
+            }
+        }
+        lines
     }
 
     /// What stands left of a line, the frame included.
-    pub(super) fn row_begin(&self, row: Option<&Row>) -> String {
+    pub(super) fn line_begin(&self, line: &MapLine) -> String {
         let before = self.left - 1;
-        let row = row.filter(|row| row.numbered);
-        let number = row.map(|row| row_number(&self.layout, row.lower.start));
+        let number = match line {
+            MapLine::Headings { name, .. } => return format!("{name:<before$}│"),
+            MapLine::Row(row) if row.numbered => Some(row_number(&self.layout, row.lower.start)),
+            _ => None,
+        };
         // The only row of a ring has no digits.
         match number.filter(|number| !number.is_empty()) {
             Some(number) => format!("{number:>width$} ┤", width = before - 1),
@@ -164,10 +241,11 @@ impl Measure {
     pub(super) fn numbers(&self) -> Vec<String> {
         let columns = self.columns();
         let across = &self.layout.across;
-        // The coordinates in a single dimension, if there are several in a character, are numbers like those of columns.
+        // The coordinates in a single dimension, if there are several in a character, are numbers
+        // like those of columns.
         let begin = match across.dimensions() {
             [] => Some(String::new()),
-            [dimension] if self.scale > 1 => Some(dimension.name.clone()),
+            [dimension] if self.scale > 1 && across.levels() == 1 => Some(dimension.name.clone()),
             _ => None,
         };
         if let Some(begin) = begin {
@@ -184,15 +262,15 @@ impl Measure {
         lines.collect()
     }
 
-    /// The characters at which a coordinate in this dimension begins, with the coordinates: as many as there is room
-    /// for, one in a power of two; `None` if that is not one besides 0.
+    /// The characters at which a coordinate in this dimension begins, with the coordinates: as many
+    /// as there is room for, one in a power of two; `None` if that is not one besides 0.
     fn digits(
         &self,
         columns: &[Option<Range<usize>>],
         dimension: &Dimension,
     ) -> Option<Vec<(usize, usize)>> {
         let (side, each) = (dimension.side, dimension.stride);
-        let width = digits(side - 1);
+        let width = digits(dimension.step * (side - 1));
         let begins: Vec<(usize, usize)> = (0..)
             .zip(columns)
             .filter_map(|(at, column)| {
@@ -207,7 +285,8 @@ impl Measure {
         let room = if width == 1 { 1 } else { width + 1 };
         let steps = (0..)
             .map(|power| 1 << power)
-            .take_while(|&step| step < side);
+            .take_while(|&step| step < side)
+            .map(|step| step * dimension.step);
         let mut shown = steps.map(|step| {
             let begins = begins.iter().copied();
             begins
@@ -229,11 +308,12 @@ impl Measure {
     }
 }
 
-/// The number of a row; its coordinates where there are several planes, the highest dimension first.
+/// The number of a row; its coordinates where there are several planes, the highest dimension
+/// first.
 fn row_number(layout: &Layout, y: usize) -> String {
     let up = &layout.up;
-    if layout.across.dimensions().is_empty() {
-        return y.to_string();
+    if layout.across.dimensions().is_empty() || layout.is_headed() {
+        return up.part(1, y).to_string();
     }
     let sides = up.dimensions().iter().map(|dimension| dimension.side);
     let width = digits(sides.max().unwrap_or(1) - 1);
@@ -244,7 +324,8 @@ fn row_number(layout: &Layout, y: usize) -> String {
     address.join(between)
 }
 
-/// Fields of at most `scale` processors along an axis, each within a stretch, and `None` for each unit of a gap.
+/// Fields of at most `scale` processors along an axis, each within a stretch, and `None` for each
+/// unit of a gap.
 fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
     let mut fields = Vec::new();
     let mut gaps = 0;

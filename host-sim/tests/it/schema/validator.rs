@@ -1,5 +1,5 @@
-//! Documents against those keywords of JSON Schema that the program's schemas use. A keyword that stands here in no list is an
-//! error, so no part of a schema goes unchecked.
+//! Documents against those keywords of JSON Schema that the program's schemas use. A keyword that
+//! stands here in no list is an error, so no part of a schema goes unchecked.
 
 use serde_json::{Map, Value};
 

@@ -52,13 +52,11 @@ fn qemu_riscv_keeps_every_acknowledged_job_over_resets_and_kills() {
 }
 
 #[test]
-#[ignore = "the image has no RAM for the feature any-grid, without which strategies serve less"]
 fn qemu_mps2_decides_as_in_process() {
     decides_as_in_process(MPS2);
 }
 
 #[test]
-#[ignore = "the image has no RAM for the feature any-grid, without which strategies serve less"]
 fn qemu_riscv_decides_as_in_process() {
     decides_as_in_process(VIRT);
 }

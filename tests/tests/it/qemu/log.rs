@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use meshalloc::Threshold;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
-use meshalloc_host_sim::line::{Endpoint, LineBackends};
+use meshalloc_firmware::client::Endpoint;
+use meshalloc_host_sim::line::LineBackends;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{Experiment, Measure, Replications, StrategyResult, run};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
@@ -70,6 +71,7 @@ fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]
             warmup_fraction: 0.0,
         },
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),

@@ -134,7 +134,6 @@ fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32,
 }
 
 #[test]
-#[ignore = "the image has no RAM for the feature any-grid, without which strategies serve less"]
 fn qemu_answers_while_it_searches_a_whole_cube() {
     searches_with_answers(Cube::new(2, 12).expect("a cube").grid());
 }
@@ -142,7 +141,6 @@ fn qemu_answers_while_it_searches_a_whole_cube() {
 /// As many processors in more dimensions, and so more ways to choose those along which a request
 /// extends.
 #[test]
-#[ignore = "the image has no RAM for the feature any-grid, without which strategies serve less"]
 fn qemu_answers_while_it_searches_all_dimensions() {
     let sides = [2, 1, 2, 1, 2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2];
     searches_with_answers(Grid::new(&sides, 0).expect("a grid"));

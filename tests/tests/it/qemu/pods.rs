@@ -40,6 +40,14 @@ fn qemu_decides_as_in_process_on_a_described_machine() {
             SchedulerKind::Easy { reservations: 1 },
         ),
         (StrategyKind::Folding, SchedulerKind::Fcfs),
+        (
+            StrategyKind::FreeSubmeshList,
+            SchedulerKind::Easy { reservations: 1 },
+        ),
+        (
+            StrategyKind::LeastExpectedBlocking { budget: 64 },
+            SchedulerKind::Fcfs,
+        ),
     ] {
         let configuration = Configuration {
             machine: *machine.grid(),

@@ -6,7 +6,6 @@ use meshalloc::{
 };
 
 use crate::emulator::Ask;
-use crate::image;
 use crate::instructions::MESH;
 use crate::instructions::queues::random;
 
@@ -52,7 +51,7 @@ impl Scene {
     /// Whether it can be played with this strategy.
     pub(super) fn is_for(&self, strategy: StrategyKind) -> bool {
         let holds_many = strategy.holds() == Holds::Processors;
-        image::serves(strategy, &self.machine)
+        strategy.serves().includes(&self.machine)
             && self.holds_many.is_none_or(|only| only == holds_many)
     }
 }

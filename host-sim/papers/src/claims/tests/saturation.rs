@@ -66,7 +66,8 @@ fn alone_sustains_what_the_others_do_not() {
         // The rival may sustain what this one does, so it may not be alone.
         (&all, &open, Verdict::NotDecided),
         (&all, &early, Verdict::NotDecided),
-        // Not decided between "holds" and "weaker" there; here it does not reach .54, so that is "weaker" in any case.
+        // Not decided between "holds" and "weaker" there; here it does not reach .54, so that is
+        // "weaker" in any case.
         (&some, &ladder([Open, Grows, Grows, Grows]), Verdict::Weaker),
         (&all, &nowhere, Verdict::NotDecided),
         (&some, &all, Verdict::DoesNotHold),

@@ -23,6 +23,7 @@ fn experiment(load: f64, replications: Replications) -> Experiment {
         workload: Workload::Synthetic(workload),
         jobs: 400,
         backlog: None,
+        failures: None,
         largest: false,
         slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications,

@@ -56,8 +56,9 @@ fn three_jobs_on_two_processors() {
 
 #[test]
 fn scattered_processors_are_external_fragmentation() {
-    // A ring of four. Jobs 0 to 2 take nodes 0, 1 and 2; job 3 wants two neighbours. From 2 s on nodes 1 and 3 are
-    // free, which are none; at 10 s all of them are. Until 2 s one is free, which is not enough.
+    // A ring of four. Jobs 0 to 2 take nodes 0, 1 and 2; job 3 wants two neighbours. From 2 s on
+    // nodes 1 and 3 are free, which are none; at 10 s all of them are. Until 2 s one is free, which
+    // is not enough.
     let tasks = [task(10, &[]), task(2, &[]), task(10, &[]), task(5, &[2])];
     let result = closed(cube(4, 1), StrategyKind::TreeCollapsing, &tasks);
     let value = |metric| result.values[metric];
@@ -84,7 +85,8 @@ fn what_is_held_beyond_the_request_is_not_free() {
 
 #[test]
 fn a_mesh_is_fragmented_the_same_way() {
-    // The ring's case on a row of four, with jobs that arrive: the average ends with the last arrival.
+    // The ring's case on a row of four, with jobs that arrive: the average ends with the last
+    // arrival.
     let jobs = [
         job(0, 10, 1, 1),
         job(0, 2, 1, 1),
@@ -95,8 +97,8 @@ fn a_mesh_is_fragmented_the_same_way() {
     let result = simulate(mesh(4, 1), StrategyKind::FirstFit, 8, jobs, all(5)).unwrap();
     let external = result.values[Metric::ExternalFragmentation];
     assert_close(external, 2.0 * 7.0 / (4.0 * 9.0), "external");
-    // Whatever a later job may do: the head decides. Under first come, first served it is the first in the queue
-    // even where that is kept outside of the controller.
+    // Whatever a later job may do: the head decides. Under first come, first served it is the first
+    // in the queue even where that is kept outside of the controller.
     for table in [5, 4] {
         let again = simulate(mesh(4, 1), StrategyKind::FirstFit, table, jobs, all(5)).unwrap();
         assert_eq!(again.values[Metric::ExternalFragmentation], external);
@@ -154,7 +156,8 @@ impl Seconds {
     }
 }
 
-/// On a ring the first start from which all are free is easily found: nothing of the allocator is needed.
+/// On a ring the first start from which all are free is easily found: nothing of the allocator is
+/// needed.
 #[test]
 fn a_ring_beside_a_simulation_of_seconds() {
     const K: usize = 16;

@@ -100,7 +100,8 @@ fn a_job_without_messages_leaves_at_once() {
 
 #[test]
 fn messages_are_counted_and_their_times_add_up() {
-    // Requests that leave holes, so that messages of naive's jobs meet, and those of first fit's do not.
+    // Requests that leave holes, so that messages of naive's jobs meet, and those of first fit's do
+    // not.
     let patterns: Patterns = Pattern::ALL[..]
         .iter()
         .map(|p| p.name())
@@ -137,7 +138,8 @@ fn messages_are_counted_and_their_times_add_up() {
 
 #[test]
 fn jobs_that_do_not_meet_do_not_slow_each_other() {
-    // The service time of a rectangle is that on an empty mesh, whatever runs beside it: XY routes stay within.
+    // The service time of a rectangle is that on an empty mesh, whatever runs beside it: XY routes
+    // stay within.
     let messages = Messages::new(Pattern::AllToAll);
     let crowd = || (0..200_u16).map(|i| (0, Request::submesh(1 + i % 4, 1 + i % 3)));
     let mut by_sides = BTreeMap::new();
@@ -156,7 +158,8 @@ fn jobs_that_do_not_meet_do_not_slow_each_other() {
 
 #[test]
 fn equal_cycles_complete_in_the_order_of_starts() {
-    // Three jobs of two processors start at 0 and end at 16; job 3 gets the place of the first that left.
+    // Three jobs of two processors start at 0 and end at 16; job 3 gets the place of the first that
+    // left.
     let machine = mesh(6, 1);
     let messages = Messages::new(Pattern::Ring);
     let jobs = [0, 0, 0, 3].map(|arrival| Job {

@@ -1,4 +1,4 @@
-//! Runs that end at the departure of so many jobs, beside a run that goes on.
+//! Runs that end at a given number of departures, compared with a longer run.
 
 use super::*;
 
@@ -20,7 +20,8 @@ fn spied(jobs: &[Job], measured: Measured) -> (RunResult, Vec<(u64, usize)>) {
 
 #[test]
 fn a_run_ends_with_the_departure_of_so_many() {
-    // Whole seconds, so that the notes are exact. Short and long jobs: they do not leave in the order of arrival.
+    // Whole seconds, so that the notes are exact. Short and long jobs: they do not leave in the
+    // order of arrival.
     let jobs: Vec<Job> = (0..200)
         .map(|i| job(i, 5 + i * 37 % 71, 1 + (i % 5) as u16, 1 + (i % 3) as u16))
         .collect();

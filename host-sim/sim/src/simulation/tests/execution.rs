@@ -4,8 +4,8 @@ use meshalloc::Block;
 
 use super::*;
 
-/// Jobs share one server: while n of them run, each works at the rate 1/n. What is left of their work is counted in
-/// twelfths of a tick, so one to four jobs at once are exact.
+/// Jobs share one server: while n of them run, each works at the rate 1/n. What is left of their
+/// work is counted in twelfths of a tick, so one to four jobs at once are exact.
 #[derive(Default)]
 struct Sharing {
     now: Ticks,
@@ -67,12 +67,10 @@ impl Execution for Sharing {
 
 #[test]
 fn completions_move_while_others_run() {
-    // Three processors in a row; the server gives a second of work a second to all that run together.
-    //   job  arrives  sides  work  granted  leaves
-    //    0      0     1 x 1   10      0       16   (done: 4 until 4, 6 until 8, 9 until 14)
-    //    1      4     1 x 1    2      4        8   (at half the rate)
-    //    2      8     2 x 1    3      8       14   (known to arrive before job 1 was granted, so first at 8)
-    //    3      9     2 x 1    4     14       19   (done: 1 until 16)
+    // Three processors in a row; the server gives a second of work a second to all that run
+    // together. job arrives sides work granted leaves 0 0 1 x 1 10 0 16 (done: 4 until 4, 6 until
+    // 8, 9 until 14) 1 4 1 x 1 2 4 8 (at half the rate) 2 8 2 x 1 3 8 14 (known to arrive before
+    // job 1 was granted, so first at 8) 3 9 2 x 1 4 14 19 (done: 1 until 16)
     let jobs = [
         job(0, 10, 1, 1),
         job(4, 2, 1, 1),
@@ -106,7 +104,8 @@ fn completions_move_while_others_run() {
             ]
         );
         assert_eq!(result.values[Metric::CompletionTime], Some(19.0));
-        // 16, 4, 6 and 5 s, each with the processors that it asked for, until the last arrival at 9 s: 9 + 4 + 2.
+        // 16, 4, 6 and 5 s, each with the processors that it asked for, until the last arrival at 9
+        // s: 9 + 4 + 2.
         assert_eq!(
             result.values[Metric::ServiceTime],
             Some((16.0 + 4.0 + 6.0 + 5.0) / 4.0)
@@ -163,8 +162,9 @@ impl Execution for Blocks<'_> {
 
 #[test]
 fn a_job_starts_once_with_all_of_its_blocks() {
-    // Jobs 0 to 24 take single processors of 5 x 5, every second of them leaves at 1 s: 13 processors, no two of them
-    // beside each other, for job 25, in two parts of a grant. The other 12 leave at 10 s.
+    // Jobs 0 to 24 take single processors of 5 x 5, every second of them leaves at 1 s: 13
+    // processors, no two of them beside each other, for job 25, in two parts of a grant. The other
+    // 12 leave at 10 s.
     let singles = (0..25u64).map(|i| job(0, if i % 2 == 0 { 1 } else { 10 }, 1, 1));
     let mut scattered = job(1, 5, 5, 3);
     scattered.request.processors = 13;

@@ -30,7 +30,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// The same, but it has asked for so many of its processors.
+    /// The same, with a request for this number of its processors.
     pub(super) fn asking(mut self, processors: u32) -> Task {
         self.request = self.request.with_processors(processors);
         self
@@ -63,8 +63,8 @@ pub(super) fn start(phases: &mut impl Execution, number: u32, task: &Task) {
     });
 }
 
-/// When each job completes, in ticks; they start in ascending order of time. The execution is never asked to advance by more
-/// than `step`.
+/// When each job completes, in ticks; they start in ascending order of time. The execution is never
+/// asked to advance by more than `step`.
 fn completions(machine: Grid, io: IoJobs, tasks: &[Task], step: Ticks) -> Vec<Ticks> {
     let mut phases = Phases::new(machine, io).unwrap();
     let mut ends = vec![0; tasks.len()];
@@ -130,7 +130,8 @@ fn one_job_is_as_fast_as_its_fullest_link_or_disk() {
         };
         assert_seconds(alone(read, blocks), n / disk);
     }
-    // Reads: nothing meets between the I/O nodes. All processors, and the two at the ends of a column.
+    // Reads: nothing meets between the I/O nodes. All processors, and the two at the ends of a
+    // column.
     let read = IoJobs {
         direction: Direction::Read,
         ..io(0)
@@ -142,7 +143,8 @@ fn one_job_is_as_fast_as_its_fullest_link_or_disk() {
 #[test]
 fn communication_comes_first_and_every_phase_takes_its_time() {
     let link = 11.65;
-    // Two processors side by side exchange 1 MB over both directions of a link; then 32 MB leave the row, over one link if it is a row.
+    // Two processors side by side exchange 1 MB over both directions of a link; then 32 MB leave
+    // the row, over one link if it is a row.
     assert_seconds(alone(io(1), &[(4, 0, 2, 1)]), (1.0 + 32.0) / link);
     assert_seconds(alone(io(64), &[(4, 0, 2, 1)]), (64.0 + 32.0) / link);
     // A square of 4 x 4: 4 x 8 messages between halves over the middle of each row.
@@ -150,7 +152,8 @@ fn communication_comes_first_and_every_phase_takes_its_time() {
     assert_seconds(alone(io(5), &[(0, 6, 4, 4)]), 5.0 * 16.0 / link + io_alone);
     // One processor has no one to communicate with.
     assert_seconds(alone(io(9), &[(4, 0, 1, 1)]), 16.0 / link);
-    // Of two processors a permutation exchanges both or none: within 200 phases both happen, about equally often.
+    // Of two processors a permutation exchanges both or none: within 200 phases both happen, about
+    // equally often.
     let permutation = IoJobs {
         pattern: Communication::Permutation,
         ..io(200)
@@ -195,7 +198,8 @@ fn two_jobs_share_a_link_from_start_to_end() {
         completions(machine, io, &later, Ticks::MAX),
         [3 * second / 2, 2 * second]
     );
-    // Three processors against one: the link is halved all the same, and the rest is the larger job's alone.
+    // Three processors against one: the link is halved all the same, and the rest is the larger
+    // job's alone.
     let unequal = [task(0, &[(0, 0, 1, 1)]), task(0, &[(1, 0, 3, 1)])];
     assert_eq!(
         completions(machine, io, &unequal, Ticks::MAX),
@@ -245,8 +249,8 @@ fn routes(io: &IoJobs, size: (i32, i32), nodes: &[(i32, i32)], phase: Option<u16
     messages.into_iter().map(route).collect()
 }
 
-/// The rate of each phase: a filling by messages, each a flow with the rate of its phase, which rises in proportion to the rate
-/// that the phase has alone.
+/// The rate of each phase: a filling by messages, each a flow with the rate of its phase, which
+/// rises in proportion to the rate that the phase has alone.
 fn naive_rates(io: &IoJobs, phases: &[&Vec<Route>]) -> Vec<f64> {
     let capacity = |resource: &str| match resource.starts_with("disk") {
         true => io.bandwidths.disk,

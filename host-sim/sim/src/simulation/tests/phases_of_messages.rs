@@ -1,4 +1,5 @@
-//! Jobs that communicate and do I/O over the wormhole network, against closed forms and against fair shares.
+//! Jobs that communicate and do I/O over the wormhole network, against closed forms and against
+//! fair shares.
 
 use super::phases::{NEVER, Task, io, start, task};
 use super::*;
@@ -40,12 +41,14 @@ fn assert_cycles(found: f64, cycles: f64) {
     assert!((found - expected).abs() < 2e-6, "{found} for {expected}");
 }
 
-/// A message over D links has arrived D + 1 + L cycles after it was sent, and the next one follows L + 1 cycles behind it.
+/// A message over D links has arrived D + 1 + L cycles after it was sent, and the next one follows
+/// L + 1 cycles behind it.
 #[test]
 fn one_job_takes_what_its_messages_take_one_after_the_other() {
     let l = f64::from(L);
-    // Two neighbours send each other a message in each of 5 phases; then each writes to 8 I/O nodes, i from node i on. The last
-    // message of the second one goes from row 3 to I/O node 0, over 3 + 5 + 1 links, and is written when its first flit has arrived.
+    // Two neighbours send each other a message in each of 5 phases; then each writes to 8 I/O
+    // nodes, i from node i on. The last message of the second one goes from row 3 to I/O node 0,
+    // over 3 + 5 + 1 links, and is written when its first flit has arrived.
     let last_write = 7.0 * (l + 1.0) + (9.0 + 1.0 + l) + (1.0 - l + DISK);
     let pair = [task(0, &[(4, 3, 2, 1)])];
     let communication = 5.0 * (1.0 + 1.0 + l);
@@ -58,7 +61,8 @@ fn one_job_takes_what_its_messages_take_one_after_the_other() {
     let single = [task(0, &[(5, 3, 1, 1)])];
     let to_the_last = 7.0 * (l + 1.0) + (6.0 + 4.0 + 1.0 + l) + (1.0 - l + DISK);
     assert_cycles(by_messages(io(5), L, &single)[0], to_the_last);
-    // What it reads comes over the links of its column, from above and from below, and arrives over one channel.
+    // What it reads comes over the links of its column, from above and from below, and arrives over
+    // one channel.
     let read = IoJobs {
         direction: Direction::Read,
         ..io(0)
@@ -85,7 +89,8 @@ fn a_phase_of_two_neighbours_takes_one_message() {
     let all_to_all = |communications| found(communications, Communication::AllToAll);
     let message = f64::from(2 + L);
     assert_cycles(all_to_all(100) - all_to_all(50), 50.0 * message);
-    // A permutation of two either exchanges or sends nothing: about half of the phases take no time.
+    // A permutation of two either exchanges or sends nothing: about half of the phases take no
+    // time.
     let phases = found(100, Communication::Permutation) - all_to_all(0);
     let exchanges = phases * 11.65 * f64::from(L) / message;
     assert!((exchanges - exchanges.round()).abs() < 0.01 && (30.0..70.0).contains(&exchanges));
@@ -140,8 +145,9 @@ fn disjoint_jobs_take_as_long_as_alone() {
     assert!(together[0] > alone[0], "{together:?}, {alone:?}");
 }
 
-/// With many messages over one link the time is that of fair shares, but for L + 1 cycles in place of L and the last write. Where
-/// jobs meet at I/O nodes, messages that wait keep the links they hold, and the time is longer.
+/// With many messages over one link the time is that of fair shares, but for L + 1 cycles in place
+/// of L and the last write. Where jobs meet at I/O nodes, messages that wait keep the links they
+/// hold, and the time is longer.
 #[test]
 fn a_full_link_takes_as_long_as_with_fair_shares() {
     let tasks = [2, 5].map(|y| task(0, &[(0, y, 8, 1)]));

@@ -17,7 +17,7 @@ fn configuration(machine: Grid, scheduler: SchedulerKind) -> Configuration {
     }
 }
 
-/// Over a table that has room for so many jobs and stays as it is.
+/// With a table of fixed room for this number of jobs.
 fn fixed(table: usize, scheduler: SchedulerKind) -> RunResult {
     let machine = mesh(8, 8);
     let mut storage = heap_storage(machine, None, StrategyKind::FirstFit, table);
@@ -108,7 +108,8 @@ fn a_run_ends_when_jobs_are_passed_without_end() {
         let passed = PASSING_MAX * least;
         assert_eq!(result.decisions, u64::from(end - 1 + passed));
     }
-    // With a moment in ten without an arrival it is served, and in order of arrival it is not passed.
+    // With a moment in ten without an arrival it is served, and in order of arrival it is not
+    // passed.
     for (scheduler, of_ten) in [(shortest, 9), (SchedulerKind::Fcfs, 10)] {
         let result = simulate(scheduler, of_ten, 2);
         assert_eq!((result.left_behind, result.saturated), (0, false));

@@ -5,7 +5,8 @@ use crate::backend::{Backends, StopwatchBackends};
 
 #[test]
 fn a_run_is_interrupted_after_the_events_of_the_moment() {
-    // 4 x 1: job 0 holds all of it until 10, job 1 then half until 12, job 2 the other half, 3 waits.
+    // 4 x 1: job 0 holds all of it until 10, job 1 then half until 12, job 2 the other half, 3
+    // waits.
     let jobs = [
         job(0, 10, 4, 1),
         job(1, 2, 2, 1),
@@ -14,7 +15,14 @@ fn a_run_is_interrupted_after_the_events_of_the_moment() {
     ];
     let stop = |moment| {
         with_backend(mesh(4, 1), StrategyKind::FirstFit, 8, |backend| {
-            run_until(FixedService::default(), backend, mesh(4, 1), jobs, moment)
+            run_until(
+                FixedService::default(),
+                backend,
+                mesh(4, 1),
+                jobs,
+                None,
+                moment,
+            )
         })
     };
     let interrupted = |second: u64, running, waiting| Interrupted {
@@ -49,7 +57,8 @@ fn a_run_is_interrupted_after_the_events_of_the_moment() {
 
 #[test]
 fn arrivals_that_only_wait_are_put_off() {
-    // Two processors in a row, jobs of 10 s, and every microsecond one arrives: in 100 s a hundred million.
+    // Two processors in a row, jobs of 10 s, and every microsecond one arrives: in 100 s a hundred
+    // million.
     let pulled = std::cell::Cell::new(0u32);
     let jobs = || {
         pulled.set(0);
@@ -70,6 +79,7 @@ fn arrivals_that_only_wait_are_put_off() {
             backend,
             mesh(2, 1),
             jobs(),
+            None,
             Moment::Time(4_000_001),
         )
     });
@@ -97,7 +107,7 @@ fn arrivals_that_only_wait_are_put_off() {
         let mut observer = ();
         let measured = Measured::Arrivals { first: 0, end: 1 };
         let state = State::new(mesh(2, 1), measured.into(), &mut observer);
-        let mut run = Run::new(FixedService::default(), backend, state, jobs);
+        let mut run = Run::new(FixedService::default(), backend, state, jobs).unwrap();
         while run.step(Ticks::MAX).unwrap() {}
         (run.state.decisions, run.state.now)
     });
@@ -106,7 +116,7 @@ fn arrivals_that_only_wait_are_put_off() {
 
 #[test]
 fn a_backlog_is_kept_up() {
-    // One processor, jobs of a second each: one runs, and so many wait.
+    // One processor, jobs of a second each: one runs, and the backlog waits.
     let jobs = (0..).map(|_| job(1_000, 1, 1, 1));
     let (result, notes) = with_backend(mesh(1, 1), StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::new(backend);

@@ -1,4 +1,5 @@
-//! Each pattern against its definition, written down once more over coordinates, and against counts in closed form.
+//! Each pattern against its definition, written down once more over coordinates, and against counts
+//! in closed form.
 
 use std::collections::BTreeMap;
 
@@ -178,7 +179,8 @@ fn messages_are_as_many_as_closed_forms_say() {
         assert_eq!(count(Pattern::NBody, w, h), n * (n / 2 + 1));
         assert_eq!(count(Pattern::Fft, w, h), n * log);
         assert_eq!(count(Pattern::Random, w, h), n);
-        // A V-cycle of near neighbours on grids of sides w, w/2, .., 2, ..: 4 s (s - 1) messages at side s.
+        // A V-cycle of near neighbours on grids of sides w, w/2, .., 2, ..: 4 s (s - 1) messages at
+        // side s.
         let sides = (1..=w.ilog2()).map(|l| 1 << l);
         let each = |side: usize| 4 * side * (side - 1);
         let cycle: usize = sides.map(each).sum::<usize>() * 2 - each(2);

@@ -53,8 +53,8 @@ fn uniform_means_are_the_closed_forms() {
 
 #[test]
 fn normal_means_are_the_closed_forms() {
-    // On 2..=4 and on 1..=3 the standard deviation is one half: the middle is within one, the ends are cut off at
-    // three.
+    // On 2..=4 and on 1..=3 the standard deviation is one half: the middle is within one, the ends
+    // are cut off at three.
     let middle = within(1.0) / within(3.0);
     let end = (1.0 - middle) / 2.0;
     let requests = subcubes(4, 3, Normal, Normal);
@@ -146,7 +146,7 @@ fn each_source_has_its_own_stream() {
     assert_eq!(one[..both], other[..both]);
     assert_ne!(dims(&uniform), dims(&other_dims));
 
-    // What arrives one after the other is the same as what is there at once.
+    // Jobs that arrive one after the other are the same as those of a batch.
     let mut dynamic = closed(subcubes(4, 3, Uniform, Uniform), 1_000);
     dynamic.arrivals = Arrivals::Poisson(Rate::Load(0.5));
     let dynamic = jobs(&dynamic, 7, 2);

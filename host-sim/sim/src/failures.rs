@@ -1,0 +1,431 @@
+//! Failures over time: what fails and is repaired, and what becomes of the jobs that it hits.
+//!
+//! # What fails
+//!
+//! A [`Unit`] is a processor, a link, or a box of processors such as a cube. It takes all of its
+//! processors with it. A link takes the lower of its two ends: the processor from which it leads
+//! upwards along its dimension. While one unit of a processor has failed, the processor is down: it
+//! is not given to jobs, and a job that holds it is interrupted.
+//!
+//! At time 0 everything works. Units fail and are repaired independently of each other and of the
+//! jobs, after exponential times, or at the times of a [file](file). The draws are source 254 of
+//! the random numbers, so jobs are the same with failures as without.
+//!
+//! An event of failures comes behind the departures and arrivals of its time.
+//!
+//! # What becomes of a job
+//!
+//! What the job has done since its start or its last complete [`Checkpoint`] is lost. It starts
+//! again as [`Restart`] says. Its request keeps its estimate.
+//!
+//! # Spares
+//!
+//! With [`Restart::Spare`] the machine is cut into cubes (or other boxes), and cubes that differ
+//! only along dimension 0 are a row. The last cube of each row is a spare, which is given to no
+//! job. Optical switches can put it in the place of any other cube of its row: when a cube fails, a
+//! spare of the row that works takes its place, and the jobs on it start again at once. If there is
+//! none, the place is down until a cube of the row is repaired; of several places that one takes
+//! which has waited longest. Spares fail, too. A repaired cube that no place waits for is a spare
+//! from then on.
+//!
+//! ```text
+//!   row of 4 cubes          0  1  2  s     places 0 to 2 are served, s is the spare
+//!   cube 1 fails            0  s  2  x     the spare takes place 1, and its jobs start again
+//!   cube 2 fails            0  s  x  x     place 2 is down
+//!   cube 1 is repaired      0  s  1  x     it takes place 2
+//! ```
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use meshalloc::{Grid, Shape, Ticks};
+use serde::{Serialize, Serializer};
+
+use crate::names::{nearest, sides};
+use crate::wording::Number;
+use crate::workload::empirical::{is_file_name, slice};
+use crate::workload::{LogError, TIME_MAX, TimeUnit, WorkloadError};
+
+pub mod file;
+mod random;
+mod spares;
+mod timeline;
+mod units;
+
+pub use file::Recorded;
+pub use timeline::Timeline;
+pub(crate) use timeline::{Effect, Event};
+use units::Units;
+
+/// What fails at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A processor.
+    Node,
+    /// A link between two neighbours.
+    Link,
+    /// A cube of the machine's description.
+    Cube,
+    /// A box of these sides; the machine is cut into them.
+    Box(Shape),
+}
+
+const UNITS: &str = "node, link, cube, or the sides of a box such as 4x4x4";
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "node" => Ok(Unit::Node),
+            "link" => Ok(Unit::Link),
+            "cube" => Ok(Unit::Cube),
+            other => sides(other).map(Unit::Box).map_err(|_| {
+                let near = nearest(other, ["node", "link", "cube"]);
+                let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                format!("expected {UNITS}{near}")
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unit::Node => f.pad("node"),
+            Unit::Link => f.pad("link"),
+            Unit::Cube => f.pad("cube"),
+            Unit::Box(sides) => fmt::Display::fmt(sides, f),
+        }
+    }
+}
+
+/// When what fails.
+///
+/// ```
+/// use meshalloc_sim::failures::FailureSource;
+/// let source: FailureSource = "node:86400,3600".parse().unwrap();
+/// assert_eq!(source.to_string(), "node:86400,3600");
+/// let source: FailureSource = "failures.csv".parse().unwrap();
+/// assert_eq!(source.path().unwrap().to_str(), Some("failures.csv"));
+/// assert!("node:0,1".parse::<FailureSource>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum FailureSource {
+    /// Each unit fails and is repaired after exponential times.
+    Random {
+        /// What fails.
+        unit: Unit,
+        /// The mean time from its repair to its failure, in seconds, at least 1.
+        up_seconds: f64,
+        /// The mean time of a repair, in seconds, at least 1.
+        down_seconds: f64,
+    },
+    /// At recorded times.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Its events in order; none before it is read.
+        events: Arc<[Recorded]>,
+    },
+}
+
+impl FailureSource {
+    /// The file, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            FailureSource::Random { .. } => None,
+            FailureSource::File { path, .. } => Some(path),
+        }
+    }
+}
+
+impl FromStr for FailureSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const FORM: &str = "expected WHAT:UP,DOWN, mean seconds from 1 to 2e9 until a failure and \
+                            until its repair, or a CSV file, whose name has a dot or a slash";
+        let Some((unit, means)) = text
+            .rsplit_once(':')
+            .filter(|(unit, _)| !is_file_name(unit))
+        else {
+            return match is_file_name(text) {
+                true => Ok(FailureSource::File {
+                    path: text.into(),
+                    events: Arc::default(),
+                }),
+                false => Err(FORM.to_owned()),
+            };
+        };
+        let unit = unit.parse()?;
+        let mean = |text: &str| {
+            let most = TimeUnit::Second.of(TIME_MAX);
+            let mean = text.trim().parse().ok();
+            mean.filter(|mean| (1.0..=most).contains(mean))
+        };
+        let means = means.split_once(',');
+        let means = means.and_then(|(up, down)| Some((mean(up)?, mean(down)?)));
+        let (up_seconds, down_seconds) = means.ok_or(FORM)?;
+        Ok(FailureSource::Random {
+            unit,
+            up_seconds,
+            down_seconds,
+        })
+    }
+}
+
+impl fmt::Display for FailureSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FailureSource::Random {
+                unit,
+                up_seconds,
+                down_seconds,
+            } => {
+                let [up, down] = [up_seconds, down_seconds].map(|seconds| Number(*seconds));
+                f.pad(&format!("{unit}:{up},{down}"))
+            }
+            FailureSource::File { path, .. } => f.pad(&path.to_string_lossy()),
+        }
+    }
+}
+
+/// As text, but for events that were read from a file: its name does not matter.
+impl Serialize for FailureSource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            FailureSource::Random { .. } => serializer.collect_str(self),
+            FailureSource::File { events, .. } => slice(events, serializer),
+        }
+    }
+}
+
+/// Where a job that was interrupted starts again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum Restart {
+    /// On the same processors. It keeps them until all of them work.
+    InPlace,
+    /// In the same place, in which a spare takes the part of a cube that has failed; see the
+    /// [module](self).
+    Spare,
+    /// Anywhere. It gives its processors back and joins the queue at its old place: before all jobs
+    /// that arrived after it.
+    #[default]
+    Elsewhere,
+    /// Anywhere. It gives its processors back and joins the end of the queue.
+    ElsewhereLast,
+}
+
+impl Restart {
+    const ALL: [(Restart, &'static str); 4] = [
+        (Restart::InPlace, "in-place"),
+        (Restart::Spare, "spare"),
+        (Restart::Elsewhere, "elsewhere"),
+        (Restart::ElsewhereLast, "elsewhere:last"),
+    ];
+
+    /// Whether it keeps its processors.
+    pub(crate) const fn keeps(self) -> bool {
+        matches!(self, Restart::InPlace | Restart::Spare)
+    }
+}
+
+impl FromStr for Restart {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Restart::ALL.iter().find(|known| known.1 == text);
+        known.map(|known| known.0).ok_or_else(|| {
+            let names: Vec<_> = Restart::ALL.iter().map(|known| known.1).collect();
+            let near = nearest(text, names.iter().copied());
+            let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+            format!("expected one of {}{near}", names.join(", "))
+        })
+    }
+}
+
+impl fmt::Display for Restart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Restart::ALL.iter().find(|known| known.0 == *self);
+        f.pad(name.map_or("", |known| known.1))
+    }
+}
+
+/// When jobs save what they have done: after each `interval` of work, but not at their end. Saving
+/// takes `cost` and is complete after it.
+///
+/// ```
+/// use meshalloc_sim::failures::Checkpoint;
+/// let checkpoint: Checkpoint = "3600,60".parse().unwrap();
+/// assert_eq!(checkpoint.to_string(), "3600,60");
+/// assert_eq!("3600".parse::<Checkpoint>().unwrap().cost, 0);
+/// assert!("0".parse::<Checkpoint>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Work between two checkpoints, in ticks, over 0.
+    pub interval: Ticks,
+    /// What a checkpoint takes, in ticks.
+    pub cost: Ticks,
+}
+
+impl Checkpoint {
+    /// How many are made in so much work.
+    fn count(self, work: Ticks) -> Ticks {
+        work.div_ceil(self.interval).saturating_sub(1)
+    }
+
+    /// How long a job runs that has so much work left.
+    pub(crate) fn length(this: Option<Self>, work: Ticks) -> Ticks {
+        let cost = this.map_or(0, |this| this.count(work).saturating_mul(this.cost));
+        work.saturating_add(cost).min(TIME_MAX)
+    }
+
+    /// What a job with so much work left has saved after it ran for this time, and what part of the
+    /// time is lost.
+    pub(crate) fn saved(this: Option<Self>, work: Ticks, ran: Ticks) -> (Ticks, Ticks) {
+        let Some(this) = this else { return (0, ran) };
+        let each = this.interval + this.cost;
+        let complete = (ran / each).min(this.count(work));
+        (complete * this.interval, ran - complete * each)
+    }
+}
+
+impl FromStr for Checkpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (interval, cost) = text.split_once(',').unwrap_or((text, "0"));
+        let time = |text: &str| {
+            let seconds = text.trim().parse::<f64>().ok();
+            let seconds = seconds.filter(|seconds| *seconds >= 0.0 && seconds.is_finite());
+            Some(TimeUnit::Second.ticks(seconds?))
+        };
+        let interval = time(interval).filter(|&interval| interval > 0);
+        let both = interval.and_then(|interval| Some((interval, time(cost)?)));
+        let (interval, cost) = both.ok_or("expected INTERVAL or INTERVAL,COST in seconds")?;
+        Ok(Checkpoint { interval, cost })
+    }
+}
+
+impl fmt::Display for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [interval, cost] =
+            [self.interval, self.cost].map(|ticks| Number(TimeUnit::Second.of(ticks)));
+        match self.cost {
+            0 => f.pad(&interval.to_string()),
+            _ => f.pad(&format!("{interval},{cost}")),
+        }
+    }
+}
+
+/// Failures of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failures {
+    /// The machine.
+    pub machine: Grid,
+    /// The sides of a cube, if the machine has cubes.
+    #[serde(serialize_with = "as_text")]
+    pub cube: Option<Shape>,
+    /// When what fails.
+    pub source: FailureSource,
+    /// Where jobs start again.
+    pub restart: Restart,
+    /// When jobs save what they have done; `None`: they start from the beginning.
+    #[serde(serialize_with = "as_text")]
+    pub checkpoint: Option<Checkpoint>,
+}
+
+fn as_text<T: fmt::Display, S: Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    value
+        .as_ref()
+        .map(ToString::to_string)
+        .serialize(serializer)
+}
+
+impl Failures {
+    /// Whether the machine has what fails, and spares if jobs need them. What is wrong with a file
+    /// shows when it is read.
+    ///
+    /// # Errors
+    ///
+    /// When it has not.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        match self.source {
+            FailureSource::Random { unit, .. } => {
+                let units = Units::new(self.machine, unit, self.cube);
+                let units = units.map_err(|reason| out_of_range(&["failures"], reason))?;
+                self.check_spares(unit, &units)
+                    .map_err(|reason| out_of_range(&["restart"], reason))
+            }
+            FailureSource::File { .. } => Ok(()),
+        }
+    }
+
+    /// The same with the events of its file, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or an event makes no sense.
+    pub fn read(&self) -> Result<Self, LogError> {
+        let FailureSource::File { path, events } = &self.source else {
+            return Ok(self.clone());
+        };
+        let events = match events.is_empty() {
+            true => file::read(path, self)?.into(),
+            false => events.clone(),
+        };
+        let path = path.clone();
+        Ok(Failures {
+            source: FailureSource::File { path, events },
+            ..self.clone()
+        })
+    }
+
+    /// Whether spares can take the parts of these units.
+    fn check_spares(&self, unit: Unit, units: &Units) -> Result<(), Wrong> {
+        if self.restart != Restart::Spare {
+            return Ok(());
+        }
+        let wrong = |given: String| Wrong {
+            what: "what spares are of".into(),
+            given,
+            expected: "cubes or boxes, at least two in a row along dimension 0".into(),
+        };
+        match unit {
+            Unit::Node | Unit::Link => Err(wrong(unit.to_string())),
+            Unit::Cube | Unit::Box(_) if units.in_row() < 2 => {
+                Err(wrong(format!("{unit}, one in a row")))
+            }
+            Unit::Cube | Unit::Box(_) => Ok(()),
+        }
+    }
+}
+
+/// A part of the description that does not go with the machine.
+#[derive(Clone, Debug)]
+struct Wrong {
+    what: String,
+    given: String,
+    expected: String,
+}
+
+fn out_of_range(options: &'static [&'static str], wrong: Wrong) -> WorkloadError {
+    let Wrong {
+        what,
+        given,
+        expected,
+    } = wrong;
+    WorkloadError::OutOfRange {
+        what,
+        options,
+        given,
+        expected,
+    }
+}

@@ -1,0 +1,97 @@
+//! Spares that take the places of cubes in their rows.
+
+use std::collections::VecDeque;
+
+use super::timeline::Effect;
+use super::units::Units;
+
+/// Cubes in rows along dimension 0, of each of which the last is a spare at first. A *place* has
+/// the number of the cube that is in it at first.
+#[derive(Clone, Debug)]
+pub(super) struct Spares {
+    /// What each cube does.
+    roles: Vec<Role>,
+    rows: Vec<Row>,
+    in_row: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// It is in this place.
+    Place(u32),
+    Spare,
+    Failed,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    /// Cubes that work and are in no place, those that have been longest first.
+    spares: VecDeque<u32>,
+    /// Places that are down, in the order in which they went.
+    down: VecDeque<u32>,
+}
+
+impl Spares {
+    pub(super) fn new(units: &Units) -> Self {
+        let in_row = units.in_row();
+        let is_spare = |unit: u32| unit % in_row == in_row - 1;
+        let role = |unit| match is_spare(unit) {
+            true => Role::Spare,
+            false => Role::Place(unit),
+        };
+        let roles = (0..units.count()).map(role).collect();
+        let row = |number| Row {
+            spares: [number * in_row + in_row - 1].into(),
+            down: VecDeque::new(),
+        };
+        Spares {
+            roles,
+            rows: (0..units.count() / in_row).map(row).collect(),
+            in_row,
+        }
+    }
+
+    /// The places that are no places: those of the first spares.
+    pub(super) fn kept(&self) -> impl Iterator<Item = u32> + '_ {
+        let last = self.in_row - 1;
+        (0..self.rows.len() as u32).map(move |row| row * self.in_row + last)
+    }
+
+    /// A cube fails. The effect is on a place.
+    pub(super) fn fail(&mut self, unit: u32) -> Effect<u32> {
+        let row = &mut self.rows[(unit / self.in_row) as usize];
+        match std::mem::replace(&mut self.roles[unit as usize], Role::Failed) {
+            Role::Place(place) => match row.spares.pop_front() {
+                Some(spare) => {
+                    self.roles[spare as usize] = Role::Place(place);
+                    Effect::Interrupts(place)
+                }
+                None => {
+                    row.down.push_back(place);
+                    Effect::Down(place)
+                }
+            },
+            Role::Spare => {
+                row.spares.retain(|&spare| spare != unit);
+                Effect::Nothing
+            }
+            Role::Failed => Effect::Nothing,
+        }
+    }
+
+    /// A cube that has failed is repaired.
+    pub(super) fn repair(&mut self, unit: u32) -> Effect<u32> {
+        let row = &mut self.rows[(unit / self.in_row) as usize];
+        match row.down.pop_front() {
+            Some(place) => {
+                self.roles[unit as usize] = Role::Place(place);
+                Effect::Up(place)
+            }
+            None => {
+                self.roles[unit as usize] = Role::Spare;
+                row.spares.push_back(unit);
+                Effect::Nothing
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The failures and repairs of one run, in order.
+
+use std::sync::Arc;
+
+use meshalloc::{Block, Grid, Ticks};
+
+use super::file::Recorded;
+use super::random::Random;
+use super::spares::Spares;
+use super::units::Units;
+use super::{Checkpoint, FailureSource, Failures, Restart, Unit, WorkloadError, out_of_range};
+use crate::workload::stream::{FAILURE_SOURCE, Stream};
+
+/// The failures and repairs of one run, and what becomes of jobs.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    pub(crate) restart: Restart,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    machine: Grid,
+    source: Source,
+    /// With the units that they are of.
+    spares: Option<(Units, Spares)>,
+    next: Option<Recorded>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Random(Box<Random>, Unit, Units),
+    Recorded(Arc<[Recorded]>, usize),
+}
+
+/// What an event does to the places in which jobs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect<P = Block> {
+    /// The place is down from now on.
+    Down(P),
+    /// It is down no more.
+    Up(P),
+    /// Jobs on it are interrupted, and it works.
+    Interrupts(P),
+    /// None.
+    Nothing,
+}
+
+/// A failure or a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) at: Ticks,
+    /// How many processors have failed with it, or less than 0 if they are repaired. Those of a
+    /// unit count although another one of theirs has failed.
+    pub(crate) failed: i64,
+    pub(crate) effect: Effect,
+}
+
+impl Failures {
+    /// The failures of one replication. A file is [read](Failures::read).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Failures::check`].
+    pub fn timeline(&self, seed: u64, replication: u32) -> Result<Timeline, WorkloadError> {
+        self.check()?;
+        let units = |unit| {
+            let units = Units::new(self.machine, unit, self.cube);
+            units.map_err(|wrong| out_of_range(&["failures"], wrong))
+        };
+        let (source, unit) = match &self.source {
+            &FailureSource::Random {
+                unit,
+                up_seconds,
+                down_seconds,
+            } => {
+                let units = units(unit)?;
+                let Stream(rng) = Stream::new(seed, replication, FAILURE_SOURCE);
+                let random = Random::new(up_seconds, down_seconds, units.count(), rng);
+                (Source::Random(Box::new(random), unit, units), Some(unit))
+            }
+            FailureSource::File { events, .. } => {
+                let unit = events.first().map(|event| event.unit);
+                (Source::Recorded(events.clone(), 0), unit)
+            }
+        };
+        let restart = self.restart;
+        let spares = match (restart, unit) {
+            (Restart::Spare, Some(unit)) => {
+                let units = units(unit)?;
+                let spares = Spares::new(&units);
+                Some((units, spares))
+            }
+            _ => None,
+        };
+        let mut timeline = Timeline {
+            restart,
+            checkpoint: self.checkpoint,
+            machine: self.machine,
+            source,
+            spares,
+            next: None,
+        };
+        timeline.next = timeline.draw();
+        Ok(timeline)
+    }
+}
+
+impl Timeline {
+    /// Blocks that are given to no job: those of spares.
+    pub(crate) fn kept(&self) -> Vec<Block> {
+        let spares = self.spares.iter();
+        let blocks = spares.flat_map(|(units, spares)| spares.kept().map(|unit| units.block(unit)));
+        blocks.collect()
+    }
+
+    /// Whether spares take the places of what fails.
+    pub(crate) const fn has_spares(&self) -> bool {
+        self.spares.is_some()
+    }
+
+    /// When the next event is.
+    pub(crate) fn next_at(&self) -> Option<Ticks> {
+        self.next.as_ref().map(|event| event.at)
+    }
+
+    /// Takes the next event.
+    pub(crate) fn take(&mut self) -> Option<Event> {
+        let event = self.next.take()?;
+        self.next = self.draw();
+        let effect = match &mut self.spares {
+            None if event.fails => Effect::Down(event.block),
+            None => Effect::Up(event.block),
+            Some((units, spares)) => {
+                let effect = match event.fails {
+                    true => spares.fail(event.number),
+                    false => spares.repair(event.number),
+                };
+                effect.map(|place| units.block(place))
+            }
+        };
+        let area = i64::from(self.machine.area(event.block));
+        Some(Event {
+            at: event.at,
+            failed: if event.fails { area } else { -area },
+            effect,
+        })
+    }
+
+    fn draw(&mut self) -> Option<Recorded> {
+        match &mut self.source {
+            Source::Recorded(events, place) => {
+                let event = events.get(*place).copied();
+                *place += 1;
+                event
+            }
+            Source::Random(random, unit, units) => {
+                let (at, number, fails) = random.next()?;
+                Some(Recorded {
+                    at,
+                    unit: *unit,
+                    number,
+                    block: units.block(number),
+                    fails,
+                })
+            }
+        }
+    }
+}
+
+impl<P> Effect<P> {
+    fn map<Q>(self, of: impl FnOnce(P) -> Q) -> Effect<Q> {
+        match self {
+            Effect::Down(place) => Effect::Down(of(place)),
+            Effect::Up(place) => Effect::Up(of(place)),
+            Effect::Interrupts(place) => Effect::Interrupts(of(place)),
+            Effect::Nothing => Effect::Nothing,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Failures over time: `--failures`, `--restart` and `--checkpoint`.
+
+use std::fs;
+
+use crate::program::{host_sim, host_sim_in};
+
+const SMALL: &str = "run --torus 4x4x4 --processors exponential:8 --service exponential:100 \
+                     --load .5 --jobs 500 --replications 4";
+
+fn metric(line: &str, name: &str) -> f64 {
+    let json = host_sim(&format!("run {line} --format json")).json();
+    let mean = &json["results"][0]["metrics"][name]["mean"];
+    mean.as_f64().unwrap_or_else(|| panic!("{name}: {mean}"))
+}
+
+#[test]
+fn metrics_of_failures_are_there_only_with_failures() {
+    let without = host_sim(&format!("{SMALL} --format json")).json();
+    let metrics = without["results"][0]["metrics"].as_object().unwrap();
+    assert!(!metrics.contains_key("availability") && !metrics.contains_key("restarts"));
+    let line = format!("{SMALL} --failures node:5000,500 --checkpoint 20,1");
+    let with = host_sim(&format!("{line} --format json")).json();
+    assert_eq!(with["scenario"]["failures"], "node:5000,500");
+    assert_eq!(with["scenario"]["restart"], "elsewhere");
+    assert_eq!(with["scenario"]["checkpoint"], "20,1");
+    let metrics = &with["results"][0]["metrics"];
+    for name in [
+        "availability",
+        "restarts",
+        "restart_time",
+        "lost_node_hours",
+    ] {
+        assert!(
+            metrics[name]["low"].as_f64() < metrics[name]["mean"].as_f64(),
+            "{name}"
+        );
+    }
+    let table = host_sim(&line).good();
+    for text in [
+        "failures node:5000,500, restart elsewhere, checkpoint 20,1 s",
+        "availability",
+        "lost node-",
+        "restart",
+    ] {
+        assert!(table.contains(text), "{table}");
+    }
+}
+
+#[test]
+fn checkpoints_lose_less_and_places_differ() {
+    // Four boxes in a row.
+    let line = "--torus 8x4x4 --processors exponential:4 --service exponential:100 --load .3 \
+                --jobs 300 --replications 4 --failures 2x2x2:20000,300";
+    let lost = metric(line, "lost_node_hours");
+    let saved = metric(&format!("{line} --checkpoint 10"), "lost_node_hours");
+    assert!(saved < 0.5 * lost, "{saved}, {lost}");
+    let restart = |place: &str| metric(&format!("{line} --restart {place}"), "restart_time");
+    // A spare is there at once in most cases, and a repair takes 300 s on average.
+    let [spare, in_place] = ["spare", "in-place"].map(restart);
+    assert!(
+        spare < 0.5 * in_place && in_place > 100.0,
+        "{spare}, {in_place}"
+    );
+}
+
+#[test]
+fn a_file_of_failures_is_found_beside_its_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "events.csv",
+        "time,what,which,state\n100,node,0,down\n200,node,0,up\n",
+    );
+    let scenario = "torus = \"4x4x4\"\njobs = 300\nreplications = 2\nfailures = \"events.csv\"\n";
+    write("scenario.toml", scenario);
+    let json = host_sim_in(folder.path(), "run --scenario scenario.toml --format json").json();
+    let metrics = &json["results"][0]["metrics"];
+    assert!(metrics["availability"]["mean"].as_f64().unwrap() < 1.0);
+    write("events.csv", "time,what,which,state\n100,node,64,down\n");
+    let failed = host_sim_in(folder.path(), "run --scenario scenario.toml");
+    assert_eq!(failed.code, Some(2), "{failed}");
+    let expected = "events.csv:2: which is \"64\": expected a number from 0 to 63";
+    assert!(failed.stderr.contains(expected), "{failed}");
+}
+
+#[test]
+fn settings_that_make_no_sense_are_errors() {
+    for (line, expected) in [
+        (
+            "--failures node:10",
+            "expected WHAT:UP,DOWN, mean seconds from 1 to",
+        ),
+        ("--failures nod:10,10", "did you mean \"node\"?"),
+        ("--failures cube:10,10", "the machine has no cubes"),
+        (
+            "--failures 3x3x3:10,10",
+            "expected sides that divide those of the machine",
+        ),
+        (
+            "--failures node:10,10 --restart spare",
+            "expected cubes or boxes, at least two in a row",
+        ),
+        (
+            "--failures node:10,10 --restart place",
+            "did you mean \"in-place\"?",
+        ),
+        (
+            "--failures node:10,10 --checkpoint 0",
+            "expected INTERVAL or INTERVAL,COST in seconds",
+        ),
+        ("--restart in-place", "--restart requires --failures"),
+        ("--failures missing.csv", "missing.csv"),
+        (
+            "--failures node:1e6,10 --pattern all-to-all --arrival-rate .1",
+            "--pattern",
+        ),
+        (
+            "--failures node:1e6,10 --plot gantt",
+            "--plot gantt: what fails",
+        ),
+    ] {
+        let failed = host_sim(&format!("run --torus 4x4x4 --jobs 100 {line}"));
+        assert!(failed.stdout.is_empty(), "{line}: {failed}");
+        assert_eq!(failed.code, Some(2), "{line}: {failed}");
+        assert!(failed.stderr.contains(expected), "{line}: {failed}");
+    }
+}
+
+#[test]
+fn a_page_of_jobs_is_without_failures() {
+    let folder = tempfile::tempdir().unwrap();
+    let failed = host_sim_in(
+        folder.path(),
+        "view --mesh 8x8 --jobs 50 --failures node:1e6,10",
+    );
+    assert_eq!(failed.code, Some(2), "{failed}");
+    assert!(
+        failed
+            .stderr
+            .contains("(--failures) is node:1000000,10: expected nothing"),
+        "{failed}"
+    );
+}
+
+/// The map has what is down at its time: both processors of the box.
+#[test]
+fn a_map_shows_what_is_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "time,what,which,state\n1,2x1,1,down\n";
+    fs::write(folder.path().join("events.csv"), text).unwrap();
+    let line = "run --mesh 4x1 --batch 1 --service uniform:50,60 --side-range 1 --failures events.csv \
+                --plot map:10";
+    let shown = host_sim_in(folder.path(), line).good();
+    assert!(shown.contains("a.xx"), "{shown}");
+}
+
+/// Cubes of a described machine: a slice that loses a cube goes on with the spare of its row.
+#[test]
+fn cubes_of_a_machine_have_spares() {
+    let line = "run --machine tpu-v4 --mix tpu-v4 --mix-drop --strategy cubes --load .2 --jobs 400 \
+                --replications 2 --service exponential:1000 --failures cube:100000,5000 --format json";
+    let [spare, elsewhere] = ["spare", "elsewhere"].map(|place| {
+        let json = host_sim(&format!("{line} --restart {place}")).json();
+        let metrics = &json["results"][0]["metrics"];
+        assert!(
+            metrics["restarts"]["mean"].as_f64().unwrap() > 10.0,
+            "{place}"
+        );
+        let availability = metrics["availability"]["mean"].as_f64().unwrap();
+        assert!((0.9..0.99).contains(&availability), "{availability}");
+        metrics["restart_time"]["mean"].as_f64().unwrap()
+    });
+    assert!(spare < 1_000.0 && elsewhere >= 0.0, "{spare}, {elsewhere}");
+}
