@@ -373,7 +373,7 @@ fn a_paper_has_mixes_and_machines_of_its_own() {
     let good = include_str!("../data/pods.toml");
     for (from, to, part) in [
         ("cube = [4, 4, 4]", "cube = [5, 4, 4]", "any-shape.toml:"),
-        ("1x1x1,2.1\n", "1x1x1\n", "any.csv:2: 1 cell"),
+        ("1x1x1,2.1\n", "1x1x1\n", ".csv:2: 1 cell"),
         ("backlog = 10", "backlog = 0", "expected a whole number"),
     ] {
         assert!(good.contains(from), "{from}");
