@@ -13,9 +13,12 @@ pub struct Extent {
     pub name: &'static str,
     /// The length of runs whose jobs arrive over time.
     pub length: Length,
+    /// Jobs in runs in which a number of them waits at all times, or the largest slice is measured.
+    pub short_jobs: u32,
     /// How often runs whose jobs are all there at time 0 are made.
     pub closed_replications: Replications,
-    /// How often runs are made in which every processor sends to every other of its job.
+    /// How often runs are made in which every processor sends to every other of its job, or the
+    /// largest slice is measured.
     pub dense_replications: Replications,
     /// The length of runs that are measured with a clock.
     pub clocked: Length,
@@ -42,6 +45,7 @@ impl Extent {
         Extent {
             name,
             length,
+            short_jobs: jobs.or(lengths.short_jobs).unwrap_or(length.jobs),
             closed_replications: lengths
                 .closed_replications
                 .map_or(length.replications, fixed),
@@ -75,9 +79,15 @@ impl Extent {
             {
                 self.dense_replications
             }
+            _ if setting.plan.largest => self.dense_replications,
             _ => self.length.replications,
         };
+        let jobs = match setting.is_short() {
+            true => self.short_jobs,
+            false => self.length.jobs,
+        };
         Length {
+            jobs,
             replications,
             ..self.length
         }

@@ -10,6 +10,7 @@ use super::claims::{Backlog, Gain};
 use super::setting::Setting;
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::simulation::RunResult;
 use meshalloc_sim::statistics::{Estimate, Sample};
 
 /// One strategy under one setting.
@@ -183,6 +184,36 @@ impl Measurements {
         };
         let mut results = results.of(&cell.setting).iter();
         results.find(|result| result.strategy == cell.strategy)
+    }
+
+    /// The part of the measured jobs that a cell refuses for good, as it can never place them: a
+    /// value for each replication.
+    pub fn refused(&self, cell: &Cell, metric: Metric) -> Option<Sample> {
+        let result = self.result(cell, metric)?;
+        let part = |run: &RunResult| {
+            let refused = run.refused.total() as f64;
+            let served = run.values[Metric::Jobs].unwrap_or(0.0);
+            let all = refused + served + f64::from(run.left_behind);
+            (all > 0.0).then(|| refused / all)
+        };
+        Some(Sample {
+            values: result.runs.iter().filter_map(part).collect(),
+            sampling: result.sampling,
+            signed: false,
+        })
+    }
+
+    /// How far `own` is on the way from `from` to `to`, as a part of this way; `None` where one of
+    /// them has no number.
+    pub fn part_of_way(
+        &self,
+        own: &Cell,
+        from: &Cell,
+        to: &Cell,
+        metric: Metric,
+    ) -> Option<Estimate> {
+        let gained = self.differences(own, from, metric)?;
+        gained.ratio_to(&self.differences(to, from, metric)?)
     }
 
     /// The values of a cell.

@@ -8,7 +8,9 @@
 //!
 //! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of
 //! the axes, then those of the side of a comparison (`own` or `other`); later ones take the place
-//! of earlier ones.
+//! of earlier ones. Beside the keys of a scenario `backlog` is the number of jobs that wait at all
+//! times, in place of a load. `mix` may name one of the paper's own `mixes`, and `machine` one of
+//! its `descriptions`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -24,9 +26,10 @@ use super::claims::rule::{Evidence, Rule};
 use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
-use meshalloc_sim::experiment::Replications;
-use meshalloc_sim::names::metric;
-use meshalloc_sim::scenario::{self, Setting as Key};
+use meshalloc_sim::experiment::{Experiment, Replications};
+use meshalloc_sim::names::{self, metric};
+use meshalloc_sim::scenario::{self, Setting as Key, SettingError};
+use meshalloc_sim::workload::{Requests, Synthetic, Workload};
 
 /// The text of `data/*.toml`, by their names; `build.rs` lists them.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
@@ -71,9 +74,12 @@ pub struct Lengths {
     /// How often runs whose jobs are all there at time 0 are made, as they are short;
     /// `replications` by default.
     pub closed_replications: Option<u32>,
-    /// How often runs are made in which every processor sends to every other of its job, as they
-    /// are long; `replications` by default.
+    /// How often runs are made in which every processor sends to every other of its job, or the
+    /// largest slice is measured, as they are long; `replications` by default.
     pub dense_replications: Option<u32>,
+    /// Jobs in runs of which fewer are enough or that are long: where a number of jobs waits at all
+    /// times, and where the largest slice is measured; `jobs` by default.
+    pub short_jobs: Option<u32>,
     /// The side of the largest mesh, where the paper has several.
     pub largest_mesh: Option<u16>,
     /// Jobs in runs that are measured with a clock. Search times need fewer jobs than delays.
@@ -121,6 +127,12 @@ pub struct File {
     /// The paper's length, or more.
     pub full: Lengths,
     fixed: Table,
+    /// Mixes, CSV as in a file of a mix, by the names under which keys have them.
+    #[serde(default)]
+    mixes: BTreeMap<String, String>,
+    /// Descriptions of machines, TOML as in a file of one, by the names under which keys have them.
+    #[serde(default)]
+    descriptions: BTreeMap<String, String>,
     axes: BTreeMap<String, AxisRow>,
     figures: Vec<FigureRow>,
     claims: Vec<ClaimRow>,
@@ -358,17 +370,45 @@ impl<'f> Reader<'f> {
                 keys.remove(key);
             }
         }
-        let keys: Vec<(String, String)> = keys.into_iter().collect();
-        if let Some(cell) = self.known.borrow().get(&keys) {
+        let all: Vec<(String, String)> = keys.clone().into_iter().collect();
+        if let Some(cell) = self.known.borrow().get(&all) {
             return Ok(cell.clone());
         }
-        let scenario = scenario::of_keys(&keys).map_err(|error| error.to_string())?;
-        let mut plan = scenario.plan;
+        // A workload of the paper's own has no key of a scenario.
+        let backlog = keys.remove("backlog");
+        let mut own = |key: &str, texts: &'f BTreeMap<String, String>, ending: &str| {
+            let name = keys.get_mut(key)?;
+            let text = texts.get(name)?;
+            name.push_str(ending);
+            Some(text)
+        };
+        let mix = own("mix", &self.file.mixes, ".csv");
+        let machine = own("machine", &self.file.descriptions, ".toml");
+        let keys: Vec<(String, String)> = keys.into_iter().collect();
+        let resolve = || -> Result<Experiment, SettingError> {
+            let resolved = scenario::of_keys(&keys)?.resolve_with(|source| match machine {
+                Some(text) => source.read_text(text),
+                None => source.read(),
+            });
+            Ok(resolved?.plan)
+        };
+        let mut plan = resolve().map_err(|error| error.to_string())?;
+        plan.backlog = backlog.map(|count| names::count(&count)).transpose()?;
+        if let (Some(text), Workload::Synthetic(workload)) = (mix, &plan.workload)
+            && let Requests::Mix(mix) = &workload.requests
+        {
+            let read = mix.read_text(text, |request| plan.is_legal(request));
+            let read = read.map_err(|error| error.to_string())?;
+            plan.workload = Workload::Synthetic(Synthetic {
+                requests: Requests::Mix(read),
+                ..workload.clone()
+            });
+        }
         let strategy: StrategyKind = plan.strategies[0];
         plan.strategies.clear();
         let setting = Setting { plan };
         let cell = Cell { setting, strategy };
-        self.known.borrow_mut().insert(keys, cell.clone());
+        self.known.borrow_mut().insert(all, cell.clone());
         Ok(cell)
     }
 

@@ -73,6 +73,11 @@ impl Setting {
         self.plan.workload.is_endless()
     }
 
+    /// Whether fewer jobs are enough, or each takes long.
+    pub const fn is_short(&self) -> bool {
+        self.plan.backlog.is_some() || self.plan.largest
+    }
+
     /// Whether its runs are repeated, with other jobs each time.
     pub const fn is_replicated(&self) -> bool {
         self.plan.workload.is_replicated()
@@ -86,12 +91,19 @@ impl Setting {
     /// The machine in words: `64x64`, `4-ary 3-cube`.
     pub fn machine_text(&self) -> String {
         let text = self.plan.machine.to_string();
-        text.strip_prefix("mesh ")
-            .map_or(text.clone(), str::to_owned)
+        let text = text.strip_prefix("mesh ").unwrap_or(&text);
+        match &self.plan.description {
+            Some(description) => format!("{}: {text}", description.name),
+            None => text.to_owned(),
+        }
     }
 
-    /// When jobs arrive, in words: `load 0.47`, `100 jobs at time 0`.
+    /// When jobs arrive, in words: `load 0.47`, `100 jobs at time 0`, `1 job waits at all times`.
     pub fn offered_text(&self) -> String {
+        if let Some(backlog) = self.plan.backlog {
+            let wait = if backlog.get() == 1 { "waits" } else { "wait" };
+            return format!("{} {wait} at all times", counted(backlog.get(), "job"));
+        }
         let workload = match &self.plan.workload {
             Workload::Synthetic(workload) => workload,
             Workload::Log(log) => {
@@ -171,7 +183,7 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// When its log cannot be read.
+    /// When its log cannot be read, or the machine never gives a shape of its mix.
     pub fn experiment(
         &self,
         strategies: Vec<StrategyKind>,
@@ -182,14 +194,20 @@ impl Setting {
             Workload::Log(log) => Workload::Log(logs.read(log)?),
             synthetic @ Workload::Synthetic(_) => synthetic.clone(),
         };
-        Ok(Experiment {
+        let mut experiment = Experiment {
             strategies,
             workload,
             jobs: length.jobs,
             replications: length.replications,
             seed: length.seed,
             ..self.plan.clone()
-        })
+        };
+        if let Workload::Synthetic(workload) = &experiment.workload {
+            let read = workload.read(|request| experiment.is_legal(request));
+            let read = read.map_err(|(_, error)| error.to_string())?;
+            experiment.workload = Workload::Synthetic(read);
+        }
+        Ok(experiment)
     }
 }
 

@@ -307,6 +307,19 @@ fn measurements_are_compared_pair_by_pair() {
         (0.0, Some(Interval::around(0.0, 0.0)))
     );
 
+    // From itself to another system, a system has gone nothing of the way, and the other all of it.
+    let way = |cell| {
+        measurements
+            .part_of_way(cell, &own, &other, metric)
+            .unwrap()
+    };
+    assert_eq!((way(&own).mean, way(&other).mean), (0.0, 1.0));
+    let back = measurements.part_of_way(&own, &other, &own, metric);
+    assert_eq!(back.unwrap().mean, 1.0);
+    assert_eq!(measurements.part_of_way(&own, &other, &other, metric), None);
+    let refused = measurements.refused(&own, metric).unwrap();
+    assert_eq!(refused.values, vec![0.0; count as usize]);
+
     let first = measurements.reading(&own, metric).estimate_of_first(10);
     let ten = measured(10);
     assert_eq!(first, ten.reading(&own, metric).estimate());
@@ -324,6 +337,50 @@ fn measurements_are_compared_pair_by_pair() {
         Measurements::default().reading(&own, metric),
         Reading::Missing
     );
+}
+
+#[test]
+fn a_paper_has_mixes_and_machines_of_its_own() {
+    let pods = paper("pods");
+    let cells = || pods.figures.iter().flat_map(figure::Figure::cells);
+    let mixes: Vec<_> = cells()
+        .filter_map(|cell| cell.setting.plan.workload.mix())
+        .collect();
+    let own = mixes.iter().find(|mix| mix.source.to_string() == "any.csv");
+    let entries = &own.unwrap().entries;
+    let (any, allowed): (Vec<_>, Vec<_>) = {
+        let allowed = mixes
+            .iter()
+            .find(|mix| mix.source.to_string() == "allowed.csv");
+        let area =
+            |entry: &meshalloc_sim::workload::MixEntry| (entry.request.shape.area(), entry.weight);
+        let allowed = &allowed.unwrap().entries;
+        (
+            entries.iter().map(area).collect(),
+            allowed.iter().map(area).collect(),
+        )
+    };
+    // Draw by draw the same jobs, each in a slice that holds it.
+    assert_eq!(any.len(), allowed.len());
+    assert!(
+        any.iter()
+            .zip(&allowed)
+            .all(|(own, other)| own.1 == other.1 && own.0 <= other.0)
+    );
+    let machine = cells().next().unwrap().setting.machine_text();
+    assert_eq!(machine, "any-shape: torus 16x16x16");
+
+    let good = include_str!("../data/pods.toml");
+    for (from, to, part) in [
+        ("cube = [4, 4, 4]", "cube = [5, 4, 4]", "any-shape.toml:"),
+        ("1x1x1,2.1\n", "1x1x1\n", ".csv:2: 1 cell"),
+        ("backlog = 10", "backlog = 0", "expected a whole number"),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let file: File = toml::from_str(&good.replace(from, to)).unwrap();
+        let error = file.paper(&file.numbers(), None).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 /// Against what the thesis says in its text: "ranged from 62 % to 76 %", of FF and NAS at the

@@ -7,7 +7,7 @@
 use serde::Serialize;
 use std::num::NonZero;
 
-use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Grid, Request, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
 use crate::failures::{Failures, Timeline};
@@ -19,7 +19,7 @@ use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
 use crate::wording::Number;
 use crate::workload::{
     JOBS_MAX, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload, WorkloadError,
-    strategy_seed,
+    fits_turned, strategy_seed,
 };
 
 mod execution;
@@ -373,6 +373,17 @@ impl Experiment {
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications,
             seed,
+        }
+    }
+
+    /// Whether the machine gives this to one of the strategies at least.
+    pub fn is_legal(&self, request: &Request) -> bool {
+        match &self.description {
+            None => fits_turned(self.machine, request.shape),
+            Some(Description { machine, .. }) => {
+                let mut strategies = self.strategies.iter();
+                strategies.any(|&strategy| machine.check(strategy, request).is_ok())
+            }
         }
     }
 

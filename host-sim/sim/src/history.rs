@@ -95,7 +95,8 @@ pub fn check(experiment: &Experiment) -> Result<(), WorkloadError> {
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, something fails, a controller cannot be made ready, or a run ends early.
+/// When the workload cannot be used, something fails, a controller cannot be made ready, or a run
+/// ends early.
 pub fn histories(
     experiment: &Experiment,
     backends: &mut dyn Backends,

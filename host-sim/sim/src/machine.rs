@@ -130,9 +130,19 @@ impl MachineSource {
         let path = self.path().expect("what is no preset is a file");
         let text = input::text(path)
             .map_err(|error| format!("{}: cannot read the machine: {error}", path.display()))?;
+        self.read_text(&text)
+    }
+
+    /// The description in this text, which is that of the file.
+    ///
+    /// # Errors
+    ///
+    /// When it describes no machine: one line, with the file and the line in it.
+    pub fn read_text(&self, text: &str) -> Result<Description, String> {
+        let path = self.path().unwrap_or(Path::new(""));
         let read = match self {
-            MachineSource::Slurm { torus, .. } => slurm::read(&text, torus.as_deref()),
-            _ => of_toml(&text),
+            MachineSource::Slurm { torus, .. } => slurm::read(text, torus.as_deref()),
+            _ => of_toml(text),
         };
         let described = read.map_err(|Wrong { line, reason }| match line {
             Some(line) => format!("{}:{line}: {reason}", path.display()),

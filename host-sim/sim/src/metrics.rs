@@ -76,8 +76,8 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            /// Whether every run has it: also where jobs send no messages, nothing fails and the largest slice is
-            /// not measured.
+            /// Whether every run has it: also where jobs send no messages, nothing fails and the
+            /// largest slice is not measured.
             pub const fn is_of_every_run(self) -> bool {
                 !matches!(
                     self,
@@ -218,14 +218,16 @@ metrics! {
     /// The largest slice as a part of the free processors, both averaged over that time; only with
     /// `--largest`.
     LargestShare, "largest_share", Fraction, "this project";
-    /// Processors that have not failed, as a part of all, averaged over the same time as the utilization; only with failures.
+    /// Processors that have not failed, as a part of all, averaged over the same time as the
+    /// utilization; only with failures.
     Availability, "availability", Fraction, "this project";
     /// How often measured jobs started again after a failure; only with failures.
     Restarts, "restarts", Count, "this project";
-    /// Mean time from a failure that interrupts a measured job until the job starts again; only with failures.
+    /// Mean time from a failure that interrupts a measured job until the job starts again; only
+    /// with failures.
     RestartTime, "restart_time", Time, "this project";
-    /// Requested processors of measured jobs times the hours that failures made these jobs lose: all since the
-    /// start or the last complete checkpoint; only with failures.
+    /// Requested processors of measured jobs times the hours that failures made these jobs lose:
+    /// all since the start or the last complete checkpoint; only with failures.
     LostNodeHours, "lost_node_hours", Count, "this project";
 }
 

@@ -211,10 +211,11 @@ pub const PASSING_MAX: u32 = 10;
 /// The least number of measured jobs that [`PASSING_MAX`] multiplies.
 pub const MEASURED_LEAST: u32 = 100;
 
-/// A run ends with an error when a job has been interrupted by so many failures.
+/// A run ends with an error when a job has been interrupted by this number of failures.
 pub const RESTARTS_MAX: u32 = 100_000;
 
-/// A run ends with an error after so many failures and repairs in a row while no job runs and none arrives.
+/// A run ends with an error after this number of failures and repairs in a row while no job runs
+/// and none arrives.
 const IDLE_FAILURES_MAX: u32 = 10_000_000;
 
 /// How many measured jobs leave between two calls of `advance`.
@@ -277,7 +278,8 @@ struct Run<'b, J, E> {
     put_off_from: u32,
     /// Jobs that have arrived and are not submitted yet, in the order in which they will be.
     kept: VecDeque<u32>,
-    /// One of them is submitted only while no other waits, so that one that is interrupted finds its place.
+    /// One of them is submitted only while no other waits, so that one that is interrupted finds
+    /// its place.
     holds_back: bool,
     state: State<'b>,
     table_limited: u64,

@@ -10,10 +10,10 @@ use meshalloc_sim::names;
 
 use crate::identity::VERSION;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
-use crate::report::cells;
+use crate::report::{cells, refused_percent};
 
 /// The columns of a figure's CSV file with what they mean; a file has those that its paper needs.
-pub(crate) const COLUMNS: [(&str, &str); 39] = [
+pub(crate) const COLUMNS: [(&str, &str); 40] = [
     ("figure", "number of the figure in the paper"),
     (
         "panel",
@@ -90,6 +90,10 @@ pub(crate) const COLUMNS: [(&str, &str); 39] = [
     (
         "saturated",
         "whether the backlog grew in most replications, or jobs were left behind in one",
+    ),
+    (
+        "refused",
+        "measured jobs refused for good, in all replications",
     ),
     (
         "grows_with_length",
@@ -195,6 +199,8 @@ fn record(
     }
     let saturated = result.is_some_and(|result| result.saturated);
     add("saturated", saturated.to_string());
+    let refused = result.map(|result| result.refused.total().to_string());
+    add("refused", refused.unwrap_or_default());
     let grows = matches!(reading, Reading::Growing(_));
     add("grows_with_length", grows.to_string());
     // A log is run whole.
@@ -232,6 +238,7 @@ pub(super) fn svg(figure: &Figure, measurements: &Measurements) -> Result<String
 pub(super) fn picture(panel: &Panel, measurements: &Measurements) -> Picture {
     let point = |curve: &Curve, row: usize| {
         let shown = measurements.shown(&curve.cells[row], curve.against(row), panel.metric);
+        let result = measurements.result(&curve.cells[row], panel.metric);
         let y = match shown {
             Shown::Missing => return None,
             Shown::Saturated => None,
@@ -244,7 +251,7 @@ pub(super) fn picture(panel: &Panel, measurements: &Measurements) -> Picture {
                 ci95: estimate.ci95,
                 grows,
                 saturated,
-                refused: None,
+                refused: result.and_then(refused_percent),
             }),
         };
         let x = panel.places[row].x;

@@ -6,6 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot;
+use crate::report::refused_percent;
 use meshalloc_papers::claims::{Claim, Verdict, tally};
 use meshalloc_papers::extent::Extent;
 use meshalloc_papers::figure::{Curve, Figure, Panel};
@@ -121,9 +122,18 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         let mut text = replications(usual);
         if open().any(|setting| of_length(setting) != usual) {
             let dense = replications(extent.dense_replications);
-            text.push_str(&format!("; of all-to-all communication {dense}"));
+            text.push_str(&format!(
+                "; of all-to-all communication and of the largest slice {dense}"
+            ));
         }
         facts.push(("replications", text));
+    }
+    if open().any(|setting| setting.is_short()) {
+        let jobs = counted(extent.short_jobs, "job");
+        let text = format!(
+            "{jobs} in a run in which jobs wait at all times, or the largest slice is measured"
+        );
+        facts.push(("short runs", text));
     }
     let is_closed = |setting: &&Setting| setting.synthetic().is_some() && setting.rate().is_none();
     if settings.iter().any(is_closed) {
@@ -386,8 +396,11 @@ fn number(curve: &Curve, row: usize, metric: Metric, measurements: &Measurements
             text.push_str(" (saturated: depends on where the log ends)");
         }
     }
-    let stop = measurements.result(cell, metric).map(|result| result.stop);
-    if stop == Some(Stop::CapReached) {
+    let result = measurements.result(cell, metric);
+    if let Some(refused) = result.and_then(refused_percent) {
+        text.push_str(&format!(" ({refused} of the jobs never placed)"));
+    }
+    if result.map(|result| result.stop) == Some(Stop::CapReached) {
         text.push_str(" (less exact than asked)");
     }
     text

@@ -175,7 +175,7 @@ mod tests {
         let points = choices.into_iter().map(|label| {
             let mut keys: Vec<_> = fixed.iter().map(|(key, value)| pair(key, value)).collect();
             keys.extend_from_slice(&label);
-            let scenario = scenario::of_keys(&keys).unwrap();
+            let scenario = scenario::of_keys(&keys).unwrap().resolve().unwrap();
             let experiment = scenario.experiment(&SharedLogs::default()).unwrap();
             Point { label, experiment }
         });

@@ -10,6 +10,7 @@ mod folder;
 const KIM_YOON: &str = "reproduce kim-yoon --jobs 200 --replications 3 --largest-mesh 32";
 const CHANG_MOHAPATRA: &str = "reproduce chang-mohapatra --jobs 200 --replications 3";
 const CHUANG_WU: &str = "reproduce chuang-wu --jobs 200 --replications 3";
+const PODS: &str = "reproduce pods --jobs 100 --replications 3";
 
 /// Every file of a folder by its name.
 fn files(folder: &Path) -> BTreeMap<String, String> {
@@ -34,6 +35,7 @@ fn every_figure_gives_a_table_a_picture_and_verdicts() {
         (KIM_YOON, 10..=17),
         (CHANG_MOHAPATRA, 3..=6),
         (CHUANG_WU, 2..=3),
+        (PODS, 1..=4),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let shown = host_sim_in(folder.path(), &format!("{line} --output o")).good();
@@ -322,6 +324,50 @@ fn a_folder_that_cannot_be_made_is_named() {
         ended.stderr.starts_with("error: o: cannot make the folder"),
         "{ended}"
     );
+}
+
+#[test]
+fn pods_are_measured_as_run_measures_them_and_jobs_that_never_fit_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "reproduce pods --figure 1 --figure 2 --jobs 150 --replications 3 --output o";
+    let shown = host_sim_in(folder.path(), line).good();
+    fs::write(
+        folder.path().join("any.toml"),
+        "sides = [16, 16, 16]\nwraps = [true, true, true]\ncube = [4, 4, 4]\n",
+    )
+    .unwrap();
+    let rows = |name: &str| records(&fs::read_to_string(folder.path().join(name)).unwrap());
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let settled = |row: &&BTreeMap<String, String>| row["panel"] == "fcfs" && row["x"] == "0.3";
+    let rows_of_loads = rows("o/figure-01.csv");
+    let rows_of_loads: Vec<_> = rows_of_loads.iter().filter(settled).collect();
+    assert_eq!(rows_of_loads.len(), 5);
+    for row in rows_of_loads {
+        let line = format!(
+            "run --machine any.toml --mix tpu-v4:16 --load .3 --strategy {} --jobs 150 --replications 3 --format json",
+            row["strategy"]
+        );
+        let json = host_sim_in(folder.path(), &line).json();
+        let metric = &json["results"][0]["metrics"]["waiting_delay"]["mean"];
+        let mean = metric.as_f64().unwrap();
+        assert!((number(&row["mean"]) - mean).abs() < 1e-9, "{row:?}");
+    }
+    // Nine of ten jobs of RFold have a side longer than the torus; every policy can place the others.
+    for row in rows("o/figure-02.csv") {
+        let refused = number(&row["refused"]) / number(&row["jobs"]) / 3.0;
+        let expected = match (&*row["mix"], &*row["strategy"]) {
+            ("rfold", "adaptive-scan") => 0.86..0.95,
+            ("rfold", "folding") => 0.43..0.58,
+            _ => 0.0..1e-9,
+        };
+        assert!(expected.contains(&refused), "{refused} {row:?}");
+    }
+    assert!(
+        shown.contains("jobs that can never be placed are left out, up to"),
+        "{shown}"
+    );
+    let page = fs::read_to_string(folder.path().join("o/pods.html")).unwrap();
+    assert!(page.contains(" of the jobs never placed)"));
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn unread(folder: &Path, line: &str) -> Option<i32> {
 }
 
 #[test]
-fn an_error_that_nobody_reads_has_its_exit_code() {
+fn an_unread_error_has_its_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     for line in [
         "run --mesh 2000x3",
@@ -30,7 +30,7 @@ fn an_error_that_nobody_reads_has_its_exit_code() {
 }
 
 #[test]
-fn a_warning_that_nobody_reads_stops_no_sweep() {
+fn an_unread_warning_stops_no_sweep() {
     let folder = tempfile::tempdir().unwrap();
     let text = "mesh = \"8x8\"\njobs = 40\nreplications = 1\n[grid]\nload = [0.3, 0.4]\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();

@@ -98,6 +98,21 @@ pub enum Rule {
         /// The most.
         high: f64,
     },
+    /// The own number is this part of the way from the other one to that of the rival, at every
+    /// point.
+    PartOfWay {
+        /// The least, in percent.
+        low: f64,
+        /// The most.
+        high: f64,
+    },
+    /// The jobs that can never be placed are this part of all, at every point.
+    NeverPlaced {
+        /// The part, in percent.
+        number: f64,
+        /// Its error, in points.
+        error: f64,
+    },
     /// This number of replications is exact enough.
     Exact {
         /// The number.
@@ -151,7 +166,10 @@ impl Rule {
     pub const fn needs_rivals(&self) -> bool {
         matches!(
             self,
-            Rule::LeastAffected {} | Rule::AloneSustains { .. } | Rule::SaturatesLater {}
+            Rule::LeastAffected {}
+                | Rule::AloneSustains { .. }
+                | Rule::SaturatesLater {}
+                | Rule::PartOfWay { .. }
         )
     }
 
@@ -179,6 +197,9 @@ impl Rule {
         }
         if let Some(identical) = evidence.identical() {
             judgement.ours.push_str(&identical);
+        }
+        if !matches!(self, Rule::NeverPlaced { .. }) {
+            judgement.ours.push_str(&evidence.never_placed());
         }
         judgement
     }
@@ -263,6 +284,27 @@ impl Rule {
                 let shares = evidence.each(|point| evidence.mean(point));
                 between(&shares, part(low), part(high))
             }
+            Rule::PartOfWay { low, high } => {
+                let rivals = evidence.rivals.iter().flat_map(|line| &line.points);
+                let ways = evidence.points().iter().zip(rivals);
+                let on_way = |(Point { at, own, other, .. }, rival): (&Point, &Point)| {
+                    let measurements = evidence.measurements;
+                    let value =
+                        measurements.part_of_way(own, other, &rival.own, evidence.metric)?;
+                    let at = at.clone();
+                    Some(At { at, value })
+                };
+                let parts: Vec<_> = ways.filter_map(on_way).collect();
+                between(&parts, part(low), part(high))
+            }
+            Rule::NeverPlaced { number, error } => {
+                let refused = |point: &Point| {
+                    let refused = evidence.measurements.refused(&point.own, evidence.metric);
+                    refused?.estimate()
+                };
+                let (number, error) = (part(number), part(error));
+                between(&evidence.each(refused), number - error, number + error)
+            }
             Rule::Exact {
                 replications,
                 limit,
@@ -322,6 +364,26 @@ impl Evidence<'_> {
         Some(format!(
             "; the two systems are identical (same decision hash): {at}"
         ))
+    }
+
+    /// Up to which part of the jobs can never be placed, in words, so that the means leave them
+    /// out; empty if all can be.
+    fn never_placed(&self) -> String {
+        let points = self
+            .lines
+            .iter()
+            .chain(self.rivals)
+            .flat_map(|line| &line.points);
+        let cells = points.flat_map(|point| [&point.own, &point.other]);
+        let refused = |cell| self.measurements.refused(cell, self.metric)?.estimate();
+        let parts = cells.filter_map(refused).map(|refused| refused.mean);
+        match parts.fold(0.0, f64::max) {
+            0.0 => String::new(),
+            most => format!(
+                "; jobs that can never be placed are left out, up to {:.1} % of all",
+                most * 100.0
+            ),
+        }
     }
 
     /// The number of points at which a mean still grows with the run.

@@ -31,7 +31,7 @@ pub(super) struct Random {
 }
 
 impl Random {
-    /// So many units, all of which work at time 0.
+    /// This number of units, all of which work at time 0.
     pub(super) fn new(up_seconds: f64, down_seconds: f64, count: u32, rng: ChaCha8Rng) -> Self {
         let mut random = Random {
             up_seconds,

@@ -194,14 +194,13 @@ impl Grid {
 ///
 /// # Errors
 ///
-/// When a key is unknown or has a value that its setting does not take, or when they do not go
-/// together.
-pub fn of_keys(keys: &[(String, String)]) -> Result<Resolved, SettingError> {
+/// When a key is unknown or has a value that its setting does not take.
+pub fn of_keys(keys: &[(String, String)]) -> Result<Scenario, SettingError> {
     let mut scenario = Scenario::default();
     for (key, value) in keys {
         scenario.set(key, value)?;
     }
-    scenario.resolve()
+    Ok(scenario)
 }
 
 /// The values of a key of the grid in this line; a single entry for all of them if they are shared.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use meshalloc::{Grid, NODES_MAX, Request, SchedulerKind, Shape, StrategyKind};
+use meshalloc::{Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
 
 use super::error::{Origin, SettingError};
 use super::needs;
@@ -18,7 +18,7 @@ use crate::statistics::NOT_NARROWED;
 use crate::workload::{
     Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
     MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
-    SideDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload, fits_turned,
+    SideDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload,
 };
 
 /// The sides of the mesh of a scenario that names no machine.
@@ -87,19 +87,9 @@ impl Resolved {
 
     fn read(&self, logs: &SharedLogs) -> Result<Experiment, SettingError> {
         let mut experiment = self.plan.clone();
-        let grid = experiment.machine;
-        let described = experiment.description.as_ref();
-        let described = described.map(|description| description.machine);
-        let strategies = &experiment.strategies;
         match &mut experiment.workload {
             Workload::Synthetic(workload) => {
-                let is_legal = |request: &Request| match &described {
-                    None => fits_turned(grid, request.shape),
-                    Some(machine) => strategies
-                        .iter()
-                        .any(|&strategy| machine.check(strategy, request).is_ok()),
-                };
-                let read = workload.read(is_legal);
+                let read = workload.read(|request| self.plan.is_legal(request));
                 *workload = read.map_err(|(option, error)| match error {
                     MixError::Shapes(error) => error.into(),
                     MixError::File(error) => SettingError::unquoted(&[option], &error),
@@ -158,11 +148,23 @@ impl Scenario {
     /// When settings need others that were not given, contradict each other, or do not go with the
     /// machine.
     pub fn resolve(&self) -> Result<Resolved, SettingError> {
+        self.resolve_with(MachineSource::read)
+    }
+
+    /// The same, with this in place of reading the description of the machine.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scenario::resolve`].
+    pub fn resolve_with(
+        &self,
+        read: impl Fn(&MachineSource) -> Result<Description, String>,
+    ) -> Result<Resolved, SettingError> {
         self.check_contradictions()?;
         self.check_replications()?;
         needs::check(self)?;
         let mut settings = self.clone();
-        let description = settings.description()?;
+        let description = settings.described(read)?;
         let machine = settings.grid(description.as_ref())?;
         settings.name_machine(machine);
         let strategies = settings.strategies(machine, description.as_ref())?;
@@ -273,7 +275,14 @@ impl Scenario {
     ///
     /// When its file cannot be read, or describes no machine.
     pub fn description(&self) -> Result<Option<Description>, SettingError> {
-        let read = self.machine.as_ref().map(MachineSource::read);
+        self.described(MachineSource::read)
+    }
+
+    fn described(
+        &self,
+        read: impl Fn(&MachineSource) -> Result<Description, String>,
+    ) -> Result<Option<Description>, SettingError> {
+        let read = self.machine.as_ref().map(read);
         let read = read.transpose();
         read.map_err(|error| SettingError::unquoted(&["machine"], &error))
     }

@@ -247,8 +247,9 @@ settings! {
     processors: text CountDistribution = "DISTRIBUTION", SYNTHETIC,
         not = ["cube", "side-lengths", "side-range", "swf", "jobs-file"];
 
-    /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, or a CSV file with the
-    /// columns shape (such as 4x4x8), weight and if need be rings, whose name has a dot or a slash
+    /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, one of them with the
+    /// longest side (tpu-v4:16), or a CSV file with the columns shape (such as 4x4x8), weight and
+    /// if need be rings, whose name has a dot or a slash
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
         not = ["cube", "side-lengths", "side-range", "processors", "swf", "jobs-file"];
 

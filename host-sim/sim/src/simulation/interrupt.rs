@@ -28,8 +28,8 @@ pub struct Interrupted {
     pub waiting: u32,
 }
 
-/// Runs `jobs`, which come in order of arrival, through a controller without jobs, up to a moment, with these failures, if any,
-/// and leaves the controller as it is then.
+/// Runs `jobs`, which come in order of arrival, through a controller without jobs, up to a moment,
+/// with these failures, if any, and leaves the controller as it is then.
 ///
 /// # Errors
 ///

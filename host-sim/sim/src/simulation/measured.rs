@@ -25,7 +25,8 @@ pub struct Conditions {
     pub failures: Option<Timeline>,
 }
 
-/// Without a backlog that is kept up and without failures; the threshold is [`SLOWDOWN_THRESHOLD`] seconds.
+/// Without a backlog that is kept up and without failures; the threshold is [`SLOWDOWN_THRESHOLD`]
+/// seconds.
 impl From<Measured> for Conditions {
     fn from(measured: Measured) -> Self {
         Conditions {

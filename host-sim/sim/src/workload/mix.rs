@@ -6,7 +6,7 @@
 //! are source 25 of the random numbers.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -24,17 +24,43 @@ use crate::wording::counted;
 ///
 /// ```
 /// use meshalloc_sim::workload::MixSource;
-/// assert_eq!("tpu-v4".parse(), Ok(MixSource::TpuV4));
+/// let source: MixSource = "tpu-v4:16".parse().unwrap();
+/// assert_eq!(source.to_string(), "tpu-v4:16");
 /// assert_eq!("slices.csv".parse(), Ok(MixSource::File("slices.csv".into())));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MixSource {
+    /// One that is built in, without the shapes of which a side is longer than this.
+    BuiltIn(BuiltInMix, Option<u16>),
+    /// A CSV file.
+    File(PathBuf),
+}
+
+/// A mix that is built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltInMix {
     /// The popularity of the slices of a TPU v4 pod.
     TpuV4,
     /// The mix of the simulator of RFold.
     RFold,
-    /// A CSV file.
-    File(PathBuf),
+}
+
+impl BuiltInMix {
+    const ALL: [BuiltInMix; 2] = [BuiltInMix::TpuV4, BuiltInMix::RFold];
+
+    const fn name(self) -> &'static str {
+        match self {
+            BuiltInMix::TpuV4 => "tpu-v4",
+            BuiltInMix::RFold => "rfold",
+        }
+    }
+
+    fn entries(self) -> Vec<MixEntry> {
+        match self {
+            BuiltInMix::TpuV4 => tpu_v4(),
+            BuiltInMix::RFold => rfold(),
+        }
+    }
 }
 
 impl MixSource {
@@ -42,12 +68,12 @@ impl MixSource {
     pub const LIST: &'static [DistributionInfo] = &[
         DistributionInfo {
             name: "tpu-v4",
-            meaning: "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together",
+            meaning: "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
             source: "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2",
         },
         DistributionInfo {
             name: "rfold",
-            meaning: "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4",
+            meaning: "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
             source: "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator",
         },
     ];
@@ -57,14 +83,20 @@ impl FromStr for MixSource {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        match text {
-            "tpu-v4" => Ok(MixSource::TpuV4),
-            "rfold" => Ok(MixSource::RFold),
-            name if is_file_name(name) => Ok(MixSource::File(name.into())),
-            _ => Err(WorkloadError::UnknownName {
+        let (name, side_max) = match text.split_once(':') {
+            Some((name, side)) => (name, side.parse().ok().filter(|&side| side > 0).map(Some)),
+            None => (text, Some(None)),
+        };
+        let built_in = BuiltInMix::ALL.into_iter().find(|mix| mix.name() == name);
+        match built_in.zip(side_max) {
+            Some((mix, side_max)) => Ok(MixSource::BuiltIn(mix, side_max)),
+            None if is_file_name(text) => Ok(MixSource::File(text.into())),
+            None => Err(WorkloadError::UnknownName {
                 what: "mix",
                 given: text.into(),
-                expected: "tpu-v4, rfold or a CSV file, whose name has a dot or a slash".into(),
+                expected: "tpu-v4, rfold, one of them with the longest side such as tpu-v4:16, or a CSV file, whose name has a dot \
+                           or a slash"
+                    .into(),
             }),
         }
     }
@@ -73,8 +105,8 @@ impl FromStr for MixSource {
 impl fmt::Display for MixSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MixSource::TpuV4 => f.pad("tpu-v4"),
-            MixSource::RFold => f.pad("rfold"),
+            MixSource::BuiltIn(mix, None) => f.pad(mix.name()),
+            MixSource::BuiltIn(mix, Some(side)) => f.pad(&format!("{}:{side}", mix.name())),
             MixSource::File(path) => f.pad(&path.to_string_lossy()),
         }
     }
@@ -125,19 +157,48 @@ impl Mix {
     }
 
     /// The mix with its shapes, of which those that are not legal are left out and counted, or an
-    /// error that lists them.
+    /// error that lists them. A mix that has its shapes keeps them.
     ///
     /// # Errors
     ///
     /// When a file cannot be read, a shape is not legal and none is to be left out, or none
     /// remains.
     pub fn read(&self, is_legal: impl Fn(&Request) -> bool) -> Result<Self, MixError> {
+        if !self.entries.is_empty() {
+            return Ok(self.clone());
+        }
         let all = match &self.source {
-            MixSource::TpuV4 => tpu_v4(),
-            MixSource::RFold => rfold(),
+            MixSource::BuiltIn(mix, side_max) => {
+                let side_max = side_max.unwrap_or(u16::MAX);
+                let mut entries = mix.entries();
+                entries.retain(|entry| {
+                    entry
+                        .request
+                        .shape
+                        .extents()
+                        .iter()
+                        .all(|&side| side <= side_max)
+                });
+                entries
+            }
             MixSource::File(path) => of_file(TextFile::open(path)?)?,
         };
         Ok(self.kept(all, is_legal)?)
+    }
+
+    /// The same with the shapes of a text in place of a file, which has the form of one.
+    ///
+    /// # Errors
+    ///
+    /// When a line cannot be read; else those of [`Mix::read`].
+    pub fn read_text(
+        &self,
+        text: &str,
+        is_legal: impl Fn(&Request) -> bool,
+    ) -> Result<Self, MixError> {
+        let name = self.source.to_string();
+        let file = TextFile::new(text.as_bytes(), Path::new(&name));
+        Ok(self.kept(of_file(file)?, is_legal)?)
     }
 
     /// These shapes, of which those that are not legal are left out, or an error that lists them.
@@ -444,6 +505,8 @@ mod tests {
 
     use super::*;
 
+    const TPU_V4: MixSource = MixSource::BuiltIn(BuiltInMix::TpuV4, None);
+
     fn torus() -> Grid {
         Grid::torus(&[16, 16, 16]).unwrap()
     }
@@ -459,17 +522,20 @@ mod tests {
 
     #[test]
     fn shapes_that_the_machine_never_gives_are_listed_or_left_out_and_counted() {
-        let error = mix(MixSource::TpuV4, false).unwrap_err();
+        let error = mix(TPU_V4, false).unwrap_err();
         assert_eq!(
             error,
             "the number of shapes that torus 16x16x16 never gives of the mix tpu-v4 (--mix) is 6 (4x4x32, \
              4x4x64, 4x8x32, 4x4x96, 8x8x24, 4x4x192): expected 0, or `mix-drop` to leave them out"
         );
-        let dropped = mix(MixSource::TpuV4, true).unwrap();
+        let dropped = mix(TPU_V4, true).unwrap();
         assert_eq!((dropped.entries.len(), dropped.dropped.len()), (20, 6));
         // 1.4 of the 97.5 percent of the table.
         assert!((dropped.dropped_share() - 1.4 / 97.5).abs() < 1e-12);
-        let nothing = Mix::unread(torus(), MixSource::TpuV4, true).read(|_| false);
+        // The same without a word: the name says it.
+        let short = mix("tpu-v4:16".parse().unwrap(), false).unwrap();
+        assert_eq!((&short.entries, short.dropped.len()), (&dropped.entries, 0));
+        let nothing = Mix::unread(torus(), TPU_V4, true).read(|_| false);
         let error = nothing.unwrap_err().to_string();
         assert!(
             error.ends_with("is 0, of 26 shapes: expected a number over 0"),
@@ -479,7 +545,7 @@ mod tests {
 
     #[test]
     fn shapes_are_drawn_by_their_weights() {
-        let mix = mix(MixSource::TpuV4, true).unwrap();
+        let mix = mix(TPU_V4, true).unwrap();
         let sampler = mix.sampler().unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut drawn: HashMap<Shape, u32> = HashMap::new();
@@ -554,9 +620,12 @@ mod tests {
         }
         let error = read("shape,weight\n4x4,0\n").unwrap_err();
         assert!(error.contains("expected a number over 0"), "{error}");
+        for wrong in ["tpu-v4:", "tpu-v4:0", "tpu-v4:16x16", "rfold:65536"] {
+            assert!(wrong.parse::<MixSource>().is_err(), "{wrong}");
+        }
         let error = "tpu".parse::<MixSource>().unwrap_err().to_string();
         assert!(
-            error.contains("expected tpu-v4, rfold or a CSV file"),
+            error.contains("expected tpu-v4, rfold, one of them"),
             "{error}"
         );
     }

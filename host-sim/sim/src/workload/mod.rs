@@ -42,7 +42,7 @@ pub use log::{
     LineCounts, Log, LogForm, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Owner, Resample,
 };
 pub use lublin::Lublin;
-pub use mix::{Mix, MixEntry, MixError, MixSource, fits_turned};
+pub use mix::{BuiltInMix, Mix, MixEntry, MixError, MixSource, fits_turned};
 pub use pattern::{Pattern, Patterns};
 pub use requests::{CubeDistribution, Requests, SideRanges, Subcubes, Submeshes};
 pub use service::ServiceDistribution;

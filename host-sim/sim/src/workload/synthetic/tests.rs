@@ -1,7 +1,7 @@
 use meshalloc::Mesh;
 
 use super::*;
-use crate::workload::{Empirical, Mix, MixSource, fits_turned};
+use crate::workload::{BuiltInMix, Empirical, Mix, MixSource, fits_turned};
 
 fn workload(w: u16, h: u16, rate: Rate) -> Synthetic {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
@@ -256,7 +256,7 @@ fn a_mix_offers_the_load_of_its_shapes() {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     let sizes = SideDistribution::Uniform;
     let mut workload = Synthetic::new(machine, sizes, service, Rate::Load(0.3));
-    let mix = Mix::unread(machine, MixSource::TpuV4, true);
+    let mix = Mix::unread(machine, MixSource::BuiltIn(BuiltInMix::TpuV4, None), true);
     workload.requests = Requests::Mix(mix);
     assert!(workload.jobs(1, 0).is_err());
     let workload = workload
