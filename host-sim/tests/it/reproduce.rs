@@ -10,7 +10,7 @@ mod folder;
 const KIM_YOON: &str = "reproduce kim-yoon --jobs 200 --replications 3 --largest-mesh 32";
 const CHANG_MOHAPATRA: &str = "reproduce chang-mohapatra --jobs 200 --replications 3";
 const CHUANG_WU: &str = "reproduce chuang-wu --jobs 200 --replications 3";
-const PODS: &str = "reproduce pods --jobs 100 --replications 3";
+const PODS: &str = "reproduce pods --jobs 20 --replications 3";
 
 /// Every file of a folder by its name.
 fn files(folder: &Path) -> BTreeMap<String, String> {
