@@ -352,7 +352,8 @@ fn pods_are_measured_as_run_measures_them_and_jobs_that_never_fit_are_counted() 
         let mean = metric.as_f64().unwrap();
         assert!((number(&row["mean"]) - mean).abs() < 1e-9, "{row:?}");
     }
-    // Nine of ten jobs of RFold have a side longer than the torus; every policy can place the others.
+    // Nine of ten jobs of RFold have a side longer than the torus; every policy can place the
+    // others.
     for row in rows("o/figure-02.csv") {
         let refused = number(&row["refused"]) / number(&row["jobs"]) / 3.0;
         let expected = match (&*row["mix"], &*row["strategy"]) {
