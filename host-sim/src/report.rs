@@ -393,9 +393,7 @@ impl Report<'_> {
             }
             if result.saturated {
                 let meaning = match (result.left_behind, result.has_delays) {
-                    (0, true) => {
-                        "the backlog grew; delays cover only the measured departures".to_owned()
-                    }
+                    (0, true) => "the backlog grew; delays hold for these jobs only".to_owned(),
                     (0, false) if result.is_of_log => {
                         "the backlog grew; delays depend on where the log ends".to_owned()
                     }

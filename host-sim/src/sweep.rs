@@ -52,7 +52,7 @@ pub struct SweepOptions {
     /// The number of threads; `None` for as many as this process may have.
     pub threads: Option<NonZero<usize>>,
     /// Whether to run points again whose files are there.
-    pub restart: bool,
+    pub anew: bool,
     /// The part of the points that is run; `None` for all of them.
     pub shard: Option<Shard>,
 }
@@ -123,7 +123,7 @@ pub fn run_points(
         Some(shard) => shard.places(points),
         None => (0..points.len()).collect(),
     };
-    if options.restart {
+    if options.anew {
         for &point in &chosen {
             store.remove(point).map_err(of_file(&store, point))?;
         }

@@ -32,7 +32,7 @@ pub(crate) struct SweepArgs {
 
     /// Run all points, or those of the chosen shard, again
     #[arg(long, conflicts_with = "merge")]
-    restart: bool,
+    anew: bool,
 
     #[command(flatten)]
     part: Part,
@@ -40,7 +40,7 @@ pub(crate) struct SweepArgs {
 
 /// Keys that the file of a sweep does not take.
 pub(crate) const FOREIGN: Foreign<'_> = Foreign {
-    command_line: &["merge", "output", "restart", "shard", "threads"],
+    command_line: &["anew", "merge", "output", "shard", "threads"],
     useless: &[
         ("backend", "a sweep runs in the process that is started"),
         ("format", "a sweep writes results.csv and results.json"),
@@ -101,9 +101,9 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
     distinct(&args.file, &grid, [&results[0], &results[1]])?;
     let bar = Bar::interruptible()?;
     let part = args.part;
-    let finished = part.carry_out(&points, &kept, args.threads.count, args.restart, &bar);
+    let finished = part.carry_out(&points, &kept, args.threads.count, args.anew, &bar);
     let finished = finished.map_err(|error| match error.is_interrupted() {
-        true => failure::goes_on(&kept, &["--restart"]),
+        true => failure::goes_on(&kept, &["--anew"]),
         false => error.to_string().into(),
     })?;
     writeln!(output, "{}", part.summary(&finished))?;

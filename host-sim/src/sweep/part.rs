@@ -40,7 +40,7 @@ impl Part {
         points: &[Point],
         folder: &Path,
         threads: Option<NonZero<usize>>,
-        restart: bool,
+        anew: bool,
         bar: &Bar,
     ) -> Result<Vec<Finished>, SweepError> {
         let mut damaged = |path: &Path| {
@@ -54,7 +54,7 @@ impl Part {
         }
         let options = SweepOptions {
             threads,
-            restart,
+            anew,
             shard: self.shard,
         };
         let finished = run_points(points, folder, options, bar, &mut damaged);

@@ -41,7 +41,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
 
 const ONE_THREAD: SweepOptions = SweepOptions {
     threads: Some(NonZero::<usize>::MIN),
-    restart: false,
+    anew: false,
     shard: None,
 };
 

@@ -268,7 +268,7 @@ fn options_of_the_other_kind_of_machine_are_explained() {
 /// What a sweep of this text gives.
 fn sweep(folder: &Path, text: &str) -> Value {
     fs::write(folder.join("grid.toml"), text).unwrap();
-    host_sim_in(folder, "sweep grid.toml --output out --restart").good();
+    host_sim_in(folder, "sweep grid.toml --output out --anew").good();
     let json = fs::read_to_string(folder.join("out/results.json")).unwrap();
     serde_json::from_str(&json).unwrap()
 }

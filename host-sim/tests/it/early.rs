@@ -110,7 +110,7 @@ fn an_interrupted_sweep_names_the_command_that_goes_on() {
     let text = format!("{long}[{}]\n", seeds.join(", "));
     fs::write(folder.path().join("my grid.toml"), text).unwrap();
     let mut child = command(folder.path(), "sweep");
-    child.args(["my grid.toml", "--restart", "--output", "o"]);
+    child.args(["my grid.toml", "--anew", "--output", "o"]);
     let child = child.stderr(Stdio::piped()).spawn().unwrap();
     let kept = folder.path().join("o/points");
     let points = || fs::read_dir(&kept).map_or(0, Iterator::count);

@@ -321,11 +321,11 @@ fn no_output_takes_the_place_of_another_file() {
             "--plot-output ./ops.txt is the file of OPS, too",
         ),
         (
-            "sweep results.json --output . --restart".to_owned(),
+            "sweep results.json --output . --anew".to_owned(),
             "results.json is the file of FILE.toml, too",
         ),
         (
-            "sweep g.toml --output . --restart".to_owned(),
+            "sweep g.toml --output . --anew".to_owned(),
             "results.csv is the file of swf, too",
         ),
     ] {

@@ -208,7 +208,7 @@ fn what_shards_have_not_run_is_missing() {
     assert!(said.contains(" 0 of them run before"), "{said}");
     let said = shard("1/2").good();
     assert!(!said.contains(" 0 of them run before"), "{said}");
-    let said = shard("1/2 --restart").good();
+    let said = shard("1/2 --anew").good();
     assert!(said.contains(" 0 of them run before"), "{said}");
     fs::write(folder.join("grid.toml"), FIXED).unwrap();
     merge().good();
@@ -226,7 +226,7 @@ fn a_part_that_is_not_there_is_refused() {
         ("--shard 0/4", "expected I/N"),
         ("--shard 4", "expected I/N"),
         ("--shard 1/4 --merge", "cannot be used with '--merge'"),
-        ("--merge --restart", "cannot be used with"),
+        ("--merge --anew", "cannot be used with"),
         ("--merge", "points are missing"),
     ] {
         let ended = sweep(folder.path(), options);

@@ -303,7 +303,7 @@ fn a_larger_grid_runs_only_the_new_points() {
     assert!(said.contains("3 points, 2 of them run before"), "{said}");
     let rows = |files: &Files| files.csv.lines().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(rows(&larger)[..3], rows(&first)[..]);
-    let (said, restarted) = sweep(folder.path(), tiny, "--restart", "out");
+    let (said, restarted) = sweep(folder.path(), tiny, "--anew", "out");
     assert!(said.contains("0 of them run before"), "{said}");
     assert_eq!(restarted, first);
 }

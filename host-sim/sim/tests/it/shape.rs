@@ -170,7 +170,7 @@ fn rules_have_names() {
         assert_eq!(
             error,
             format!(
-                "unknown shape rule {text:?}: expected near-square, near-cubic, power-of-two, flat, drawn:uniform, \
+                "unknown shape rule {text:?}: expected near-square, near-cubic, power-of-two, flat, chips, drawn:uniform, \
                  drawn:normal, drawn:normal:var or drawn:exponential"
             )
         );
