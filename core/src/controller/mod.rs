@@ -142,14 +142,24 @@ impl<'m> Controller<'m> {
     ///
     /// Those of [`Controller::begin`], except `Busy`.
     pub fn handle(&mut self, change: &Change, now: Ticks) -> Result<Outcome, Error> {
-        while self.advance(None) {}
-        let outcome = self.begin(change, now, None)?;
-        while self.advance(None) {}
-        while let Some((ends, job)) = self.lease_ended(self.clock) {
+        self.finish();
+        let outcome = self.carry_out(change, now, None)?;
+        self.finish();
+        while self.may_lease_have_ended(self.clock)
+            && let Some((ends, job)) = self.lease_ended(self.clock)
+        {
             self.begin(&Change::EndLease { job }, ends, None)?;
-            while self.advance(None) {}
+            self.finish();
         }
         Ok(outcome)
+    }
+
+    /// Completes the scheduling pass that is under way, if there is one.
+    #[inline]
+    fn finish(&mut self) {
+        while self.is_scheduling() {
+            self.advance(None);
+        }
     }
 
     /// Carries a change out at the time `now`, but leaves the attempts that follow from it to
@@ -179,6 +189,18 @@ impl<'m> Controller<'m> {
     ///   [`Allocator::clear_faulty`], and O(blocks held).
     /// - `Configure`, `Reset`: O(words + jobs), and what the strategy takes to begin.
     pub fn begin(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        pauses: Option<&Pauses<'_>>,
+    ) -> Result<Outcome, Error> {
+        self.carry_out(change, now, pauses)
+    }
+
+    /// [`Controller::begin`].
+    // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn carry_out(
         &mut self,
         change: &Change,
         now: Ticks,
@@ -311,7 +333,9 @@ impl<'m> Controller<'m> {
     }
 
     /// The state as queries and events show it. O(waiting jobs).
-    #[inline(never)]
+    // The board has one copy. On a host the caller pays only for what it reads.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn view(&self) -> View<'_, 'm> {
         let (occupancy, pool) = self.allocator.parts();
         let status = Status {

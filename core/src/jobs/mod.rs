@@ -58,6 +58,8 @@ impl List {
         len: 0,
     };
 
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn push_back(&mut self, slots: &mut [JobSlot], slot: Link) {
         slots[slot as usize].prev = self.tail;
         slots[slot as usize].next = NONE;
@@ -69,6 +71,8 @@ impl List {
         self.len += 1;
     }
 
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn remove(&mut self, slots: &mut [JobSlot], slot: Link) {
         let JobSlot { prev, next, .. } = slots[slot as usize];
         match prev {
@@ -240,6 +244,8 @@ impl<'m> JobTable<'m> {
     /// # Errors
     ///
     /// `DuplicateJob`, `TableFull`.
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn submit(
         &mut self,
         id: JobId,

@@ -93,7 +93,9 @@ use super::common::{demand_as_named, demand_in_any_order};
 use crate::blocks::Draft;
 use crate::error::Refusal;
 #[cfg(feature = "machine")]
-use crate::machine::Trials;
+use crate::grid::Block;
+#[cfg(feature = "machine")]
+use crate::machine::{Machine, Trials};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -101,6 +103,8 @@ use crate::request::Request;
 use crate::search::boxes::first_of_sides;
 use crate::search::boxes::{first_box, first_in_any_order};
 use crate::search::few::blocks_for_first_fit;
+#[cfg(feature = "machine")]
+use crate::word::Word;
 
 /// Defines strategies by their demand, their search, and the sides that they surely find.
 macro_rules! scans {
@@ -138,14 +142,8 @@ macro_rules! scans {
                 if let Some(machine) = self.workspace.machine
                     && !machine.is_unaligned()
                 {
-                    let kind = StrategyKind::$name;
-                    let (grid, words) = (&self.grid, &mut *self.workspace.words);
-                    let mut trials =
-                        Trials::new(kind.into(), Some(machine), grid, request, request.shape);
-                    let found = trials.find_map(|trial| {
-                        let sides = &trial.sides[..grid.dimensions()];
-                        first_of_sides(occupancy, sides, Some(machine), words, draft)
-                    });
+                    let (kind, words) = (StrategyKind::$name, &mut *self.workspace.words);
+                    let found = first_legal(kind, machine, occupancy, request, words, draft);
                     return found.map(|block| draft.push(block)).is_some();
                 }
                 let found = $first(occupancy, request, self.workspace.words, draft);
@@ -153,6 +151,26 @@ macro_rules! scans {
             }
         }
     )* };
+}
+
+/// The first place at which a slice may begin, in one order of the extents after the other.
+// A function of its own, so that the search on a machine without a description stays short.
+#[cfg(feature = "machine")]
+#[inline(never)]
+fn first_legal(
+    kind: StrategyKind,
+    machine: &Machine,
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    words: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let grid = occupancy.grid();
+    let mut trials = Trials::new(kind.into(), Some(machine), grid, request, request.shape);
+    trials.find_map(|trial| {
+        let sides = &trial.sides[..grid.dimensions()];
+        first_of_sides(occupancy, sides, Some(machine), words, draft)
+    })
 }
 
 scans! {
