@@ -8,7 +8,7 @@
 //! is not given to jobs, and a job that holds it is interrupted.
 //!
 //! At time 0 everything works. Units fail and are repaired independently of each other and of the
-//! jobs, after exponential times, or at the times of a [file](file). The draws are source 254 of
+//! jobs, after exponential times, or at the times of a file. The draws are source 254 of
 //! the random numbers, so jobs are the same with failures as without.
 //!
 //! An event of failures comes behind the departures and arrivals of its time.
