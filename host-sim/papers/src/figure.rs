@@ -130,6 +130,12 @@ impl Figure {
         panels.any(|panel| !panel.metric.is_reproducible())
     }
 
+    /// Whether processors fail in some of its runs.
+    pub fn has_failures(&self) -> bool {
+        self.cells()
+            .any(|cell| cell.setting.plan.failures.is_some())
+    }
+
     /// Whether a panel shows relative differences.
     pub fn is_relative(&self) -> bool {
         let mut curves = self.panels.iter().flat_map(|panel| &panel.curves);

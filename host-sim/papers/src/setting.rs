@@ -46,7 +46,8 @@ impl Setting {
         };
         let machine = self.machine_text();
         let scheduler = names::scheduler_text(self.plan.scheduler, self.time_unit());
-        format!("{machine} {jobs} {scheduler}{estimates}")
+        let failures = parameters::failures_text(self.plan.failures.as_ref());
+        format!("{machine} {jobs} {scheduler}{estimates}{failures}")
     }
 
     /// The unit of its times.

@@ -7,13 +7,14 @@ use meshalloc_papers::length::Length;
 use meshalloc_papers::measure::{Cell, Measurements, Reading, Shown};
 use meshalloc_papers::setting::Setting;
 use meshalloc_sim::names;
+use meshalloc_sim::parameters::failures_text;
 
 use crate::identity::VERSION;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::{cells, refused_percent};
 
 /// The columns of a figure's CSV file with what they mean; a file has those that its paper needs.
-pub(crate) const COLUMNS: [(&str, &str); 40] = [
+pub(crate) const COLUMNS: [(&str, &str); 41] = [
     ("figure", "number of the figure in the paper"),
     (
         "panel",
@@ -52,6 +53,7 @@ pub(crate) const COLUMNS: [(&str, &str); 40] = [
         "estimates",
         "the estimate of its run time that each request carries",
     ),
+    ("failures", "what fails, and what becomes of jobs"),
     ("metric", "metric with its unit"),
     (
         "mean",
@@ -163,6 +165,10 @@ fn record(
     );
     for (name, value) in cell.setting.columns() {
         add(name, value);
+    }
+    if figure.has_failures() {
+        let failures = failures_text(cell.setting.plan.failures.as_ref());
+        add("failures", failures.trim_start_matches(", ").to_owned());
     }
     add("metric", panel.metric.column(cell.setting.time_unit()));
     let [mean, low, high, deviation] = cells::estimate(reading.estimate(), scale);

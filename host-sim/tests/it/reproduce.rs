@@ -35,7 +35,7 @@ fn every_figure_gives_a_table_a_picture_and_verdicts() {
         (KIM_YOON, 10..=17),
         (CHANG_MOHAPATRA, 3..=6),
         (CHUANG_WU, 2..=3),
-        (PODS, 1..=4),
+        (PODS, 1..=5),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let shown = host_sim_in(folder.path(), &format!("{line} --output o")).good();
