@@ -77,14 +77,18 @@ fn held(rows: &[Row], strategy: &str, at: f64) -> BTreeMap<u64, usize> {
     held
 }
 
-/// The colour in the middle of each processor that a mesh shows, by the processor's number.
+/// The colour in the middle of each processor that a mesh shows, by the processor's number. They are
+/// read from a copy, since Chromium complains when a canvas that it draws on is read repeatedly.
 fn shown(window: &Window, mesh: usize) -> BTreeMap<u64, String> {
     let cells = window.eval(&format!(
         "(() => {{ const places = view.places(); const {{ w, h }} = places.planes; \
          const {{ prototype }} = CanvasRenderingContext2D; const {{ fillText }} = prototype; \
          prototype.fillText = () => {{}}; view.draw(); prototype.fillText = fillText; \
          const canvas = document.querySelectorAll('canvas.mesh')[{mesh}]; \
-         const {{ data }} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height); \
+         const copy = new OffscreenCanvas(canvas.width, canvas.height); \
+         const pixels = copy.getContext('2d', {{ willReadFrequently: true }}); \
+         pixels.drawImage(canvas, 0, 0); \
+         const {{ data }} = pixels.getImageData(0, 0, canvas.width, canvas.height); \
          return places.shownPlanes().flatMap(([p, q]) => \
            Array.from({{ length: w * h }}, (_, at) => {{ \
              const cell = [p * w + at % w, q * h + Math.floor(at / w)]; \
