@@ -77,8 +77,9 @@ fn held(rows: &[Row], strategy: &str, at: f64) -> BTreeMap<u64, usize> {
     held
 }
 
-/// The colour in the middle of each processor that a mesh shows, by the processor's number. They are
-/// read from a copy, since Chromium complains when a canvas that it draws on is read repeatedly.
+/// The colour in the middle of each processor that a mesh shows, by the processor's number. They
+/// are read from a copy, since Chromium complains when a canvas that it draws on is read
+/// repeatedly.
 fn shown(window: &Window, mesh: usize) -> BTreeMap<u64, String> {
     let cells = window.eval(&format!(
         "(() => {{ const places = view.places(); const {{ w, h }} = places.planes; \
