@@ -79,7 +79,7 @@ fn other_grids() -> [Grid; 7] {
         Grid::mesh(&[2, 3, 2]),
         Grid::torus(&[3, 3, 3]),
         Grid::new(&[4, 3, 2], &[true, false, true]),
-        Grid::mesh(&[2, 2, 2, 2]),
+        Grid::mesh(&[3, 2, 1, 2]),
         Grid::torus(&[3, 2, 2, 2]),
         Grid::new(&[5, 1, 4], &[false, true, true]),
     ]
