@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use meshalloc::message::OCCUPANCY_BYTES_MAX;
 use meshalloc::{
-    Answer, Change, Configuration, JobId, NodeId, Outcome, Query, StrategyKind, Ticks,
+    Answer, Block, Change, Configuration, JobId, NodeId, Outcome, Query, StrategyKind, Ticks,
 };
 use meshalloc_firmware::client::{self, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, Origin, ProtocolError};
@@ -247,8 +247,7 @@ impl Client {
         extent: Vec<i64>,
         now: Option<Ticks>,
     ) -> PyResult<()> {
-        let grid = self.with(py, |connection| Ok(connection.machine()))?;
-        let block = convert::block_of(&grid, &start, &extent)?;
+        let block = self.block(py, &start, &extent)?;
         self.change(py, &Change::MarkFaulty { block }, now)
             .map(drop)
     }
@@ -262,8 +261,7 @@ impl Client {
         extent: Vec<i64>,
         now: Option<Ticks>,
     ) -> PyResult<()> {
-        let grid = self.with(py, |connection| Ok(connection.machine()))?;
-        let block = convert::block_of(&grid, &start, &extent)?;
+        let block = self.block(py, &start, &extent)?;
         self.change(py, &Change::ClearFaulty { block }, now)
             .map(drop)
     }
@@ -432,6 +430,12 @@ impl Client {
         *lock(&self.user) = None;
         drop(guard);
         result.map_err(|error| Failed::Exchange(error).exception(&self.endpoint))
+    }
+
+    /// A block of the board's machine.
+    fn block(&self, py: Python<'_>, start: &[i64], extent: &[i64]) -> PyResult<Block> {
+        let grid = self.with(py, |connection| Ok(connection.machine()))?;
+        convert::block_of(&grid, start, extent)
     }
 
     fn change(&self, py: Python<'_>, change: &Change, now: Option<Ticks>) -> PyResult<Outcome> {

@@ -55,8 +55,9 @@ mod timeline;
 mod units;
 
 pub use file::Recorded;
+pub(crate) use timeline::Event;
 pub use timeline::Timeline;
-pub(crate) use timeline::{Effect, Event};
+pub(crate) use units::Effect;
 use units::Units;
 
 /// What fails at once.

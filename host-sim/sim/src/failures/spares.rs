@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::timeline::Effect;
-use super::units::Units;
+use super::units::{Effect, Units};
 
 /// Cubes in rows along dimension 0, of each of which the last is a spare at first. A *place* has
 /// the number of the cube that is in it at first.

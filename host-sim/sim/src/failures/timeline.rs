@@ -7,7 +7,7 @@ use meshalloc::{Block, Grid, Ticks};
 use super::file::Recorded;
 use super::random::Random;
 use super::spares::Spares;
-use super::units::Units;
+use super::units::{Effect, Units};
 use super::{Checkpoint, FailureSource, Failures, Restart, Unit, WorkloadError, out_of_range};
 use crate::workload::stream::{FAILURE_SOURCE, Stream};
 
@@ -27,19 +27,6 @@ pub struct Timeline {
 enum Source {
     Random(Box<Random>, Unit, Units),
     Recorded(Arc<[Recorded]>, usize),
-}
-
-/// What an event does to the places in which jobs run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect<P = Block> {
-    /// The place is down from now on.
-    Down(P),
-    /// It is down no more.
-    Up(P),
-    /// Jobs on it are interrupted, and it works.
-    Interrupts(P),
-    /// None.
-    Nothing,
 }
 
 /// A failure or a repair.

@@ -8,7 +8,7 @@ use plotters::style::text_anchor::HPos;
 use super::super::Map;
 use super::super::colouring::{self, PALETTE};
 use super::super::layout::{Heading, Plan, Rect};
-use super::parts::Parts;
+use super::parts::{Parts, ink_on};
 use super::place::Place;
 use super::{Area, Content, Drawn, Label, axes, units};
 
@@ -131,13 +131,5 @@ impl Map {
             }
         }
         Ok(())
-    }
-}
-
-/// Black or white, whichever can be read on a colour.
-pub(super) fn ink_on(colour: usize) -> RGBColor {
-    match colouring::is_light(colouring::rgb(colour)) {
-        true => BLACK,
-        false => WHITE,
     }
 }

@@ -8,7 +8,6 @@ use plotters::prelude::*;
 use super::super::colouring;
 use super::super::layout::{Heading, Layout, Plan, Rect};
 use super::super::snapshot::{Owner, Owners};
-use super::jobs::ink_on;
 use super::place::Place;
 use super::{Area, Drawn, THIN, stroke, units};
 
@@ -296,5 +295,13 @@ impl Parts<'_> {
             self.plan.cube.is_some() && columns.all(|x| has(x, y.end - 1) && has(x, y.end))
         });
         job.map_or(BLACK, |job| ink_on(self.colours[job]))
+    }
+}
+
+/// Black or white, whichever can be read on a colour.
+pub(super) fn ink_on(colour: usize) -> RGBColor {
+    match colouring::is_light(colouring::rgb(colour)) {
+        true => BLACK,
+        false => WHITE,
     }
 }
