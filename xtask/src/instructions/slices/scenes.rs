@@ -152,15 +152,17 @@ pub(super) fn scenes() -> Vec<Scene> {
             mixed(MESH, 7, 40),
         ),
     ]);
-    for (name, grid) in [
-        ("jobs on a binary cube", cube),
-        ("jobs on a torus", torus),
-        ("jobs on an odd grid", odd),
-        ("jobs on a ternary cube", ternary),
+    for (name, grid, side_max, jobs) in [
+        ("jobs on a binary cube", cube, 3, 30),
+        ("jobs on a torus", torus, 3, 30),
+        ("large jobs on a torus", torus, 8, 40),
+        ("many jobs on a torus", torus, 4, 120),
+        ("jobs on an odd grid", odd, 3, 30),
+        ("jobs on a ternary cube", ternary, 3, 30),
     ] {
-        scenes.push(Scene::new(name, grid, &[], mixed(grid, 3, 30)));
+        scenes.push(Scene::new(name, grid, &[], mixed(grid, side_max, jobs)));
         let faulty = nodes(grid.nodes(), |node| random(node, 6) == 0);
-        scenes.push(Scene::new(name, grid, &faulty, mixed(grid, 3, 30)));
+        scenes.push(Scene::new(name, grid, &faulty, mixed(grid, side_max, jobs)));
     }
     scenes
 }
