@@ -502,8 +502,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         }
     }
 
-    /// Takes back the blocks of the chain whose first cell this is. Returns how many processors they
-    /// have.
+    /// Takes back the blocks of the chain whose first cell this is. Returns how many processors
+    /// they have.
     // The board has one copy.
     #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
