@@ -1,21 +1,20 @@
 //! An image in QEMU, for measurements: a client on its serial line, and its memory.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use meshalloc::{Block, Change, Error, Event, Outcome, Query, Ticks};
+use anyhow::{Context, Result, bail};
+use meshalloc::{Block, Change, Configuration, Error, Event, Outcome, Query, Ticks};
 use meshalloc_firmware::boards::Emulator as Info;
-use meshalloc_firmware::{Client, IoLine, Line, Options};
+use meshalloc_firmware::{Client, IoLine, Options};
 use tempfile::TempDir;
 
-use crate::image::{Image, text};
+use crate::image::Image;
 use crate::setup;
-use crate::shell::wait;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -23,28 +22,45 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// and its log on standard output.
 pub(crate) fn command(emulator: &Info, image: &Image, socket: &str) -> Command {
     let mut command = Command::new(emulator.program);
-    command.args(emulator.arguments(&text(&image.path())));
+    command.args(emulator.arguments(&image.path()));
     command.args(["-serial", &format!("{socket},server=on,wait=off")]);
     command
 }
 
+/// A process that ends when this does.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A running QEMU with its monitor on standard input, in a folder of its own, where a journal goes
-/// too; it ends when this does.
+/// too.
 pub(crate) struct Emulator {
-    child: Child,
+    process: Process,
     _folder: TempDir,
+    pub(crate) client: Client<IoLine<UnixStream, fn(&mut UnixStream, Duration) -> io::Result<()>>>,
+}
+
+/// A change or a query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ask {
+    Change(Change),
+    Query(Query),
 }
 
 impl Emulator {
-    /// Starts QEMU with these further options, and a session with the image.
+    /// Starts QEMU with these further options, and a session with the image that has a virtual
+    /// clock.
     ///
     /// # Errors
     ///
     /// When QEMU does not start or the image does not answer.
-    pub(crate) fn start(
-        image: &Image,
-        options: &[&str],
-    ) -> Result<(Emulator, Client<impl Line + use<>>)> {
+    pub(crate) fn start(image: &Image, options: &[&str]) -> Result<Emulator> {
         let folder = tempfile::tempdir()?;
         let socket = folder.path().join("serial");
         let emulator = setup::emulator(image.board)?;
@@ -54,21 +70,54 @@ impl Emulator {
             .current_dir(&folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .spawn()
-            .with_context(|| format!("{} cannot be started", emulator.program))?;
-        let emulator = Emulator {
-            child,
-            _folder: folder,
-        };
-        let stream = wait("QEMU listens", PATIENCE, || {
-            Ok(UnixStream::connect(&socket).ok())
-        })?;
+            .spawn();
+        let child = child.with_context(|| format!("{} cannot be started", emulator.program))?;
+        let process = Process(child);
+        let stream = wait("QEMU listens", || Ok(UnixStream::connect(&socket).ok()))?;
         // No frame is sent again because this machine is busy.
         let options = Options {
             timeout: PATIENCE,
             ..Options::default()
         };
-        Ok((emulator, Client::connect(IoLine::unix(stream), options)?))
+        let mut client = Client::connect(IoLine::unix(stream), options)?;
+        client.use_virtual_clock(true)?;
+        Ok(Emulator {
+            process,
+            _folder: folder,
+            client,
+        })
+    }
+
+    /// Resets the controller and gives it this configuration.
+    ///
+    /// # Errors
+    ///
+    /// When the client gets no reply. The outcome is that of Configure.
+    pub(crate) fn configure(
+        &mut self,
+        configuration: Configuration,
+    ) -> Result<std::result::Result<Outcome, Error>> {
+        let _ = self.call(0, &Ask::Change(Change::Reset), |_| ())?;
+        self.call(0, &Ask::Change(Change::Configure(configuration)), |_| ())
+    }
+
+    /// Asks for something at this time; events that follow from it go to `on_event`. The outcome of
+    /// a query that is answered is `Done`.
+    ///
+    /// # Errors
+    ///
+    /// When the client gets no reply.
+    pub(crate) fn call(
+        &mut self,
+        at: Ticks,
+        ask: &Ask,
+        mut on_event: impl FnMut(&Event),
+    ) -> Result<std::result::Result<Outcome, Error>> {
+        let mut on_event = |event: &Event, _: &[Block]| on_event(event);
+        Ok(match ask {
+            Ask::Change(change) => self.client.call(change, Some(at), &mut on_event)?,
+            Ask::Query(query) => self.client.query(query)?.map(|_| Outcome::Done),
+        })
     }
 
     /// Resets the machine: the image starts anew, and QEMU writes into memory again what its
@@ -87,11 +136,9 @@ impl Emulator {
     /// When QEMU does not write them.
     pub(crate) fn peek(&mut self, (address, bytes): (u64, u64)) -> Result<Vec<u8>> {
         let dump = tempfile::NamedTempFile::new()?;
-        self.order(&format!(
-            "pmemsave {address:#x} {bytes} \"{}\"",
-            dump.path().display()
-        ))?;
-        wait("QEMU has written its memory", PATIENCE, || {
+        let path = dump.path().display();
+        self.order(&format!("pmemsave {address:#x} {bytes} \"{path}\""))?;
+        wait("QEMU has written its memory", || {
             let memory = fs::read(&dump)?;
             Ok((memory.len() as u64 == bytes).then_some(memory))
         })
@@ -99,54 +146,19 @@ impl Emulator {
 
     /// Types a line at QEMU's monitor.
     fn order(&mut self, line: &str) -> Result<()> {
-        let monitor = self.child.stdin.as_mut().context("QEMU has no monitor")?;
-        writeln!(monitor, "{line}")?;
-        Ok(monitor.flush()?)
+        let monitor = self.process.0.stdin.as_mut();
+        Ok(writeln!(monitor.context("QEMU has no monitor")?, "{line}")?)
     }
 }
 
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        // Both fail only when it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// Waits until there is a value.
+fn wait<T>(what: &str, mut value: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        if let Some(value) = value()? {
+            return Ok(value);
+        }
+        thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// A change or a query.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Ask {
-    Change(Change),
-    Query(Query),
-}
-
-impl From<Change> for Ask {
-    fn from(change: Change) -> Self {
-        Ask::Change(change)
-    }
-}
-
-impl From<Query> for Ask {
-    fn from(query: Query) -> Self {
-        Ask::Query(query)
-    }
-}
-
-impl Ask {
-    /// Asks it at this time. The outcome of a query that is answered is `Done`.
-    ///
-    /// # Errors
-    ///
-    /// When the client gets no reply.
-    pub(crate) fn call(
-        &self,
-        client: &mut Client<impl Line>,
-        at: Option<Ticks>,
-        on_event: &mut dyn FnMut(&Event, &[Block]),
-    ) -> Result<std::result::Result<Outcome, Error>> {
-        Ok(match self {
-            Ask::Change(change) => client.call(change, at, on_event)?,
-            Ask::Query(query) => client.query(query)?.map(|_| Outcome::Done),
-        })
-    }
+    bail!("after {} s still not: {what}", PATIENCE.as_secs())
 }

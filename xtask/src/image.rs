@@ -1,7 +1,7 @@
 //! The firmware image: how it is built, and what its ELF file says.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use meshalloc::{Grid, Serves, StrategyKind};
@@ -9,9 +9,9 @@ use meshalloc_firmware::boards::{BOARDS, Info};
 use object::read::elf::{ElfFile32, SectionHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
 use tempfile::TempDir;
-use xshell::{Cmd, Shell, cmd};
+use xshell::Cmd;
 
-use crate::shell::{root, target_dir};
+use crate::shell::{cmd, root, target_dir};
 
 /// The board whose images are measured: the NUCLEO-F446RE.
 pub(crate) const MAIN: &Info = &BOARDS[0];
@@ -20,42 +20,35 @@ pub(crate) const MAIN: &Info = &BOARDS[0];
 /// compile.
 pub(crate) const ONE_OF_EACH: &str = "meshalloc/first-fit,meshalloc/fcfs";
 
-/// The feature with which all strategies serve every grid that they can serve.
+/// The feature with which all strategies serve every grid that they can serve; `default` has it.
 pub(crate) const ANY_GRID: &str = "any-grid";
 
 const PACKAGE: &str = "meshalloc-firmware";
 
 /// The command that builds or lints the image of a board with these features of the firmware,
-/// separated by commas, in addition to the default ones or without them. Its target folder is that
-/// of the tests in QEMU, so that nothing is compiled twice.
-pub(crate) fn command<'s>(
-    sh: &'s Shell,
-    verb: &str,
-    board: &Info,
-    features: &str,
-    has_defaults: bool,
-) -> Cmd<'s> {
+/// separated by commas; `default` stands for the default ones. Its target folder is that of the
+/// tests in QEMU, so that nothing is compiled twice.
+pub(crate) fn command(verb: &str, board: &Info, features: &str) -> Cmd<'static> {
     let (features, target, folder) = (board.features(features), board.target, folder());
-    let defaults = (!has_defaults).then_some("--no-default-features");
-    let command = cmd!(
-        sh,
-        "cargo {verb} --profile firmware --package {PACKAGE} {defaults...}"
-    );
-    command
-        .args(["--features", &features, "--target", target, "--target-dir"])
-        .arg(folder)
+    cmd!(
+        "cargo {verb} --profile firmware --package {PACKAGE} --no-default-features
+         --features {features} --target {target} --target-dir {folder}"
+    )
+}
+
+/// Lints an image, in which no warning is left.
+pub(crate) fn clippy(board: &Info, features: &str) -> Result<()> {
+    let clippy = command("clippy", board, features);
+    Ok(clippy.args(["--", "-Dwarnings"]).run()?)
 }
 
 /// These features, and those of the image for a board's emulator, if there is one.
 pub(crate) fn with_emulator(board: &Info, features: &str) -> String {
-    let emulator = board
-        .emulator
-        .as_ref()
-        .map_or("", |emulator| emulator.features);
-    let all = [emulator, features]
-        .into_iter()
-        .filter(|features| !features.is_empty());
-    all.collect::<Vec<_>>().join(",")
+    let emulator = board.emulator.as_ref();
+    format!(
+        "{features},{}",
+        emulator.map_or("", |emulator| emulator.features)
+    )
 }
 
 fn folder() -> PathBuf {
@@ -68,7 +61,6 @@ pub(crate) struct Image {
     pub(crate) board: &'static Info,
     folder: TempDir,
     data: Vec<u8>,
-    /// Whether it has the feature `any-grid`.
     has_any_grid: bool,
 }
 
@@ -78,26 +70,24 @@ impl Image {
     /// # Errors
     ///
     /// When it does not build, or cannot be copied.
-    pub(crate) fn build(
-        sh: &Shell,
-        board: &'static Info,
-        features: &str,
-        has_defaults: bool,
-    ) -> Result<Image> {
+    pub(crate) fn build(board: &'static Info, features: &str) -> Result<Image> {
         let built = root().join(folder());
         fs::create_dir_all(&built)?;
         let lock = File::create(built.join("image.lock"))?;
         lock.lock()?;
-        command(sh, "build", board, features, has_defaults).run()?;
+        command("build", board, features).run()?;
         let built = built.join(board.target).join("firmware").join(PACKAGE);
         let data = fs::read(&built).with_context(|| built.display().to_string())?;
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join(PACKAGE), &data)?;
+        let has_any_grid = features
+            .split(',')
+            .any(|it| [ANY_GRID, "default"].contains(&it));
         Ok(Image {
             board,
             folder,
             data,
-            has_any_grid: has_defaults || features.split(',').any(|it| it == ANY_GRID),
+            has_any_grid,
         })
     }
 
@@ -109,8 +99,8 @@ impl Image {
     }
 
     /// Where its file is.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join(PACKAGE)
+    pub(crate) fn path(&self) -> String {
+        self.folder.path().join(PACKAGE).display().to_string()
     }
 
     /// Its file.
@@ -121,17 +111,10 @@ impl Image {
     /// The address and size of the symbol whose name contains this one.
     pub(crate) fn symbol(&self, name: &str) -> Result<(u64, u64)> {
         let elf = self.elf()?;
-        let symbol = elf
-            .symbols()
-            .find(|symbol| symbol.name().is_ok_and(|it| it.contains(name)));
+        let has_name = |symbol: &_| ObjectSymbol::name(symbol).is_ok_and(|it| it.contains(name));
+        let symbol = elf.symbols().find(has_name);
         let symbol = symbol.with_context(|| format!("the image has no symbol {name}"))?;
         Ok((symbol.address(), symbol.size()))
-    }
-
-    /// The address of the end of the room for the stack, and its size.
-    pub(crate) fn stack(&self) -> Result<(u64, u64)> {
-        let (end, start) = (self.symbol("_stack_end")?.0, self.symbol("_stack_start")?.0);
-        Ok((end, start - end))
     }
 
     /// The bytes of flash and static RAM that it takes.
@@ -164,9 +147,4 @@ pub(crate) fn needs_any_grid(strategy: StrategyKind) -> bool {
         "leb-estimates",
     ];
     names.contains(&strategy.name())
-}
-
-/// The path as text.
-pub(crate) fn text(path: &Path) -> String {
-    path.display().to_string()
 }

@@ -8,30 +8,24 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use meshalloc::{Change, Configuration, Cube, Error, Grid, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Cube, Grid, SchedulerKind, StrategyKind};
+use meshalloc_firmware::ClientError;
 use meshalloc_firmware::protocol::Origin;
-use meshalloc_firmware::{Client, ClientError, Line};
 use rayon::prelude::*;
 
-use crate::emulator::{Ask, Emulator};
+use crate::emulator::Emulator;
 use crate::image::Image;
-use crate::instructions::commands::work;
+use crate::instructions::commands::{CUBE, MESH, work};
 
 /// The machines the work is done on, as far as a strategy serves them: of the largest that the
 /// board has room for, the mesh, a cube of long rings and the one of the most dimensions.
 const MACHINES: [Grid; 3] = [
-    match Grid::mesh(&[64, 64]) {
-        Ok(mesh) => mesh,
-        Err(_) => panic!("64 x 64 is a mesh"),
-    },
+    MESH,
     match Cube::new(16, 3) {
         Ok(cube) => cube.grid(),
         Err(_) => panic!("16^3 is a cube"),
     },
-    match Cube::new(2, 12) {
-        Ok(cube) => cube.grid(),
-        Err(_) => panic!("2^12 is a cube"),
-    },
+    CUBE,
 ];
 const PAINT: u8 = 0xa5;
 
@@ -52,23 +46,20 @@ pub(crate) fn deepest(
         println!("deepest stack with {strategy}: {bytes}");
         Ok(bytes)
     });
-    Ok(deepest
-        .collect::<Result<Vec<_>>>()?
-        .into_iter()
-        .max()
-        .unwrap_or(0))
+    deepest.try_reduce(|| 0, |one, other| Ok(one.max(other)))
 }
 
 /// The deepest stack in bytes with this strategy.
 fn high_water(image: &Image, strategy: StrategyKind, scheduler: SchedulerKind) -> Result<u64> {
-    let (address, room) = image.stack()?;
+    let end = image.symbol("_stack_end")?.0;
+    let room = image.symbol("_stack_start")?.0 - end;
     let paint = tempfile::NamedTempFile::new()?;
     fs::write(&paint, vec![PAINT; usize::try_from(room)?])?;
     let file = paint.path().display();
-    let loader = format!("loader,file={file},addr={address:#x},force-raw=on");
-    let (mut emulator, mut client) = Emulator::start(image, &["-device", &loader])?;
+    let loader = format!("loader,file={file},addr={end:#x},force-raw=on");
+    let mut emulator = Emulator::start(image, &["-device", &loader])?;
     let used = |emulator: &mut Emulator| {
-        let stack = emulator.peek((address, room))?;
+        let stack = emulator.peek((end, room))?;
         let untouched = stack.iter().take_while(|&&byte| byte == PAINT).count();
         ensure!(untouched > 0, "the stack has used all of its {room} bytes");
         Ok(room - untouched as u64)
@@ -83,20 +74,18 @@ fn high_water(image: &Image, strategy: StrategyKind, scheduler: SchedulerKind) -
             strategy,
             scheduler,
         };
-        do_work(&mut client, configuration)
+        do_work(&mut emulator, configuration)
             .with_context(|| format!("the work on a {machine} under {scheduler:?}"))?;
         deepest = deepest.max(used(&mut emulator)?);
-        if client.greeting().origin == Origin::Forgetful {
+        if emulator.client.greeting().origin == Origin::Forgetful {
             continue;
         }
         // Commands are carried out again below all that the start has on the stack.
         emulator.reset()?;
-        match client.hello() {
+        match emulator.client.hello() {
             Err(ClientError::ControllerReset {
                 origin: Origin::Restored { .. },
-            }) => {
-                deepest = deepest.max(used(&mut emulator)?);
-            }
+            }) => deepest = deepest.max(used(&mut emulator)?),
             other => bail!("not restored after a reset: {other:?}"),
         }
     }
@@ -104,15 +93,13 @@ fn high_water(image: &Image, strategy: StrategyKind, scheduler: SchedulerKind) -
 }
 
 /// Has the image carry out commands of all kinds, among them submits that fill the machine.
-fn do_work(client: &mut Client<impl Line>, configuration: Configuration) -> Result<()> {
-    let first = [Change::Reset, Change::Configure(configuration)].map(Ask::Change);
+fn do_work(emulator: &mut Emulator, configuration: Configuration) -> Result<()> {
+    let configured = emulator.configure(configuration)?;
+    ensure!(configured.is_ok(), "it is not served: {configured:?}");
     let mut granted = 0;
-    client.use_virtual_clock(true)?;
-    for (now, command) in (0..).zip(first.into_iter().chain(work(configuration)?)) {
-        let outcome = command.call(client, Some(now), &mut |_, _| granted += 1)?;
-        if let Err(Error::Configure(error)) = outcome {
-            bail!("it is not served: {error}");
-        }
+    for (now, (_, command)) in (2..).zip(work(configuration)?) {
+        // Whether it is refused does not matter here.
+        let _ = emulator.call(now, &command, |_| granted += 1)?;
     }
     ensure!(granted >= 20, "only {granted} jobs were placed");
     Ok(())

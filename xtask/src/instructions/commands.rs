@@ -7,17 +7,20 @@ use meshalloc::{
     Change, Configuration, Cube, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind, Shape,
     StrategyKind,
 };
-
 use rayon::prelude::*;
 
-use super::count::{Spread, Step, instructions, rounded};
-use super::{MESH, Measured};
+use super::Measured;
+use super::count::{count, rounded};
 use crate::emulator::Ask;
 use crate::image::Image;
 use crate::tables::{Row, code};
 
+pub(crate) const MESH: Grid = match Grid::mesh(&[64, 64]) {
+    Ok(mesh) => mesh,
+    Err(_) => panic!("64 x 64 is a mesh"),
+};
 /// Of as many processors as the mesh, for strategies that do not serve that.
-const CUBE: Grid = match Cube::new(2, 12) {
+pub(crate) const CUBE: Grid = match Cube::new(2, 12) {
     Ok(cube) => cube.grid(),
     Err(_) => panic!("2^12 is a cube"),
 };
@@ -46,33 +49,16 @@ const KINDS: [&str; 14] = [
     "configure",
 ];
 
-/// The column of a command.
-fn kind(ask: &Ask) -> &'static str {
-    match ask {
-        Ask::Change(Change::Submit { lease: None, .. }) => "submit",
-        Ask::Change(Change::Submit { .. }) => "submit leased",
-        Ask::Change(Change::Release { .. }) => "release",
-        Ask::Change(Change::Lease { .. }) => "lease",
-        Ask::Change(Change::MarkFaulty { .. }) => "mark faulty",
-        Ask::Change(Change::ClearFaulty { .. }) => "clear faulty",
-        Ask::Change(Change::Reset) => "reset",
-        Ask::Change(Change::Configure(_)) => "configure",
-        Ask::Query(Query::Job { .. }) => "query job",
-        Ask::Query(Query::Blocks { .. }) => "blocks",
-        Ask::Query(Query::Jobs { on: None, .. }) => "list jobs",
-        Ask::Query(Query::Jobs { .. }) => "jobs on a row",
-        Ask::Query(Query::Occupancy { .. }) => "occupancy",
-        Ask::Query(Query::Statistics) => "statistics",
-        _ => "none of the table",
-    }
-}
-
+/// Every command, with each strategy.
 pub(super) fn table(image: &Image, strategies: &[StrategyKind]) -> Result<Measured> {
     let rows = strategies.par_iter().map(|&strategy| {
         row(image, strategy).with_context(|| format!("counting the instructions of {strategy}"))
     });
     let columns = ["strategy", "jobs placed"].into_iter().chain(KINDS);
-    Ok(Measured::new(columns, rows.collect::<Result<_>>()?))
+    Ok((
+        columns.map(str::to_owned).collect(),
+        rows.collect::<Result<_>>()?,
+    ))
 }
 
 fn row(image: &Image, strategy: StrategyKind) -> Result<Row> {
@@ -85,32 +71,24 @@ fn row(image: &Image, strategy: StrategyKind) -> Result<Row> {
         strategy,
         scheduler: SchedulerKind::Fcfs,
     };
-    let work: Vec<Step> = work(configuration)?
-        .into_iter()
-        .map(|ask| (0, ask))
-        .collect();
-    let (granted, counted) = instructions(image, configuration, &work)?;
-    let mut row = vec![code(strategy.name()), granted.to_string()];
-    for name in KINDS {
-        let commands = work
-            .iter()
-            .zip(&counted)
-            .filter(|((_, command), _)| kind(command) == name);
-        let spread = Spread::of(commands.map(|(_, &counted)| counted)).context(name)?;
-        let thousands = |count: u64| rounded(count) as f64 / 1e3;
-        row.push(format!(
-            "{} / {}",
-            thousands(spread.median),
-            thousands(spread.most)
-        ));
-    }
-    Ok(row)
+    let work = work(configuration)?;
+    let (granted, counted) = count(image, configuration, |counter| {
+        let mut work = work.iter();
+        work.try_for_each(|(kind, ask)| counter.call(kind, 0, ask).map(drop))
+    })?;
+    let cells = KINDS.map(|kind| {
+        let spread = counted[kind];
+        let [median, most] = [spread.median, spread.most].map(|it| rounded(it) as f64 / 1e3);
+        format!("{median} / {most}")
+    });
+    let row = [code(strategy.name()), granted.to_string()];
+    Ok(row.into_iter().chain(cells).collect())
 }
 
 /// Fills the machine with jobs, then has one after the other leave, out of order, and another come;
-/// in between, all other commands. Under other schedulers than first come, first served, jobs have
-/// estimates, and every eighth may wait.
-pub(crate) fn work(configuration: Configuration) -> Result<Vec<Ask>> {
+/// in between, all other commands, each with its kind. Under other schedulers than first come, first
+/// served, jobs have estimates, and every eighth may wait.
+pub(crate) fn work(configuration: Configuration) -> Result<Vec<(&'static str, Ask)>> {
     let machine = configuration.machine;
     let is_fcfs = configuration.scheduler == SchedulerKind::Fcfs;
     let request = |job: u32| {
@@ -124,15 +102,18 @@ pub(crate) fn work(configuration: Configuration) -> Result<Vec<Ask>> {
             false => request.with_flags(Flags::NO_WAIT),
         }
     };
-    let submit = |job: u32| Change::submit(JobId(job), request(job)).into();
+    let submit = |job: u32| {
+        let change = Change::submit(JobId(job), request(job));
+        ("submit", Ask::Change(change))
+    };
     let mut jobs: Vec<u32> = (1..=JOBS).collect();
-    let mut commands: Vec<Ask> = jobs.iter().copied().map(submit).collect();
+    let mut commands: Vec<_> = jobs.iter().copied().map(submit).collect();
     let mut row = vec![1; machine.dimensions()];
     row[0] = machine.side(0);
     for job in (JOBS + 1..).take(REPLACED as usize) {
         let place = (job * 37 % JOBS) as usize;
-        let leaves = std::mem::replace(&mut jobs[place], job);
-        commands.push(Change::Release { job: JobId(leaves) }.into());
+        let leaves = JobId(std::mem::replace(&mut jobs[place], job));
+        commands.push(("release", Ask::Change(Change::Release { job: leaves })));
         if !job.is_multiple_of(EVERY) {
             commands.push(submit(job));
             continue;
@@ -142,29 +123,29 @@ pub(crate) fn work(configuration: Configuration) -> Result<Vec<Ask>> {
         let mut start = machine.coordinates(node).context("the same")?.to_vec();
         start[0] = 0;
         let on = machine.block(&start, &row);
-        let other = JobId(jobs[(place + 1) % jobs.len()]);
-        let (leased, ticks) = (request(job), NonZeroU64::new(1000));
+        let ticks = NonZeroU64::new(1000);
+        let leased = Change::Submit {
+            job: JobId(job),
+            request: request(job),
+            lease: ticks,
+        };
+        let job = JobId(jobs[(place + 1) % jobs.len()]);
+        let from = NodeId(0);
         commands.extend([
-            Ask::Change(Change::Submit {
-                job: JobId(job),
-                request: leased,
-                lease: ticks,
-            }),
-            Ask::Change(Change::Lease { job: other, ticks }),
-            Ask::Change(Change::MarkFaulty { block }),
-            Ask::Change(Change::ClearFaulty { block }),
-            Ask::Query(Query::Job { job: other }),
-            Ask::Query(Query::Blocks {
-                job: other,
-                from: 0,
-            }),
-            Ask::Query(Query::Jobs { on: None, from: 0 }),
-            Ask::Query(Query::Jobs { on, from: 0 }),
-            Ask::Query(Query::Occupancy { from: NodeId(0) }),
-            Ask::Query(Query::Statistics),
+            ("submit leased", Ask::Change(leased)),
+            ("lease", Ask::Change(Change::Lease { job, ticks })),
+            ("mark faulty", Ask::Change(Change::MarkFaulty { block })),
+            ("clear faulty", Ask::Change(Change::ClearFaulty { block })),
+            ("query job", Ask::Query(Query::Job { job })),
+            ("blocks", Ask::Query(Query::Blocks { job, from: 0 })),
+            ("list jobs", Ask::Query(Query::Jobs { on: None, from: 0 })),
+            ("jobs on a row", Ask::Query(Query::Jobs { on, from: 0 })),
+            ("occupancy", Ask::Query(Query::Occupancy { from })),
+            ("statistics", Ask::Query(Query::Statistics)),
         ]);
     }
-    commands.extend([Change::Reset, Change::Configure(configuration)].map(Ask::Change));
+    commands.push(("reset", Ask::Change(Change::Reset)));
+    commands.push(("configure", Ask::Change(Change::Configure(configuration))));
     Ok(commands)
 }
 
@@ -187,6 +168,8 @@ fn request(machine: Grid, job: u32) -> Request {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -201,12 +184,11 @@ mod tests {
                 scheduler: SchedulerKind::Fcfs,
             };
             let work = work(configuration).unwrap();
-            let changes = work.iter().filter(|ask| matches!(ask, Ask::Change(_)));
+            let changes = work.iter().filter(|(_, ask)| matches!(ask, Ask::Change(_)));
             // The image keeps as many.
             assert!(changes.count() <= 512);
-            for name in KINDS {
-                assert!(work.iter().any(|command| kind(command) == name), "{name}");
-            }
+            let kinds: BTreeSet<_> = work.iter().map(|(kind, _)| *kind).collect();
+            assert_eq!(kinds, BTreeSet::from(KINDS));
             let processors: u32 = (1..=JOBS).map(|job| request(machine, job).processors).sum();
             assert!((3000..5500).contains(&processors), "{processors}");
         }

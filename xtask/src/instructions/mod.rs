@@ -7,15 +7,16 @@
 pub(crate) mod commands;
 mod count;
 mod queues;
+mod scenes;
 mod slices;
 
-use anyhow::{Result, bail, ensure};
-use meshalloc::{Grid, StrategyKind};
-use xshell::Shell;
+use anyhow::Result;
+use clap::builder::PossibleValuesParser;
+use meshalloc::StrategyKind;
 
 use crate::image::{Image, MAIN};
 use crate::setup;
-use crate::tables::{self, Row, markdown};
+use crate::tables::{Row, Table, markdown};
 
 /// The options of `cargo xtask instructions`.
 #[derive(clap::Args)]
@@ -24,146 +25,104 @@ pub(crate) struct Options {
     #[arg(long)]
     update: bool,
     /// Only these tables, separated by commas
-    #[arg(long, value_name = "TABLE,...", value_delimiter = ',')]
-    only: Vec<Table>,
+    #[arg(
+        long,
+        value_name = "TABLE,...",
+        value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(TABLES.map(|(name, ..)| name))
+    )]
+    only: Vec<String>,
     /// Only the rows of these strategies, separated by commas, in the tables of commands and
     /// slices; the tables keep their other rows
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(StrategyKind::ALL.iter().map(|kind| kind.name()))
+    )]
     strategies: Vec<String>,
 }
 
-/// A table of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Table {
-    /// Every command, with each strategy.
-    Commands,
-    /// Decisions with foresight, for each budget.
-    Decisions,
-    /// Scheduling passes.
-    Passes,
-    /// The longest slices.
-    Slices,
-}
+/// The columns and rows of a table that was measured.
+type Measured = (Vec<String>, Vec<Row>);
 
-/// A table that was measured.
-struct Measured {
-    columns: Vec<String>,
-    rows: Vec<Row>,
-    /// Which figures are larger than they may be.
-    failure: Option<String>,
-}
+/// A table: its name, the features of the image, whether it has a row for each strategy, and how it
+/// is measured.
+type Measurement = (&'static str, &'static str, bool, Measure);
+type Measure = fn(&Image, &[StrategyKind]) -> Result<Measured>;
 
-impl Measured {
-    fn new(columns: impl IntoIterator<Item: Into<String>>, rows: Vec<Row>) -> Measured {
-        let columns = columns.into_iter().map(Into::into).collect();
-        Measured {
-            columns,
-            rows,
-            failure: None,
-        }
+const TABLES: [Measurement; 4] = [
+    ("commands", "default,qemu", true, commands::table),
+    ("decisions", "default,qemu", false, queues::decisions),
+    ("passes", "default,qemu", false, queues::passes),
+    (SLICES, "default,qemu,journal", true, slices::table),
+];
+const SLICES: &str = "slices";
+
+/// Where a table stands.
+const fn in_page(name: &'static str) -> Table {
+    Table {
+        page: "docs/measurements/instructions.md",
+        name,
     }
 }
 
-impl Table {
-    pub(crate) const ALL: [Table; 4] = [
-        Table::Commands,
-        Table::Decisions,
-        Table::Passes,
-        Table::Slices,
-    ];
-
-    /// Where it stands.
-    pub(crate) const fn in_page(self) -> tables::Table {
-        let name = match self {
-            Table::Commands => "commands",
-            Table::Decisions => "decisions",
-            Table::Passes => "passes",
-            Table::Slices => "slices",
-        };
-        tables::Table {
-            page: "docs/measurements/instructions.md",
-            name,
-        }
-    }
+/// All tables.
+#[cfg(test)]
+pub(crate) fn tables() -> [Table; TABLES.len()] {
+    TABLES.map(|(name, ..)| in_page(name))
 }
-
-const MESH: Grid = match Grid::mesh(&[64, 64]) {
-    Ok(mesh) => mesh,
-    Err(_) => panic!("64 x 64 is a mesh"),
-};
 
 /// Builds the image, counts, prints the tables and does what the options say.
-pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
-    let wanted = &options.strategies;
-    for name in wanted {
-        ensure!(strategies().contains(name), "there is no strategy {name:?}");
-    }
-    let is_wanted =
-        |kind: &&StrategyKind| wanted.is_empty() || wanted.iter().any(|it| it == kind.name());
-    let chosen: Vec<_> = StrategyKind::ALL
-        .iter()
-        .filter(is_wanted)
-        .copied()
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let Options {
+        update,
+        only,
+        strategies,
+    } = options;
+    let is_chosen =
+        |list: &[String], name: &str| list.is_empty() || list.iter().any(|it| it == name);
+    let chosen = StrategyKind::ALL.iter().copied();
+    let chosen: Vec<_> = chosen
+        .filter(|kind| is_chosen(strategies, kind.name()))
         .collect();
-    setup::target_and_emulator(sh, MAIN)?;
-    for table in Table::ALL {
-        if !options.only.is_empty() && !options.only.contains(&table) {
+    setup::target_and_emulator(MAIN)?;
+    for (name, features, is_by_strategy, measure) in TABLES {
+        if !is_chosen(only, name) {
             continue;
         }
-        let features = if table == Table::Slices {
-            "qemu,journal"
-        } else {
-            "qemu"
-        };
-        let image = Image::build(sh, MAIN, features, true)?;
-        let Measured {
-            columns,
-            rows,
-            failure,
-        } = match table {
-            Table::Commands => commands::table(&image, &chosen)?,
-            Table::Decisions => queues::decisions(&image)?,
-            Table::Passes => queues::passes(&image)?,
-            Table::Slices => slices::table(&image, &chosen)?,
-        };
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let (columns, rows) = measure(&Image::build(MAIN, features)?, &chosen)?;
         println!("\n{}", markdown(&columns, &rows));
-        match table {
-            _ if !options.update => {}
-            Table::Commands | Table::Slices => {
-                table.in_page().update(&columns, &rows, &strategies())?;
-            }
-            Table::Decisions | Table::Passes => table.in_page().write(&columns, &rows)?,
+        match (update, is_by_strategy) {
+            (false, _) => {}
+            (true, true) => in_page(name).update(&columns, &rows, &all())?,
+            (true, false) => in_page(name).write(&columns, &rows)?,
         }
-        if let Some(failure) = failure {
-            bail!("{failure}");
+        if name == SLICES {
+            slices::check(&rows)?;
         }
     }
     Ok(())
 }
 
 /// Counts the instructions of strategies that have no row in the tables of commands and slices.
-pub(crate) fn add_missing(sh: &Shell) -> Result<()> {
-    for table in [Table::Commands, Table::Slices] {
-        let missing = table.in_page().lacks(strategies())?;
-        if !missing.is_empty() {
-            run(
-                sh,
-                &Options {
-                    update: true,
-                    only: vec![table],
-                    strategies: missing,
-                },
-            )?;
+pub(crate) fn add_missing() -> Result<()> {
+    for (name, _, is_by_strategy, _) in TABLES {
+        let strategies = in_page(name).lacks(all())?;
+        if is_by_strategy && !strategies.is_empty() {
+            run(&Options {
+                update: true,
+                only: vec![name.to_owned()],
+                strategies,
+            })?;
         }
     }
     Ok(())
 }
 
 /// The names of all strategies.
-fn strategies() -> Vec<String> {
-    StrategyKind::ALL
-        .iter()
-        .map(|kind| kind.name().to_owned())
-        .collect()
+fn all() -> Vec<String> {
+    let all = StrategyKind::ALL.iter();
+    all.map(|kind| kind.name().to_owned()).collect()
 }

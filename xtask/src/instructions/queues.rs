@@ -1,19 +1,15 @@
 //! The instructions of decisions with foresight and of scheduling passes.
-//!
-//! The next command depends on the outcome of earlier ones, so a controller in process carries out
-//! the commands while they are chosen.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
-use meshalloc::{
-    Change, Configuration, Controller, Flags, JobId, Request, SchedulerKind, Storage, StrategyKind,
-    Ticks,
-};
+use meshalloc::{Change, Configuration, Flags, JobId, Request, SchedulerKind, StrategyKind, Ticks};
 use rayon::prelude::*;
 
-use super::count::{Spread, Step, instructions};
-use super::{MESH, Measured};
+use super::Measured;
+use super::commands::MESH;
+use super::count::{Counter, Spread, count};
+use crate::emulator::Ask;
 use crate::image::Image;
 use crate::tables::code;
 
@@ -42,9 +38,20 @@ const WAITING: u32 = 16;
 
 /// The image keeps the latest 512 commands.
 const COMMANDS_MAX: usize = 500;
+/// What is measured.
+const MEASURED: &str = "measured";
 
-/// A decision with foresight, for each budget.
-pub(super) fn decisions(image: &Image) -> Result<Measured> {
+/// Decisions with foresight, for each budget.
+pub(super) fn decisions(image: &Image, _: &[StrategyKind]) -> Result<Measured> {
+    let names = ["`leb`", "`leb-e`"];
+    let columns = names.map(|name| {
+        [
+            format!("{name}, median"),
+            format!("{name}, most"),
+            "ms".into(),
+        ]
+    });
+    let columns = ["E".to_owned()].into_iter().chain(columns.concat());
     let rows = BUDGETS.par_iter().map(|&budget| {
         let mut row = vec![budget.to_string()];
         for strategy in [
@@ -53,145 +60,118 @@ pub(super) fn decisions(image: &Image) -> Result<Measured> {
         ] {
             let spread = measure(image, strategy, SchedulerKind::Fcfs, |script| {
                 if script.running.len() > RUNNING {
-                    script.release_next();
+                    script.release_next("")?;
                 }
                 let is_decision = script.running.len() == RUNNING;
-                script.submit(Flags::NO_WAIT) && is_decision
+                if script.submit(Flags::NO_WAIT)? && is_decision {
+                    script.counter.rename(MEASURED);
+                }
+                Ok(())
             })?;
             row.extend(spread.cells());
             row.push(format!("{:.1}", spread.most as f64 / IN_A_MILLISECOND));
         }
         Ok(row)
     });
-    let columns = [
-        "E",
-        "`leb`, median",
-        "`leb`, most",
-        "ms",
-        "`leb-e`, median",
-        "`leb-e`, most",
-        "ms",
-    ];
-    Ok(Measured::new(columns, rows.collect::<Result<_>>()?))
+    Ok((columns.collect(), rows.collect::<Result<_>>()?))
 }
 
-/// A scheduling pass: a release while others wait.
-pub(super) fn passes(image: &Image) -> Result<Measured> {
+/// Scheduling passes: a release while others wait.
+pub(super) fn passes(image: &Image, _: &[StrategyKind]) -> Result<Measured> {
+    let names = SCHEDULERS.map(|scheduler| code(scheduler.name()));
+    let columns = names.map(|name| ["median", "most"].map(|it| format!("{name}, {it}")));
+    let columns = ["strategy".to_owned()].into_iter().chain(columns.concat());
     let rows = STRATEGIES.par_iter().map(|&strategy| {
         let mut row = vec![code(&strategy.to_string())];
         for scheduler in SCHEDULERS {
             let spread = measure(image, strategy, scheduler, |script| {
-                let is_release = script.waiting >= WAITING;
-                match is_release {
-                    true => script.release_next(),
-                    false => _ = script.submit(Flags::empty()),
+                match script.waiting >= WAITING {
+                    true => script.release_next(MEASURED),
+                    false => script.submit(Flags::empty()).map(drop),
                 }
-                is_release
             });
             row.extend(spread?.cells());
         }
         Ok(row)
     });
-    let names = SCHEDULERS.map(|scheduler| code(scheduler.name()));
-    let columns = names
-        .iter()
-        .flat_map(|name| ["median", "most"].map(|it| format!("{name}, {it}")));
-    let columns = ["strategy".to_owned()].into_iter().chain(columns);
-    Ok(Measured::new(columns, rows.collect::<Result<_>>()?))
+    Ok((columns.collect(), rows.collect::<Result<_>>()?))
 }
 
-/// The instructions of those commands for which `next`, which chooses them, returns true.
+/// The instructions of those commands that `next`, which chooses one or two, marks as measured.
 fn measure(
     image: &Image,
     strategy: StrategyKind,
     scheduler: SchedulerKind,
-    next: impl Fn(&mut Script<'_>) -> bool,
+    next: impl Fn(&mut Script<'_>) -> Result<()>,
 ) -> Result<Spread> {
     let configuration = Configuration {
         machine: MESH,
         strategy,
         scheduler,
     };
-    // Room for any strategy that is measured, on a host.
-    let mut memory = Box::new(Storage::<64, 256, 32_768, 4096, 4096>::new());
-    let mut script = Script {
-        controller: Controller::new(memory.memory(), configuration)?,
-        now: 0,
-        latest: 0,
-        running: BTreeSet::new(),
-        waiting: 0,
-        granted: 0,
-        steps: Vec::new(),
-    };
-    let mut chosen = Vec::new();
-    // There is room for two further commands.
-    while script.steps.len() + 2 <= COMMANDS_MAX {
-        if next(&mut script) {
-            chosen.push(script.steps.len() - 1);
+    let counted = count(image, configuration, |counter| {
+        let mut script = Script {
+            counter,
+            now: 0,
+            latest: 0,
+            running: BTreeSet::new(),
+            waiting: 0,
+        };
+        while script.counter.commands() + 2 <= COMMANDS_MAX {
+            next(&mut script)?;
         }
-    }
+        Ok(())
+    });
+    let (_, spreads) = counted.with_context(|| format!("{strategy} under {scheduler:?}"))?;
+    let spread = spreads.get(MEASURED).context("no command was measured")?;
     ensure!(
-        chosen.len() >= 100,
-        "only {} commands to be counted",
-        chosen.len()
+        spread.count >= 100,
+        "only {} commands were measured",
+        spread.count
     );
-    let counted = instructions(image, configuration, &script.steps);
-    let (granted, counted) = counted.with_context(|| format!("{strategy} under {scheduler:?}"))?;
-    let in_process = script.granted;
-    ensure!(
-        granted == in_process,
-        "it places {granted} jobs, {in_process} in process"
-    );
-    Spread::of(chosen.iter().map(|&at| counted[at]))
+    Ok(*spread)
 }
 
 /// Jobs of 1 to 15 by 1 to 15 processors, with run times as estimated.
-struct Script<'m> {
-    controller: Controller<'m>,
+struct Script<'c> {
+    counter: &'c mut Counter,
     now: Ticks,
     latest: u32,
     /// The running jobs by when they end.
     running: BTreeSet<(Ticks, u32)>,
     waiting: u32,
-    granted: u32,
-    steps: Vec<Step>,
 }
 
 impl Script<'_> {
-    /// Submits another job; returns whether it runs.
-    fn submit(&mut self, flags: Flags) -> bool {
+    /// Submits another job; returns whether any begins.
+    fn submit(&mut self, flags: Flags) -> Result<bool> {
         self.latest += 1;
         let job = self.latest;
         let side = |draw| 1 + random(3 * job + draw, 15) as u16;
         let request = Request::submesh(side(1), side(2)).with_flags(flags);
         let may_wait = u32::from(!flags.contains(Flags::NO_WAIT));
         self.waiting += may_wait;
-        let before = self.granted;
         let submit = Change::submit(JobId(job), request.with_estimate(run_time(job)));
-        self.carry_out(submit, may_wait);
-        self.granted > before
+        self.carry_out("", submit, may_wait)
     }
 
     /// Goes on to when the next job ends, and releases it.
-    fn release_next(&mut self) {
+    fn release_next(&mut self, kind: &'static str) -> Result<()> {
         if let Some((end, job)) = self.running.pop_first() {
             self.now = end;
-            self.carry_out(Change::Release { job: JobId(job) }, 1);
+            self.carry_out(kind, Change::Release { job: JobId(job) }, 1)?;
         }
+        Ok(())
     }
 
     /// `leaving` is by how much a grant shortens the queue.
-    fn carry_out(&mut self, change: Change, leaving: u32) {
-        self.steps.push((self.now, change.into()));
-        let known = self.controller.events();
-        // Whether it is refused does not matter here.
-        let _ = self.controller.handle(&change, self.now);
-        for event in self.controller.view().events_since(known) {
-            let job = event.job.0;
+    fn carry_out(&mut self, kind: &'static str, change: Change, leaving: u32) -> Result<bool> {
+        let granted = self.counter.call(kind, self.now, &Ask::Change(change))?;
+        for &JobId(job) in &granted {
             self.running.insert((self.now + run_time(job), job));
             self.waiting -= leaving;
-            self.granted += 1;
         }
+        Ok(!granted.is_empty())
     }
 }
 
