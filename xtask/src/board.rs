@@ -7,8 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use meshalloc_firmware::boards::{self, BOARDS, Info};
 
 use crate::image::{self, Image};
+use crate::setup;
 use crate::shell::{run, succeeds};
-use crate::{emulator, setup};
 
 /// The options of `cargo xtask qemu`.
 #[derive(clap::Args)]
@@ -62,9 +62,10 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
         board,
         &image::with_emulator(board, features(options.journal)),
     )?;
-    let socket = format!("tcp:127.0.0.1:{port},nodelay=on");
-    let mut qemu = emulator::command(emulator, &image, &socket);
-    qemu.args(["-monitor", "none"])
+    let serial = format!("tcp:127.0.0.1:{port},nodelay=on,server=on,wait=off");
+    let mut qemu = Command::new(emulator.program);
+    qemu.args(emulator.arguments(&image.path()))
+        .args(["-serial", &serial, "-monitor", "none"])
         .stdin(Stdio::null())
         .stdout(Stdio::null());
     println!("serving on 127.0.0.1:{port} until Ctrl-C; in another terminal, for example:");

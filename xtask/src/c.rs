@@ -15,7 +15,7 @@ use meshalloc_firmware::boards::{self, Info};
 
 use crate::setup;
 use crate::shell::{cmd, root, run, shell, succeeds, target_dir};
-use crate::tables::{Table, code, markdown};
+use crate::tables::{Table, code};
 
 /// The options of `cargo xtask c`.
 #[derive(clap::Args, Default)]
@@ -47,7 +47,6 @@ pub(crate) const TABLE: Table = Table {
     page: "bindings/c/README.md",
     name: "sizes",
 };
-const COLUMNS: [&str; 4] = ["program", "flash", "RAM", "deepest stack"];
 
 /// The board of the example firmware.
 fn board() -> Result<&'static Info> {
@@ -205,10 +204,10 @@ fn firmware(options: &Options) -> Result<()> {
         let [flash, ram] = sizes;
         rows.push(vec![code(program), flash, ram, stack.to_owned()]);
     }
-    println!("\n{}", markdown(&COLUMNS, &rows));
+    println!("\n{}", TABLE.with(&rows)?);
     match options.update {
-        true => TABLE.write(&COLUMNS, &rows),
-        false => TABLE.check(&COLUMNS, &rows, 0, "cargo xtask c --update"),
+        true => TABLE.write(&rows),
+        false => TABLE.check(&rows, 0, "cargo xtask c --update"),
     }
 }
 

@@ -10,8 +10,8 @@ use crate::{instructions, setup, size, web};
 /// Writes all generated files, measures what has no row in the tables of measurements, and builds
 /// the book.
 pub(crate) fn run() -> Result<()> {
-    for (table, columns, rows) in tables() {
-        table.write(columns, &rows)?;
+    for (table, rows) in tables() {
+        table.write(&rows)?;
     }
     // Golden frames of the protocol, reference pages, outputs that the documents show, hashes of
     // new strategies, and the header for C.
@@ -74,7 +74,7 @@ fn book() -> Result<()> {
 }
 
 /// The tables of the protocol that follow from the tables of strategies and schedulers.
-pub(crate) fn tables() -> [(Table, &'static [&'static str], Vec<Row>); 2] {
+pub(crate) fn tables() -> [(Table, Vec<Row>); 2] {
     let table = |name| Table {
         page: "firmware/PROTOCOL.md",
         name,
@@ -101,16 +101,8 @@ pub(crate) fn tables() -> [(Table, &'static [&'static str], Vec<Row>); 2] {
             ]
         });
     [
-        (
-            table("strategies"),
-            &["number", "strategy", "parameters", "serves"],
-            strategies.collect(),
-        ),
-        (
-            table("schedulers"),
-            &["number", "scheduler", "parameters"],
-            schedulers.collect(),
-        ),
+        (table("strategies"), strategies.collect()),
+        (table("schedulers"), schedulers.collect()),
     ]
 }
 
@@ -177,12 +169,11 @@ pub(crate) fn guide() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::markdown;
 
     #[test]
     fn the_protocol_has_the_tables_of_this_build() {
-        for (table, columns, rows) in tables() {
-            let text = markdown(columns, &rows);
+        for (table, rows) in tables() {
+            let text = table.with(&rows).unwrap();
             assert_eq!(table.read().unwrap(), text, "cargo xtask docs writes it");
         }
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use meshalloc::{Grid, Serves, StrategyKind};
+use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::{BOARDS, Info};
 use object::read::elf::{ElfFile32, SectionHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use xshell::Cmd;
 
 use crate::shell::{cmd, root, target_dir};
+use crate::tables::{Row, cells};
 
 /// The board whose images are measured: the NUCLEO-F446RE.
 pub(crate) const MAIN: &Info = &BOARDS[0];
@@ -19,9 +20,6 @@ pub(crate) const MAIN: &Info = &BOARDS[0];
 /// The features of an image with one strategy and one scheduler, which takes little time to
 /// compile.
 pub(crate) const ONE_OF_EACH: &str = "meshalloc/first-fit,meshalloc/fcfs";
-
-/// The feature with which all strategies serve every grid that they can serve; `default` has it.
-pub(crate) const ANY_GRID: &str = "any-grid";
 
 const PACKAGE: &str = "meshalloc-firmware";
 
@@ -61,7 +59,6 @@ pub(crate) struct Image {
     pub(crate) board: &'static Info,
     folder: TempDir,
     data: Vec<u8>,
-    has_any_grid: bool,
 }
 
 impl Image {
@@ -80,22 +77,34 @@ impl Image {
         let data = fs::read(&built).with_context(|| built.display().to_string())?;
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join(PACKAGE), &data)?;
-        let has_any_grid = features
-            .split(',')
-            .any(|it| [ANY_GRID, "default"].contains(&it));
         Ok(Image {
             board,
             folder,
             data,
-            has_any_grid,
         })
     }
 
-    /// Whether it serves a machine with one of its strategies. This program has the feature
-    /// `any-grid`; in an image without it these serve two-dimensional meshes.
-    pub(crate) fn serves(&self, strategy: StrategyKind, machine: &Grid) -> bool {
-        let may = self.has_any_grid || !needs_any_grid(strategy) || Serves::Mesh.includes(machine);
-        may && strategy.serves().includes(machine)
+    /// Measures it in QEMU. Returns rows of a table.
+    ///
+    /// # Errors
+    ///
+    /// When the program that measures, `tests/src/measure/`, does not build or fails.
+    pub(crate) fn measure(
+        &self,
+        what: &str,
+        (address, bytes): (u64, u64),
+        scheduler: SchedulerKind,
+        strategies: &[StrategyKind],
+    ) -> Result<Vec<Row>> {
+        let (board, path, (form, number)) = (self.board.name, self.path(), scheduler.form());
+        let place = [address, bytes].map(|it| it.to_string());
+        let scheduler = [form.to_owned(), number.to_string()];
+        let names = strategies.iter().map(ToString::to_string);
+        let measure = cmd!(
+            "cargo run --quiet --example measure --
+             {what} {board} {path} {place...} {scheduler...} {names...}"
+        );
+        Ok(measure.read()?.lines().map(cells).collect())
     }
 
     /// Where its file is.
@@ -117,6 +126,12 @@ impl Image {
         Ok((symbol.address(), symbol.size()))
     }
 
+    /// The address of the end of the room for the stack, and its size.
+    pub(crate) fn stack(&self) -> Result<(u64, u64)> {
+        let (end, start) = (self.symbol("_stack_end")?.0, self.symbol("_stack_start")?.0);
+        Ok((end, start - end))
+    }
+
     /// The bytes of flash and static RAM that it takes.
     pub(crate) fn sizes(&self) -> Result<(u64, u64)> {
         let (elf, mut flash, mut ram) = (self.elf()?, 0, 0);
@@ -135,16 +150,4 @@ impl Image {
         }
         Ok((flash, ram))
     }
-}
-
-/// Whether the strategy serves other machines with the feature `any-grid` than without.
-pub(crate) fn needs_any_grid(strategy: StrategyKind) -> bool {
-    let names = [
-        "best-fit",
-        "busy-list",
-        "free-submesh-list",
-        "least-expected-blocking",
-        "leb-estimates",
-    ];
-    names.contains(&strategy.name())
 }

@@ -1,13 +1,13 @@
 //! How much flash, RAM and stack the images take: the table of `flash-and-ram.md`.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::Info;
 
-use crate::image::{self, ANY_GRID, Image, needs_any_grid};
+use crate::image::{self, Image};
 use crate::shell::shell;
-use crate::tables::{Row, Table, code, markdown};
-use crate::{board, setup, stack};
+use crate::tables::{Row, Table, code};
+use crate::{board, setup};
 
 /// The options of `cargo xtask size`.
 #[derive(clap::Args)]
@@ -47,13 +47,6 @@ const STRATEGY: StrategyKind = StrategyKind::FirstFit;
 /// By how many bytes the stacks of two runs differ, as an interrupt comes at another moment.
 const INTERRUPT: u64 = 160;
 
-const COLUMNS: [&str; 5] = [
-    "image",
-    "flash",
-    "static RAM, 256 jobs",
-    "static RAM, 128 jobs",
-    "deepest stack",
-];
 pub(crate) const TABLE: Table = Table {
     page: "docs/measurements/flash-and-ram.md",
     name: "sizes",
@@ -122,10 +115,9 @@ impl Contents {
             if is_check && strategies.len() > 1 {
                 strategies.retain(needs_most_stack);
             }
-            let stack = stack::deepest(&image, &strategies, self.scheduler);
-            stack
-                .with_context(|| format!("the image \"{}\"", self.name))?
-                .to_string()
+            let rows = image.measure("stack", image.stack()?, self.scheduler, &strategies)?;
+            let stacks = rows.iter().filter_map(|row| row[1].parse::<u64>().ok());
+            stacks.max().unwrap_or(0).to_string()
         });
         Ok(row)
     }
@@ -136,6 +128,21 @@ impl Contents {
 fn needs_most_stack(strategy: &StrategyKind) -> bool {
     use StrategyKind::{LeastExpectedBlocking, LebEstimates};
     matches!(strategy, LeastExpectedBlocking { .. } | LebEstimates { .. })
+}
+
+/// The feature with which all strategies serve every grid that they can serve.
+const ANY_GRID: &str = "any-grid";
+
+/// Whether the strategy serves other machines with the feature `any-grid` than without.
+fn needs_any_grid(strategy: StrategyKind) -> bool {
+    let names = [
+        "best-fit",
+        "busy-list",
+        "free-submesh-list",
+        "least-expected-blocking",
+        "leb-estimates",
+    ];
+    names.contains(&strategy.name())
 }
 
 /// All images.
@@ -166,10 +173,6 @@ fn images() -> Vec<Contents> {
     images
 }
 
-fn names() -> Vec<String> {
-    images().into_iter().map(|image| image.name).collect()
-}
-
 /// Builds the images, prints what they take and does what the options say.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let Options {
@@ -178,28 +181,29 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         check,
         update,
     } = options;
-    let names = names();
+    let images = images();
+    let names: Vec<_> = images.iter().map(|image| &*image.name).collect();
     for name in only {
         let all = names.join(", ");
         ensure!(
-            names.contains(name),
+            names.contains(&&**name),
             "there is no image {name:?}; images: {all}"
         );
     }
     setup::target_and_emulator(board)?;
     let mut rows = Vec::new();
-    for image in images() {
+    for image in &images {
         if only.is_empty() || only.contains(&image.name) {
             println!("\nimage {}", image.name);
             rows.push(image.measure(board, *check)?);
         }
     }
-    println!("\n{}", markdown(&COLUMNS, &rows));
+    println!("\n{}", TABLE.with(&rows)?);
     if *update {
-        TABLE.update(&COLUMNS, &rows, &names)?;
+        TABLE.update(&rows, &names)?;
     }
     if *check {
-        TABLE.check(&COLUMNS, &rows, INTERRUPT, "cargo xtask size --update")?;
+        TABLE.check(&rows, INTERRUPT, "cargo xtask size --update")?;
     }
     Ok(())
 }
@@ -216,7 +220,9 @@ pub(crate) fn check_largest() -> Result<()> {
 
 /// Measures the images that have no row in the table.
 pub(crate) fn add_missing() -> Result<()> {
-    let only = TABLE.lacks(names())?;
+    let images = images();
+    let names: Vec<_> = images.iter().map(|image| &*image.name).collect();
+    let only = TABLE.lacks(&names)?;
     if only.is_empty() {
         return Ok(());
     }

@@ -1,22 +1,12 @@
-//! How many instructions the firmware takes for its commands: the tables of `instructions.md`.
-//!
-//! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from
-//! its last byte to the last one of the replies. So the figures have the protocol in them, which is
-//! the same for all strategies but for the length of the replies.
+//! How many instructions the firmware takes: the tables of `instructions.md`.
 
-pub(crate) mod commands;
-mod count;
-mod queues;
-mod scenes;
-mod slices;
-
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
-use meshalloc::StrategyKind;
+use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::image::{Image, MAIN};
 use crate::setup;
-use crate::tables::{Row, Table, markdown};
+use crate::tables::{Row, Table};
 
 /// The options of `cargo xtask instructions`.
 #[derive(clap::Args)]
@@ -39,26 +29,25 @@ pub(crate) struct Options {
         value_name = "NAME,...",
         value_delimiter = ',',
         hide_possible_values = true,
-        value_parser = PossibleValuesParser::new(StrategyKind::ALL.iter().map(|kind| kind.name()))
+        value_parser = PossibleValuesParser::new(names())
     )]
     strategies: Vec<String>,
 }
 
-/// The columns and rows of a table that was measured.
-type Measured = (Vec<String>, Vec<Row>);
-
-/// A table: its name, the features of the image, whether it has a row for each strategy, and how it
-/// is measured.
-type Measurement = (&'static str, &'static str, bool, Measure);
-type Measure = fn(&Image, &[StrategyKind]) -> Result<Measured>;
-
-const TABLES: [Measurement; 4] = [
-    ("commands", "default,qemu", true, commands::table),
-    ("decisions", "default,qemu", false, queues::decisions),
-    ("passes", "default,qemu", false, queues::passes),
-    (SLICES, "default,qemu,journal", true, slices::table),
+/// The tables, the features of their images, and whether they have a row for each strategy.
+const TABLES: [(&str, &str, bool); 4] = [
+    // Every command.
+    ("commands", "default,qemu", true),
+    // Decisions with foresight, for each budget.
+    ("decisions", "default,qemu", false),
+    // Scheduling passes.
+    ("passes", "default,qemu", false),
+    // The longest slices.
+    (SLICES, "default,qemu,journal", true),
 ];
 const SLICES: &str = "slices";
+/// Instructions of a slice: 50 ms at 16 MHz and 1.5 cycles an instruction.
+const SLICE_MAX: u64 = 50 * 16_000 * 2 / 3;
 
 /// Where a table stands.
 const fn in_page(name: &'static str) -> Table {
@@ -74,6 +63,11 @@ pub(crate) fn tables() -> [Table; TABLES.len()] {
     TABLES.map(|(name, ..)| in_page(name))
 }
 
+/// The names of all strategies.
+fn names() -> Vec<&'static str> {
+    StrategyKind::ALL.iter().map(|kind| kind.name()).collect()
+}
+
 /// Builds the image, counts, prints the tables and does what the options say.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let Options {
@@ -81,35 +75,43 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         only,
         strategies,
     } = options;
-    let is_chosen =
-        |list: &[String], name: &str| list.is_empty() || list.iter().any(|it| it == name);
+    let is_chosen = |list: &[String], name| list.is_empty() || list.iter().any(|it| it == name);
     let chosen = StrategyKind::ALL.iter().copied();
     let chosen: Vec<_> = chosen
-        .filter(|kind| is_chosen(strategies, kind.name()))
+        .filter(|it| is_chosen(strategies, it.name()))
         .collect();
     setup::target_and_emulator(MAIN)?;
-    for (name, features, is_by_strategy, measure) in TABLES {
+    for (name, features, is_by_strategy) in TABLES {
         if !is_chosen(only, name) {
             continue;
         }
-        let (columns, rows) = measure(&Image::build(MAIN, features)?, &chosen)?;
-        println!("\n{}", markdown(&columns, &rows));
+        let (table, image) = (in_page(name), Image::build(MAIN, features)?);
+        let record = image.symbol("COMMAND_TICKS")?;
+        let rows = image.measure(name, record, SchedulerKind::Fcfs, &chosen)?;
+        println!("\n{}", table.with(&rows)?);
         match (update, is_by_strategy) {
             (false, _) => {}
-            (true, true) => in_page(name).update(&columns, &rows, &all())?,
-            (true, false) => in_page(name).write(&columns, &rows)?,
+            (true, true) => table.update(&rows, &names())?,
+            (true, false) => table.write(&rows)?,
         }
         if name == SLICES {
-            slices::check(&rows)?;
+            let longer: Vec<_> = rows.iter().filter(|row| is_too_long(row)).collect();
+            ensure!(longer.is_empty(), "longer than {SLICE_MAX}: {longer:?}");
         }
     }
     Ok(())
 }
 
+/// Whether this row has a slice that is longer than it may be.
+fn is_too_long(row: &Row) -> bool {
+    let mut numbers = row.iter().filter_map(|cell| cell.parse::<u64>().ok());
+    numbers.any(|slice| slice > SLICE_MAX)
+}
+
 /// Counts the instructions of strategies that have no row in the tables of commands and slices.
 pub(crate) fn add_missing() -> Result<()> {
-    for (name, _, is_by_strategy, _) in TABLES {
-        let strategies = in_page(name).lacks(all())?;
+    for (name, _, is_by_strategy) in TABLES {
+        let strategies = in_page(name).lacks(&names())?;
         if is_by_strategy && !strategies.is_empty() {
             run(&Options {
                 update: true,
@@ -119,10 +121,4 @@ pub(crate) fn add_missing() -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The names of all strategies.
-fn all() -> Vec<String> {
-    let all = StrategyKind::ALL.iter();
-    all.map(|kind| kind.name().to_owned()).collect()
 }

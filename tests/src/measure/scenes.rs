@@ -5,9 +5,8 @@ use meshalloc::{
     Block, Change, Flags, Grid, JobId, NodeId, Query, Request, Shape, StrategyKind, Ticks,
 };
 
-use super::commands::MESH;
 use super::queues::random;
-use crate::emulator::Ask;
+use super::{Ask, CUBE, MESH, TORUS};
 
 /// What is done on a machine.
 pub(super) struct Scene {
@@ -54,20 +53,11 @@ impl Scene {
         }
     }
 
-    /// Whether it can be played with this strategy.
+    /// Whether it is meant for this strategy.
     pub(super) fn is_for(&self, strategy: StrategyKind) -> bool {
         let holds_many = strategy.holds() == Holds::Processors;
-        strategy.serves().includes(&self.machine)
-            && self.holds_many.is_none_or(|only| only == holds_many)
+        self.holds_many.is_none_or(|only| only == holds_many)
     }
-}
-
-fn cube() -> Grid {
-    Grid::torus(&[2; 12]).expect("a cube")
-}
-
-fn torus() -> Grid {
-    Grid::torus(&[16, 16, 16]).expect("a torus")
 }
 
 /// No processor is faulty.
@@ -93,7 +83,7 @@ pub(super) fn without_queue() -> Vec<Scene> {
     let in_corridor = vain(&[&[47, 44], &[61, 34], &[41, 41], &[63, 32]]);
     let mut scenes = vec![
         Scene::new("all processors one by one", MESH, none, whole(MESH)),
-        Scene::new("all processors of a torus", torus(), none, whole(torus())),
+        Scene::new("all processors of a torus", TORUS, none, whole(TORUS)),
         Scene::new("a corridor", MESH, outside_corridor, in_corridor),
     ];
     // Extents of 2 in m dimensions: with those of 1 between them the first nine or eleven.
@@ -103,7 +93,7 @@ pub(super) fn without_queue() -> Vec<Scene> {
         let in_flat = vain(&[extents]);
         scenes.push(Scene::new(
             "a binary cube in vain",
-            cube(),
+            CUBE,
             is_faulty,
             in_cube,
         ));
@@ -150,15 +140,15 @@ pub(super) fn with_queue() -> Vec<Scene> {
         Scene::new("jobs on a mesh", MESH, none, mixed(MESH, 15, 24)),
         Scene::new("small jobs on a mesh", MESH, none, mixed(MESH, 5, 180)),
         Scene::new("many jobs run", MESH, none, many_run(MESH)),
-        Scene::new("many jobs run on a cube", cube(), none, many_run(cube())),
+        Scene::new("many jobs run on a cube", CUBE, none, many_run(CUBE)),
         Scene::new("many jobs wait", MESH, none, many_wait()),
         Scene::new("a quarter faulty", MESH, quarter, mixed(MESH, 5, 60)),
         Scene::new("a diagonal", MESH, diagonal, mixed(MESH, 9, 30)),
         Scene::new("two antidiagonals", MESH, antidiagonals, mixed(MESH, 7, 40)),
     ];
     for (name, grid) in [
-        ("jobs on a binary cube", cube()),
-        ("jobs on a torus", torus()),
+        ("jobs on a binary cube", CUBE),
+        ("jobs on a torus", TORUS),
         (
             "jobs on an odd grid",
             Grid::torus(&[5, 3, 7, 2, 3, 3, 2]).expect("a grid"),

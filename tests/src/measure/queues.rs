@@ -2,16 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, ensure};
 use meshalloc::{Change, Configuration, Flags, JobId, Request, SchedulerKind, StrategyKind, Ticks};
 use rayon::prelude::*;
 
-use super::Measured;
-use super::commands::MESH;
 use super::count::{Counter, Spread, count};
-use crate::emulator::Ask;
-use crate::image::Image;
-use crate::tables::code;
+use super::{Ask, Image, MESH, Row};
 
 const BUDGETS: [u64; 3] = [16, 32, 64];
 /// Jobs that run when a decision is made.
@@ -42,16 +37,7 @@ const COMMANDS_MAX: usize = 500;
 const MEASURED: &str = "measured";
 
 /// Decisions with foresight, for each budget.
-pub(super) fn decisions(image: &Image, _: &[StrategyKind]) -> Result<Measured> {
-    let names = ["`leb`", "`leb-e`"];
-    let columns = names.map(|name| {
-        [
-            format!("{name}, median"),
-            format!("{name}, most"),
-            "ms".into(),
-        ]
-    });
-    let columns = ["E".to_owned()].into_iter().chain(columns.concat());
+pub(super) fn decisions(image: &Image) -> Vec<Row> {
     let rows = BUDGETS.par_iter().map(|&budget| {
         let mut row = vec![budget.to_string()];
         for strategy in [
@@ -60,41 +46,38 @@ pub(super) fn decisions(image: &Image, _: &[StrategyKind]) -> Result<Measured> {
         ] {
             let spread = measure(image, strategy, SchedulerKind::Fcfs, |script| {
                 if script.running.len() > RUNNING {
-                    script.release_next("")?;
+                    script.release_next("");
                 }
                 let is_decision = script.running.len() == RUNNING;
-                if script.submit(Flags::NO_WAIT)? && is_decision {
+                if script.submit(Flags::NO_WAIT) && is_decision {
                     script.counter.rename(MEASURED);
                 }
-                Ok(())
-            })?;
+            });
             row.extend(spread.cells());
             row.push(format!("{:.1}", spread.most as f64 / IN_A_MILLISECOND));
         }
-        Ok(row)
+        row
     });
-    Ok((columns.collect(), rows.collect::<Result<_>>()?))
+    rows.collect()
 }
 
 /// Scheduling passes: a release while others wait.
-pub(super) fn passes(image: &Image, _: &[StrategyKind]) -> Result<Measured> {
-    let names = SCHEDULERS.map(|scheduler| code(scheduler.name()));
-    let columns = names.map(|name| ["median", "most"].map(|it| format!("{name}, {it}")));
-    let columns = ["strategy".to_owned()].into_iter().chain(columns.concat());
+pub(super) fn passes(image: &Image) -> Vec<Row> {
     let rows = STRATEGIES.par_iter().map(|&strategy| {
-        let mut row = vec![code(&strategy.to_string())];
+        let mut row = vec![format!("`{strategy}`")];
         for scheduler in SCHEDULERS {
             let spread = measure(image, strategy, scheduler, |script| {
-                match script.waiting >= WAITING {
-                    true => script.release_next(MEASURED),
-                    false => script.submit(Flags::empty()).map(drop),
+                if script.waiting >= WAITING {
+                    script.release_next(MEASURED);
+                } else {
+                    script.submit(Flags::empty());
                 }
             });
-            row.extend(spread?.cells());
+            row.extend(spread.cells());
         }
-        Ok(row)
+        row
     });
-    Ok((columns.collect(), rows.collect::<Result<_>>()?))
+    rows.collect()
 }
 
 /// The instructions of those commands that `next`, which chooses one or two, marks as measured.
@@ -102,8 +85,8 @@ fn measure(
     image: &Image,
     strategy: StrategyKind,
     scheduler: SchedulerKind,
-    next: impl Fn(&mut Script<'_>) -> Result<()>,
-) -> Result<Spread> {
+    next: impl Fn(&mut Script<'_>),
+) -> Spread {
     let configuration = Configuration {
         machine: MESH,
         strategy,
@@ -118,18 +101,17 @@ fn measure(
             waiting: 0,
         };
         while script.counter.commands() + 2 <= COMMANDS_MAX {
-            next(&mut script)?;
+            next(&mut script);
         }
-        Ok(())
     });
-    let (_, spreads) = counted.with_context(|| format!("{strategy} under {scheduler:?}"))?;
-    let spread = spreads.get(MEASURED).context("no command was measured")?;
-    ensure!(
+    let (_, spreads) = counted.expect("the image serves the mesh");
+    let spread = spreads[MEASURED];
+    assert!(
         spread.count >= 100,
         "only {} commands were measured",
         spread.count
     );
-    Ok(*spread)
+    spread
 }
 
 /// Jobs of 1 to 15 by 1 to 15 processors, with run times as estimated.
@@ -144,7 +126,7 @@ struct Script<'c> {
 
 impl Script<'_> {
     /// Submits another job; returns whether any begins.
-    fn submit(&mut self, flags: Flags) -> Result<bool> {
+    fn submit(&mut self, flags: Flags) -> bool {
         self.latest += 1;
         let job = self.latest;
         let side = |draw| 1 + random(3 * job + draw, 15) as u16;
@@ -156,22 +138,21 @@ impl Script<'_> {
     }
 
     /// Goes on to when the next job ends, and releases it.
-    fn release_next(&mut self, kind: &'static str) -> Result<()> {
+    fn release_next(&mut self, kind: &'static str) {
         if let Some((end, job)) = self.running.pop_first() {
             self.now = end;
-            self.carry_out(kind, Change::Release { job: JobId(job) }, 1)?;
+            self.carry_out(kind, Change::Release { job: JobId(job) }, 1);
         }
-        Ok(())
     }
 
     /// `leaving` is by how much a grant shortens the queue.
-    fn carry_out(&mut self, kind: &'static str, change: Change, leaving: u32) -> Result<bool> {
-        let granted = self.counter.call(kind, self.now, &Ask::Change(change))?;
+    fn carry_out(&mut self, kind: &'static str, change: Change, leaving: u32) -> bool {
+        let granted = self.counter.call(kind, self.now, &Ask::Change(change));
         for &JobId(job) in &granted {
             self.running.insert((self.now + run_time(job), job));
             self.waiting -= leaving;
         }
-        Ok(!granted.is_empty())
+        !granted.is_empty()
     }
 }
 

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
 use meshalloc::{Configuration, JobId, Query, Ticks};
 
-use crate::emulator::{Ask, Emulator};
-use crate::image::Image;
+use super::{Ask, Image, Running};
 
 /// How often commands are counted.
 const REPEATS: usize = 2;
@@ -15,8 +13,6 @@ const REPEATS: usize = 2;
 const CLOCK: [&str; 2] = ["-icount", "shift=1,sleep=off"];
 /// Of SysTick in QEMU, 168 MHz.
 const TICKS_EACH: f64 = 0.168 * 2.0;
-/// The image's record of the time that commands take.
-const TICKS: &str = "COMMAND_TICKS";
 
 /// Instructions of one kind of command.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +43,7 @@ impl Spread {
 
 /// An image in a QEMU whose clock counts instructions.
 pub(super) struct Counter {
-    emulator: Emulator,
-    /// The address and size of the image's record.
-    record: (u64, u64),
+    running: Running,
     granted: u32,
     /// The kinds of the commands so far, and the ticks of queries. The image keeps those of
     /// changes, and that of a query until the next frame.
@@ -57,35 +51,30 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    pub(super) fn start(image: &Image) -> Result<Counter> {
-        Ok(Counter {
-            emulator: Emulator::start(image, &CLOCK)?,
-            record: image.symbol(TICKS)?,
+    pub(super) fn start(image: &Image) -> Counter {
+        Counter {
+            running: image.start(&CLOCK),
             granted: 0,
             commands: Vec::new(),
-        })
+        }
     }
 
-    /// Starts anew with this configuration. These commands are not counted.
-    pub(super) fn configure(&mut self, configuration: Configuration) -> Result<()> {
-        // Where it is refused, no job is placed.
-        self.emulator.configure(configuration).map(drop)
+    /// Starts anew with this configuration. These commands are not counted. Returns whether it is
+    /// served.
+    pub(super) fn configure(&mut self, configuration: Configuration) -> bool {
+        self.running.configure(configuration)
     }
 
     /// Carries out a command of this kind at this time; returns the jobs that begin.
-    pub(super) fn call(&mut self, kind: &'static str, at: Ticks, ask: &Ask) -> Result<Vec<JobId>> {
+    pub(super) fn call(&mut self, kind: &'static str, at: Ticks, ask: &Ask) -> Vec<JobId> {
         let mut granted = Vec::new();
         // Whether it is refused does not matter: that takes time as well.
-        let _ = self
-            .emulator
-            .call(at, ask, |event| granted.push(event.job))?;
+        self.running.call(at, ask, |event| granted.push(event.job));
         self.granted += granted.len() as u32;
-        let ticks = match ask {
-            Ask::Change(_) => None,
-            Ask::Query(_) => Some(self.word_from_end(2)?),
-        };
+        let is_query = matches!(ask, Ask::Query(_));
+        let ticks = is_query.then(|| self.word_from_end(2));
         self.commands.push((kind, ticks));
-        Ok(granted)
+        granted
     }
 
     /// How many commands there were.
@@ -99,74 +88,69 @@ impl Counter {
     }
 
     /// The most instructions between two looks at the line so far.
-    pub(super) fn longest_slice(&mut self) -> Result<u64> {
-        let _ = self.emulator.client.query(&Query::Statistics)?;
-        Ok(instructions(self.word_from_end(1)?))
+    pub(super) fn longest_slice(&mut self) -> u64 {
+        self.running.call(0, &Ask::Query(Query::Statistics), |_| ());
+        instructions(self.word_from_end(1))
     }
 
-    /// The word of the record that is the first, second and so on from its end.
-    fn word_from_end(&mut self, number: u64) -> Result<u32> {
-        let (address, bytes) = self.record;
-        let word = self.emulator.peek((address + bytes - 4 * number, 4))?;
-        words(&word).next().context("no word was read")
+    /// The word of the image's record that is the first, second and so on from its end.
+    fn word_from_end(&mut self, number: u64) -> u32 {
+        let [address, bytes] = self.running.place;
+        let word = self.running.qemu.peek(address + bytes - 4 * number, 4);
+        let word = word.expect("QEMU writes its memory");
+        words(&word).next().expect("a word")
     }
 
     /// How many jobs were placed, and the kind and the ticks of each command.
-    fn finish(mut self) -> Result<(u32, Vec<(&'static str, u32)>)> {
-        let end = self.emulator.client.line_counters()?.changes as usize;
-        let record: Vec<u32> = words(&self.emulator.peek(self.record)?).collect();
+    fn finish(mut self) -> (u32, Vec<(&'static str, u32)>) {
+        let counters = self.running.client.line_counters();
+        let end = counters.expect("the image answers").changes as usize;
+        let record: Vec<u32> = words(&self.running.memory()).collect();
         let [_, kept @ .., _, _] = &record[..] else {
-            bail!("there is no count of commands");
+            panic!("there is no count of commands");
         };
-        let changes = self
-            .commands
-            .iter()
-            .filter(|(_, ticks)| ticks.is_none())
-            .count();
-        let begin = end.checked_sub(changes).filter(|_| changes <= kept.len());
-        let mut numbers = begin.context("commands are missing")?..end;
-        let ticks = self.commands.into_iter().map(|(kind, ticks)| {
-            let kept = |number: usize| kept[number % kept.len()];
-            (
-                kind,
-                ticks.or_else(|| numbers.next().map(kept)).unwrap_or(0),
-            )
+        let is_change = |(_, ticks): &&(_, Option<u32>)| ticks.is_none();
+        let changes = self.commands.iter().filter(is_change).count();
+        assert!(changes <= end.min(kept.len()), "commands are missing");
+        let mut kept = (end - changes..end).map(|number| kept[number % kept.len()]);
+        let commands = self.commands.into_iter().map(|(kind, ticks)| {
+            let ticks = ticks.or_else(|| kept.next());
+            (kind, ticks.expect("all changes are kept"))
         });
-        Ok((self.granted, ticks.collect()))
+        (self.granted, commands.collect())
     }
 }
 
 /// How many jobs the image places in this configuration, and the instructions of each kind of
-/// command, for commands of which the next one may depend on the outcome of the one before.
-///
-/// # Errors
-///
-/// When QEMU or the image fails, or the runs differ.
+/// command, for commands of which the next one may depend on the outcome of the one before. `None`
+/// if the image does not serve the configuration.
 pub(super) fn count(
     image: &Image,
     configuration: Configuration,
-    commands: impl Fn(&mut Counter) -> Result<()>,
-) -> Result<(u32, BTreeMap<&'static str, Spread>)> {
+    commands: impl Fn(&mut Counter),
+) -> Option<(u32, BTreeMap<&'static str, Spread>)> {
     let run = || {
-        let mut counter = Counter::start(image)?;
-        counter.configure(configuration)?;
-        commands(&mut counter)?;
-        counter.finish()
+        let mut counter = Counter::start(image);
+        let is_served = counter.configure(configuration);
+        is_served.then(|| {
+            commands(&mut counter);
+            counter.finish()
+        })
     };
     let (granted, mut least) = run()?;
     for _ in 1..REPEATS {
         let (again, counted) = run()?;
-        ensure!(again == granted, "it placed {granted} jobs, then {again}");
-        ensure!(
-            counted.len() == least.len(),
-            "another run had other commands"
+        assert_eq!(
+            (again, counted.len()),
+            (granted, least.len()),
+            "another run differs"
         );
         for ((_, least), (_, ticks)) in least.iter_mut().zip(counted) {
             *least = ticks.min(*least);
         }
     }
     let (strategy, scheduler) = (configuration.strategy, configuration.scheduler.name());
-    println!("{strategy}, {scheduler}: {granted} jobs placed");
+    eprintln!("{strategy}, {scheduler}: {granted} jobs placed");
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for (kind, ticks) in least {
         kinds.entry(kind).or_default().push(instructions(ticks));
@@ -174,7 +158,7 @@ pub(super) fn count(
     let spreads = kinds
         .into_iter()
         .map(|(kind, counts)| (kind, Spread::of(counts)));
-    Ok((granted, spreads.collect()))
+    Some((granted, spreads.collect()))
 }
 
 /// Ticks of SysTick as instructions.

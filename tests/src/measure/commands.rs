@@ -2,28 +2,14 @@
 
 use std::num::NonZeroU64;
 
-use anyhow::{Context, Result};
 use meshalloc::{
     Change, Configuration, Cube, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind, Shape,
     StrategyKind,
 };
-use rayon::prelude::*;
 
-use super::Measured;
 use super::count::{count, rounded};
-use crate::emulator::Ask;
-use crate::image::Image;
-use crate::tables::{Row, code};
+use super::{Ask, CUBE, Image, MESH, Row};
 
-pub(crate) const MESH: Grid = match Grid::mesh(&[64, 64]) {
-    Ok(mesh) => mesh,
-    Err(_) => panic!("64 x 64 is a mesh"),
-};
-/// Of as many processors as the mesh, for strategies that do not serve that.
-pub(crate) const CUBE: Grid = match Cube::new(2, 12) {
-    Ok(cube) => cube.grid(),
-    Err(_) => panic!("2^12 is a cube"),
-};
 /// Jobs that hold processors, or were refused, at any time of the measurement.
 const JOBS: u32 = 64;
 /// Jobs that leave and are replaced while it is measured.
@@ -49,46 +35,34 @@ const KINDS: [&str; 14] = [
     "configure",
 ];
 
-/// Every command, with each strategy.
-pub(super) fn table(image: &Image, strategies: &[StrategyKind]) -> Result<Measured> {
-    let rows = strategies.par_iter().map(|&strategy| {
-        row(image, strategy).with_context(|| format!("counting the instructions of {strategy}"))
+/// The row of a strategy, on the first of the machines that the image serves with it.
+pub(super) fn row(image: &Image, strategy: StrategyKind) -> Row {
+    let counted = [MESH, CUBE].into_iter().find_map(|machine| {
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        count(image, configuration, |counter| {
+            for (kind, ask) in work(configuration) {
+                counter.call(kind, 0, &ask);
+            }
+        })
     });
-    let columns = ["strategy", "jobs placed"].into_iter().chain(KINDS);
-    Ok((
-        columns.map(str::to_owned).collect(),
-        rows.collect::<Result<_>>()?,
-    ))
-}
-
-fn row(image: &Image, strategy: StrategyKind) -> Result<Row> {
-    let machine = match strategy.serves().includes(&MESH) {
-        true => MESH,
-        false => CUBE,
-    };
-    let configuration = Configuration {
-        machine,
-        strategy,
-        scheduler: SchedulerKind::Fcfs,
-    };
-    let work = work(configuration)?;
-    let (granted, counted) = count(image, configuration, |counter| {
-        let mut work = work.iter();
-        work.try_for_each(|(kind, ask)| counter.call(kind, 0, ask).map(drop))
-    })?;
+    let (granted, counted) = counted.expect("the image serves the strategy");
     let cells = KINDS.map(|kind| {
         let spread = counted[kind];
         let [median, most] = [spread.median, spread.most].map(|it| rounded(it) as f64 / 1e3);
         format!("{median} / {most}")
     });
-    let row = [code(strategy.name()), granted.to_string()];
-    Ok(row.into_iter().chain(cells).collect())
+    let row = [format!("`{}`", strategy.name()), granted.to_string()];
+    row.into_iter().chain(cells).collect()
 }
 
 /// Fills the machine with jobs, then has one after the other leave, out of order, and another come;
 /// in between, all other commands, each with its kind. Under other schedulers than first come, first
 /// served, jobs have estimates, and every eighth may wait.
-pub(crate) fn work(configuration: Configuration) -> Result<Vec<(&'static str, Ask)>> {
+pub(super) fn work(configuration: Configuration) -> Vec<(&'static str, Ask)> {
     let machine = configuration.machine;
     let is_fcfs = configuration.scheduler == SchedulerKind::Fcfs;
     let request = |job: u32| {
@@ -119,8 +93,8 @@ pub(crate) fn work(configuration: Configuration) -> Result<Vec<(&'static str, As
             continue;
         }
         let node = NodeId(job * 1021 % machine.nodes());
-        let block = machine.unit(node).context("a processor of the machine")?;
-        let mut start = machine.coordinates(node).context("the same")?.to_vec();
+        let block = machine.unit(node).expect("a processor of the machine");
+        let mut start = machine.coordinates(node).expect("the same").to_vec();
         start[0] = 0;
         let on = machine.block(&start, &row);
         let ticks = NonZeroU64::new(1000);
@@ -146,7 +120,7 @@ pub(crate) fn work(configuration: Configuration) -> Result<Vec<(&'static str, As
     }
     commands.push(("reset", Ask::Change(Change::Reset)));
     commands.push(("configure", Ask::Change(Change::Configure(configuration))));
-    Ok(commands)
+    commands
 }
 
 /// 64 of these jobs are as large as the machine, about.
@@ -183,7 +157,7 @@ mod tests {
                 strategy,
                 scheduler: SchedulerKind::Fcfs,
             };
-            let work = work(configuration).unwrap();
+            let work = work(configuration);
             let changes = work.iter().filter(|(_, ask)| matches!(ask, Ask::Change(_)));
             // The image keeps as many.
             assert!(changes.count() <= 512);
