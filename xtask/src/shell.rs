@@ -36,7 +36,7 @@ macro_rules! cmd {
     };
 }
 
-/// Runs such a command, shows it and its output, and fails if it does.
+/// Runs a command in the same form, shows it and its output, and fails if it does.
 macro_rules! run {
     ($text:literal) => {
         xshell::cmd!(crate::shell::shell(), $text)

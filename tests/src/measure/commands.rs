@@ -60,8 +60,8 @@ pub(super) fn row(image: &Image, strategy: StrategyKind) -> Row {
 }
 
 /// Fills the machine with jobs, then has one after the other leave, out of order, and another come;
-/// in between, all other commands, each with its kind. Under other schedulers than first come, first
-/// served, jobs have estimates, and every eighth may wait.
+/// in between, all other commands, each with its kind. Under other schedulers than first come,
+/// first served, jobs have estimates, and every eighth may wait.
 pub(super) fn work(configuration: Configuration) -> Vec<(&'static str, Ask)> {
     let machine = configuration.machine;
     let is_fcfs = configuration.scheduler == SchedulerKind::Fcfs;

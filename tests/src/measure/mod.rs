@@ -43,8 +43,8 @@ const TORUS: Grid = match Cube::new(16, 3) {
 type Row = Vec<String>;
 
 /// Measures what the arguments say and prints the rows of a table: WHAT BOARD IMAGE ADDRESS BYTES
-/// SCHEDULER NUMBER STRATEGY... The address and bytes are those of the image's record of times or of
-/// the room for its stack; the scheduler is a form and the number in it.
+/// SCHEDULER NUMBER STRATEGY... The address and bytes are those of the image's record of times or
+/// of the room for its stack; the scheduler is a form and the number in it.
 ///
 /// # Panics
 ///
@@ -58,7 +58,7 @@ pub fn main(mut arguments: impl Iterator<Item = String>) {
         place: [next(), next()].map(|number| number.parse().expect("a number")),
     };
     let (form, number) = (next(), next().parse().expect("a number"));
-    // A second of so many ticks that jobs are bypassed.
+    // With seconds of a million ticks the threshold is long enough for jobs to be bypassed.
     let scheduler = SchedulerKind::from_form(&form, number, 1_000_000).expect("a form");
     let strategies: Vec<StrategyKind> = arguments
         .map(|name| name.parse().expect("the name of a strategy"))
@@ -123,7 +123,8 @@ impl Image {
 }
 
 impl Running {
-    /// Resets the controller and gives it this configuration, and a virtual clock. Returns whether it is served.
+    /// Resets the controller and gives it this configuration, and a virtual clock. Returns whether
+    /// it is served.
     fn configure(&mut self, configuration: Configuration) -> bool {
         let clock = self.client.use_virtual_clock(true);
         clock.expect("the image has a virtual clock for a session");

@@ -77,10 +77,7 @@ fn from_root(module: &str, path: &str) -> String {
 
 #[test]
 fn no_files_need_each_other() {
-    for (folder, edges_min) in [
-        ("core/src", 300),
-        ("xtask/src", 40),
-    ] {
+    for (folder, edges_min) in [("core/src", 300), ("xtask/src", 40)] {
         check(folder, edges_min);
     }
 }
