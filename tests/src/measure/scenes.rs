@@ -88,7 +88,7 @@ pub(super) fn without_queue() -> Vec<Scene> {
     ];
     // Extents of 2 in m dimensions: with those of 1 between them the first nine or eleven.
     for (m, extents) in [(5, &TWOS[..9]), (7, &TWOS[..11])] {
-        let is_faulty = |node: u32| node.count_ones() % (m + 1) == 0;
+        let is_faulty = |node: u32| node.count_ones().is_multiple_of(m + 1);
         let in_cube = vain(&[&vec![2; m as usize]]);
         let in_flat = vain(&[extents]);
         scenes.push(Scene::new(

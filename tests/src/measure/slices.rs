@@ -17,12 +17,13 @@ const SCHEDULERS: [SchedulerKind; 3] = [
 
 /// The row of a strategy.
 pub(super) fn row(image: &Image, strategy: StrategyKind) -> Row {
+    let (alone, queues) = (without_queue(), with_queue());
     let longest = |scheduler, scenes| longest(image, strategy, scheduler, scenes);
     // Where no job waits, all schedulers decide alike.
-    let alone = longest(SCHEDULERS[0], without_queue());
+    let alone = longest(SCHEDULERS[0], &alone);
     let mut row = vec![format!("`{}`", strategy.name())];
     for scheduler in SCHEDULERS {
-        let longest = longest(scheduler, with_queue()).max(alone);
+        let longest = longest(scheduler, &queues).max(alone);
         row.push(rounded(longest).to_string());
     }
     row
@@ -33,7 +34,7 @@ fn longest(
     image: &Image,
     strategy: StrategyKind,
     scheduler: SchedulerKind,
-    scenes: Vec<Scene>,
+    scenes: &[Scene],
 ) -> u64 {
     let mut counter = Counter::start(image);
     let mut longest = 0;
