@@ -146,21 +146,27 @@ pub(super) fn with_queue() -> Vec<Scene> {
         Scene::new("a diagonal", MESH, diagonal, mixed(MESH, 9, 30)),
         Scene::new("two antidiagonals", MESH, antidiagonals, mixed(MESH, 7, 40)),
     ];
-    for (name, grid) in [
-        ("jobs on a binary cube", CUBE),
-        ("jobs on a torus", TORUS),
+    for (name, grid, side_max, jobs) in [
+        ("jobs on a binary cube", CUBE, 3, 30),
+        ("jobs on a torus", TORUS, 3, 30),
+        ("large jobs on a torus", TORUS, 8, 40),
+        ("many jobs on a torus", TORUS, 4, 120),
         (
             "jobs on an odd grid",
             Grid::torus(&[5, 3, 7, 2, 3, 3, 2]).expect("a grid"),
+            3,
+            30,
         ),
         (
             "jobs on a ternary cube",
             Grid::torus(&[3; 7]).expect("a grid"),
+            3,
+            30,
         ),
     ] {
         let sixth = |node| random(node, 6) == 0;
-        scenes.push(Scene::new(name, grid, none, mixed(grid, 3, 30)));
-        scenes.push(Scene::new(name, grid, sixth, mixed(grid, 3, 30)));
+        scenes.push(Scene::new(name, grid, none, mixed(grid, side_max, jobs)));
+        scenes.push(Scene::new(name, grid, sixth, mixed(grid, side_max, jobs)));
     }
     scenes
 }
