@@ -87,12 +87,7 @@ pub(crate) fn tables() -> [(Table, &'static [&'static str], Vec<Row>); 2] {
         .map(|(kind, number): (_, u32)| {
             let info = kind.info();
             let parameters = parameters(info.parameters, unit(info));
-            vec![
-                number.to_string(),
-                code(info.name),
-                parameters,
-                serves(*kind),
-            ]
+            vec![number.to_string(), code(info.name), parameters]
         });
     let schedulers = SchedulerKind::INFO
         .iter()
@@ -107,7 +102,7 @@ pub(crate) fn tables() -> [(Table, &'static [&'static str], Vec<Row>); 2] {
     [
         (
             table("strategies"),
-            &["number", "strategy", "parameters", "serves"],
+            &["number", "strategy", "parameters"],
             strategies.collect(),
         ),
         (
@@ -116,18 +111,6 @@ pub(crate) fn tables() -> [(Table, &'static [&'static str], Vec<Row>); 2] {
             schedulers.collect(),
         ),
     ]
-}
-
-/// The machines that a strategy serves. The exponent of a page decides for paging, so the row names
-/// it in place of a number.
-fn serves(kind: StrategyKind) -> String {
-    match kind {
-        StrategyKind::Paging { order, .. } => {
-            let pages = StrategyKind::Paging { order, exponent: 7 };
-            pages.serves().to_string().replace('7', "exponent")
-        }
-        kind => kind.serves().to_string(),
-    }
 }
 
 /// In how many parts a number of the strategy is counted.
