@@ -84,12 +84,7 @@ pub(crate) fn tables() -> [(Table, Vec<Row>); 2] {
         .map(|(number, &kind): (u32, _)| {
             let info = kind.info();
             let parameters = parameters(info.parameters, unit(info));
-            vec![
-                number.to_string(),
-                code(info.name),
-                parameters,
-                serves(kind),
-            ]
+            vec![number.to_string(), code(info.name), parameters]
         });
     let schedulers = (0..)
         .zip(SchedulerKind::INFO)
@@ -104,18 +99,6 @@ pub(crate) fn tables() -> [(Table, Vec<Row>); 2] {
         (table("strategies"), strategies.collect()),
         (table("schedulers"), schedulers.collect()),
     ]
-}
-
-/// The machines that a strategy serves. The exponent of a page decides for paging, so the row names
-/// it in place of a number.
-fn serves(kind: StrategyKind) -> String {
-    match kind {
-        StrategyKind::Paging { order, .. } => {
-            let pages = StrategyKind::Paging { order, exponent: 7 };
-            pages.serves().to_string().replace('7', "exponent")
-        }
-        kind => kind.serves().to_string(),
-    }
 }
 
 /// In how many parts a number of the strategy is counted.
