@@ -76,7 +76,7 @@ pub(crate) fn browser(sh: &Shell) -> Result<()> {
         "cargo clippy --package meshalloc-browser --all-targets -- -D warnings"
     )
     .run()?;
-    cmd!(sh, "cargo build --package meshalloc-host-sim").run()?;
+    cmd!(sh, "cargo build --bin host-sim").run()?;
     Ok(cmd!(
         sh,
         "cargo test --package meshalloc-browser -- --show-output"
@@ -93,7 +93,7 @@ pub(crate) fn slurm(sh: &Shell) -> Result<()> {
         println!("SKIPPED: {reason:#}");
         return Ok(());
     }
-    cmd!(sh, "cargo build --package meshalloc-host-sim").run()?;
+    cmd!(sh, "cargo build --bin host-sim").run()?;
     let program = target_dir().join("debug/host-sim");
     Ok(cmd!(sh, "host-sim/tests/slurm.sh {program}").run()?)
 }
