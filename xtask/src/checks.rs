@@ -48,7 +48,7 @@ pub(crate) fn fuzz(options: &FuzzOptions) -> Result<()> {
 pub(crate) fn browser() -> Result<()> {
     setup::packages("chromium", "chromium --version")?;
     run!("cargo clippy --package meshalloc-browser --all-targets -- -D warnings")?;
-    run!("cargo build --package meshalloc-host-sim")?;
+    run!("cargo build --bin host-sim")?;
     run!("cargo test --package meshalloc-browser -- --show-output")
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn slurm() -> Result<()> {
         println!("SKIPPED: {reason:#}");
         return Ok(());
     }
-    run!("cargo build --package meshalloc-host-sim")?;
+    run!("cargo build --bin host-sim")?;
     let program = target_dir().join("debug/host-sim");
     run!("host-sim/tests/slurm.sh {program}")
 }
