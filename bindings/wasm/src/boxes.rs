@@ -242,7 +242,7 @@ mod tests {
                 };
                 let expected = free.iter().filter(|(set, _)| !is_within(*set));
                 let mut expected: Vec<Cuboid> = expected.map(|&&(_, one)| one).collect();
-                expected.sort_by_key(|one| (std::cmp::Reverse(one.area()), one.start, one.extent));
+                expected.sort_by_key(|one| (Reverse(one.area()), one.start, one.extent));
                 let found = maximal_boxes(allocator.occupancy());
                 assert_eq!(found, expected, "{machine}, busy {busy:b}");
             }
