@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use meshalloc::{Grid, Serves, StrategyKind};
+use meshalloc::{Grid, Machine, Serves, StrategyKind};
 use meshalloc_firmware::boards::{BOARDS, Info};
 use object::read::elf::{ElfFile32, SectionHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
@@ -70,10 +70,13 @@ pub(crate) struct Image {
     data: Vec<u8>,
     /// Whether it has the feature `any-grid`.
     has_any_grid: bool,
+    /// The only machine that it serves, if it was built for one.
+    machine: Option<Machine>,
 }
 
 impl Image {
-    /// Builds an image. Other processes that build images in this clone wait meanwhile.
+    /// Builds an image, for the machine that `MESHALLOC_MACHINE` names. Other processes that build
+    /// images in this clone wait meanwhile.
     ///
     /// # Errors
     ///
@@ -98,12 +101,16 @@ impl Image {
             folder,
             data,
             has_any_grid: has_defaults || features.split(',').any(|it| it == ANY_GRID),
+            machine: sh.var(MACHINE).ok().and_then(|name| Machine::preset(&name)),
         })
     }
 
     /// Whether it serves a machine with one of its strategies. This program has the feature
     /// `any-grid`; in an image without it these serve two-dimensional meshes.
     pub(crate) fn serves(&self, strategy: StrategyKind, machine: &Grid) -> bool {
+        if let Some(described) = &self.machine {
+            return described.grid() == machine && strategy.serves_described(described);
+        }
         let may = self.has_any_grid || !needs_any_grid(strategy) || Serves::Mesh.includes(machine);
         may && strategy.serves().includes(machine)
     }
@@ -152,6 +159,24 @@ impl Image {
         }
         Ok((flash, ram))
     }
+}
+
+/// The environment variable that names the machine of an image, and the machine of the images of
+/// strategies that serve described machines only.
+pub(crate) const MACHINE: &str = "MESHALLOC_MACHINE";
+pub(crate) const DESCRIBED: &str = "tpu-v4";
+
+/// Whether the strategy serves described machines only.
+pub(crate) fn needs_description(strategy: StrategyKind) -> bool {
+    matches!(strategy.serves(), Serves::Cubes | Serves::Placements)
+}
+
+/// The strategies that serve a machine in some image. A board knows the presets, of which none has
+/// the placements of `torus3d`.
+pub(crate) fn strategies() -> impl Iterator<Item = StrategyKind> {
+    let machine = Machine::preset(DESCRIBED).expect("a preset");
+    let kinds = StrategyKind::ALL.iter().copied();
+    kinds.filter(move |&kind| !needs_description(kind) || kind.serves_described(&machine))
 }
 
 /// Whether the strategy serves other machines with the feature `any-grid` than without.

@@ -5,7 +5,7 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::Info;
 use xshell::Shell;
 
-use crate::image::{self, ANY_GRID, Image, needs_any_grid};
+use crate::image::{self, ANY_GRID, DESCRIBED, Image, MACHINE, needs_any_grid, needs_description};
 use crate::tables::{Row, Table, code, markdown};
 use crate::{board, setup, stack};
 
@@ -107,6 +107,10 @@ impl Contents {
 
     /// Builds the image and measures it, or only what a check needs.
     fn measure(&self, sh: &Shell, board: &'static Info, is_check: bool) -> Result<Row> {
+        let _machine = match self.strategies[..] {
+            [one] if needs_description(one) => Some(sh.push_env(MACHINE, DESCRIBED)),
+            _ => None,
+        };
         let build = |features: &str| Image::build(sh, board, features, self.has_defaults);
         let (flash, ram) = build(&self.features)?.sizes()?;
         let small = match is_check {
@@ -154,9 +158,9 @@ fn images() -> Vec<Contents> {
     let first_forms = SchedulerKind::INFO.iter();
     let first_forms =
         first_forms.filter_map(|info| SchedulerKind::from_form(info.forms[0], NUMBER, NUMBER));
-    let strategies = StrategyKind::ALL.iter();
-    let alone = |&one: &StrategyKind| Contents::of(one.name().to_owned(), &[one], SCHEDULER);
-    let on_any_grid = strategies.clone().filter(|&&one| needs_any_grid(one));
+    let strategies = image::strategies();
+    let alone = |one: StrategyKind| Contents::of(one.name().to_owned(), &[one], SCHEDULER);
+    let on_any_grid = image::strategies().filter(|&one| needs_any_grid(one));
     let on_any_grid = on_any_grid.map(alone).map(Contents::with_any_grid);
     let schedulers = first_forms
         .filter(|&scheduler| scheduler != SCHEDULER)

@@ -14,8 +14,8 @@ use meshalloc_firmware::{Client, ClientError, Line};
 use rayon::prelude::*;
 
 use crate::emulator::{Ask, Emulator};
-use crate::image::Image;
-use crate::instructions::commands::work;
+use crate::image::{Image, needs_description};
+use crate::instructions::commands::{POD, work};
 
 /// The machines the work is done on, as far as a strategy serves them: of the largest that the
 /// board has room for, the mesh, a cube of long rings and the one of the most dimensions.
@@ -74,8 +74,10 @@ fn high_water(image: &Image, strategy: StrategyKind, scheduler: SchedulerKind) -
         Ok(room - untouched as u64)
     };
     let mut deepest = 0;
+    let pod = needs_description(strategy).then_some(POD);
     for machine in MACHINES
         .into_iter()
+        .chain(pod)
         .filter(|machine| image.serves(strategy, machine))
     {
         let configuration = Configuration {

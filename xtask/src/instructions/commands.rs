@@ -13,13 +13,18 @@ use rayon::prelude::*;
 use super::count::{Spread, Step, instructions, rounded};
 use super::{MESH, Measured};
 use crate::emulator::Ask;
-use crate::image::Image;
+use crate::image::{self, Image, needs_any_grid};
 use crate::tables::{Row, code};
 
 /// Of as many processors as the mesh, for strategies that do not serve that.
 const CUBE: Grid = match Cube::new(2, 12) {
     Ok(cube) => cube.grid(),
     Err(_) => panic!("2^12 is a cube"),
+};
+/// The pod of [`DESCRIBED`](crate::image::DESCRIBED).
+pub(crate) const POD: Grid = match Grid::torus(&[16, 16, 16]) {
+    Ok(pod) => pod,
+    Err(_) => panic!("16 x 16 x 16 is a torus"),
 };
 /// Jobs that hold processors, or were refused, at any time of the measurement.
 const JOBS: u32 = 64;
@@ -68,18 +73,40 @@ fn kind(ask: &Ask) -> &'static str {
 }
 
 pub(super) fn table(image: &Image, strategies: &[StrategyKind]) -> Result<Measured> {
-    let rows = strategies.par_iter().map(|&strategy| {
-        row(image, strategy).with_context(|| format!("counting the instructions of {strategy}"))
+    let rows = strategies.par_iter().flat_map_iter(|&strategy| {
+        rows_of(strategy).into_iter().map(move |(name, machines)| {
+            let row = row(image, strategy, &name, machines);
+            row.with_context(|| format!("counting the instructions of {name}"))
+        })
     });
     let columns = ["strategy", "jobs placed"].into_iter().chain(KINDS);
     Ok(Measured::new(columns, rows.collect::<Result<_>>()?))
 }
 
-fn row(image: &Image, strategy: StrategyKind) -> Result<Row> {
-    let machine = match strategy.serves().includes(&MESH) {
-        true => MESH,
-        false => CUBE,
-    };
+/// The rows of a strategy: names, and machines of which the first that is served is used.
+/// Strategies that also serve grids of three dimensions have a row on the pod.
+fn rows_of(strategy: StrategyKind) -> Vec<(String, &'static [Grid])> {
+    use StrategyKind::{Curve, Folding};
+    let name = strategy.name();
+    let mut rows = vec![(name.to_owned(), &[MESH, CUBE, POD][..])];
+    if needs_any_grid(strategy) || matches!(strategy, Curve { .. } | Folding) {
+        rows.push((format!("{name} on 16x16x16"), &[POD]));
+    }
+    rows
+}
+
+/// The names of all rows.
+pub(super) fn names() -> Vec<String> {
+    let rows = image::strategies().flat_map(rows_of);
+    rows.map(|(name, _)| name).collect()
+}
+
+fn row(image: &Image, strategy: StrategyKind, name: &str, machines: &[Grid]) -> Result<Row> {
+    let machine = machines
+        .iter()
+        .copied()
+        .find(|machine| image.serves(strategy, machine))
+        .context("it serves none of the machines")?;
     let configuration = Configuration {
         machine,
         strategy,
@@ -90,7 +117,7 @@ fn row(image: &Image, strategy: StrategyKind) -> Result<Row> {
         .map(|ask| (0, ask))
         .collect();
     let (granted, counted) = instructions(image, configuration, &work)?;
-    let mut row = vec![code(strategy.name()), granted.to_string()];
+    let mut row = vec![code(name), granted.to_string()];
     for name in KINDS {
         let commands = work
             .iter()
@@ -114,7 +141,10 @@ pub(crate) fn work(configuration: Configuration) -> Result<Vec<Ask>> {
     let machine = configuration.machine;
     let is_fcfs = configuration.scheduler == SchedulerKind::Fcfs;
     let request = |job: u32| {
-        let request = request(machine, job);
+        let request = match machine == POD {
+            true => slice(job),
+            false => request(machine, job),
+        };
         let request = match is_fcfs || job.is_multiple_of(7) {
             true => request,
             false => request.with_estimate((20 + job * 37 % 200).into()),
@@ -183,6 +213,19 @@ fn request(machine: Grid, job: u32) -> Request {
     };
     let radices: Vec<u16> = (0..job * 7 % (2 * n / 3 + 1)).map(radix).collect();
     Request::new(Shape::new(&radices).expect("radices of the cube"))
+}
+
+/// 64 of these slices are as large as the pod, about.
+fn slice(job: u32) -> Request {
+    let shapes: [&[u16]; 6] = [
+        &[2, 2, 4],
+        &[4, 4, 4],
+        &[4, 4, 8],
+        &[1, 2, 2],
+        &[4, 8, 4],
+        &[2, 4, 4],
+    ];
+    Request::new(Shape::new(shapes[job as usize % 6]).expect("a slice of the pod"))
 }
 
 #[cfg(test)]

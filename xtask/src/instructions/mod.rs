@@ -13,7 +13,7 @@ use anyhow::{Result, bail, ensure};
 use meshalloc::{Grid, StrategyKind};
 use xshell::Shell;
 
-use crate::image::{Image, MAIN};
+use crate::image::{self, DESCRIBED, Image, MACHINE, MAIN, needs_description};
 use crate::setup;
 use crate::tables::{self, Row, markdown};
 
@@ -62,6 +62,12 @@ impl Measured {
             failure: None,
         }
     }
+
+    /// Adds the rows of another one with the same columns.
+    fn add(&mut self, other: Measured) {
+        self.rows.extend(other.rows);
+        self.failure = self.failure.take().or(other.failure);
+    }
 }
 
 impl Table {
@@ -71,6 +77,15 @@ impl Table {
         Table::Passes,
         Table::Slices,
     ];
+
+    /// The names of its rows; nothing if these are not of strategies.
+    fn names(self) -> Vec<String> {
+        match self {
+            Table::Commands => commands::names(),
+            Table::Slices => strategies(),
+            Table::Decisions | Table::Passes => Vec::new(),
+        }
+    }
 
     /// Where it stands.
     pub(crate) const fn in_page(self) -> tables::Table {
@@ -99,12 +114,9 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
         ensure!(strategies().contains(name), "there is no strategy {name:?}");
     }
     let is_wanted =
-        |kind: &&StrategyKind| wanted.is_empty() || wanted.iter().any(|it| it == kind.name());
-    let chosen: Vec<_> = StrategyKind::ALL
-        .iter()
-        .filter(is_wanted)
-        .copied()
-        .collect();
+        |kind: &StrategyKind| wanted.is_empty() || wanted.iter().any(|it| it == kind.name());
+    let chosen = image::strategies().filter(is_wanted);
+    let (described, others): (Vec<_>, Vec<_>) = chosen.partition(|&kind| needs_description(kind));
     setup::target_and_emulator(sh, MAIN)?;
     for table in Table::ALL {
         if !options.only.is_empty() && !options.only.contains(&table) {
@@ -115,23 +127,33 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
         } else {
             "qemu"
         };
-        let image = Image::build(sh, MAIN, features, true)?;
+        let build = || Image::build(sh, MAIN, features, true);
         let Measured {
             columns,
             rows,
             failure,
         } = match table {
-            Table::Commands => commands::table(&image, &chosen)?,
-            Table::Decisions => queues::decisions(&image)?,
-            Table::Passes => queues::passes(&image)?,
-            Table::Slices => slices::table(&image, &chosen)?,
+            Table::Commands | Table::Slices => {
+                let table = match table {
+                    Table::Slices => slices::table,
+                    _ => commands::table,
+                };
+                let mut measured = table(&build()?, &others)?;
+                if !described.is_empty() {
+                    let _machine = sh.push_env(MACHINE, DESCRIBED);
+                    measured.add(table(&build()?, &described)?);
+                }
+                measured
+            }
+            Table::Decisions => queues::decisions(&build()?)?,
+            Table::Passes => queues::passes(&build()?)?,
         };
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         println!("\n{}", markdown(&columns, &rows));
         match table {
             _ if !options.update => {}
             Table::Commands | Table::Slices => {
-                table.in_page().update(&columns, &rows, &strategies())?;
+                table.in_page().update(&columns, &rows, &table.names())?;
             }
             Table::Decisions | Table::Passes => table.in_page().write(&columns, &rows)?,
         }
@@ -145,7 +167,10 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
 /// Counts the instructions of strategies that have no row in the tables of commands and slices.
 pub(crate) fn add_missing(sh: &Shell) -> Result<()> {
     for table in [Table::Commands, Table::Slices] {
-        let missing = table.in_page().lacks(strategies())?;
+        let missing = table.in_page().lacks(table.names())?;
+        // A row of another machine is counted with its strategy.
+        let strategy = |name: &String| name.split(' ').next().unwrap_or(name).to_owned();
+        let missing: Vec<String> = missing.iter().map(strategy).collect();
         if !missing.is_empty() {
             run(
                 sh,
@@ -162,8 +187,7 @@ pub(crate) fn add_missing(sh: &Shell) -> Result<()> {
 
 /// The names of all strategies.
 fn strategies() -> Vec<String> {
-    StrategyKind::ALL
-        .iter()
+    image::strategies()
         .map(|kind| kind.name().to_owned())
         .collect()
 }

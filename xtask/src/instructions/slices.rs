@@ -70,8 +70,10 @@ fn measure(
     let (mut emulator, mut client) = Emulator::start(image, &QEMU_CLOCK)?;
     client.use_virtual_clock(true)?;
     let (mut longest, mut without_queue) = (0, 0);
-    let is_played =
-        |scene: &&Scene| scene.is_for(strategy) && (scene.has_queue || scheduler == SCHEDULERS[0]);
+    let is_played = |scene: &&Scene| {
+        let is_for = scene.is_for(strategy) && image.serves(strategy, &scene.machine);
+        is_for && (scene.has_queue || scheduler == SCHEDULERS[0])
+    };
     // Those without a queue first: the image keeps the most of all so far.
     for scene in scenes.iter().filter(is_played) {
         let configuration = Configuration {

@@ -6,6 +6,7 @@ use meshalloc::{
 };
 
 use crate::emulator::Ask;
+use crate::image::needs_description;
 use crate::instructions::MESH;
 use crate::instructions::queues::random;
 
@@ -17,6 +18,8 @@ pub(super) struct Scene {
     pub(super) has_queue: bool,
     /// Whether it is only for strategies whose jobs hold many blocks, or only for others.
     holds_many: Option<bool>,
+    /// Whether it is only for strategies that serve described machines only, or only for others.
+    is_described: Option<bool>,
     pub(super) commands: Vec<(Ticks, Ask)>,
 }
 
@@ -37,6 +40,7 @@ impl Scene {
             machine,
             has_queue: true,
             holds_many: None,
+            is_described: None,
             commands: faults.chain(commands).collect(),
         }
     }
@@ -48,11 +52,13 @@ impl Scene {
         }
     }
 
-    /// Whether it can be played with this strategy.
+    /// Whether it is meant for this strategy.
     pub(super) fn is_for(&self, strategy: StrategyKind) -> bool {
         let holds_many = strategy.holds() == Holds::Processors;
-        strategy.serves().includes(&self.machine)
-            && self.holds_many.is_none_or(|only| only == holds_many)
+        self.holds_many.is_none_or(|only| only == holds_many)
+            && self
+                .is_described
+                .is_none_or(|only| only == needs_description(strategy))
     }
 }
 
@@ -162,6 +168,13 @@ pub(super) fn scenes() -> Vec<Scene> {
         let faulty = nodes(grid.nodes(), |node| random(node, 6) == 0);
         scenes.push(Scene::new(name, grid, &faulty, mixed(grid, 3, 30)));
     }
+    let faulty = nodes(torus.nodes(), |node| random(node, 6) == 0);
+    for faulty in [&[][..], &faulty] {
+        scenes.push(Scene {
+            is_described: Some(true),
+            ..Scene::new("slices of a pod", torus, faulty, slices(60))
+        });
+    }
     scenes
 }
 
@@ -212,15 +225,29 @@ fn whole(sides: &[u16]) -> Vec<(Ticks, Ask)> {
 
 /// Jobs that fill a machine and wait, of which one after the other leaves.
 fn mixed(machine: Grid, side_max: u64, jobs: u32) -> Vec<(Ticks, Ask)> {
-    let mut commands = Vec::new();
-    let request = |job: u32| {
+    wait_and_leave(jobs, |job| {
         let sides = machine.sides().iter().zip(0..);
         let extents: Vec<u16> = sides
             .map(|(&side, at)| 1 + random(97 * job + at, side_max.min(side.into())) as u16)
             .collect();
-        let request = Request::new(Shape::new(&extents).expect("extents"));
-        request.with_estimate(100 + random(31 * job, 900))
-    };
+        Request::new(Shape::new(&extents).expect("extents"))
+    })
+}
+
+/// The same with slices of a pod, small ones and of whole cubes.
+fn slices(jobs: u32) -> Vec<(Ticks, Ask)> {
+    wait_and_leave(jobs, |job| {
+        let sides = [0, 1, 2].map(|at| match random(13 * job, 3) {
+            0 => 1 + random(97 * job, 2) as u16,
+            _ => 4 + 4 * random(97 * job + at, 3) as u16,
+        });
+        Request::new(Shape::new(&sides).expect("extents"))
+    })
+}
+
+fn wait_and_leave(jobs: u32, request: impl Fn(u32) -> Request) -> Vec<(Ticks, Ask)> {
+    let mut commands = Vec::new();
+    let request = |job: u32| request(job).with_estimate(100 + random(31 * job, 900));
     let waiting = 24;
     for job in 1..=jobs + waiting {
         commands.push((u64::from(job), submit(job, request(job))));
