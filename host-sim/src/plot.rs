@@ -272,12 +272,12 @@ impl Frame {
                 let longest = head::text_width(names.max().unwrap_or(0), NAME);
                 let legend = LEGEND_WIDTH.max(LEGEND_NAME + longest + BESIDE_NUMBERS);
                 let left = LEFT + numbers + 2;
-                let head = Head::new(title, subtitle, None, left, width + legend);
+                let head = Head::new(title, subtitle, "", left, width + legend);
                 let height = height.max(entries);
                 (head, height, (legend, height))
             }
             Layout::Column => {
-                let head = Head::new(title, subtitle, None, 14, width).larger();
+                let head = Head::new(title, subtitle, "", 14, width).larger();
                 (head, height, (width, entries))
             }
         };
