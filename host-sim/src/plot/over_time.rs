@@ -61,8 +61,8 @@ const FAILURES: &str = "grey: processors that are down; black end: a failure int
 /// On a line or ring the vertical axis has the processors by number, and a job has a rectangle for
 /// each interval of them. On any other machine the numbers of a job's processors are many short
 /// intervals; there it has one rectangle, at a height that says nothing, unless no gap between the
-/// other jobs is large enough. Processors that are down are rectangles on a line or ring, and else a
-/// curve below.
+/// other jobs is large enough. Processors that are down are rectangles on a line or ring, and else
+/// a curve below.
 ///
 /// # Errors
 ///
