@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use meshalloc::{
-    Change, Configuration, Cube, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind, Serves,
-    Shape, StrategyKind,
+    Change, Configuration, Cube, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind, Shape,
+    StrategyKind,
 };
 
 use super::count::{count, rounded};
@@ -16,6 +16,17 @@ const JOBS: u32 = 64;
 const REPLACED: u32 = 160;
 /// After how many of these all other commands are measured.
 const EVERY: u32 = 5;
+
+/// Strategies that also have a row on the pod.
+const ON_POD: [&str; 7] = [
+    "free-submesh-list",
+    "best-fit",
+    "busy-list",
+    "curve",
+    "least-expected-blocking",
+    "leb-estimates",
+    "folding",
+];
 
 /// The columns of the table.
 const KINDS: [&str; 14] = [
@@ -36,14 +47,11 @@ const KINDS: [&str; 14] = [
 ];
 
 /// The rows of a strategy: on the first of the machines that the image serves with it, and on the
-/// pod if the strategy also serves grids of three dimensions.
+/// pod if it is one of [`ON_POD`].
 pub(super) fn rows(image: &Image, strategy: StrategyKind) -> Vec<Row> {
-    use Serves::{HilbertCurve, MeshOrAnyGrid, MeshOrFewDimensions, TwoOrThreeDimensions};
     let name = strategy.name();
     let mut rows = vec![row(image, strategy, name, &[MESH, CUBE, POD])];
-    if let HilbertCurve | MeshOrAnyGrid | MeshOrFewDimensions | TwoOrThreeDimensions =
-        strategy.serves()
-    {
+    if ON_POD.contains(&name) {
         let name = format!("{name} on 16x16x16");
         rows.push(row(image, strategy, &name, &[POD]));
     }
