@@ -19,7 +19,7 @@ const CUBES: &str =
 const POD: &str = "name = \"pod\"\nsides = [16, 16, 16]\nwraps = [true, true, true]\n\
                    rotate = true\ncube = [4, 4, 4]\n";
 
-/// The colours of jobs (`draw.js`), by job.
+/// The colours of jobs (`draw.js`).
 const COLOURS: [&str; 7] = [
     "86,180,233",
     "230,159,0",
@@ -108,12 +108,24 @@ fn shown(window: &Window, mesh: usize) -> BTreeMap<u64, String> {
     cells
 }
 
-/// Asserts that the processors of each job have its colour, and all others none of a job.
-fn assert_coloured(shown: &BTreeMap<u64, String>, held: &BTreeMap<u64, usize>, what: &str) {
+/// Asserts that the processors of each job have one colour, and all others none of a job. `of_jobs`
+/// has the colours of the jobs so far.
+fn assert_coloured(
+    shown: &BTreeMap<u64, String>,
+    held: &BTreeMap<u64, usize>,
+    of_jobs: &mut BTreeMap<usize, String>,
+    what: &str,
+) {
     for (node, colour) in shown {
-        match held.get(node) {
-            Some(job) => assert_eq!(colour, COLOURS[job % 7], "{what}: {node} of job {job}"),
-            None => assert!(!COLOURS.contains(&&**colour), "{what}: {node} is {colour}"),
+        let is_of_job = COLOURS.contains(&&**colour);
+        assert_eq!(
+            is_of_job,
+            held.contains_key(node),
+            "{what}: {node} is {colour}"
+        );
+        if let Some(job) = held.get(node) {
+            let known = of_jobs.entry(*job).or_insert_with(|| colour.clone());
+            assert_eq!(known, colour, "{what}: {node} of job {job}");
         }
     }
 }
@@ -142,7 +154,8 @@ fn every_processor_has_the_colour_of_its_job_in_all_layers_and_in_each() {
                     window.eval("view.showLayer(null) ?? 0");
                     let all = shown(&window, mesh);
                     assert_eq!(all.len(), nodes, "{what}");
-                    assert_coloured(&all, &held, &what);
+                    let mut colours = BTreeMap::new();
+                    assert_coloured(&all, &held, &mut colours, &what);
                     let mut seen = 0;
                     for layer in [0, layers / 2, layers - 1] {
                         window.eval(&format!("view.showLayer({layer}) ?? 0"));
@@ -151,7 +164,7 @@ fn every_processor_has_the_colour_of_its_job_in_all_layers_and_in_each() {
                         let first = layer as u64 * each;
                         let expected: Vec<u64> = (first..first + each).collect();
                         assert!(shown.keys().eq(&expected), "{what}, layer {layer}");
-                        assert_coloured(&shown, &held, &what);
+                        assert_coloured(&shown, &held, &mut colours, &what);
                         seen += shown.len();
                     }
                     assert_eq!(seen, 3 * nodes / layers);

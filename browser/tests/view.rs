@@ -736,3 +736,119 @@ fn times_are_read_in_the_unit_of_their_length() {
     let steps = window.eval("[0.03, 1, 1.1, 2.5, 7, 51].map((least) => roundStep(least))");
     assert_eq!(steps, serde_json::json!([0.05, 1, 2, 5, 10, 100]));
 }
+
+/// At many moments of each run: the processors that are down, and whether a job runs on them; pairs
+/// of jobs that touch, and those of them that share a colour although it has fewer neighbours than
+/// there are colours. The processors of jobs by themselves are compared with the sum of the state.
+const AT_MOMENTS: &str = "view.page.runs.map((run) => { \
+     const { meta } = view.page; const found = { down: [], onDown: 0, pairs: 0, same: 0 }; \
+     for (let part = 1; part < 200; part++) { \
+       const now = run.end * part / 200; const state = stateAt(run, now, meta.nodes); \
+       const cells = Cells.of(planesOf(meta)); const placed = [...state.running, ...state.stopped]; \
+       for (const at of placed) cells.take(rectsAt(run, at), at); \
+       if (cells.owners.filter((at) => at >= 0).length !== state.held) throw new Error('held'); \
+       const down = new Cells(cells.width, cells.height); down.take(downAt(run, now), 1); \
+       const nodes = [...down.owners.keys()].filter((at) => down.owners[at] === 1); \
+       if (nodes.length !== state.down) throw new Error('down'); \
+       found.down.push([now / meta.ticks, nodes]); \
+       found.onDown += nodes.filter((at) => state.running.includes(cells.owners[at])).length; \
+       for (const at of placed) { \
+         const around = [...cells.around(rectsAt(run, at))].filter((other) => other !== at); \
+         const colours = new Set(around.map((other) => run.colour[other])); \
+         found.pairs += around.length; \
+         if (colours.size < 7 && colours.has(run.colour[at])) found.same++; } } \
+     return found; })";
+
+#[test]
+fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
+    let folder = tempfile::tempdir().unwrap();
+    // Boxes of 4 x 4: which fails when. Each is down for 35 s.
+    let outages: Vec<(f64, u64)> = (1..60).map(|n| (25.0 * n as f64, n * 7 % 16)).collect();
+    let mut events: Vec<(f64, u64, &str)> = Vec::new();
+    for &(at, which) in &outages {
+        events.extend([(at, which, "down"), (at + 35.0, which, "up")]);
+    }
+    events.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let lines = events
+        .iter()
+        .map(|(at, which, state)| format!("{at},4x4,{which},{state}\n"));
+    let text = "time,what,which,state\n".to_owned() + &lines.collect::<String>();
+    fs::write(folder.path().join("events.csv"), text).unwrap();
+    for (restart, sign) in [
+        ("elsewhere", "waits to start again"),
+        ("in-place", "stopped by"),
+    ] {
+        let scenario = format!(
+            "--torus 16x16 --strategy ff,mbs --side-range 1..6 --load .6 --jobs 600 --warmup 0 \
+             --failures events.csv --restart {restart}"
+        );
+        page(folder.path(), &scenario);
+        let line = format!("run {scenario} --replications 1 --jobs-output jobs.csv");
+        host_sim(folder.path(), &line);
+        let mut reader = csv::Reader::from_path(folder.path().join("jobs.csv")).unwrap();
+        let rows: Vec<Row> = reader.deserialize().map(Result::unwrap).collect();
+        for size in [WIDE, NARROW] {
+            let Some(window) = Window::open(&folder.path().join("o/view.html"), size, "dark")
+            else {
+                return;
+            };
+            window.wait_until_ready();
+            let found = window.eval(AT_MOMENTS);
+            for run in found.as_array().unwrap() {
+                let down: Vec<(f64, Vec<u64>)> =
+                    serde_json::from_value(run["down"].clone()).unwrap();
+                for (at, nodes) in down {
+                    let is_down = |node: &u64| {
+                        let of = node % 16 / 4 + node / 16 / 4 * 4;
+                        let mut now = outages
+                            .iter()
+                            .filter(|one| one.0 <= at && at < one.0 + 35.0);
+                        now.any(|(_, which)| *which == of)
+                    };
+                    let expected: Vec<u64> = (0..256).filter(is_down).collect();
+                    assert_eq!(nodes, expected, "{restart} at {at}");
+                }
+                assert_eq!(run["onDown"], 0, "{restart}");
+                assert!(run["pairs"].as_u64().unwrap() > 1000, "{restart}");
+                assert_eq!(run["same"], 0, "{restart}");
+            }
+            // Each job started as often as the run says, and its record has the times.
+            let stretches = window.eval(
+                "view.page.runs.map((run) => Array.from({ length: run.count }, (_, job) => \
+                 stretchesOf(run, job).length))",
+            );
+            for (place, name) in ["first-fit", "multiple-buddy"].iter().enumerate() {
+                for row in rows.iter().filter(|row| row["strategy"] == *name) {
+                    let job = row["job_id"].parse::<usize>().unwrap() - 1;
+                    let restarts = row["restarts"].parse::<u64>().unwrap();
+                    assert_eq!(stretches[place][job], restarts + 1, "{name}, job {job}");
+                }
+            }
+            let job = rows.iter().find(|row| row["restarts"] == "1").unwrap();
+            let number = job["job_id"].parse::<usize>().unwrap() - 1;
+            window.eval(&format!("view.choose({number}) ?? 0"));
+            let place = usize::from(job["strategy"] != "first-fit");
+            let text = &record(&window)["interrupted"][place];
+            assert!(
+                text.starts_with("at ") && text.contains(", again at "),
+                "{text}"
+            );
+            let legend = window.eval("document.getElementById('failures').textContent");
+            let legend = legend.as_str().unwrap();
+            assert!(
+                legend.contains("down: has failed") && legend.contains(sign),
+                "{legend}"
+            );
+            let label =
+                window.eval("document.querySelector('canvas.mesh').getAttribute('aria-label')");
+            let label = label.as_str().unwrap();
+            assert!(
+                label.contains(" % down; ") && label.contains("interruption"),
+                "{label}"
+            );
+            let overflow = window.number("document.documentElement.scrollWidth - innerWidth");
+            assert!(overflow <= 0.0, "{size:?}: {overflow}");
+            window.assert_no_complaint();
+        }
+    }
+}

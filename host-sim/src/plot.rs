@@ -272,12 +272,12 @@ impl Frame {
                 let longest = head::text_width(names.max().unwrap_or(0), NAME);
                 let legend = LEGEND_WIDTH.max(LEGEND_NAME + longest + BESIDE_NUMBERS);
                 let left = LEFT + numbers + 2;
-                let head = Head::new(title, subtitle, None, left, width + legend);
+                let head = Head::new(title, subtitle, "", left, width + legend);
                 let height = height.max(entries);
                 (head, height, (legend, height))
             }
             Layout::Column => {
-                let head = Head::new(title, subtitle, None, 14, width).larger();
+                let head = Head::new(title, subtitle, "", 14, width).larger();
                 (head, height, (width, entries))
             }
         };
@@ -451,7 +451,17 @@ fn draw_series(
         }
         if let Some(refused) = &y.refused {
             let (x, y) = place(point.x, y.mean);
-            let axes = chart.plotting_area().get_pixel_range().0;
+            let (axes, heights) = chart.plotting_area().get_pixel_range();
+            if slot.is_some() {
+                // Upwards from the foot of the bar, which is narrower than the text is long.
+                let font = ("sans-serif", NAME * PIXEL).into_font();
+                let text = font
+                    .transform(FontTransform::Rotate270)
+                    .into_text_style(root);
+                let text = text.pos(Pos::new(HPos::Left, VPos::Center));
+                root.draw_text(refused, &text, (x, heights.end - 4 * PIXEL))?;
+                continue;
+            }
             // Beside the interval, on the side that has more room.
             let (side, x) = match x < (axes.start + axes.end) / 2 {
                 true => (HPos::Left, x + MARKER),

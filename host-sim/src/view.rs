@@ -84,7 +84,6 @@ pub(crate) fn view(
     let failed = |error| format!("{}: cannot write the page: {error}", path.display());
     file::check(path).map_err(failed)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;
-    history::check(&experiment).map_err(|error| error.to_string())?;
     let mut line;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match settings::endpoint(scenario)? {
@@ -118,6 +117,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
         }
         main {
             (layers())
+            p #failures .legend hidden {}
             div #meshes {}
             section #job aria-label="Job" {}
             div #charts {}

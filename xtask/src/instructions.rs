@@ -4,8 +4,9 @@ use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
 use meshalloc::{SchedulerKind, StrategyKind};
 
-use crate::image::{Image, MAIN};
+use crate::image::{self, DESCRIBED, Image, MACHINE, MAIN, needs_description};
 use crate::setup;
+use crate::shell::shell;
 use crate::tables::{Row, Table};
 
 /// The options of `cargo xtask instructions`.
@@ -65,7 +66,14 @@ pub(crate) fn tables() -> [Table; TABLES.len()] {
 
 /// The names of all strategies.
 fn names() -> Vec<&'static str> {
-    StrategyKind::ALL.iter().map(|kind| kind.name()).collect()
+    image::strategies().map(StrategyKind::name).collect()
+}
+
+/// The names of all rows that a table may have.
+fn row_names() -> Vec<String> {
+    let names = names().into_iter();
+    let rows = names.flat_map(|name| [name.to_owned(), format!("{name} on 16x16x16")]);
+    rows.collect()
 }
 
 /// Builds the image, counts, prints the tables and does what the options say.
@@ -76,22 +84,32 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         strategies,
     } = options;
     let is_chosen = |list: &[String], name| list.is_empty() || list.iter().any(|it| it == name);
-    let chosen = StrategyKind::ALL.iter().copied();
-    let chosen: Vec<_> = chosen
-        .filter(|it| is_chosen(strategies, it.name()))
-        .collect();
+    let chosen = image::strategies().filter(|it| is_chosen(strategies, it.name()));
+    let (described, others): (Vec<_>, Vec<_>) = chosen.partition(|&it| needs_description(it));
     setup::target_and_emulator(MAIN)?;
     for (name, features, is_by_strategy) in TABLES {
         if !is_chosen(only, name) {
             continue;
         }
-        let (table, image) = (in_page(name), Image::build(MAIN, features)?);
-        let record = image.symbol("COMMAND_TICKS")?;
-        let rows = image.measure(name, record, SchedulerKind::Fcfs, &chosen)?;
+        let table = in_page(name);
+        let measure = |chosen: &[StrategyKind]| {
+            let image = Image::build(MAIN, features)?;
+            let record = image.symbol("COMMAND_TICKS")?;
+            image.measure(name, record, SchedulerKind::Fcfs, chosen)
+        };
+        let mut rows = measure(&others)?;
+        if is_by_strategy && !described.is_empty() {
+            let _machine = shell().push_env(MACHINE, DESCRIBED);
+            rows.extend(measure(&described)?);
+        }
         println!("\n{}", table.with(&rows)?);
         match (update, is_by_strategy) {
             (false, _) => {}
-            (true, true) => table.update(&rows, &names())?,
+            (true, true) => {
+                let names = row_names();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                table.update(&rows, &names)?;
+            }
             (true, false) => table.write(&rows)?,
         }
         if name == SLICES {

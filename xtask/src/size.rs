@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::Info;
 
-use crate::image::{self, Image};
+use crate::image::{self, DESCRIBED, Image, MACHINE, needs_description};
 use crate::shell::shell;
 use crate::tables::{Row, Table, code};
 use crate::{board, setup};
@@ -91,13 +91,19 @@ impl Contents {
         Contents {
             name: name.to_owned(),
             features: features.to_owned(),
-            strategies: StrategyKind::ALL.to_vec(),
+            strategies: image::strategies()
+                .filter(|&it| !needs_description(it))
+                .collect(),
             scheduler: DEEPEST,
         }
     }
 
     /// Builds the image and measures it, or only what a check needs.
     fn measure(&self, board: &'static Info, is_check: bool) -> Result<Row> {
+        let _machine = match self.strategies[..] {
+            [one] if needs_description(one) => Some(shell().push_env(MACHINE, DESCRIBED)),
+            _ => None,
+        };
         let build = || Image::build(board, &self.features)?.sizes();
         let (flash, ram) = build()?;
         let mut row = vec![code(&self.name), flash.to_string(), ram.to_string()];
@@ -150,7 +156,7 @@ fn images() -> Vec<Contents> {
     // For a threshold long enough that jobs are bypassed.
     const NUMBER: u64 = 1_000_000;
     let alone = |one: StrategyKind| Contents::of(one.name(), &[one], SCHEDULER);
-    let strategies = StrategyKind::ALL.iter().copied();
+    let strategies = image::strategies();
     let mut images: Vec<_> = strategies.clone().map(alone).collect();
     let on_any_grid = strategies.filter(|&one| needs_any_grid(one));
     images.extend(on_any_grid.map(alone).map(Contents::with_any_grid));

@@ -80,6 +80,10 @@ function drawPanel(canvas, run, state, view) {
   const jobs = run.numbers.map((number, at) => {
     return { job: number, number, rects: rects.slice(first[at], first[at + 1]) };
   });
+  if (!view.known.has(canvas)) view.known.set(canvas, new Map());
+  const known = view.known.get(canvas);
+  keepColours(known, jobs, places);
+  for (const job of jobs) Object.assign(job, lookOf(known.get(job.number)));
   drawJobs(context, jobs, places, colours, state.latest);
   drawFaults(context, state.faulty, places, colours);
   const boxes = view.boxes === "none" ? [] : rectsOf(run.boxes, places);
@@ -160,6 +164,8 @@ async function start() {
   const $ = (id) => document.getElementById(id);
   const selects = [...document.querySelectorAll(".strategy")];
   const view = { boxes: "largest", canvas: null, cursor: null, corner: null };
+  // The colours of jobs, by canvas.
+  view.known = new WeakMap();
   let state = null;
   let cards = [];
   let playing = false;

@@ -1,28 +1,86 @@
 //! The history of a run: every job with its times and processors, and what follows from them over
 //! time.
 
+use std::collections::BTreeSet;
+
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
 use crate::experiment::{self, Experiment, ExperimentError, Progress};
-use crate::simulation::{JobRecord, Observer, RunResult};
-use crate::workload::{Job, TimeUnit, WorkloadError};
+use crate::failures::Restart;
+use crate::simulation::{Interruption, JobRecord, Observer, PlaceEvent, RunResult};
+use crate::workload::{Job, TimeUnit};
 
 /// A job of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastJob {
     /// The job, with the time at which it arrived.
     pub job: Job,
-    /// When it got its processors; `None`: it did not.
-    pub start: Option<Ticks>,
+    /// When it ran, in order; nothing if it was never started. A failure ended all but the last.
+    pub stretches: Vec<Stretch>,
     /// When it left; `None`: it was still there when the run ended.
     pub end: Option<Ticks>,
     /// Failed attempts to place it although at least as many processors were free as it asks for.
     pub misses: u32,
+}
+
+/// A time in which a job ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// When it started.
+    pub start: Ticks,
+    /// When it left or was interrupted; `None`: it ran when the run ended.
+    pub end: Option<Ticks>,
+    /// Whether a failure ended it.
+    pub is_interrupted: bool,
     /// The processors it held, those beyond its request included.
     pub held: u32,
     /// The blocks it held, in the order of the grant.
     pub blocks: Vec<Block>,
+}
+
+impl PastJob {
+    /// When it got processors first; `None`: it did not.
+    pub fn start(&self) -> Option<Ticks> {
+        self.stretches.first().map(|stretch| stretch.start)
+    }
+}
+
+/// A job on its processors. It may run on them more than once.
+#[derive(Clone, Copy, Debug)]
+pub struct Holding<'h> {
+    /// The number of the job.
+    pub job: usize,
+    /// From when on it held them.
+    pub start: Ticks,
+    /// Until when; `None`: it held them when the run ended.
+    pub end: Option<Ticks>,
+    /// The times in which it ran on them.
+    pub stretches: &'h [Stretch],
+}
+
+/// A place that was down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// The place.
+    pub block: Block,
+    /// When it went down.
+    pub start: Ticks,
+    /// When it worked again; `None`: it was down when the run ended.
+    pub end: Option<Ticks>,
+}
+
+/// What failed in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastFailures {
+    /// Where jobs start again.
+    pub restart: Restart,
+    /// Places that were kept as spares.
+    pub spares: Vec<Block>,
+    /// Places that were down, in the order in which they went.
+    pub outages: Vec<Outage>,
+    /// The events of these places, in order.
+    pub events: Vec<PlaceEvent>,
 }
 
 /// The first replication of a strategy. Memory grows with its jobs.
@@ -39,6 +97,8 @@ pub struct History {
     /// The processors of the largest slice that could be placed, each from a time on, where that
     /// was measured.
     pub largest: Vec<(Ticks, u32)>,
+    /// What failed, if anything could.
+    pub failures: Option<PastFailures>,
     /// When the run ended, in ticks.
     pub end: Ticks,
     /// What it gave.
@@ -59,6 +119,8 @@ pub struct Step {
     pub waiting: u32,
     /// Processors of the largest slice that could be placed; 0 where that is not measured.
     pub largest: u32,
+    /// Processors that are down.
+    pub down: u32,
 }
 
 /// Means over a span of time.
@@ -72,37 +134,21 @@ pub struct Means {
     pub waiting: f64,
     /// Processors of the largest slice that could be placed; 0 where that is not measured.
     pub largest: f64,
-}
-
-/// Whether an experiment has histories.
-///
-/// # Errors
-///
-/// When something fails in it.
-pub fn check(experiment: &Experiment) -> Result<(), WorkloadError> {
-    match &experiment.failures {
-        None => Ok(()),
-        Some(failures) => Err(WorkloadError::OutOfRange {
-            what: "what fails in a history of jobs".into(),
-            options: &["failures"],
-            given: failures.source.to_string(),
-            expected: "nothing, as a job has one place in it".into(),
-        }),
-    }
+    /// Processors that are down.
+    pub down: f64,
 }
 
 /// Runs the first replication of each strategy of an experiment, one after the other.
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, something fails, a controller cannot be made ready, or a run
-/// ends early.
+/// When the workload cannot be used, a controller cannot be made ready, or a run ends early.
 pub fn histories(
     experiment: &Experiment,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
-    check(experiment)?;
+    let timeline = experiment.timeline(0)?;
     let jobs = experiment.conditions(0)?.measured.count();
     progress.begin(experiment.strategies.len() as u64, jobs.into());
     let runs = experiment.strategies.iter().map(|&strategy| {
@@ -114,6 +160,12 @@ pub fn histories(
             unit: experiment.workload.time_unit(),
             jobs: seen.jobs.into_iter().flatten().collect(),
             largest: seen.largest,
+            failures: timeline.as_ref().map(|timeline| PastFailures {
+                restart: timeline.restart,
+                spares: timeline.kept(),
+                outages: outages(&seen.places),
+                events: seen.places,
+            }),
             end: seen.end,
             result,
         })
@@ -121,27 +173,77 @@ pub fn histories(
     runs.collect()
 }
 
+/// The times in which places were down.
+fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
+    let mut outages: Vec<Outage> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for &PlaceEvent {
+        at, block, is_down, ..
+    } in events
+    {
+        if is_down {
+            open.push(outages.len());
+            outages.push(Outage {
+                block,
+                start: at,
+                end: None,
+            });
+        } else if let Some(place) = open.iter().position(|&place| outages[place].block == block) {
+            outages[open.remove(place)].end = Some(at);
+        }
+    }
+    outages
+}
+
 #[derive(Default)]
 struct Seen {
     jobs: Vec<Option<PastJob>>,
+    /// Of each job so far.
+    interrupted: Vec<Vec<Stretch>>,
+    places: Vec<PlaceEvent>,
     largest: Vec<(Ticks, u32)>,
     end: Ticks,
 }
 
+/// The element at a place, for which a list becomes longer if need be.
+fn at<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
+    let place = number as usize;
+    if place >= list.len() {
+        list.resize(place + 1, T::default());
+    }
+    &mut list[place]
+}
+
 impl Observer for Seen {
     fn job(&mut self, record: &JobRecord<'_>) {
-        let place = record.number as usize;
-        if place >= self.jobs.len() {
-            self.jobs.resize(place + 1, None);
-        }
-        self.jobs[place] = Some(PastJob {
-            job: *record.job,
-            start: record.start,
+        let mut stretches = std::mem::take(at(&mut self.interrupted, record.number));
+        stretches.extend(record.last_start.map(|start| Stretch {
+            start,
             end: record.end,
-            misses: record.misses,
+            is_interrupted: false,
             held: record.held,
             blocks: record.blocks.to_vec(),
+        }));
+        *at(&mut self.jobs, record.number) = Some(PastJob {
+            job: *record.job,
+            stretches,
+            end: record.end,
+            misses: record.misses,
         });
+    }
+
+    fn interrupted(&mut self, job: &Interruption<'_>) {
+        at(&mut self.interrupted, job.number).push(Stretch {
+            start: job.start,
+            end: Some(job.end),
+            is_interrupted: true,
+            held: job.held,
+            blocks: job.blocks.to_vec(),
+        });
+    }
+
+    fn place(&mut self, event: &PlaceEvent) {
+        self.places.push(*event);
     }
 
     fn largest(&mut self, at: Ticks, processors: u32) {
@@ -153,76 +255,131 @@ impl Observer for Seen {
     }
 }
 
+/// What is different in a run from a time on.
+enum Change {
+    /// A job waits, or does so no more.
+    Waits(usize, bool),
+    /// So many processors more, or less, are in use or free.
+    Used(i64),
+    Free(i64),
+    Largest(u32),
+    /// Processors that are down, and those of them that no job holds.
+    Down(u32, u32),
+}
+
 impl History {
+    /// Whether interrupted jobs keep their processors.
+    pub fn keeps(&self) -> bool {
+        let failures = self.failures.as_ref();
+        failures.is_some_and(|failures| failures.restart.keeps())
+    }
+
+    /// Every job on its processors, job by job.
+    pub fn holdings(&self) -> impl Iterator<Item = Holding<'_>> {
+        let keeps = self.keeps();
+        self.jobs.iter().enumerate().flat_map(move |(job, past)| {
+            let length = if keeps { past.stretches.len() } else { 1 };
+            let parts = past.stretches.chunks(length.max(1));
+            parts.map(move |stretches| Holding {
+                job,
+                start: stretches[0].start,
+                end: match keeps {
+                    true => past.end,
+                    false => stretches[0].end,
+                },
+                stretches,
+            })
+        })
+    }
+
+    /// The times in which a job waited for processors; the last may go on when the run ends.
+    pub fn waits(&self, job: &PastJob) -> Vec<(Ticks, Option<Ticks>)> {
+        let Some(start) = job.start() else {
+            return vec![(job.job.arrival, job.end)];
+        };
+        let mut waits = vec![(job.job.arrival, Some(start))];
+        if !self.keeps() {
+            for (place, stretch) in job.stretches.iter().enumerate() {
+                let next = job.stretches.get(place + 1).map(|next| next.start);
+                if let (true, Some(end)) = (stretch.is_interrupted, stretch.end) {
+                    waits.push((end, next.or(job.end)));
+                }
+            }
+        }
+        waits
+    }
+
+    /// What changes over time, in order.
+    fn changes(&self) -> Vec<(Ticks, Change)> {
+        let mut changes = Vec::new();
+        for (number, job) in self.jobs.iter().enumerate() {
+            let processors = job.job.request.processors.into();
+            for (from, to) in self.waits(job) {
+                changes.push((from, Change::Waits(number, true)));
+                changes.extend(to.map(|to| (to, Change::Waits(number, false))));
+            }
+            for stretch in &job.stretches {
+                changes.push((stretch.start, Change::Used(processors)));
+                changes.extend(stretch.end.map(|end| (end, Change::Used(-processors))));
+            }
+        }
+        for holding in self.holdings() {
+            let held = i64::from(holding.stretches[0].held);
+            changes.push((holding.start, Change::Free(-held)));
+            changes.extend(holding.end.map(|end| (end, Change::Free(held))));
+        }
+        let largest = self.largest.iter();
+        changes.extend(largest.map(|&(at, processors)| (at, Change::Largest(processors))));
+        let places = self.failures.iter().flat_map(|failures| &failures.events);
+        changes.extend(places.map(|event| {
+            let not_held = event.down - event.down_and_held;
+            (event.at, Change::Down(event.down, not_held))
+        }));
+        changes.retain(|(at, _)| *at <= self.end);
+        // Changes of one job at one time stay in order.
+        changes.sort_by_key(|(at, _)| *at);
+        changes
+    }
+
     /// The steps of the run in order, the first at 0: one for each time at which a job arrives,
-    /// starts or leaves, with what holds when all of that time has happened.
+    /// starts, stops or leaves, or a place fails or is repaired, with what holds when all of that
+    /// time has happened.
     ///
     /// # Time complexity
     ///
-    /// For `n` jobs O(n log n).
+    /// For `n` stretches and events O(n log n).
     pub fn steps(&self) -> Vec<Step> {
-        let mut starts: Vec<_> = self.times(|job| job.start);
-        let mut ends: Vec<_> = self.times(|job| job.end.filter(|_| job.start.is_some()));
-        let mut times: Vec<Ticks> = std::iter::once(0)
-            .chain(self.jobs.iter().map(|job| job.job.arrival))
-            .chain(starts.iter().chain(&ends).map(|&(at, _)| at))
-            .filter(|&at| at <= self.end)
-            .collect();
-        times.sort_unstable();
-        times.dedup();
-        starts.reverse();
-        ends.reverse();
-        let (mut arrived, mut head) = (0, 0);
-        let mut largest = self.largest.iter().peekable();
-        let mut free = i64::from(self.machine.nodes());
+        let spares = self.failures.iter().flat_map(|failures| &failures.spares);
+        let kept: u32 = spares.map(|&block| self.machine.area(block)).sum();
+        let mut free = i64::from(self.machine.nodes() - kept);
+        let (mut used, mut down_not_held) = (0, 0);
+        let mut waiting = BTreeSet::new();
         let mut now = Step::default();
-        let steps = times.into_iter().map(|at| {
-            now.at = at;
-            while let Some(&(_, processors)) = largest.next_if(|(from, _)| *from <= at) {
-                now.largest = processors;
+        let mut steps = vec![now];
+        let changes = self.changes();
+        for at_once in changes.chunk_by(|one, other| one.0 == other.0) {
+            for (at, change) in at_once {
+                now.at = *at;
+                match *change {
+                    Change::Waits(job, true) => drop(waiting.insert(job)),
+                    Change::Waits(job, false) => drop(waiting.remove(&job)),
+                    Change::Used(more) => used += more,
+                    Change::Free(more) => free += more,
+                    Change::Largest(processors) => now.largest = processors,
+                    Change::Down(down, not_held) => (now.down, down_not_held) = (down, not_held),
+                }
             }
-            while self
-                .jobs
-                .get(arrived)
-                .is_some_and(|job| job.job.arrival <= at)
-            {
-                // One that was refused never waits.
-                let job = &self.jobs[arrived];
-                now.waiting += u32::from(job.start.is_some() || job.end.is_none());
-                arrived += 1;
-            }
-            while let Some((_, place)) = starts.pop_if(|(start, _)| *start <= at) {
-                let job = &self.jobs[place];
-                now.waiting -= 1;
-                now.used += job.job.request.processors;
-                free -= i64::from(job.held);
-            }
-            while let Some((_, place)) = ends.pop_if(|(end, _)| *end <= at) {
-                let job = &self.jobs[place];
-                now.used -= job.job.request.processors;
-                free += i64::from(job.held);
-            }
-            let waits = |job: &PastJob| match job.start {
-                Some(start) => start > at,
-                None => job.end.is_none(),
-            };
-            while head < arrived && !waits(&self.jobs[head]) {
-                head += 1;
-            }
-            let first = self.jobs[..arrived].get(head);
+            let free = free - i64::from(down_not_held);
+            let first = waiting.first().map(|&job| &self.jobs[job]);
             let fits = first.is_some_and(|job| i64::from(job.job.request.processors) <= free);
+            (now.used, now.waiting) = (used as u32, waiting.len() as u32);
             now.fragmented = if fits { free as u32 } else { 0 };
-            now
-        });
-        steps.collect()
-    }
-
-    fn times(&self, time: impl Fn(&PastJob) -> Option<Ticks>) -> Vec<(Ticks, usize)> {
-        let jobs = self.jobs.iter().enumerate();
-        let times = jobs.filter_map(|(place, job)| Some((time(job)?, place)));
-        let mut times: Vec<_> = times.collect();
-        times.sort_unstable();
-        times
+            if now.at == 0 {
+                steps.clear();
+            }
+            steps.push(now);
+        }
+        steps
     }
 
     /// Means over `count` spans of equal length that are together the time from 0 to `end`; of
@@ -249,6 +406,7 @@ impl History {
                 sums.fragmented += f64::from(now.fragmented) * span;
                 sums.waiting += f64::from(now.waiting) * span;
                 sums.largest += f64::from(now.largest) * span;
+                sums.down += f64::from(now.down) * span;
                 at = until;
                 match steps.get(next) {
                     Some(&step) if step.at as f64 <= to => (now, next) = (step, next + 1),

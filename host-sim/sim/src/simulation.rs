@@ -111,7 +111,7 @@ pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
 pub use measured::{Conditions, Measured};
-pub use observer::{JobRecord, Observer};
+pub use observer::{Interruption, JobRecord, Observer, PlaceEvent};
 pub use phases::Phases;
 pub use phases_of_messages::PhasesOfMessages;
 use state::State;

@@ -1,7 +1,7 @@
 //! Heights for the jobs of a Gantt chart, where a job's processors are not one interval of numbers:
 //! every job gets one piece of the axis if there is a gap that holds it, and the fewest otherwise.
 
-use meshalloc_sim::history::PastJob;
+use meshalloc_sim::history::Holding;
 
 /// First and last unit of the axis, both included, as
 /// [`Interval`](meshalloc_sim::processors::Interval) has them.
@@ -13,33 +13,36 @@ struct Axis {
     free: Vec<Piece>,
 }
 
-/// For each job the pieces of an axis of `nodes` units that it has while it runs: as many units as
-/// it holds processors, and no two jobs at a time the same. A job that never started has none.
+/// For each holding the pieces of an axis of `nodes` units that it has: as many units as the job
+/// holds processors, and no two holdings at a time the same.
 ///
 /// # Time complexity
 ///
-/// For `n` jobs, of which `r` run at a time, O(n (log n + r)).
-pub(super) fn pieces(nodes: u32, jobs: &[PastJob]) -> Vec<Vec<Piece>> {
-    let mut pieces = vec![Vec::new(); jobs.len()];
-    let started = |job: &usize| jobs[*job].start.is_some();
-    let mut order: Vec<usize> = (0..jobs.len()).filter(started).collect();
-    order.sort_by_key(|&job| (jobs[job].start, jobs[job].end.unwrap_or(u64::MAX)));
+/// For `n` holdings, of which `r` are there at a time, O(n (log n + r)).
+pub(super) fn pieces(nodes: u32, holdings: &[Holding<'_>]) -> Vec<Vec<Piece>> {
+    let mut pieces = vec![Vec::new(); holdings.len()];
+    let mut order: Vec<usize> = (0..holdings.len()).collect();
+    order.sort_by_key(|&place| {
+        (
+            holdings[place].start,
+            holdings[place].end.unwrap_or(u64::MAX),
+        )
+    });
     let mut axis = Axis {
         free: vec![(0, nodes - 1)],
     };
-    let mut running: Vec<usize> = Vec::new();
-    for job in order {
-        running.retain(|&other| {
-            let runs = jobs[other]
-                .end
-                .is_none_or(|end| Some(end) > jobs[job].start);
-            if !runs {
+    let mut present: Vec<usize> = Vec::new();
+    for place in order {
+        present.retain(|&other| {
+            let end = holdings[other].end;
+            let stays = end.is_none_or(|end| end > holdings[place].start);
+            if !stays {
                 axis.give_back(&pieces[other]);
             }
-            runs
+            stays
         });
-        pieces[job] = axis.take(jobs[job].held);
-        running.push(job);
+        pieces[place] = axis.take(holdings[place].stretches[0].held);
+        present.push(place);
     }
     pieces
 }
@@ -83,26 +86,31 @@ impl Axis {
 
 #[cfg(test)]
 mod tests {
-    use meshalloc::Request;
     use rand_chacha::ChaCha8Rng;
     use rand_core::{Rng, SeedableRng};
 
     use super::*;
-    use meshalloc_sim::workload::{Job, Work};
+    use meshalloc_sim::history::Stretch;
 
-    fn job(held: u32, start: u64, end: u64) -> PastJob {
-        PastJob {
-            job: Job {
-                arrival: 0,
-                request: Request::submesh(1, 1),
-                work: Work::Service(1),
-            },
-            start: Some(start),
+    /// A time in which a job held this number of processors.
+    fn job(held: u32, start: u64, end: u64) -> Stretch {
+        Stretch {
+            start,
             end: Some(end),
-            misses: 0,
+            is_interrupted: false,
             held,
             blocks: Vec::new(),
         }
+    }
+
+    fn pieces(nodes: u32, jobs: &[Stretch]) -> Vec<Vec<Piece>> {
+        let holdings = jobs.chunks(1).enumerate().map(|(job, stretches)| Holding {
+            job,
+            start: stretches[0].start,
+            end: stretches[0].end,
+            stretches,
+        });
+        super::pieces(nodes, &holdings.collect::<Vec<_>>())
     }
 
     #[test]
@@ -137,9 +145,9 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let mut draw = |most: u32| rng.next_u32() % most;
         for nodes in [1, 7, 64] {
-            let mut jobs: Vec<PastJob> = Vec::new();
+            let mut jobs: Vec<Stretch> = Vec::new();
             for start in 0..300 {
-                let runs = |job: &&PastJob| job.end.is_some_and(|end| end > start);
+                let runs = |job: &&Stretch| job.end.is_some_and(|end| end > start);
                 let held: u32 = jobs.iter().filter(runs).map(|job| job.held).sum();
                 if held < nodes {
                     let count = 1 + draw(nodes - held);
@@ -152,7 +160,7 @@ mod tests {
                 for (job, pieces) in jobs.iter().zip(&pieces) {
                     let held: u32 = pieces.iter().map(|(first, last)| last - first + 1).sum();
                     assert_eq!(held, job.held);
-                    if job.start <= Some(at) && Some(at) < job.end {
+                    if job.start <= at && Some(at) < job.end {
                         let of = pieces.iter().flat_map(|&(first, last)| first..=last);
                         of.for_each(|unit| units[unit as usize] += 1);
                     }

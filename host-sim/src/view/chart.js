@@ -75,7 +75,8 @@ function drawAxes(context, frame, chart, meta, colours) {
   }
 }
 
-/** A curve for each run, and what is marked: the present, and a job's time. */
+/** A curve for each run, and what is marked: the present, and the times in which a job waits and
+ * runs. */
 function drawChart(canvas, chart, { meta, runs }, now, mark, colours) {
   const width = canvas.parentElement.clientWidth;
   const context = fitted(canvas, width, CHART_HEIGHT);
@@ -84,10 +85,16 @@ function drawChart(canvas, chart, { meta, runs }, now, mark, colours) {
   if (mark) {
     const x = (time) => frame.x(Math.min(time, meta.end));
     context.fillStyle = colours.line;
-    context.fillRect(x(mark.from), top, Math.max(1, x(mark.to) - x(mark.from)), height);
-    context.fillStyle = colourOf(mark.job);
-    if (mark.leave > mark.to) {
-      context.fillRect(x(mark.to), bottom - 6, Math.max(2, x(mark.leave) - x(mark.to)), 6);
+    for (const [from, to] of mark.waits) {
+      context.fillRect(x(from), top, Math.max(1, x(to) - x(from)), height);
+    }
+    for (const { from, to, fill } of mark.runs) {
+      context.fillStyle = fill;
+      if (to > from) context.fillRect(x(from), bottom - 6, Math.max(2, x(to) - x(from)), 6);
+    }
+    context.fillStyle = colours.ink;
+    for (const { to, isInterrupted } of mark.runs) {
+      if (isInterrupted) context.fillRect(x(to) - 1, bottom - 12, 2, 12);
     }
   }
   drawAxes(context, frame, chart, meta, colours);

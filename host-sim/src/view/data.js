@@ -37,7 +37,7 @@ async function load() {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const reader = new Reader(new Uint8Array(await new Response(stream).arrayBuffer()));
   const jobs = readJobs(reader, meta);
-  const runs = meta.runs.map((run) => readRun(reader, run, jobs));
+  const runs = meta.runs.map((run) => readRun(reader, run, jobs, meta));
   return { meta, jobs, runs };
 }
 
@@ -59,59 +59,145 @@ function readJobs(reader, meta) {
   return { count, arrival, processors, shape, service, number };
 }
 
-/** A run: for each job its start and end (`Infinity`: never), and its rectangles. */
-function readRun(reader, about, jobs) {
+/** A run as stretches, times in which a job runs: that with the number of a job is the job's first,
+ * and behind those of all jobs are later ones, after a failure. Of each the job, its start and end
+ * (`Infinity`: never), and its rectangles. */
+function readRun(reader, about, jobs, meta) {
   const count = about.jobs;
-  const start = reader.fill(new Float64Array(count), count, (wait, job) =>
-    wait ? jobs.arrival[job] + wait - 1 : Infinity,
+  const total = count + about.restarts;
+  let number = 0;
+  const job = new Int32Array(total);
+  for (let at = 0; at < total; at++) job[at] = at < count ? at : (number += reader.number());
+  const start = reader.fill(new Float64Array(total), total, (wait, at) =>
+    wait ? jobs.arrival[job[at]] + wait - 1 : Infinity,
   );
   const started = [];
-  for (let job = 0; job < count; job++) if (start[job] < Infinity) started.push(job);
-  const end = new Float64Array(count).fill(Infinity);
-  for (const job of started) {
+  for (let at = 0; at < total; at++) if (start[at] < Infinity) started.push(at);
+  const end = new Float64Array(total).fill(Infinity);
+  const interrupted = new Uint8Array(total);
+  for (const at of started) {
     const ran = reader.number();
-    if (ran) end[job] = start[job] + (ran === 1 ? jobs.service[job] : ran - 2);
+    if (ran) end[at] = start[at] + (ran === 1 ? jobs.service[job[at]] : Math.floor(ran / 2) - 1);
+    interrupted[at] = ran > 1 ? ran % 2 : 0;
   }
-  const held = new Int32Array(count);
-  for (const job of started) held[job] = jobs.processors[job] + reader.number();
+  const held = new Int32Array(total);
+  for (const at of started) held[at] = jobs.processors[job[at]] + reader.number();
   const misses = new Int32Array(count);
-  for (const job of started) misses[job] = reader.number();
-  const first = new Int32Array(count + 1);
-  const slice = new Int32Array(count).fill(-1);
+  for (const at of started) if (at < count) misses[at] = reader.number();
+  const slice = new Int32Array(total).fill(-1);
   const ranks = new Map();
   if (about.slices.length) {
-    for (const job of started) {
-      slice[job] = reader.number() - 1;
-      if (!about.slices[slice[job]]?.folded) continue;
+    for (const at of started) {
+      slice[at] = reader.number() - 1;
+      if (!about.slices[slice[at]]?.folded) continue;
       let cell = 0;
       const step = (number) => (cell += number % 2 ? -(number + 1) / 2 : number / 2);
       const length = reader.number();
-      ranks.set(job, reader.fill(new Int32Array(length), length, step));
+      ranks.set(at, reader.fill(new Int32Array(length), length, step));
     }
   }
-  const sizes = new Int32Array(count);
-  for (const job of started) sizes[job] = reader.number();
-  for (let job = 0; job < count; job++) first[job + 1] = first[job] + sizes[job];
-  const rects = reader.fill(new Int32Array(4 * first[count]), 4 * first[count], (number) => number);
-  const refused = new Uint8Array(count);
+  const { first, rects } = readRects(reader, total, started);
+  const refused = new Float64Array(count).fill(Infinity);
   const refusals = [];
-  for (let job = 0; job < count; job++) {
-    if (start[job] === Infinity) refused[job] = reader.number();
-    if (refused[job]) refusals.push(job);
+  for (let at = 0; at < count; at++) {
+    const wait = start[at] === Infinity ? reader.number() : 0;
+    if (wait) refusals.push(at);
+    if (wait) refused[at] = jobs.arrival[at] + wait - 1;
   }
-  const columns = { start, leave: end, held, misses, slice, ranks, first, rects, refused, refusals };
-  const run = { ...about, ...columns, count, jobs };
+  refusals.sort((one, other) => refused[one] - refused[other]);
+  // The next stretch of the same job; -1: there is none.
+  const next = new Int32Array(total).fill(-1);
+  const last = Int32Array.from({ length: count }, (_, at) => at);
+  for (let at = count; at < total; at++) {
+    next[last[job[at]]] = at;
+    last[job[at]] = at;
+  }
+  const stretches = { job, start, leave: end, interrupted, next, last, held, slice, ranks, first, rects };
+  const run = { ...about, ...stretches, misses, refused, refusals, count, jobs };
+  run.restart = meta.restart;
+  run.keeps = ["in-place", "spare"].includes(meta.restart);
   run.starts = Int32Array.from(started).sort((one, other) => start[one] - start[other]);
-  run.ends = run.starts.filter((job) => end[job] < Infinity).sort((one, other) => end[one] - end[other]);
+  run.ends = run.starts.filter((at) => end[at] < Infinity).sort((one, other) => end[one] - end[other]);
+  run.interruptions = run.ends.filter((at) => interrupted[at]);
+  run.failures = meta.restart === null ? null : readFailures(reader, about);
   run.keys = keys(run);
+  run.colour = coloursOf(run, meta);
   return run;
 }
 
-/** The processors of a job of which one side is folded, in the order of the ranks along that side,
- * each as its row times the columns of the picture plus its column. */
-const ranksOf = (run, job) => run.ranks.get(job) ?? [];
+/** Rectangles of `total` things, of which only those in `having` have any. */
+function readRects(reader, total, having) {
+  const first = new Int32Array(total + 1);
+  for (const at of having) first[at + 1] = reader.number();
+  for (let at = 0; at < total; at++) first[at + 1] += first[at];
+  const length = 4 * first[total];
+  return { first, rects: reader.fill(new Int32Array(length), length, (number) => number) };
+}
 
-/** The running jobs, and the first that waits, after every `KEY_EVERY` starts. */
+/** The rectangles of one of these things. */
+function rectsAt({ first, rects }, place) {
+  const list = [];
+  for (let at = first[place]; at < first[place + 1]; at++) list.push(rects.subarray(4 * at, 4 * at + 4));
+  return list;
+}
+
+/** Places that are down, from a start to an end, and behind them the spares; and how many processors
+ * are down, and of these held by jobs, each from a time on. */
+function readFailures(reader, about) {
+  const { outages, places } = about;
+  const start = new Float64Array(outages);
+  const end = new Float64Array(outages).fill(Infinity);
+  let before = 0;
+  for (let at = 0; at < outages; at++) {
+    start[at] = before += reader.number();
+    const length = reader.number();
+    if (length) end[at] = start[at] + length - 1;
+  }
+  const all = Array.from({ length: outages + 1 }, (_, at) => at);
+  const areas = readRects(reader, outages + 1, all);
+  const [time, down, held] = [new Float64Array(places), new Int32Array(places), new Int32Array(places)];
+  before = 0;
+  for (let at = 0; at < places; at++) {
+    time[at] = before += reader.number();
+    down[at] = reader.number();
+    held[at] = reader.number();
+  }
+  const area = ([, , width, height]) => width * height;
+  const spares = rectsAt(areas, outages);
+  const spared = spares.reduce((sum, rect) => sum + area(rect), 0);
+  const ends = Int32Array.from(all.slice(0, outages)).filter((at) => end[at] < Infinity);
+  ends.sort((one, other) => end[one] - end[other]);
+  return { count: outages, start, end, ends, ...areas, spares, spared, time, down, held };
+}
+
+/** A colour for each stretch, in the order in which they start: the first one, from that of the job's
+ * number or stretch before on, that no job which touches it then has. */
+function coloursOf(run, meta) {
+  const { job, start, leave, next, starts, ends } = run;
+  const colour = Uint8Array.from(job, (number) => number % JOB_COLOURS.length);
+  const cells = Cells.of(planesOf(meta));
+  let ended = 0;
+  for (const at of starts) {
+    for (; ended < ends.length && leave[ends[ended]] <= start[at]; ended++) {
+      const gone = ends[ended];
+      if (!run.keeps || !run.interrupted[gone]) cells.give(rectsAt(run, gone), gone);
+    }
+    if (leave[at] <= start[at]) continue;
+    const rects = rectsAt(run, at);
+    // One that goes on where it was keeps its colour.
+    if (!run.keeps || at < run.count) colour[at] = freeColour(colour[at], cells.around(rects), colour);
+    cells.take(rects, at);
+    if (next[at] >= 0) colour[next[at]] = colour[at];
+  }
+  return colour;
+}
+
+/** The processors of a stretch of a job of which one side is folded, in the order of the ranks along
+ * that side, each as its row times the columns of the picture plus its column. */
+const ranksOf = (run, at) => run.ranks.get(at) ?? [];
+
+/** The running stretches, and the first job that may wait for its first start, after every
+ * `KEY_EVERY` starts. */
 function keys(run) {
   const keys = [{ running: [], head: 0 }];
   let running = [];
@@ -121,7 +207,7 @@ function keys(run) {
     if ((at + 1) % KEY_EVERY) continue;
     const now = run.start[run.starts[at]];
     running = running.filter((job) => run.leave[job] > now);
-    while (head < run.count && (run.start[head] <= now || run.refused[head])) head++;
+    while (head < run.count && (run.start[head] <= now || run.refused[head] <= now)) head++;
     keys.push({ running: running.slice(), head });
   }
   return keys;
@@ -139,31 +225,61 @@ function countUpTo(time, order, count, limit) {
   return low;
 }
 
-/** The run after everything that happens at `now`. */
+/** The run after everything that happens at `now`: the stretches that run, those that a failure ended
+ * and whose job keeps its processors (`stopped`), the jobs that wait, and those of them that were
+ * interrupted (`again`). */
 function stateAt(run, now, nodes) {
-  const state = { running: [], waiting: [], refused: 0, used: 0, held: 0, fragmented: 0 };
-  state.hasEnded = now > run.end;
+  const state = { running: [], stopped: [], waiting: [], again: new Set(), refused: 0, used: 0, held: 0 };
+  Object.assign(state, { fragmented: 0, down: 0, interrupted: 0, hasEnded: now > run.end });
   if (state.hasEnded) return state;
   const started = countUpTo(run.start, run.starts, run.starts.length, now);
   const place = Math.floor(started / KEY_EVERY);
   const key = run.keys[place];
-  for (const job of key.running) if (run.leave[job] > now) state.running.push(job);
+  for (const at of key.running) if (run.leave[at] > now) state.running.push(at);
   for (let at = place * KEY_EVERY; at < started; at++) {
     if (run.leave[run.starts[at]] > now) state.running.push(run.starts[at]);
   }
   const arrived = countUpTo(run.jobs.arrival, null, run.count, now);
   for (let job = key.head; job < arrived; job++) {
-    if (run.start[job] > now && !run.refused[job]) state.waiting.push(job);
+    if (run.start[job] > now && !(run.refused[job] <= now)) state.waiting.push(job);
   }
-  state.refused = countUpTo(run.jobs.arrival, run.refusals, run.refusals.length, now);
-  for (const job of state.running) {
-    state.used += run.jobs.processors[job];
-    state.held += run.held[job];
+  const { interruptions } = run;
+  state.interrupted = countUpTo(run.leave, interruptions, interruptions.length, now);
+  const since = new Map();
+  for (const at of interruptions.subarray(0, state.interrupted)) {
+    if (run.next[at] >= 0 && run.start[run.next[at]] <= now) continue;
+    if (run.keeps) state.stopped.push(at);
+    else since.set(run.job[at], run.leave[at]);
   }
-  const free = nodes - state.held;
-  const head = state.waiting[0];
-  if (head !== undefined && run.jobs.processors[head] <= free) state.fragmented = free;
+  if (since.size) {
+    state.again = new Set(since.keys());
+    const isLast = run.restart === "elsewhere:last";
+    const joined = (job) => (isLast ? since.get(job) ?? run.jobs.arrival[job] : 0);
+    state.waiting.push(...since.keys());
+    state.waiting.sort((one, other) => joined(one) - joined(other) || one - other);
+  }
+  state.refused = countUpTo(run.refused, run.refusals, run.refusals.length, now);
+  for (const at of state.running) state.used += run.jobs.processors[run.job[at]];
+  for (const at of [...state.running, ...state.stopped]) state.held += run.held[at];
+  let free = nodes - state.held;
+  if (run.failures) {
+    const { time, down, held, spared } = run.failures;
+    const last = countUpTo(time, null, time.length, now) - 1;
+    state.down = last < 0 ? 0 : down[last];
+    free -= spared + (last < 0 ? 0 : down[last] - held[last]);
+  }
+  const head = state.waiting.reduce((least, job) => Math.min(least, job), Infinity);
+  if (run.jobs.processors[head] <= free) state.fragmented = free;
   return state;
+}
+
+/** The rectangles of the places that are down. */
+function downAt({ failures }, now) {
+  const rects = [];
+  if (!failures) return rects;
+  const begun = countUpTo(failures.start, null, failures.count, now);
+  for (let at = 0; at < begun; at++) if (failures.end[at] > now) rects.push(...rectsAt(failures, at));
+  return rects;
 }
 
 /** The time of the next event of any run after `now`, or of the last one before it. */
@@ -183,29 +299,51 @@ function eventBeside(runs, jobs, now, forwards) {
   for (const run of runs) {
     consider(run.start, run.starts, run.starts.length);
     consider(run.leave, run.ends, run.ends.length);
+    if (!run.failures) continue;
+    consider(run.failures.start, null, run.failures.count);
+    consider(run.failures.end, run.failures.ends, run.failures.ends.length);
   }
   return best;
 }
 
+/** Whether interrupted jobs go back to their old place in the queue. */
+const goesBack = ({ restart }) => restart === "elsewhere";
+
 /** How a job came to its processors: the jobs ahead of it over time, and the later ones that
- * started before it, until it started or the run ended. `null` for a job that never waited: it
+ * started before it, until it started first or the run ended. `null` for a job that never waited: it
  * was refused, or had not arrived when the run ended. */
 function waitOf(run, job) {
-  if (job >= run.count || run.refused[job]) return null;
+  if (job >= run.count || run.refused[job] <= run.end) return null;
   const { arrival } = run.jobs;
   const from = arrival[job];
   const to = Math.min(run.start[job], run.end);
   let ahead = 0;
   for (let other = 0; other < job; other++) {
-    if (run.start[other] > from && !run.refused[other]) ahead++;
+    if (run.start[other] > from && !(run.refused[other] <= from)) ahead++;
   }
-  const steps = [[from, ahead]];
-  const last = countUpTo(run.start, run.starts, run.starts.length, to);
+  const changes = [];
   let overtaken = 0;
+  const last = countUpTo(run.start, run.starts, run.starts.length, to);
   for (let at = countUpTo(run.start, run.starts, run.starts.length, from); at < last; at++) {
     const other = run.starts[at];
-    if (other < job) steps.push([run.start[other], --ahead]);
-    else if (other > job && run.start[other] < run.start[job]) overtaken++;
+    if (run.job[other] < job && (other < run.count || goesBack(run))) changes.push([run.start[other], -1]);
+    else if (other > job && other < run.count && run.start[other] < run.start[job]) overtaken++;
   }
+  for (const at of goesBack(run) ? run.interruptions : []) {
+    const again = run.next[at] < 0 ? Infinity : run.start[run.next[at]];
+    if (run.job[at] >= job || run.leave[at] > to || again <= from) continue;
+    if (run.leave[at] <= from) ahead++;
+    else changes.push([run.leave[at], 1]);
+  }
+  changes.sort(([one], [other]) => one - other);
+  const steps = [[from, ahead]];
+  for (const [time, change] of changes) steps.push([time, (ahead += change)]);
   return { from, to, steps, overtaken, isOver: run.start[job] < Infinity };
+}
+
+/** The stretches of a job, in order. */
+function stretchesOf(run, job) {
+  const stretches = [];
+  for (let at = job; at >= 0 && run.start[at] < Infinity; at = run.next[at]) stretches.push(at);
+  return stretches;
 }

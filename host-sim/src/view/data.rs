@@ -6,13 +6,21 @@
 //!
 //! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in
 //!    `shapes`; service time and 1, or 0 if it follows from the run; in a log, its number;
-//! 2. for each run, of its first `jobs` jobs: time from arrival to start and 1, or 0 if it never
-//!    started; then of each that started: time from start to departure and 2, 1 if that is its
-//!    service time, 0 if it was there when the run ended; processors held beyond the request;
-//!    misses; if the run has slices, the place of its slice in `slices` and 1, or 0 if it has none,
-//!    and of one that is folded the number of ranks and the processor of each; number of
-//!    rectangles; of each rectangle its column, row, width and height in the picture. After those
-//!    columns, of each job that never started, 1 if it was refused.
+//! 2. for each run its *stretches*, times in which a job runs: the first of each of its first `jobs`
+//!    jobs, also if it never started, and then the `restarts` later ones, of which the first column
+//!    is the number of the job, less that before. Of each stretch: time from the job's arrival to
+//!    the start and 1, or 0 if it never started. Then of each that started: its length twice and 2,
+//!    and 1 more if a failure ended it, 1 if it is the service time, 0 if it ran when the run
+//!    ended; processors held beyond the request; of a first stretch, misses; if the run has slices,
+//!    the place of its slice in `slices` and 1, or 0 if it has none, and of one that is folded the
+//!    number of ranks and the processor of each; number of rectangles; of each rectangle its
+//!    column, row, width and height in the picture. After those columns, of each job that never
+//!    started, the time from arrival to refusal and 1, or 0 if it was not refused;
+//! 3. after each run in which something may fail: of each of its `outages` the time from the start
+//!    of the one before, its length and 1, or 0 if it goes on when the run ends; number of
+//!    rectangles of each, and of the spares; these rectangles. Then of each of its `places`, events
+//!    of failures, the time since the one before, the processors that are down from then on, and
+//!    those of them that jobs hold.
 //!
 //! Times are in ticks. Numbers of a log's jobs, and processors of ranks (the row times the columns
 //! of the picture, plus the column), are given less the one before, doubled, and 1 less than twice
@@ -25,12 +33,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use meshalloc::{Flags, Grid, Machine, Slice};
+use meshalloc::{Block, Flags, Grid, Machine, Slice, Ticks};
 use serde_json::{Value, json};
 
 use crate::map::layout::{Layout, ONE_ROW, Plan};
 use meshalloc_sim::experiment::{Experiment, StrategyResult};
-use meshalloc_sim::history::{History, Means, PastJob};
+use meshalloc_sim::history::{History, Means, PastJob, Stretch};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::workload::Workload;
@@ -82,7 +90,8 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         .map(|history| Slices::new(history, description))
         .collect();
     for (history, slices) in histories.iter().zip(&slices) {
-        push_run(&history.jobs, &layout, slices, &mut columns);
+        push_run(history, &layout, slices, &mut columns);
+        push_failures(history, &layout, &mut columns);
     }
     let end = histories.iter().map(|history| history.end).max();
     let end = end.unwrap_or(0);
@@ -119,6 +128,8 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         "dimensions": dimensions.collect::<Vec<_>>(),
         "highFirst": machine.is_written_high_first(),
         "jobs": jobs.len(),
+        // Null if nothing fails.
+        "restart": experiment.failures.as_ref().map(|failures| failures.restart.to_string()),
         "isLog": matches!(experiment.workload, Workload::Log(_)),
         "shapes": shapes,
         "runs": runs.collect::<Vec<_>>(),
@@ -133,13 +144,38 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     }
 }
 
-/// The slices of a run's jobs.
+/// A time in which a job runs, or a job that never started.
+struct Entry<'h> {
+    number: usize,
+    job: &'h PastJob,
+    stretch: Option<&'h Stretch>,
+}
+
+/// The first stretch of each job, and then the later ones.
+fn entries(history: &History) -> impl Iterator<Item = Entry<'_>> {
+    let jobs = || history.jobs.iter().enumerate();
+    let first = jobs().map(|(number, job)| Entry {
+        number,
+        job,
+        stretch: job.stretches.first(),
+    });
+    first.chain(jobs().flat_map(|(number, job)| {
+        let later = job.stretches.iter().skip(1);
+        later.map(move |stretch| Entry {
+            number,
+            job,
+            stretch: Some(stretch),
+        })
+    }))
+}
+
+/// The slices of a run's stretches.
 #[derive(Default)]
 struct Slices {
     /// Each kind of slice once.
     kinds: Vec<Value>,
-    /// Of each job its slice and the place of that in `kinds`; no job if no slices are shown.
-    of_jobs: Vec<Option<(usize, Slice)>>,
+    /// Of each entry its slice and the place of that in `kinds`; nothing if no slices are shown.
+    of_entries: Vec<Option<(usize, Slice)>>,
 }
 
 impl Slices {
@@ -152,9 +188,8 @@ impl Slices {
         }
         let mut kinds = BTreeMap::new();
         let mut texts = Vec::new();
-        let of_jobs = history.jobs.iter().map(|job| {
-            job.start?;
-            let blocks = job.blocks.iter().copied();
+        let of_entries = entries(history).map(|Entry { job, stretch, .. }| {
+            let blocks = stretch?.blocks.iter().copied();
             let request = &job.job.request;
             let slice = Slice::of(machine, &grid, history.strategy, request, &blocks)?;
             let kind = kind(&grid, &slice);
@@ -164,12 +199,12 @@ impl Slices {
             });
             Some((place, slice))
         });
-        let of_jobs: Vec<_> = of_jobs.collect();
+        let of_entries: Vec<_> = of_entries.collect();
         // Strategies whose jobs have no shape have no slices.
-        match of_jobs.iter().any(Option::is_some) {
+        match of_entries.iter().any(Option::is_some) {
             true => Slices {
                 kinds: texts,
-                of_jobs,
+                of_entries,
             },
             false => Slices::default(),
         }
@@ -199,11 +234,15 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
         tenths.map(|tenths| tenths / 10.0).collect()
     };
     let largest = (!history.largest.is_empty()).then(|| curve(|means| means.largest));
+    let failures = history.failures.as_ref();
     let served = history.result.values[Metric::Jobs].map_or(0, |jobs| jobs as u64);
     let refused = result.refused.total();
     json!({
         "name": history.strategy.to_string(),
         "jobs": history.jobs.len(),
+        "restarts": entries(history).count() - history.jobs.len(),
+        "outages": failures.map_or(0, |failures| failures.outages.len()),
+        "places": failures.map_or(0, |failures| failures.events.len()),
         "end": history.end,
         "meanWait": meshalloc_sim::results::shown(result, Metric::WaitingDelay).map(|wait| wait.mean),
         "saturated": result.saturated,
@@ -216,6 +255,7 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
         "waiting": curve(|means| means.waiting),
         // Null where it is not measured.
         "largest": largest,
+        "down": failures.map(|_| curve(|means| means.down)),
     })
 }
 
@@ -257,39 +297,87 @@ fn push_jobs(experiment: &Experiment, jobs: &[PastJob], columns: &mut Columns) -
     shapes
 }
 
-fn push_run(jobs: &[PastJob], layout: &Layout, slices: &Slices, columns: &mut Columns) {
-    for job in jobs {
-        let wait = job.start.map(|start| start - job.job.arrival + 1);
-        columns.push(wait.unwrap_or(0));
+fn push_run(history: &History, layout: &Layout, slices: &Slices, columns: &mut Columns) {
+    let jobs = &history.jobs;
+    let mut before = 0;
+    for Entry { number, .. } in entries(history).skip(jobs.len()) {
+        columns.push((number - before) as u64);
+        before = number;
     }
-    let started = || jobs.iter().filter_map(|job| Some((job, job.start?)));
-    for (job, start) in started() {
-        let ran = job.end.map(|end| end - start);
-        columns.push(match (ran, job.job.work.service()) {
-            (None, _) => 0,
-            (Some(ran), Some(service)) if ran == service => 1,
-            (Some(ran), _) => ran + 2,
+    for Entry { job, stretch, .. } in entries(history) {
+        columns.push(stretch.map_or(0, |stretch| stretch.start - job.job.arrival + 1));
+    }
+    let started = || entries(history).filter_map(|entry| Some((entry.job, entry.stretch?)));
+    for (job, stretch) in started() {
+        let ran = stretch.end.map(|end| end - stretch.start);
+        let is_service = ran == job.job.work.service() && !stretch.is_interrupted;
+        columns.push(match ran {
+            None => 0,
+            Some(_) if is_service => 1,
+            Some(ran) => 2 * ran + 2 + u64::from(stretch.is_interrupted),
         });
     }
-    for (job, _) in started() {
+    for (job, stretch) in started() {
         let requested = job.job.request.processors;
-        columns.push(job.held.saturating_sub(requested).into());
+        columns.push(stretch.held.saturating_sub(requested).into());
     }
-    for (job, _) in started() {
+    for job in jobs.iter().filter(|job| job.start().is_some()) {
         columns.push(job.misses.into());
     }
-    let of_jobs = jobs.iter().zip(&slices.of_jobs);
-    for (job, slice) in of_jobs.filter(|(job, _)| job.start.is_some()) {
+    let with_slices = entries(history).zip(&slices.of_entries);
+    for (entry, slice) in with_slices {
+        let Some(stretch) = entry.stretch else {
+            continue;
+        };
         columns.push(slice.map_or(0, |(kind, _)| kind as u64 + 1));
         if let Some((_, slice)) = slice {
-            push_ranks(job, slice, layout, columns);
+            push_ranks(stretch, slice, layout, columns);
         }
     }
-    let rectangles = |job: &PastJob| -> Vec<_> {
-        let blocks = job.blocks.iter();
+    push_rectangles(
+        started().map(|(_, stretch)| &*stretch.blocks),
+        layout,
+        columns,
+    );
+    for job in jobs.iter().filter(|job| job.start().is_none()) {
+        columns.push(job.end.map_or(0, |end| end - job.job.arrival + 1));
+    }
+}
+
+/// Places that were down, spares, and how many processors were down.
+fn push_failures(history: &History, layout: &Layout, columns: &mut Columns) {
+    let Some(failures) = &history.failures else {
+        return;
+    };
+    let mut before = 0;
+    let mut since = |at: Ticks| at - std::mem::replace(&mut before, at);
+    for outage in &failures.outages {
+        columns.push(since(outage.start));
+        columns.push(outage.end.map_or(0, |end| end - outage.start + 1));
+    }
+    let outages = failures.outages.iter();
+    let blocks = outages.map(|outage| std::slice::from_ref(&outage.block));
+    push_rectangles(blocks.chain([&*failures.spares]), layout, columns);
+    let mut before = 0;
+    let mut since = |at: Ticks| at - std::mem::replace(&mut before, at);
+    for event in &failures.events {
+        columns.push(since(event.at));
+        columns.push(event.down.into());
+        columns.push(event.down_and_held.into());
+    }
+}
+
+/// How many rectangles the blocks of each list are in the picture, and then these rectangles.
+fn push_rectangles<'b>(
+    lists: impl Iterator<Item = &'b [Block]>,
+    layout: &Layout,
+    columns: &mut Columns,
+) {
+    let rectangles = |blocks: &[Block]| -> Vec<_> {
+        let blocks = blocks.iter();
         blocks.flat_map(|&block| layout.rectangles(block)).collect()
     };
-    let rectangles: Vec<_> = started().map(|(job, _)| rectangles(job)).collect();
+    let rectangles: Vec<_> = lists.map(rectangles).collect();
     for list in &rectangles {
         columns.push(list.len() as u64);
     }
@@ -298,17 +386,14 @@ fn push_run(jobs: &[PastJob], layout: &Layout, slices: &Slices, columns: &mut Co
             columns.push(number as u64);
         }
     }
-    for job in jobs.iter().filter(|job| job.start.is_none()) {
-        columns.push(job.end.is_some().into());
-    }
 }
 
 /// The processors of a folded slice along its folded side, in the order of their ranks.
-fn push_ranks(job: &PastJob, slice: &Slice, layout: &Layout, columns: &mut Columns) {
+fn push_ranks(stretch: &Stretch, slice: &Slice, layout: &Layout, columns: &mut Columns) {
     let Some(ranks) = slice.ranks() else {
         return;
     };
-    let blocks = || job.blocks.iter().copied();
+    let blocks = || stretch.blocks.iter().copied();
     let nodes = ranks.filter_map(|at| slice.processor(&at, blocks()));
     let width = layout.across.len() as i64;
     let cells = nodes.map(|node| {

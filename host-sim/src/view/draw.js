@@ -18,8 +18,42 @@ function element(name, properties = {}, children = []) {
   return made;
 }
 
-const colourOf = (job) => JOB_COLOURS[job % JOB_COLOURS.length];
-const inkOn = (job) => (JOB_IS_LIGHT[job % JOB_COLOURS.length] ? "#000" : "#fff");
+/** Fill and ink of a job with the colour of this number. */
+const lookOf = (colour) => ({ fill: JOB_COLOURS[colour], ink: JOB_IS_LIGHT[colour] ? "#000" : "#fff" });
+
+/** The same, paler. */
+function paleLook(colour, colours) {
+  const parts = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+  const paper = parts(colours.paper);
+  const mixed = parts(JOB_COLOURS[colour]).map((part, at) => Math.round(0.35 * part + 0.65 * paper[at]));
+  return { fill: `rgb(${mixed})`, ink: colours.ink };
+}
+
+/** The first colour from `first` on that none of these neighbours has; `first` if there is none.
+ * `colour` has the colours of the neighbours. */
+function freeColour(first, neighbours, colour) {
+  const used = new Set(Array.from(neighbours, (one) => colour[one]));
+  for (let step = 0; step < JOB_COLOURS.length; step++) {
+    const candidate = (first + step) % JOB_COLOURS.length;
+    if (!used.has(candidate)) return candidate;
+  }
+  return first;
+}
+
+/** Colours for jobs, each with its number and rectangles, none that of a job which it touches. Those
+ * of jobs that `known` has, by number, stay; it has all of them afterwards. */
+function keepColours(known, jobs, places) {
+  const old = new Map(known);
+  known.clear();
+  for (const { number } of jobs) if (old.has(number)) known.set(number, old.get(number));
+  const cells = new Owners(jobs, places);
+  const colour = jobs.map(({ number }) => known.get(number));
+  for (const [place, { number, rects }] of jobs.entries()) {
+    const neighbours = [...cells.around(rects)].filter((other) => other !== place);
+    colour[place] ??= freeColour(number % JOB_COLOURS.length, neighbours, colour);
+    known.set(number, colour[place]);
+  }
+}
 
 /** The colours of the page. */
 function palette() {
@@ -69,26 +103,97 @@ function drawPlanes(context, places, colours) {
   }
 }
 
-/** Which of some jobs, each with its rectangles, has which processor. */
-class Owners {
-  constructor(jobs, { planes }) {
-    const { w, h, axes } = planes;
-    this.width = w * axes[0].all;
-    this.jobs = new Int32Array(this.width * h * axes[1].all).fill(-1);
-    for (const [place, { rects }] of jobs.entries()) {
-      for (const [left, low, width, height] of rects) {
-        for (let y = low; y < low + height; y++) {
-          const from = y * this.width + left;
-          this.jobs.fill(place, from, from + width);
+/** Which of some things has which processor, by column and row. */
+class Cells {
+  constructor(width, height) {
+    Object.assign(this, { width, height });
+    this.owners = new Int32Array(width * height).fill(-1);
+  }
+
+  /** For all planes of a machine. */
+  static of({ w, h, axes }) {
+    return new Cells(w * axes[0].all, h * axes[1].all);
+  }
+
+  take(rects, owner) {
+    for (const [left, low, width, height] of rects) {
+      for (let y = low; y < low + height; y++) {
+        const from = y * this.width + left;
+        this.owners.fill(owner, from, from + width);
+      }
+    }
+  }
+
+  /** Frees what this one has of some rectangles. */
+  give(rects, owner) {
+    for (const [left, low, width, height] of rects) {
+      for (let y = low; y < low + height; y++) {
+        for (let x = left; x < left + width; x++) {
+          const at = y * this.width + x;
+          if (this.owners[at] === owner) this.owners[at] = -1;
         }
       }
     }
   }
 
-  /** The place of the job in this column and row; -1 if there is none. */
+  /** Who has the processor in this column and row; -1 if it is free. */
   at([x, y]) {
-    return this.jobs[y * this.width + x];
+    return this.owners[y * this.width + x];
   }
+
+  /** Those that touch some rectangles, along an edge or at a corner; with their own if there are
+   * several. */
+  around(rects) {
+    const found = new Set();
+    const look = (x, y) => {
+      if (x >= 0 && x < this.width && y >= 0 && y < this.height) found.add(this.at([x, y]));
+    };
+    for (const [left, low, width, height] of rects) {
+      for (let x = left - 1; x <= left + width; x++) {
+        look(x, low - 1);
+        look(x, low + height);
+      }
+      for (let y = low; y < low + height; y++) {
+        look(left - 1, y);
+        look(left + width, y);
+      }
+    }
+    found.delete(-1);
+    return found;
+  }
+}
+
+/** Which of some jobs, each with its rectangles, has which processor. */
+class Owners extends Cells {
+  constructor(jobs, { planes }) {
+    const { w, h, axes } = planes;
+    super(w * axes[0].all, h * axes[1].all);
+    for (const [place, { rects }] of jobs.entries()) this.take(rects, place);
+  }
+}
+
+/** Lines over some boxes of the picture, from the lower left to the upper right or `down` to the
+ * lower right, everywhere in step. */
+function hatch(context, boxes, colour, { step = 6, width = 1.5, down = false } = {}) {
+  if (!boxes.length) return;
+  context.save();
+  const area = new Path2D();
+  for (const box of boxes) area.rect(...box);
+  context.clip(area);
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.beginPath();
+  for (const [left, top, across, up] of boxes) {
+    const from = down ? left - top - up : left + top;
+    for (let at = Math.floor(from / step) * step; at <= from + across + up; at += step) {
+      // The places where x + y, or x - y, is `at`.
+      const x = (y) => (down ? at + y : at - y);
+      context.moveTo(x(top), top);
+      context.lineTo(x(top + up), top + up);
+    }
+  }
+  context.stroke();
+  context.restore();
 }
 
 /** What makes the parts of each job one: in a machine of cubes the gaps between its planes, else
@@ -158,12 +263,12 @@ function drawTogether(context, rects, colour, lines) {
 }
 
 /** A text in the middle of a rectangle, if it has room there. */
-function drawNumber(context, text, [left, top, width, height], job) {
+function drawNumber(context, text, [left, top, width, height], ink) {
   if (width <= 7 * text.length + 4 || height <= 13) return;
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.font = LABEL_FONT;
-  context.fillStyle = inkOn(job);
+  context.fillStyle = ink;
   context.fillText(text, left + width / 2, top + height / 2 + 0.5);
 }
 
@@ -195,8 +300,7 @@ function boxesOf(rects, places) {
   });
 }
 
-/** Jobs, each with the number that its colour follows from, its number and its rectangles. The
- * `chosen` one stands out; of cubes that are apart it has lines between them. Gives the owners of
+/** Jobs, each with fill and ink, its number and its rectangles. The `chosen` one stands out; of cubes that are apart it has lines between them. Gives the owners of
  * all processors. */
 function drawJobs(context, jobs, places, colours, chosen) {
   const owners = new Owners(jobs, places);
@@ -204,20 +308,20 @@ function drawJobs(context, jobs, places, colours, chosen) {
   const thin = [[colours.paper, places.cell >= 5 ? 2 : 1]];
   const thick = [[colours.paper, 9], [colours.ink, 5]];
   const isCubes = Boolean(places.meta.cube);
-  const draw = ({ job, number, rects, ranks }, place, lines) => {
+  const draw = ({ number, rects, ranks, fill, ink }, place, lines) => {
     const parts = rects.map((rect) => places.rect(...rect)).filter((rect) => rect);
     const [inside, outside] = isCubes ? [joints[place], []] : [[], joints[place]];
-    drawTogether(context, [...parts, ...inside], colourOf(job), lines);
-    drawTogether(context, outside, colourOf(job), []);
+    drawTogether(context, [...parts, ...inside], fill, lines);
+    drawTogether(context, outside, fill, []);
     if (ranks?.length && places.cell >= RANK_CELL_MIN && lines === thick) {
       for (const [rank, cell] of ranks.entries()) {
         const [x, y] = [cell % owners.width, Math.floor(cell / owners.width)];
         const rect = places.rect(x, y, 1, 1);
-        if (rect) drawNumber(context, String(rank), rect, job);
+        if (rect) drawNumber(context, String(rank), rect, ink);
       }
       return;
     }
-    for (const box of boxesOf(rects, places)) drawNumber(context, String(number), box, job);
+    for (const box of boxesOf(rects, places)) drawNumber(context, String(number), box, ink);
   };
   for (const [place, job] of jobs.entries()) draw(job, place, thin);
   const place = jobs.findIndex(({ job }) => job === chosen);
@@ -256,35 +360,61 @@ function drawLabels(context, places, colours, jobs, owners) {
     const x = left + (isOn ? 3 : 0);
     // On a part of a job it has paper around it.
     if (!isOn) context.strokeText(text, x, y);
-    context.fillStyle = isOn ? inkOn(jobs[job].job) : colours.soft;
+    context.fillStyle = isOn ? jobs[job].ink : colours.soft;
     context.fillText(text, x, y);
   }
 }
 
-function drawMesh(canvas, run, state, places, colours, chosen) {
+/** The processors that are down, and the spares. */
+function drawDown(context, down, spares, places, colours) {
+  const boxes = (rects) => rects.map((rect) => places.rect(...rect)).filter((box) => box);
+  hatch(context, boxes(spares), colours.soft, { down: true, width: 1 });
+  hatch(context, boxes(down), colours.ink);
+  outline(context, boxes(down), colours, [[colours.ink, 1]]);
+}
+
+/** Gives the owners of the processors, and the job of each. */
+function drawMesh(canvas, run, state, now, places, colours, chosen) {
   const context = fitted(canvas, places.width, places.height);
   drawPlanes(context, places, colours);
-  const jobs = state.running.map((job) => {
-    const rects = [];
-    for (let at = run.first[job]; at < run.first[job + 1]; at++) {
-      rects.push(run.rects.subarray(4 * at, 4 * at + 4));
-    }
-    return { job, number: run.jobs.number[job], rects, ranks: ranksOf(run, job) };
-  });
+  const stretch = (look) => (at) => {
+    const job = run.job[at];
+    const number = run.jobs.number[job];
+    return { job, number, rects: rectsAt(run, at), ranks: ranksOf(run, at), ...look(run.colour[at]) };
+  };
+  const jobs = state.running.map(stretch(lookOf));
+  jobs.push(...state.stopped.map(stretch((colour) => paleLook(colour, colours))));
   const owners = drawJobs(context, jobs, places, colours, chosen);
+  const spares = run.failures && !state.hasEnded ? run.failures.spares : [];
+  drawDown(context, state.hasEnded ? [] : downAt(run, now), spares, places, colours);
   if (state.hasEnded) {
     context.textAlign = "center";
     context.fillStyle = colours.ink;
     context.fillText("the run has ended", places.width / 2, places.height / 2);
   }
-  return owners;
+  return { owners, jobs };
 }
 
-function outline(context, rects, colours) {
-  for (const [colour, width] of [[colours.paper, 5], [colours.ink, 2.5]]) {
+function outline(context, rects, colours, lines = [[colours.paper, 5], [colours.ink, 2.5]]) {
+  for (const [colour, width] of lines) {
     context.strokeStyle = colour;
     context.lineWidth = width;
     for (const rect of rects) context.strokeRect(...rect);
+  }
+}
+
+/** A cross over a job that a failure interrupted. */
+function cross(context, [left, top, width, height], colours) {
+  const [x, y] = [left + width / 2, top + height / 2];
+  context.beginPath();
+  for (const way of [1, -1]) {
+    context.moveTo(x - 4, y - 4 * way);
+    context.lineTo(x + 4, y + 4 * way);
+  }
+  for (const [colour, line] of [[colours.paper, 4], [colours.ink, 2]]) {
+    context.strokeStyle = colour;
+    context.lineWidth = line;
+    context.stroke();
   }
 }
 
@@ -307,8 +437,9 @@ function drawQueue(canvas, run, state, width, sizes, colours, chosen) {
       break;
     }
     const rect = [left, (height - h) / 2, w, h];
-    context.fillStyle = colourOf(job);
+    context.fillStyle = JOB_COLOURS[run.colour?.[job] ?? job % JOB_COLOURS.length];
     context.fillRect(...rect);
+    if (state.again?.has(job)) cross(context, rect, colours);
     if (job === chosen) outline(context, [rect], colours);
     drawn.push({ job, from: left, to: left + w + 4 });
     left += w + 4;
@@ -320,6 +451,35 @@ function drawQueue(canvas, run, state, width, sizes, colours, chosen) {
 function styleRun(context, place, colours) {
   context.strokeStyle = colours[RUN_COLOURS[place % RUN_COLOURS.length]];
   context.setLineDash(DASHES[place % DASHES.length]);
+}
+
+/** A sign of the legend of failures. */
+const SIGNS = {
+  down: (context, box, colours) => {
+    context.fillStyle = colours.free;
+    context.fillRect(...box);
+    hatch(context, [box], colours.ink);
+    outline(context, [box], colours, [[colours.ink, 1]]);
+  },
+  spare: (context, box, colours) => {
+    context.fillStyle = colours.free;
+    context.fillRect(...box);
+    hatch(context, [box], colours.soft, { down: true, width: 1 });
+  },
+  stopped: (context, box, colours) => {
+    context.fillStyle = paleLook(0, colours).fill;
+    context.fillRect(...box);
+  },
+  again: (context, box, colours) => {
+    context.fillStyle = JOB_COLOURS[0];
+    context.fillRect(...box);
+    cross(context, box, colours);
+  },
+};
+
+/** Draws a sign of the legend of failures. */
+function drawSign(canvas, name, colours) {
+  SIGNS[name](fitted(canvas, 30, 14), [1, 1, 28, 12], colours);
 }
 
 /** The line of a run in the charts, for its heading. */

@@ -4,13 +4,15 @@
 /** What stands where there is no value. */
 const NONE = "–";
 
-/** What became of a job in a run: `refused`, `left`, `waits` or `runs` when the run ended, or
- * `absent`: it had not arrived then. */
+/** What became of a job in a run: `refused`, `left`, `waits` or `runs` when the run ended, `stopped`:
+ * a failure had interrupted it then, or `absent`: it had not arrived. */
 function fateOf(run, job) {
   if (job >= run.count) return "absent";
-  if (run.refused[job]) return "refused";
+  if (run.refused[job] < Infinity) return "refused";
   if (run.start[job] === Infinity) return "waits";
-  return run.leave[job] === Infinity ? "runs" : "left";
+  const last = run.last[job];
+  if (run.leave[last] === Infinity) return "runs";
+  return run.interrupted[last] ? "stopped" : "left";
 }
 
 const FATE_TEXTS = {
@@ -18,6 +20,7 @@ const FATE_TEXTS = {
   refused: "refused",
   waits: "waits at the end",
   runs: "runs at the end",
+  stopped: "interrupted at the end",
 };
 
 /** The rows about the slices of a job: its sides and rings, and which side is folded. */
@@ -39,6 +42,21 @@ function sliceRows(job, { dimensions }) {
   ];
 }
 
+/** The most interruptions whose times are shown. */
+const INTERRUPTIONS_MAX = 3;
+
+/** When failures interrupted a job, and when it started again. */
+function interruptionsText(meta, run, job) {
+  const interrupted = stretchesOf(run, job).filter((at) => run.interrupted[at]);
+  const texts = interrupted.slice(0, INTERRUPTIONS_MAX).map((at) => {
+    const again = run.next[at] < 0 ? "" : `, again at ${timeText(meta, run.start[run.next[at]])}`;
+    return `at ${timeText(meta, run.leave[at])}${again}`;
+  });
+  const more = interrupted.length - texts.length;
+  if (more > 0) texts.push(`${countText(more)} more`);
+  return texts.join("; ") || "never";
+}
+
 /** Fills `section` with what is known of a job, a column for each run; empties it without a job. */
 function showJob(section, { meta, jobs, runs }, job, where) {
   section.replaceChildren();
@@ -53,6 +71,7 @@ function showJob(section, { meta, jobs, runs }, job, where) {
   const waited = (value) => (_, wait) => (wait ? value(wait) : NONE);
   const timeOr = (time, run) =>
     time < Infinity ? timeText(meta, time) : FATE_TEXTS[fateOf(run, job)];
+  const left = (run) => (fateOf(run, job) === "left" ? run.leave[run.last[job]] : Infinity);
   const spanOf = (wait) => timeText(meta, wait.to - arrival);
   // Planes cut blocks into rectangles.
   const isFlat = meta.dimensions.length < 3;
@@ -60,7 +79,10 @@ function showJob(section, { meta, jobs, runs }, job, where) {
   const rows = [
     ["started", (run) => timeOr(run.start[job], run)],
     ["waited", waited((wait) => (wait.isOver ? spanOf(wait) : `over ${spanOf(wait)}`))],
-    ["left", started((run) => timeOr(run.leave[job], run))],
+    ["left", started((run) => timeOr(left(run), run))],
+    ...(meta.restart === null
+      ? []
+      : [["interrupted", started((run) => interruptionsText(meta, run, job))]]),
     ["ahead at arrival", waited((wait) => countText(wait.steps[0][1]))],
     ["overtaken by", waited((wait) => countText(wait.overtaken))],
     ["misses", started((run) => countText(run.misses[job]))],
@@ -68,15 +90,17 @@ function showJob(section, { meta, jobs, runs }, job, where) {
     ["held", started((run) => countText(run.held[job]) + blocksText(run))],
     ["jobs ahead", waited((wait) => path(wait, most, latest))],
   ];
-  const swatch = element("span", { className: "swatch" });
-  swatch.style.background = colourOf(job);
   const shape = meta.shapes[jobs.shape[job]];
   const service = jobs.service[job] >= 0 ? `, runs ${timeText(meta, jobs.service[job])}` : "";
   const processors = counted(jobs.processors[job], "processor");
   const about = `${shape}, ${processors}, arrived at ${timeText(meta, arrival)}${service}`;
   const small = element("small", { textContent: about });
-  const head = element("h2", {}, [swatch, `Job ${jobs.number[job]}`, small]);
-  const names = runs.map((run) => element("th", { scope: "col", textContent: run.name }));
+  const head = element("h2", {}, [`Job ${jobs.number[job]}`, small]);
+  const names = runs.map((run) => {
+    const swatch = element("span", { className: "swatch" });
+    swatch.style.background = JOB_COLOURS[run.colour[job] ?? job % JOB_COLOURS.length];
+    return element("th", { scope: "col" }, [swatch, run.name]);
+  });
   const body = rows.map(([name, value]) => {
     const cells = runs.map((run, place) => element("td", {}, [value(run, waits[place])]));
     return element("tr", {}, [element("th", { scope: "row", textContent: name }), ...cells]);

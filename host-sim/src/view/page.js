@@ -29,6 +29,20 @@ function summaryText(meta, run) {
   return parts.join(", ");
 }
 
+/** The signs of failures and what they mean. */
+function failureSigns({ restart }) {
+  if (restart === null) return [];
+  const signs = [["down", "down: has failed"]];
+  if (restart === "spare") signs.push(["spare", "spare: given to no job"]);
+  const keeps = restart === "in-place" || restart === "spare";
+  signs.push(
+    keeps
+      ? ["stopped", "stopped by a failure: keeps its processors until they are repaired"]
+      : ["again", "interrupted by a failure: waits to start again"],
+  );
+  return signs;
+}
+
 async function start() {
   const page = await load();
   const { meta, jobs, runs } = page;
@@ -81,6 +95,12 @@ async function start() {
     const swatch = element("canvas", { className: "key" });
     return { swatch, place, entry: element("span", {}, [swatch, run.name]) };
   });
+  const signs = failureSigns(meta).map(([name, text]) => {
+    const swatch = element("canvas", { className: "key sign" });
+    $("failures").append(element("span", {}, [swatch, text]));
+    return { name, swatch };
+  });
+  $("failures").hidden = !signs.length;
   const marking = element("p");
   const entries = legend.map(({ entry }) => entry);
   $("charts").append(element("p", { className: "legend" }, entries), marking);
@@ -88,9 +108,10 @@ async function start() {
     ["used", "Processors in use (requested), % of all"],
     ["fragmented", "Free but fragmented processors, % of all"],
     ["largest", "Largest slice that could be placed, % of all"],
+    ["down", "Processors that are down, % of all"],
     ["waiting", "Jobs that wait"],
   ];
-  // Not every page has the largest slice.
+  // Not every page has the largest slice and failures.
   const measured = kinds.filter(([name]) => runs.every((run) => run[name]));
   const charts = measured.map(([name, title]) => {
     const most = runs.reduce((most, run) => run[name].reduce((a, b) => Math.max(a, b), most), 0);
@@ -135,29 +156,45 @@ async function start() {
       const { run } = card;
       const state = stateAt(run, now, meta.nodes);
       card.now = state;
-      card.owners = drawMesh(card.mesh, run, state, placesOf(card), colours, chosen);
+      card.shown = drawMesh(card.mesh, run, state, now, placesOf(card), colours, chosen);
       card.drawn = drawQueue(card.queue, run, state, card.card.clientWidth, sizes, colours, chosen);
       drawSwatch(card.swatch, card.place, colours);
       const percent = (count) => `${((100 * count) / meta.nodes).toFixed(1)} %`;
       card.state.textContent = state.hasEnded
         ? "ended"
         : `${countText(state.running.length)} run, ${countText(state.waiting.length)} wait` +
+          `${run.keeps ? `, ${countText(state.stopped.length)} stopped` : ""}` +
           `${state.refused ? `, ${countText(state.refused)} refused` : ""}; ` +
-          `${percent(state.used)} in use, ${percent(state.fragmented)} fragmented`;
+          `${percent(state.used)} in use, ${percent(state.fragmented)} fragmented` +
+          (run.failures
+            ? `, ${percent(state.down)} down; ${counted(state.interrupted, "interruption")} so far`
+            : "");
       card.mesh.setAttribute("aria-label", `${run.name}: ${card.state.textContent}`);
     }
     let mark = null;
     const wait = marked && waitOf(marked.run, chosen);
     if (wait) {
       const { run } = marked;
-      const leave = wait.isOver ? Math.min(run.leave[chosen], run.end) : wait.to;
-      mark = { job: chosen, from: wait.from, to: wait.to, leave };
+      const upTo = (time) => Math.min(time, run.end);
+      const waits = [[wait.from, wait.to]];
+      const runsOf = stretchesOf(run, chosen).map((at) => {
+        const again = run.next[at] < 0 ? Infinity : run.start[run.next[at]];
+        const isInterrupted = Boolean(run.interrupted[at]);
+        if (isInterrupted && !run.keeps) waits.push([run.leave[at], upTo(again)]);
+        const { fill } = lookOf(run.colour[at]);
+        return { from: run.start[at], to: upTo(run.leave[at]), isInterrupted, fill };
+      });
+      mark = { waits, runs: runsOf };
     }
-    const colouring = "grey while it waits, coloured below while it runs";
+    const ends = mark?.runs.some(({ isInterrupted }) => isInterrupted);
+    const colouring =
+      "grey while it waits, coloured below while it runs" +
+      (ends ? ", with an upright line where a failure interrupts it" : "");
     marking.textContent = mark
       ? `Job ${jobs.number[chosen]} under ${marked.run.name}: ${colouring}.`
       : "";
     for (const { swatch, place } of legend) drawSwatch(swatch, place, colours);
+    for (const { name, swatch } of signs) drawSign(swatch, name, colours);
     for (const chart of charts) drawChart(chart.canvas, chart, page, now, mark, colours);
     $("time").textContent = `${timeText(meta, now)} of ${timeText(meta, meta.end)}`;
     $("speed").textContent = rateText(meta, speed);
@@ -219,11 +256,12 @@ async function start() {
       return found ? found.job : null;
     }
     const place = card.places.at(event.offsetX, event.offsetY);
-    const job = place ? card.now.running[card.owners.at(place)] ?? null : null;
+    const { owners, jobs: drawn } = card.shown;
+    const found = place ? drawn[owners.at(place)] : undefined;
+    const job = found?.job ?? null;
     const texts = [place ? card.places.name(place) : ""];
     if (job !== null) {
-      const cell = place[1] * card.owners.width + place[0];
-      const rank = ranksOf(card.run, job).indexOf(cell);
+      const rank = found.ranks.indexOf(place[1] * owners.width + place[0]);
       texts.push(`job ${jobs.number[job]}${rank < 0 ? "" : `, rank ${rank}`}`);
     }
     card.mesh.title = texts.join(": ");

@@ -1,6 +1,9 @@
 //! Failures over time: `--failures`, `--restart` and `--checkpoint`.
 
 use std::fs;
+use std::path::Path;
+
+use scraper::{Html, Selector};
 
 use crate::program::{host_sim, host_sim_in};
 
@@ -114,10 +117,6 @@ fn settings_that_make_no_sense_are_errors() {
             "--failures node:1e6,10 --pattern all-to-all --arrival-rate .1",
             "--pattern",
         ),
-        (
-            "--failures node:1e6,10 --plot gantt",
-            "--plot gantt: what fails",
-        ),
     ] {
         let failed = host_sim(&format!("run --torus 4x4x4 --jobs 100 {line}"));
         assert!(failed.stdout.is_empty(), "{line}: {failed}");
@@ -126,20 +125,71 @@ fn settings_that_make_no_sense_are_errors() {
     }
 }
 
+/// Jobs and events whose outcome is known: a job of 2 processors that runs for 100 s, and a failure
+/// of its first processor from 40 s to 60 s.
+fn by_hand(folder: &Path, line: &str) {
+    fs::write(folder.join("jobs.csv"), "submit,run,processors\n0,100,2\n").unwrap();
+    let events = "time,what,which,state\n40,node,0,down\n60,node,0,up\n";
+    fs::write(folder.join("events.csv"), events).unwrap();
+    let line = format!("{line} --mesh 4 --strategy ff --jobs-file jobs.csv --failures events.csv");
+    host_sim_in(folder, &line).good();
+}
+
+/// The areas of the rectangles of a picture with this fill and opacity, as parts of the axes of a
+/// Gantt chart.
+fn parts(svg: &str, fill: &str, opacity: &str) -> f64 {
+    let picture = Html::parse_fragment(svg);
+    let selector = format!("rect[stroke=none][fill='{fill}'][opacity='{opacity}']");
+    let rects = Selector::parse(&selector).unwrap();
+    let area = picture.select(&rects).map(|rect| {
+        let number = |name: &str| rect.attr(name).unwrap().parse::<f64>().unwrap();
+        number("width") * number("height")
+    });
+    area.sum::<f64>() / ((1000.0 - 78.0 - 14.0) * (300.0 - 26.0 - 42.0) * 100.0)
+}
+
 #[test]
-fn a_page_of_jobs_is_without_failures() {
+fn charts_show_what_fails_and_which_jobs_start_again() {
     let folder = tempfile::tempdir().unwrap();
-    let failed = host_sim_in(
-        folder.path(),
-        "view --mesh 8x8 --jobs 50 --failures node:1e6,10",
-    );
-    assert_eq!(failed.code, Some(2), "{failed}");
-    assert!(
-        failed
-            .stderr
-            .contains("(--failures) is node:1000000,10: expected nothing"),
-        "{failed}"
-    );
+    for (restart, end, stopped) in [("elsewhere", 140.0, 0.0), ("in-place", 160.0, 40.0)] {
+        let line = format!("run --restart {restart} --plot gantt --plot-output g.svg");
+        by_hand(folder.path(), &line);
+        let svg = fs::read_to_string(folder.path().join("g.svg")).unwrap();
+        // Processor seconds of 4 processors up to the end.
+        for (fill, opacity, expected) in [
+            ("#56B4E9", "1", 2.0 * 140.0),
+            ("#56B4E9", "0.3", stopped),
+            ("#5A5A5A", "0.8", 20.0),
+        ] {
+            let expected = expected / (4.0 * end);
+            let found = parts(&svg, fill, opacity);
+            assert!(
+                (found - expected).abs() < 0.01,
+                "{restart} {fill}: {found} {expected}"
+            );
+        }
+        // The job ends once by a failure.
+        let black = parts(&svg, "#000000", "1");
+        assert!((0.001..0.003).contains(&black), "{black}");
+        assert!(svg.contains("grey: processors that are down"), "{svg}");
+    }
+    by_hand(folder.path(), "run --plot timeline --plot-output t.svg");
+    let svg = fs::read_to_string(folder.path().join("t.svg")).unwrap();
+    for (stroke, count) in [("#D55E00", 1), ("#009E73", 1)] {
+        let lines = svg.matches(&format!("stroke=\"{stroke}\"")).count();
+        assert_eq!(lines, count, "{svg}");
+    }
+    assert!(svg.contains("jobs interrupted") && svg.contains("jobs started again"));
+    let page = "view --output view.html";
+    by_hand(folder.path(), page);
+    let page = fs::read_to_string(folder.path().join("view.html")).unwrap();
+    for text in [
+        r#""outages":1"#,
+        r#""restarts":1"#,
+        r#""restart":"elsewhere""#,
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
 }
 
 /// The map has what is down at its time: both processors of the box.

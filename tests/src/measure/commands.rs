@@ -8,7 +8,7 @@ use meshalloc::{
 };
 
 use super::count::{count, rounded};
-use super::{Ask, CUBE, Image, MESH, Row};
+use super::{Ask, CUBE, Image, MESH, POD, Row};
 
 /// Jobs that hold processors, or were refused, at any time of the measurement.
 const JOBS: u32 = 64;
@@ -16,6 +16,17 @@ const JOBS: u32 = 64;
 const REPLACED: u32 = 160;
 /// After how many of these all other commands are measured.
 const EVERY: u32 = 5;
+
+/// Strategies that also have a row on the pod.
+const ON_POD: [&str; 7] = [
+    "free-submesh-list",
+    "best-fit",
+    "busy-list",
+    "curve",
+    "least-expected-blocking",
+    "leb-estimates",
+    "folding",
+];
 
 /// The columns of the table.
 const KINDS: [&str; 14] = [
@@ -35,9 +46,20 @@ const KINDS: [&str; 14] = [
     "configure",
 ];
 
-/// The row of a strategy, on the first of the machines that the image serves with it.
-pub(super) fn row(image: &Image, strategy: StrategyKind) -> Row {
-    let counted = [MESH, CUBE].into_iter().find_map(|machine| {
+/// The rows of a strategy: on the first of the machines that the image serves with it, and on the
+/// pod if it is one of [`ON_POD`].
+pub(super) fn rows(image: &Image, strategy: StrategyKind) -> Vec<Row> {
+    let name = strategy.name();
+    let mut rows = vec![row(image, strategy, name, &[MESH, CUBE, POD])];
+    if ON_POD.contains(&name) {
+        let name = format!("{name} on 16x16x16");
+        rows.push(row(image, strategy, &name, &[POD]));
+    }
+    rows
+}
+
+fn row(image: &Image, strategy: StrategyKind, name: &str, machines: &[Grid]) -> Row {
+    let counted = machines.iter().find_map(|&machine| {
         let configuration = Configuration {
             machine,
             strategy,
@@ -55,7 +77,7 @@ pub(super) fn row(image: &Image, strategy: StrategyKind) -> Row {
         let [median, most] = [spread.median, spread.most].map(|it| rounded(it) as f64 / 1e3);
         format!("{median} / {most}")
     });
-    let row = [format!("`{}`", strategy.name()), granted.to_string()];
+    let row = [format!("`{name}`"), granted.to_string()];
     row.into_iter().chain(cells).collect()
 }
 
@@ -66,7 +88,10 @@ pub(super) fn work(configuration: Configuration) -> Vec<(&'static str, Ask)> {
     let machine = configuration.machine;
     let is_fcfs = configuration.scheduler == SchedulerKind::Fcfs;
     let request = |job: u32| {
-        let request = request(machine, job);
+        let request = match machine == POD {
+            true => slice(job),
+            false => request(machine, job),
+        };
         let request = match is_fcfs || job.is_multiple_of(7) {
             true => request,
             false => request.with_estimate((20 + job * 37 % 200).into()),
@@ -121,6 +146,19 @@ pub(super) fn work(configuration: Configuration) -> Vec<(&'static str, Ask)> {
     commands.push(("reset", Ask::Change(Change::Reset)));
     commands.push(("configure", Ask::Change(Change::Configure(configuration))));
     commands
+}
+
+/// 64 of these slices are as large as the pod, about.
+fn slice(job: u32) -> Request {
+    let shapes: [&[u16]; 6] = [
+        &[2, 2, 4],
+        &[4, 4, 4],
+        &[4, 4, 8],
+        &[1, 2, 2],
+        &[4, 8, 4],
+        &[2, 4, 4],
+    ];
+    Request::new(Shape::new(shapes[job as usize % 6]).expect("a slice of the pod"))
 }
 
 /// 64 of these jobs are as large as the machine, about.

@@ -39,6 +39,12 @@ const TORUS: Grid = match Cube::new(16, 3) {
     Err(_) => panic!("16^3 is a cube"),
 };
 
+/// The pod that images for a described machine serve.
+const POD: Grid = match Grid::torus(&[16, 16, 16]) {
+    Ok(pod) => pod,
+    Err(_) => panic!("16 x 16 x 16 is a torus"),
+};
+
 /// The cells of a row of a table.
 type Row = Vec<String>;
 
@@ -70,7 +76,11 @@ pub fn main(mut arguments: impl Iterator<Item = String>) {
             .collect()
     };
     let rows = match &*what {
-        "commands" => of_each(&|strategy| commands::row(&image, strategy)),
+        "commands" => {
+            let rows = strategies.par_iter();
+            let rows = rows.map(|&strategy| commands::rows(&image, strategy));
+            rows.flatten_iter().collect()
+        }
         "slices" => of_each(&|strategy| slices::row(&image, strategy)),
         "stack" => of_each(&|strategy| stack::row(&image, strategy, scheduler)),
         "decisions" => queues::decisions(&image),

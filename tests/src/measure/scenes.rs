@@ -2,11 +2,11 @@
 
 use meshalloc::strategy::Holds;
 use meshalloc::{
-    Block, Change, Flags, Grid, JobId, NodeId, Query, Request, Shape, StrategyKind, Ticks,
+    Block, Change, Flags, Grid, JobId, NodeId, Query, Request, Serves, Shape, StrategyKind, Ticks,
 };
 
 use super::queues::random;
-use super::{Ask, CUBE, MESH, TORUS};
+use super::{Ask, CUBE, MESH, POD, TORUS};
 
 /// What is done on a machine.
 pub(super) struct Scene {
@@ -56,7 +56,9 @@ impl Scene {
     /// Whether it is meant for this strategy.
     pub(super) fn is_for(&self, strategy: StrategyKind) -> bool {
         let holds_many = strategy.holds() == Holds::Processors;
-        self.holds_many.is_none_or(|only| only == holds_many)
+        let is_described = matches!(strategy.serves(), Serves::Cubes | Serves::Placements);
+        (self.machine == POD) == is_described
+            && self.holds_many.is_none_or(|only| only == holds_many)
     }
 }
 
@@ -151,6 +153,7 @@ pub(super) fn with_queue() -> Vec<Scene> {
         ("jobs on a torus", TORUS, 3, 30),
         ("large jobs on a torus", TORUS, 8, 40),
         ("many jobs on a torus", TORUS, 4, 120),
+        ("slices of a pod", POD, 3, 30),
         (
             "jobs on an odd grid",
             Grid::torus(&[5, 3, 7, 2, 3, 3, 2]).expect("a grid"),
@@ -215,7 +218,13 @@ fn mixed(machine: Grid, side_max: u64, jobs: u32) -> Vec<(Ticks, Ask)> {
         let sides = machine.sides().iter().zip(0..);
         let extent =
             |(&side, at): (&u16, _)| 1 + random(97 * job + at, side_max.min(side.into())) as u16;
-        let extents: Vec<u16> = sides.map(extent).collect();
+        // The pod gives small slices, and those of whole cubes.
+        let side = |side: u16| match (machine == POD, random(13 * job, 3)) {
+            (false, _) => side,
+            (true, 0) => side.min(2),
+            (true, _) => 4 * side,
+        };
+        let extents: Vec<u16> = sides.map(extent).map(side).collect();
         submit(
             job,
             request(&extents).with_estimate(100 + random(31 * job, 900)),

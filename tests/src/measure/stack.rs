@@ -12,12 +12,12 @@ use meshalloc_firmware::ClientError;
 use meshalloc_firmware::protocol::Origin;
 
 use super::commands::work;
-use super::{CUBE, Image, MESH, Row, Running, TORUS};
+use super::{CUBE, Image, MESH, POD, Row, Running, TORUS};
 
 const PAINT: u8 = 0xa5;
 
 /// The row of a strategy: the deepest stack in bytes on the mesh, a cube of long rings and the one
-/// of the most dimensions, as far as the image serves them.
+/// of the most dimensions, or else on the pod, as far as the image serves them.
 pub(super) fn row(image: &Image, strategy: StrategyKind, scheduler: SchedulerKind) -> Row {
     let [end, room] = image.place;
     let paint = tempfile::NamedTempFile::new().expect("a file can be made");
@@ -26,7 +26,10 @@ pub(super) fn row(image: &Image, strategy: StrategyKind, scheduler: SchedulerKin
     let loader = format!("loader,file={file},addr={end:#x},force-raw=on");
     let mut running = image.start(&["-device", &loader]);
     let mut deepest = 0;
-    for machine in [MESH, TORUS, CUBE] {
+    for machine in [MESH, TORUS, CUBE, POD] {
+        if machine == POD && deepest > 0 {
+            continue;
+        }
         let configuration = Configuration {
             machine,
             strategy,

@@ -7,7 +7,9 @@ use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Backend, BackendError, Backends, OnEvent};
 use crate::network::Network;
-use crate::simulation::{self, JobRecord, Observer, RunResult, SimulationError};
+use crate::simulation::{
+    self, Interruption, JobRecord, Observer, PlaceEvent, RunResult, SimulationError,
+};
 
 /// Runs one replication of one strategy.
 ///
@@ -114,6 +116,14 @@ impl Observer for Watched<'_> {
 
     fn job(&mut self, record: &JobRecord<'_>) {
         self.recorder.job(record);
+    }
+
+    fn interrupted(&mut self, job: &Interruption<'_>) {
+        self.recorder.interrupted(job);
+    }
+
+    fn place(&mut self, event: &PlaceEvent) {
+        self.recorder.place(event);
     }
 
     fn largest(&mut self, at: Ticks, processors: u32) {

@@ -1,13 +1,17 @@
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::backend::InProcessBackends;
+use crate::backend::{Backend, InProcessBackends};
+use crate::experiment::AnyExecution;
 use crate::experiment::{Measure, Replications};
+use crate::failures::Failures;
 use crate::metrics::Metric;
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::processors::intervals;
+use crate::simulation::{self, Moment};
 use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
-use meshalloc::{Mesh, SchedulerKind};
+use meshalloc::{Answer, JobId, Mesh, NodeId, Query, SchedulerKind};
 
 /// Short runs at a load that makes jobs wait, measured by departures: averages over the whole time.
 fn experiment(strategies: &[StrategyKind]) -> Experiment {
@@ -41,9 +45,151 @@ fn short() -> Vec<History> {
     histories(&experiment(&strategies), &mut backends, &()).unwrap()
 }
 
+/// The same while boxes of 2 x 2 fail, each box every 400 s.
+fn failing(restart: Restart, strategies: &[StrategyKind]) -> Experiment {
+    let mut failing = experiment(strategies);
+    failing.jobs = 300;
+    failing.failures = Some(Failures {
+        machine: failing.machine,
+        cube: None,
+        source: "2x2:400,20".parse().unwrap(),
+        restart,
+        checkpoint: Some("3,0.5".parse().unwrap()),
+    });
+    failing
+}
+
+const RESTARTS: [Restart; 4] = [
+    Restart::InPlace,
+    Restart::Spare,
+    Restart::Elsewhere,
+    Restart::ElsewhereLast,
+];
+
+fn short_with_failures() -> Vec<History> {
+    let strategies = [StrategyKind::FirstFit, StrategyKind::Naive];
+    let histories = RESTARTS.map(|restart| {
+        let experiment = failing(restart, &strategies);
+        histories(&experiment, &mut InProcessBackends::default(), &()).unwrap()
+    });
+    histories.into_iter().flatten().collect()
+}
+
+/// The processors of some blocks, by number.
+fn nodes(machine: Grid, blocks: &[Block]) -> BTreeSet<u32> {
+    let nodes = (0..machine.nodes()).map(NodeId);
+    let held = nodes.filter(|&node| blocks.iter().any(|&block| machine.holds(block, node)));
+    held.map(|node| node.0).collect()
+}
+
+/// The processors of each job that the controller knows, and the faulty ones.
+type State = (BTreeMap<u32, BTreeSet<u32>>, BTreeSet<u32>);
+
+fn state_of(backend: &mut dyn Backend, machine: Grid) -> State {
+    let mut ask = |query: Query| backend.query(&query).unwrap().unwrap();
+    let (mut jobs, mut from) = (BTreeMap::new(), Some(0));
+    while let Some(begin) = from {
+        let Answer::Jobs(list) = ask(Query::Jobs {
+            on: None,
+            from: begin,
+        }) else {
+            panic!("no jobs");
+        };
+        from = list.next;
+        for &(JobId(job), _) in list.jobs.iter().filter(|(_, processors)| *processors > 0) {
+            let (mut blocks, mut total) = (Vec::new(), 1);
+            while blocks.len() < total {
+                let from = blocks.len() as u32;
+                let Answer::Blocks(list) = ask(Query::Blocks {
+                    job: JobId(job),
+                    from,
+                }) else {
+                    panic!("no blocks");
+                };
+                total = list.total as usize;
+                blocks.extend(&list.blocks);
+            }
+            jobs.insert(job, nodes(machine, &blocks));
+        }
+    }
+    let Answer::Occupancy(chunk) = ask(Query::Occupancy { from: NodeId(0) }) else {
+        panic!("no occupancy");
+    };
+    let is_faulty = |node: &u32| chunk.faulty[*node as usize / 8] >> (node % 8) & 1 == 1;
+    (jobs, (0..machine.nodes()).filter(is_faulty).collect())
+}
+
+/// At many moments the history has the jobs and faults that a controller has when the same run is
+/// stopped then.
+#[test]
+fn a_history_with_failures_is_what_the_controller_has_at_any_moment() {
+    let (mut faults, mut moments) = (0, 0);
+    for restart in RESTARTS {
+        for strategy in [StrategyKind::FirstFit, StrategyKind::Naive] {
+            let experiment = failing(restart, &[strategy]);
+            let machine = experiment.machine;
+            let mut backends = InProcessBackends::default();
+            let history = &histories(&experiment, &mut backends, &()).unwrap()[0];
+            let failures = history.failures.as_ref().unwrap();
+            // With spares, a place is down only while two cubes of its row are.
+            assert!(failures.outages.len() > if restart == Restart::Spare { 0 } else { 20 });
+            assert!(history.jobs.iter().any(|job| job.stretches.len() > 1));
+            for part in 1..40 {
+                let at = history.end * part / 40;
+                let has = |start: Ticks, end: Option<Ticks>| {
+                    start <= at && end.is_none_or(|end| at < end)
+                };
+                let mut jobs = BTreeMap::new();
+                for holding in history.holdings().filter(|held| has(held.start, held.end)) {
+                    let blocks = &holding.stretches[0].blocks;
+                    let was_there = jobs.insert(holding.job as u32, nodes(machine, blocks));
+                    assert_eq!(was_there, None);
+                }
+                let down = failures
+                    .outages
+                    .iter()
+                    .filter(|one| has(one.start, one.end));
+                let down = down.map(|outage| outage.block);
+                let spares = failures.spares.iter().copied();
+                let down = nodes(machine, &down.chain(spares).collect::<Vec<_>>());
+                faults += down.len();
+                let waits = history.jobs.iter().filter(|job| {
+                    let mut waits = history.waits(job).into_iter();
+                    waits.any(|(from, to)| has(from, to))
+                });
+                let waiting = waits.count() as u32;
+
+                let configuration = experiment.configuration(strategy, 0);
+                let mut checked = false;
+                let mut body = |backend: &mut dyn Backend| {
+                    let execution = AnyExecution::new(&experiment.workload, machine).unwrap();
+                    let arrivals = experiment.workload.jobs(experiment.seed, 0).unwrap();
+                    let failures = experiment.timeline(0).unwrap();
+                    let moment = Moment::Time(at);
+                    let stopped = simulation::run_until(
+                        execution, backend, machine, arrivals, failures, moment,
+                    );
+                    let what = format!("{restart}, {strategy} at {at}");
+                    assert_eq!(stopped.unwrap().waiting, waiting, "{what}");
+                    assert_eq!(
+                        state_of(backend, machine),
+                        (jobs.clone(), down.clone()),
+                        "{what}"
+                    );
+                    checked = true;
+                };
+                backends.with(configuration, None, &mut body).unwrap();
+                assert!(checked);
+                moments += 1;
+            }
+        }
+    }
+    assert!(faults > moments, "{faults} faults at {moments} moments");
+}
+
 #[test]
 fn integrals_over_the_steps_are_the_runs_own_metrics() {
-    for history in short() {
+    for history in short().into_iter().chain(short_with_failures()) {
         let mut steps = history.steps();
         assert_eq!(steps[0].at, 0);
         assert!(steps.is_sorted_by(|one, other| one.at < other.at));
@@ -51,11 +197,12 @@ fn integrals_over_the_steps_are_the_runs_own_metrics() {
             at: history.end,
             ..Step::default()
         });
-        let (mut used, mut fragmented) = (0, 0);
+        let (mut used, mut fragmented, mut down) = (0, 0, 0);
         for pair in steps.windows(2) {
             let span = u128::from(pair[1].at - pair[0].at);
             used += u128::from(pair[0].used) * span;
             fragmented += u128::from(pair[0].fragmented) * span;
+            down += u128::from(pair[0].down) * span;
         }
         let all = u128::from(history.machine.nodes()) * u128::from(history.end);
         for (sum, metric) in [
@@ -63,7 +210,20 @@ fn integrals_over_the_steps_are_the_runs_own_metrics() {
             (fragmented, Metric::ExternalFragmentation),
         ] {
             let expected = history.result.values[metric].unwrap();
-            assert_eq!(sum as f64 / all as f64, expected, "{metric:?}");
+            let what = format!(
+                "{metric:?} {:?}",
+                history.failures.as_ref().map(|it| it.restart)
+            );
+            assert_eq!(sum as f64 / all as f64, expected, "{what}");
+        }
+        let availability = history.result.values[Metric::Availability];
+        assert_eq!(availability.is_some(), history.failures.is_some());
+        // With spares, places are down less often than what is in them at first.
+        let found = 1.0 - down as f64 / all as f64;
+        match history.failures.as_ref().map(|failures| failures.restart) {
+            None => assert_eq!(down, 0),
+            Some(Restart::Spare) => assert!(Some(found) > availability && down > 0),
+            Some(_) => assert!((found - availability.unwrap()).abs() < 1e-12),
         }
         assert!(steps.iter().any(|step| step.waiting > 3));
     }
@@ -104,14 +264,16 @@ fn means_of_spans_are_those_of_a_sum_over_every_moment() {
 
 #[test]
 fn no_two_jobs_hold_a_processor_at_a_time() {
-    for history in short() {
+    for history in short().into_iter().chain(short_with_failures()) {
         let machine = history.machine;
         let mut held = vec![Vec::new(); machine.nodes() as usize];
         for job in &history.jobs {
-            let Some(start) = job.start else { continue };
-            for (first, last) in intervals(machine, &job.blocks) {
-                for node in first..=last {
-                    held[node as usize].push((start, job.end.unwrap_or(history.end)));
+            for stretch in &job.stretches {
+                for (first, last) in intervals(machine, &stretch.blocks) {
+                    for node in first..=last {
+                        let end = stretch.end.unwrap_or(history.end);
+                        held[node as usize].push((stretch.start, end));
+                    }
                 }
             }
         }
@@ -150,10 +312,12 @@ fn progress_has_as_many_jobs_as_it_expects() {
 fn free_and_largest(history: &History, at: Ticks) -> (u32, u32) {
     let mut free = [[true; 8]; 8];
     for job in &history.jobs {
-        let holds =
-            job.start.is_some_and(|start| start <= at) && job.end.is_none_or(|end| end > at);
-        let held = intervals(history.machine, &job.blocks);
-        for (first, last) in held.into_iter().filter(|_| holds) {
+        let now = job
+            .stretches
+            .iter()
+            .filter(|stretch| stretch.start <= at && stretch.end.is_none_or(|end| end > at));
+        let held = now.flat_map(|stretch| intervals(history.machine, &stretch.blocks));
+        for (first, last) in held {
             for place in first as usize..=last as usize {
                 free[place / 8][place % 8] = false;
             }

@@ -6,6 +6,7 @@ use meshalloc::{Block, Change, Flags, Grid, JobId, NodeId, Outcome, Refusal, Tic
 
 use super::execution::{Completion, EventKey, Execution};
 use super::held::Held;
+use super::observer::{Interruption, PlaceEvent};
 use super::record::Stage;
 use super::state::State;
 use super::{IDLE_FAILURES_MAX, RESTARTS_MAX, Run, SimulationError, unexpected};
@@ -57,6 +58,12 @@ impl Attempt {
     /// Whether the job was started at all.
     pub(super) const fn has_started(&self) -> bool {
         self.order > 0
+    }
+
+    /// When the job started, unless it was interrupted since; nothing if that is not known here.
+    pub(super) fn last_start(&self) -> Option<Option<Ticks>> {
+        let start = self.interrupted.is_none().then_some(self.start);
+        self.has_started().then_some(start)
     }
 }
 
@@ -127,11 +134,11 @@ impl Failing {
         }
     }
 
-    /// The job is interrupted, if it runs. Whether it did.
-    fn interrupt(&mut self, number: u32, now: Ticks) -> Result<bool, SimulationError> {
+    /// The job is interrupted, if it runs. When it had started, if it did.
+    fn interrupt(&mut self, number: u32, now: Ticks) -> Result<Option<Ticks>, SimulationError> {
         let attempt = self.attempts.get_mut(&number);
         let Some(attempt) = attempt.filter(|attempt| attempt.interrupted.is_none()) else {
-            return Ok(false);
+            return Ok(None);
         };
         if attempt.restarts >= RESTARTS_MAX {
             return Err(SimulationError::NeverEnds { job: number });
@@ -142,7 +149,7 @@ impl Failing {
         attempt.lost += lost;
         attempt.interrupted = Some(now);
         self.running -= 1;
-        Ok(true)
+        Ok(Some(attempt.start))
     }
 
     /// The job leaves. What became of it; nothing if it was never started.
@@ -261,15 +268,22 @@ impl State<'_> {
         let Some(failing) = &mut self.failing else {
             return Ok(false);
         };
-        let was_running = failing.interrupt(number, self.now)?;
-        if was_running {
-            let record = self.present.here(number);
-            self.in_use -= u64::from(record.job.request.processors);
-            if failing.timeline.restart.keeps() {
-                failing.stopped.insert(number);
-            }
+        let Some(start) = failing.interrupt(number, self.now)? else {
+            return Ok(false);
+        };
+        let record = self.present.here(number);
+        self.in_use -= u64::from(record.job.request.processors);
+        if failing.timeline.restart.keeps() {
+            failing.stopped.insert(number);
         }
-        Ok(was_running)
+        self.observer.interrupted(&Interruption {
+            number,
+            start,
+            end: self.now,
+            held: record.held,
+            blocks: self.lists.get(&record.blocks),
+        });
+        Ok(true)
     }
 
     /// An interrupted job gives its processors back, and is kept.
@@ -298,6 +312,23 @@ impl State<'_> {
             let record = self.present.here(number);
             self.head_wants = record.job.request.processors.into();
         }
+    }
+
+    /// The observer receives that a place went down or works again.
+    fn report_place(&mut self, block: Block, is_down: bool) {
+        let Some(failing) = &self.failing else { return };
+        let mut down_and_held = 0;
+        for &number in &failing.stopped {
+            let record = self.present.here(number);
+            down_and_held += failing.faulty_in(self.lists.get(&record.blocks));
+        }
+        self.observer.place(&PlaceEvent {
+            at: self.now,
+            block,
+            is_down,
+            down: failing.faulty - failing.kept,
+            down_and_held,
+        });
     }
 
     /// Jobs that kept their processors start again, if these work.
@@ -346,12 +377,16 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
                 self.state.mark(block, true, &on);
                 self.set_faulty(block, true, Some(on.len()))?;
                 self.interrupt(&on)?;
+                self.state.report_place(block, true);
             }
             Effect::Interrupts(block) => {
                 let on = self.state.on(block);
                 self.interrupt(&on)?;
             }
-            Effect::Up(block) => self.repair(block)?,
+            Effect::Up(block) => {
+                self.repair(block)?;
+                self.state.report_place(block, false);
+            }
             Effect::Nothing => {}
         }
         self.state.start_again(&mut self.execution);

@@ -15,6 +15,8 @@ pub struct JobRecord<'r> {
     pub is_measured: bool,
     /// When it got processors first, in ticks; `None`: it did not.
     pub start: Option<Ticks>,
+    /// When it started last, in ticks; `None`: it did not, or a failure has interrupted it since.
+    pub last_start: Option<Ticks>,
     /// When it left, in ticks; `None`: it was still there when the run ended.
     pub end: Option<Ticks>,
     /// Failed attempts to place it although at least as many processors were free as it asks for.
@@ -31,6 +33,37 @@ pub struct JobRecord<'r> {
     pub refused: Option<Refusal>,
 }
 
+/// A job that a failure interrupts.
+#[derive(Clone, Copy, Debug)]
+pub struct Interruption<'r> {
+    /// Its number in order of arrival, from 0.
+    pub number: u32,
+    /// When it had started, in ticks.
+    pub start: Ticks,
+    /// When it is interrupted, in ticks.
+    pub end: Ticks,
+    /// The processors that it held until then, those beyond its request included.
+    pub held: u32,
+    /// The blocks that it held until then.
+    pub blocks: &'r [Block],
+}
+
+/// A place that goes down or works again. It may have been down already, and may stay so: units
+/// that fail may share processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceEvent {
+    /// When, in ticks.
+    pub at: Ticks,
+    /// The place.
+    pub block: Block,
+    /// Whether it goes down.
+    pub is_down: bool,
+    /// The processors that are down from then on, without those that are kept as spares.
+    pub down: u32,
+    /// Those of them that are held by jobs which wait for a repair.
+    pub down_and_held: u32,
+}
+
 /// Receives what happens in a run. The methods are called between events and must be quick.
 pub trait Observer {
     /// More measured jobs have left; called from time to time.
@@ -42,6 +75,16 @@ pub trait Observer {
     /// in the order in which they leave.
     fn job(&mut self, record: &JobRecord<'_>) {
         let _ = record;
+    }
+
+    /// A failure interrupts a running job.
+    fn interrupted(&mut self, job: &Interruption<'_>) {
+        let _ = job;
+    }
+
+    /// A place goes down or works again, and the jobs on it have been interrupted.
+    fn place(&mut self, event: &PlaceEvent) {
+        let _ = event;
     }
 
     /// From this time on the largest slice that could be placed has this number of processors.

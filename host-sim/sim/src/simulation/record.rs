@@ -48,11 +48,13 @@ impl Record {
         attempt: &Attempt,
     ) -> JobRecord<'r> {
         let blocks = lists.get(&self.blocks);
+        let start = (!blocks.is_empty() || attempt.has_started()).then_some(self.granted);
         JobRecord {
             number,
             job: &self.job,
             is_measured,
-            start: (!blocks.is_empty() || attempt.has_started()).then_some(self.granted),
+            start,
+            last_start: attempt.last_start().unwrap_or(start),
             end,
             misses: self.misses,
             restarts: attempt.restarts,

@@ -162,9 +162,15 @@ impl Trace {
         let time = |column: Column| time(column.name(), cell(column));
         let whole = |column: Column, unknown: i64| match cell(column) {
             "" => Ok(unknown),
-            cell => cell
-                .parse()
-                .map_err(|_| bad(column.name(), cell, "a whole number, or nothing")),
+            cell => cell.parse().map_err(|_| {
+                let name = column.name();
+                let without = format!("--columns {name}= leaves the column out");
+                bad(
+                    name,
+                    cell,
+                    &format!("a whole number, or nothing; {without}"),
+                )
+            }),
         };
         let Some(submitted) = time(Column::Submit)? else {
             return Ok(Entry::NoSubmitTime);
@@ -337,7 +343,8 @@ mod tests {
             ),
             (
                 "submit=arrival,run=duration,processors=gpus",
-                "a.csv:2: id is \"job-1\": expected a whole number, or nothing",
+                "a.csv:2: id is \"job-1\": expected a whole number, or nothing; --columns id= \
+                 leaves the column out",
             ),
         ] {
             let error = read(text, options(names)).unwrap_err();
