@@ -259,7 +259,7 @@ impl Observer for Seen {
 enum Change {
     /// A job waits, or does so no more.
     Waits(usize, bool),
-    /// So many processors more, or less, are in use or free.
+    /// The number of processors in use, or free, changes by this.
     Used(i64),
     Free(i64),
     Largest(u32),

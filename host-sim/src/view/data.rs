@@ -6,8 +6,8 @@
 //!
 //! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in
 //!    `shapes`; service time and 1, or 0 if it follows from the run; in a log, its number;
-//! 2. for each run its *stretches*, times in which a job runs: the first of each of its first `jobs`
-//!    jobs, also if it never started, and then the `restarts` later ones, of which the first column
+//! 2. for each run its *stretches*, times in which a job runs: the first of each of its first
+//!    `jobs` jobs, also if it never started, and then the `restarts` later ones, whose first column
 //!    is the number of the job, less that before. Of each stretch: time from the job's arrival to
 //!    the start and 1, or 0 if it never started. Then of each that started: its length twice and 2,
 //!    and 1 more if a failure ended it, 1 if it is the service time, 0 if it ran when the run
