@@ -126,12 +126,8 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
         writeln!(output)?;
     }
     writeln!(output, "## CSV\n")?;
-    table(
-        "`run --jobs-output FILE.csv`",
-        &owned(&records::table::columns().described()),
-        output,
-    )?;
     let tables = [
+        ("`run --jobs-output FILE.csv`", records::table::columns()),
         ("`run --format csv`", Report::columns()),
         ("`compare --format csv`", compare::columns()),
         ("`saturation --format csv`", saturation::columns()),
@@ -139,26 +135,16 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
         ("`log --format csv`", log::columns()),
         ("`list --format csv`", ListDocument::columns()),
         ("`results.csv` of `sweep`", results::columns()),
+        ("Figures of `reproduce`", figure::columns()),
     ];
     for (title, columns) in tables {
-        table(title, &owned(&columns.described()), output)?;
+        writeln!(output, "### {title}\n\n| column | meaning |\n|---|---|")?;
+        for (name, meaning) in columns.described() {
+            writeln!(output, "| `{name}` | {} |", cell(meaning))?;
+        }
+        writeln!(output)?;
     }
-    table("Figures of `reproduce`", &owned(&figure::COLUMNS), output)
-}
-
-fn owned(columns: &[(impl AsRef<str>, &str)]) -> Vec<(String, String)> {
-    let columns = columns.iter();
-    let columns = columns.map(|(name, meaning)| (name.as_ref().to_owned(), (*meaning).to_owned()));
-    columns.collect()
-}
-
-/// The columns of a CSV file.
-fn table(title: &str, columns: &[(String, String)], output: &mut dyn Write) -> io::Result<()> {
-    writeln!(output, "### {title}\n\n| column | meaning |\n|---|---|")?;
-    for (name, meaning) in columns {
-        writeln!(output, "| `{name}` | {} |", cell(meaning))?;
-    }
-    writeln!(output)
+    Ok(())
 }
 
 /// Text as a cell of a table.

@@ -107,7 +107,10 @@ fn wrong_options_are_explained() {
         ),
         ("run --arrival-rate 1 --load .5", &["cannot be used with"]),
         ("run --arrival-rate 0", &["expected a number over 0"]),
-        ("run --measure starts", &["expected arrivals or departures"]),
+        (
+            "run --measure starts",
+            &["expected one of arrivals, departures"],
+        ),
         ("run --jobs 1.5", &["a whole number"]),
         ("run --replications 0", &["1 to 1000000"]),
         (
