@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::ValueHint;
 
-use super::{LinkMap, Map, MapMoment, Plot, svg, terminal};
+use super::{LinkMap, Map, Plot, svg};
 use crate::failure::Failure;
 use crate::file;
 
@@ -80,48 +80,10 @@ impl PlotArgs {
 
     /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's
     /// work.
-    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(Plot, Show)>, String> {
+    pub(crate) fn show(&self, is_named: bool) -> Result<Option<(Plot, Show)>, String> {
         let shown = self.plot.zip(self.path());
-        let open = |(plot, path): (Plot, PathBuf)| Ok((plot, Show::open(&path, on_terminal)?));
+        let open = |(plot, path): (Plot, PathBuf)| Ok((plot, Show::open(&path, is_named)?));
         shown.map(open).transpose()
-    }
-}
-
-/// The pictures of commands that draw maps only, at any moment.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct MapArgs {
-    /// Also draw a picture of who holds which processors: map, when the last measured job arrives;
-    /// map:SECONDS, at that time; map:jobs=N, when N jobs have been granted
-    #[arg(long, value_name = "map[:WHEN]", value_parser = moment)]
-    pub(crate) plot: Option<MapMoment>,
-
-    #[command(flatten)]
-    picture: PictureArgs,
-}
-
-impl MapArgs {
-    /// The file of the picture, if there is to be one.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        self.plot.map(|_| self.picture.path("map"))
-    }
-
-    /// When, and where it is shown, if it is. Opens the file: now rather than after a minute's
-    /// work.
-    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
-        let shown = self.plot.zip(self.path());
-        let open = |(at, path): (MapMoment, PathBuf)| Ok((at, Show::open(&path, on_terminal)?));
-        shown.map(open).transpose()
-    }
-}
-
-/// Reads the moment of a map; other pictures are those of `run`.
-fn moment(text: &str) -> Result<MapMoment, String> {
-    match text.parse::<Plot>() {
-        Ok(Plot::Map(moment)) => Ok(moment),
-        Ok(other) => Err(format!(
-            "{other} is a picture of run (expected map, map:SECONDS or map:jobs=N)"
-        )),
-        Err(_) => text.parse(),
     }
 }
 
@@ -144,9 +106,9 @@ impl EndMapArgs {
     }
 
     /// Where it is shown, if it is. Opens the file: now rather than after the work.
-    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<Show>, String> {
+    pub(crate) fn show(&self, is_named: bool) -> Result<Option<Show>, String> {
         let path = self.path();
-        path.map(|path| Show::open(&path, on_terminal)).transpose()
+        path.map(|path| Show::open(&path, is_named)).transpose()
     }
 }
 
@@ -154,14 +116,14 @@ impl EndMapArgs {
 #[derive(Debug)]
 pub(crate) struct Show {
     file: PictureFile,
-    on_terminal: bool,
+    is_named: bool,
 }
 
 impl Show {
-    /// Opens the file of the picture. The terminal gets one too if `on_terminal`.
-    fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
+    /// Opens the file of the picture. The output names it if `is_named`.
+    fn open(path: &Path, is_named: bool) -> Result<Self, String> {
         let file = PictureFile::open(path)?;
-        Ok(Show { file, on_terminal })
+        Ok(Show { file, is_named })
     }
 
     /// Draws the maps; `subtitle` has the parameters that all of them share.
@@ -171,14 +133,7 @@ impl Show {
         subtitle: &str,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let path = &self.file.0;
-        self.file.write(&svg::svg(maps, subtitle)?)?;
-        if self.on_terminal {
-            writeln!(output)?;
-            terminal::draw(maps, terminal::Look::of_stdout(), output)?;
-            writeln!(output, "map: {}", path.display())?;
-        }
-        Ok(())
+        self.drawn("map", &svg::svg(maps, subtitle)?, output)
     }
 
     /// Writes a picture that is drawn already, of this kind.
@@ -189,7 +144,7 @@ impl Show {
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
         self.file.write(svg)?;
-        if self.on_terminal {
+        if self.is_named {
             writeln!(output, "\n{kind}: {}", self.file.0.display())?;
         }
         Ok(())

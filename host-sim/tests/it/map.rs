@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::{command, host_sim_fed, host_sim_in};
+use crate::program::{host_sim_fed, host_sim_in};
 
 const OPERATIONS: &str = "alloc 1 3 2\nalloc 2 2 2\nalloc 3 1 4\nfree 2\nfault 7 3\n";
 
@@ -20,23 +20,7 @@ fn the_end_of_a_file_of_operations() {
     let folder = tempfile::tempdir().unwrap();
     let line = "replay - --mesh 8x4 --quiet --plot map --plot-output p.svg";
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
-    let expected = "
-first-fit
-2 running, 0 waiting
-34.4 % busy, 21 free, 1 faulty
-largest free submesh: 5x2
-    ┌────────┐
-    │.....d.x│
-    │.....d..│
-    │bbb..d..│
-  0 ┤bbb..d..│
-    └┬───────┘
-     0
-
-. free, x faulty; jobs that touch have different letters
-map: p.svg
-";
-    assert!(shown.ends_with(expected), "{shown}");
+    assert!(shown.ends_with("\nmap: p.svg\n"), "{shown}");
     let svg = svg(folder.path(), "p.svg");
     assert!(svg.contains("34.4 % busy, 21 free, 1 faulty"), "{svg}");
 }
@@ -46,40 +30,21 @@ fn the_planes_of_a_cube() {
     let folder = tempfile::tempdir().unwrap();
     let operations = "alloc 1 4x2\nalloc 2 3x3x2\nalloc 3 4x4\nfree 1\nfault 0 3 3\nfault 3 0 0\n";
     let line = "replay - --cube k=4,n=3 --quiet --plot map --plot-output p.svg";
-    let shown = host_sim_fed(folder.path(), line, operations).good();
-    let expected = "
-tree-collapsing
-2 running, 0 waiting
-54.7 % busy, 29 free, 2 faulty
-largest free subcube: 3x4x2
-    ┌───────────────────┐
-A[2]│0    1    2    3   │
-    │...x .... .... dddd│
-    │..cc ..cc ..cc dddd│
-    │..cc ..cc ..cc dddd│
-  0 ┤..cc ..cc ..cc xddd│
-    └┬────┬────┬────┬───┘
-A[0] 0123 0123 0123 0123
-
-. free, x faulty; jobs that touch have different letters
-above each plane: A[2]; A[0] to the right, A[1] upwards
-map: p.svg
-";
-    assert!(shown.ends_with(expected), "{shown}");
+    host_sim_fed(folder.path(), line, operations).good();
     let svg = svg(folder.path(), "p.svg");
-    for part in ["4-ary 3-cube", "54.7 % busy, 29 free, 2 faulty", "A[2]"] {
+    for part in [
+        "4-ary 3-cube",
+        "54.7 % busy, 29 free, 2 faulty",
+        "largest free subcube: 3x4x2",
+        "A[2]",
+    ] {
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
 
     let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --plot map:20";
-    let shown = host_sim_in(folder.path(), line).good();
-    assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
-    assert_eq!(
-        shown.matches("largest free subcube: ").count(),
-        2,
-        "{shown}"
-    );
-    self::svg(folder.path(), "out/map.svg");
+    host_sim_in(folder.path(), line).good();
+    let svg = self::svg(folder.path(), "out/map.svg");
+    assert_eq!(svg.matches("20.0 s: ").count(), 2, "{svg}");
 }
 
 #[test]
@@ -101,29 +66,12 @@ fn strategies_beside_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let line = "run --mesh 16x16 --strategy ff,naive --jobs 300 --replications 1 --plot map:100.5";
     let shown = host_sim_in(folder.path(), line).good();
-    let titles = shown
-        .lines()
-        .find(|line| line.split_whitespace().eq(["first-fit", "naive"]));
-    assert!(titles.is_some(), "{shown}");
-    assert_eq!(shown.matches("100.5 s: ").count(), 2, "{shown}");
-    assert!(
-        shown.lines().all(|line| line.chars().count() <= 80),
-        "{shown}"
-    );
     assert!(shown.ends_with("map: out/map.svg\n"), "{shown}");
     let first = svg(folder.path(), "out/map.svg");
+    assert_eq!(first.matches("100.5 s: ").count(), 2, "{first}");
     // The same seed gives the same picture.
     host_sim_in(folder.path(), line).good();
     assert_eq!(svg(folder.path(), "out/map.svg"), first);
-
-    let line = "compare --mesh 16x16 --jobs 300 --replications 1 --load .3,.6 --plot map:jobs=50 --plot-output m.svg";
-    let shown = host_sim_in(folder.path(), line).good();
-    assert!(shown.contains("picture: out/compare.svg\n"), "{shown}");
-    assert!(shown.ends_with("map: m.svg\n"), "{shown}");
-    let svg = svg(folder.path(), "m.svg");
-    for part in ["load 0.6, mesh 16x16", "adaptive-scan", "free-submesh-list"] {
-        assert!(svg.contains(part), "{part} is missing in {svg}");
-    }
 }
 
 /// Strategies that differ in a parameter alone have panels of different titles.
@@ -149,29 +97,6 @@ fn parameters_of_strategies_are_in_the_titles() {
 }
 
 #[test]
-fn colours_only_where_they_are_wanted() {
-    let folder = tempfile::tempdir().unwrap();
-    let line = "run --mesh 8x8 --jobs 200 --replications 1 --plot map";
-    let run = |variable: Option<(&str, &str)>| {
-        let mut command = command(folder.path(), line);
-        command
-            .env_remove("CLICOLOR_FORCE")
-            .env_remove("NO_COLOR")
-            .envs(variable);
-        let output = command.output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
-    assert!(!run(None).contains('\u{1b}'));
-    assert!(!run(Some(("NO_COLOR", "1"))).contains('\u{1b}'));
-    let coloured = run(Some(("CLICOLOR_FORCE", "1")));
-    assert!(coloured.contains("\u{1b}[48;5;"), "{coloured}");
-    assert!(
-        coloured.contains("white: free, black: faulty"),
-        "{coloured}"
-    );
-}
-
-#[test]
 fn what_cannot_be_shown_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("ops"), OPERATIONS).unwrap();
@@ -186,16 +111,11 @@ fn what_cannot_be_shown_is_an_error() {
         ),
         ("replay ops --plot map:3", "[possible values: map]"),
         ("replay ops --plot gantt", "[possible values: map]"),
-        (
-            "compare --plot links",
-            "links is a picture of run (expected map, map:SECONDS or map:jobs=N)",
-        ),
-        ("compare --plot gant", "expected map, map:SECONDS"),
+        ("run --plot gant", "expected map, map:SECONDS"),
         (
             "run --batch 50 --plot map:jobs=51",
             "--plot map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
         ),
-        ("compare --jobs 50 --plot map:jobs=51", "a run has 50 jobs"),
         (
             "run --search-time --backend tcp:127.0.0.1:1",
             "expected --backend in-process",
@@ -221,27 +141,11 @@ fn replay_shows_how_many_jobs_wait() {
     assert!(picture.contains("2 waiting"), "{picture}");
 }
 
-#[test]
-fn the_map_of_a_comparison_names_its_scheduler() {
-    let folder = tempfile::tempdir().unwrap();
-    let line = "compare --mesh 4x4 --jobs 60 --replications 2 --load .4 --scheduler easy,fcfs --plot map --plot-output m.svg";
-    host_sim_in(folder.path(), line).good();
-    let picture = fs::read_to_string(folder.path().join("m.svg")).unwrap();
-    assert!(
-        picture.contains("easy") && !picture.contains("fcfs"),
-        "{picture}"
-    );
-}
-
 /// The end of a run is known only when it has been reached; its results are there then.
 #[test]
 fn a_map_after_the_end_is_refused_behind_the_results() {
     let folder = tempfile::tempdir().unwrap();
-    for command in [
-        "run --batch 50",
-        "run --jobs 50",
-        "compare --load .3 --strategy ff,naive --jobs 50",
-    ] {
+    for command in ["run --batch 50", "run --jobs 50"] {
         let line = format!("{command} --mesh 8x8 --replications 1 --plot map:1e9");
         let ended = host_sim_in(folder.path(), &line);
         assert_eq!(ended.code, Some(1), "{line}: {ended}");
@@ -311,10 +215,6 @@ fn no_output_takes_the_place_of_another_file() {
         (
             "view --mesh 8x8 --swf l.swf --output l.swf".to_owned(),
             "--output l.swf is the file of --swf, too",
-        ),
-        (
-            "compare --plot map --plot-output out/compare.svg".to_owned(),
-            "--plot-output out/compare.svg is the file of --output, too",
         ),
         (
             "replay ops.txt --mesh 8x8 --plot map --plot-output ./ops.txt".to_owned(),
