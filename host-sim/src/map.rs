@@ -2,8 +2,8 @@
 //!
 //! A [`Snapshot`] is read from a controller through its
 //! [`Backend`](meshalloc_sim::backend::Backend), with the commands any client has, so it does not
-//! matter where the controller is. It is drawn as [`svg`]; jobs that touch differ in
-//! [colour](colouring).
+//! matter where the controller is. It is drawn as [`svg`] or on the [`terminal`]; jobs that touch
+//! differ in [colour](colouring).
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,6 +23,7 @@ pub mod layout;
 mod show;
 pub mod snapshot;
 pub mod svg;
+pub mod terminal;
 
 pub(crate) use show::{EndMapArgs, NO_LINKS, PictureArgs, PictureFile, PlotArgs, Show};
 pub use snapshot::{MapJob, Snapshot};
@@ -133,7 +134,8 @@ pub struct Map {
 }
 
 impl Map {
-    /// Three short lines for under the title: jobs, processors, and the largest free block.
+    /// Three short lines for under the title, short enough for two maps on a terminal: jobs,
+    /// processors, and the largest free block.
     pub fn caption(&self) -> [String; 3] {
         let snapshot = &self.snapshot;
         let mut first = format!("{} running, {} waiting", snapshot.jobs.len(), self.waiting);

@@ -21,6 +21,12 @@ const BASE: [[u8; 3]; 7] = [
     [0, 114, 178],
 ];
 
+/// The entries of a terminal's table of 256 colours that come next to [`BASE`], and then to its
+/// light and dark variants.
+const TERMINAL: [u8; 21] = [
+    74, 178, 36, 227, 175, 166, 25, 153, 223, 115, 230, 225, 216, 110, 31, 136, 22, 142, 96, 94, 18,
+];
+
 /// The number of colours that are used as long as no job has that many neighbours.
 pub const PALETTE: usize = BASE.len();
 
@@ -38,6 +44,12 @@ pub fn rgb(colour: usize) -> [u8; 3] {
         let light = f64::from(light);
         (light + (f64::from(towards) - light) * part).round() as u8
     })
+}
+
+/// A colour by its number, as an entry of a terminal's table of 256. There are 21; beyond that they
+/// repeat.
+pub fn terminal(colour: usize) -> u8 {
+    TERMINAL[colour % TERMINAL.len()]
 }
 
 /// Whether black is easier to read on this colour than white.

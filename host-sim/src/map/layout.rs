@@ -498,6 +498,12 @@ impl Axis {
         self.digits.len()
     }
 
+    /// How many processors have no gap from the level `finest` on between them.
+    pub fn together(&self, finest: usize) -> usize {
+        let digit = self.digits.get(finest - 1);
+        digit.map_or(1, |digit| digit.stride * digit.side)
+    }
+
     /// What a column or row contributes to the coordinate in a dimension.
     pub fn part(&self, number: usize, at: usize) -> usize {
         let part = self.parts.iter().find(|(of, _)| *of == number);

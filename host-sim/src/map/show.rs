@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::ValueHint;
 
-use super::{LinkMap, Map, Plot, svg};
+use super::{LinkMap, Map, Plot, svg, terminal};
 use crate::failure::Failure;
 use crate::file;
 
@@ -80,9 +80,9 @@ impl PlotArgs {
 
     /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's
     /// work.
-    pub(crate) fn show(&self, is_named: bool) -> Result<Option<(Plot, Show)>, String> {
+    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(Plot, Show)>, String> {
         let shown = self.plot.zip(self.path());
-        let open = |(plot, path): (Plot, PathBuf)| Ok((plot, Show::open(&path, is_named)?));
+        let open = |(plot, path): (Plot, PathBuf)| Ok((plot, Show::open(&path, on_terminal)?));
         shown.map(open).transpose()
     }
 }
@@ -106,9 +106,9 @@ impl EndMapArgs {
     }
 
     /// Where it is shown, if it is. Opens the file: now rather than after the work.
-    pub(crate) fn show(&self, is_named: bool) -> Result<Option<Show>, String> {
+    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<Show>, String> {
         let path = self.path();
-        path.map(|path| Show::open(&path, is_named)).transpose()
+        path.map(|path| Show::open(&path, on_terminal)).transpose()
     }
 }
 
@@ -116,14 +116,14 @@ impl EndMapArgs {
 #[derive(Debug)]
 pub(crate) struct Show {
     file: PictureFile,
-    is_named: bool,
+    on_terminal: bool,
 }
 
 impl Show {
-    /// Opens the file of the picture. The output names it if `is_named`.
-    fn open(path: &Path, is_named: bool) -> Result<Self, String> {
+    /// Opens the file of the picture. The terminal gets one too if `on_terminal`.
+    fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
         let file = PictureFile::open(path)?;
-        Ok(Show { file, is_named })
+        Ok(Show { file, on_terminal })
     }
 
     /// Draws the maps; `subtitle` has the parameters that all of them share.
@@ -133,7 +133,14 @@ impl Show {
         subtitle: &str,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        self.drawn("map", &svg::svg(maps, subtitle)?, output)
+        let path = &self.file.0;
+        self.file.write(&svg::svg(maps, subtitle)?)?;
+        if self.on_terminal {
+            writeln!(output)?;
+            terminal::draw(maps, terminal::Look::of_stdout(), output)?;
+            writeln!(output, "map: {}", path.display())?;
+        }
+        Ok(())
     }
 
     /// Writes a picture that is drawn already, of this kind.
@@ -144,7 +151,7 @@ impl Show {
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
         self.file.write(svg)?;
-        if self.is_named {
+        if self.on_terminal {
             writeln!(output, "\n{kind}: {}", self.file.0.display())?;
         }
         Ok(())

@@ -88,7 +88,7 @@ fn wrong_options_are_explained() {
         ("run --processors 16", &["expected exponential:MEAN"]),
         (
             "run --io-nodes front --batch 3",
-            &["expected one of left right"],
+            &["expected one of left, right"],
         ),
         (
             "run --io communications=1 --pattern ring",

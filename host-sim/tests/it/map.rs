@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::{host_sim_fed, host_sim_in};
+use crate::program::{command, host_sim_fed, host_sim_in};
 
 const OPERATIONS: &str = "alloc 1 3 2\nalloc 2 2 2\nalloc 3 1 4\nfree 2\nfault 7 3\n";
 
@@ -20,7 +20,23 @@ fn the_end_of_a_file_of_operations() {
     let folder = tempfile::tempdir().unwrap();
     let line = "replay - --mesh 8x4 --quiet --plot map --plot-output p.svg";
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
-    assert!(shown.ends_with("\nmap: p.svg\n"), "{shown}");
+    let expected = "
+first-fit
+2 running, 0 waiting
+34.4 % busy, 21 free, 1 faulty
+largest free submesh: 5x2
+    ┌────────┐
+    │.....d.x│
+    │.....d..│
+    │bbb..d..│
+  0 ┤bbb..d..│
+    └┬───────┘
+     0
+
+. free, x faulty; jobs that touch have different letters
+map: p.svg
+";
+    assert!(shown.ends_with(expected), "{shown}");
     let svg = svg(folder.path(), "p.svg");
     assert!(svg.contains("34.4 % busy, 21 free, 1 faulty"), "{svg}");
 }
@@ -30,21 +46,40 @@ fn the_planes_of_a_cube() {
     let folder = tempfile::tempdir().unwrap();
     let operations = "alloc 1 4x2\nalloc 2 3x3x2\nalloc 3 4x4\nfree 1\nfault 0 3 3\nfault 3 0 0\n";
     let line = "replay - --cube k=4,n=3 --quiet --plot map --plot-output p.svg";
-    host_sim_fed(folder.path(), line, operations).good();
+    let shown = host_sim_fed(folder.path(), line, operations).good();
+    let expected = "
+tree-collapsing
+2 running, 0 waiting
+54.7 % busy, 29 free, 2 faulty
+largest free subcube: 3x4x2
+    ┌───────────────────┐
+A[2]│0    1    2    3   │
+    │...x .... .... dddd│
+    │..cc ..cc ..cc dddd│
+    │..cc ..cc ..cc dddd│
+  0 ┤..cc ..cc ..cc xddd│
+    └┬────┬────┬────┬───┘
+A[0] 0123 0123 0123 0123
+
+. free, x faulty; jobs that touch have different letters
+above each plane: A[2]; A[0] to the right, A[1] upwards
+map: p.svg
+";
+    assert!(shown.ends_with(expected), "{shown}");
     let svg = svg(folder.path(), "p.svg");
-    for part in [
-        "4-ary 3-cube",
-        "54.7 % busy, 29 free, 2 faulty",
-        "largest free subcube: 3x4x2",
-        "A[2]",
-    ] {
+    for part in ["4-ary 3-cube", "54.7 % busy, 29 free, 2 faulty", "A[2]"] {
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
 
     let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --plot map:20";
-    host_sim_in(folder.path(), line).good();
-    let svg = self::svg(folder.path(), "out/map.svg");
-    assert_eq!(svg.matches("20.0 s: ").count(), 2, "{svg}");
+    let shown = host_sim_in(folder.path(), line).good();
+    assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
+    assert_eq!(
+        shown.matches("largest free subcube: ").count(),
+        2,
+        "{shown}"
+    );
+    self::svg(folder.path(), "out/map.svg");
 }
 
 #[test]
@@ -66,9 +101,17 @@ fn strategies_beside_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let line = "run --mesh 16x16 --strategy ff,naive --jobs 300 --replications 1 --plot map:100.5";
     let shown = host_sim_in(folder.path(), line).good();
+    let titles = shown
+        .lines()
+        .find(|line| line.split_whitespace().eq(["first-fit", "naive"]));
+    assert!(titles.is_some(), "{shown}");
+    assert_eq!(shown.matches("100.5 s: ").count(), 2, "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
     assert!(shown.ends_with("map: out/map.svg\n"), "{shown}");
     let first = svg(folder.path(), "out/map.svg");
-    assert_eq!(first.matches("100.5 s: ").count(), 2, "{first}");
     // The same seed gives the same picture.
     host_sim_in(folder.path(), line).good();
     assert_eq!(svg(folder.path(), "out/map.svg"), first);
@@ -94,6 +137,29 @@ fn parameters_of_strategies_are_in_the_titles() {
         let titles = svg.lines().filter(|line| line.trim() == title).count();
         assert_eq!(titles, 1, "{title}: {svg}");
     }
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run --mesh 8x8 --jobs 200 --replications 1 --plot map";
+    let run = |variable: Option<(&str, &str)>| {
+        let mut command = command(folder.path(), line);
+        command
+            .env_remove("CLICOLOR_FORCE")
+            .env_remove("NO_COLOR")
+            .envs(variable);
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!run(None).contains('\u{1b}'));
+    assert!(!run(Some(("NO_COLOR", "1"))).contains('\u{1b}'));
+    let coloured = run(Some(("CLICOLOR_FORCE", "1")));
+    assert!(coloured.contains("\u{1b}[48;5;"), "{coloured}");
+    assert!(
+        coloured.contains("white: free, black: faulty"),
+        "{coloured}"
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ use meshalloc::{
 use meshalloc_host_sim::map::colouring::{self, PALETTE};
 use meshalloc_host_sim::map::layout::{Layout, ONE_ROW};
 use meshalloc_host_sim::map::snapshot::Owner;
+use meshalloc_host_sim::map::terminal::{self, Look};
 use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Snapshot, maps, svg};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{Experiment, Measure, Replications};
@@ -51,6 +52,12 @@ fn small() -> Map {
             faulty: vec![NodeId(3 * 6 + 4)],
         },
     }
+}
+
+fn drawn(maps: &[Map], look: Look) -> String {
+    let mut output = Vec::new();
+    terminal::draw(maps, look, &mut output).unwrap();
+    String::from_utf8(output).unwrap()
 }
 
 fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
@@ -155,6 +162,90 @@ fn colours_are_all_different() {
     for one in 0..28 {
         for other in 0..one {
             assert_ne!(colouring::rgb(one), colouring::rgb(other), "{one} {other}");
+            let same = colouring::terminal(one) == colouring::terminal(other);
+            assert_eq!(same, one >= 21 && one - 21 == other, "{one} {other}");
+        }
+    }
+}
+
+#[test]
+fn letters_show_the_mesh_as_it_is() {
+    let look = Look {
+        columns: 80,
+        colours: false,
+    };
+    let expected = "\
+first-fit
+1.5 s: 3 running, 1 waiting
+58.3 % busy, 10 free, 1 faulty
+largest free submesh: 4x1
+    ┌──────┐
+    │....x.│
+    │bb....│
+    │bbccc.│
+  0 ┤bbcccd│
+    └┬─────┘
+     0
+
+. free, x faulty; jobs that touch have different letters
+";
+    assert_eq!(drawn(&[small()], look), expected);
+}
+
+#[test]
+fn colours_show_two_rows_in_a_line() {
+    let look = Look {
+        columns: 80,
+        colours: true,
+    };
+    let text = drawn(&[small()], look);
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains('\u{1b}'))
+        .collect();
+    assert_eq!(rows.len(), 2, "{text}");
+    // Column 0: free above job 1, then job 1 twice.
+    let colour = colouring::terminal(1);
+    assert!(
+        rows[0].contains(&format!("\u{1b}[38;5;231m\u{1b}[48;5;{colour}m▀\u{1b}[0m")),
+        "{rows:?}"
+    );
+    assert!(
+        rows[1].contains(&format!("\u{1b}[48;5;{colour}m \u{1b}[0m")),
+        "{rows:?}"
+    );
+    // Column 4 of the upper rows: faulty above free.
+    assert!(
+        rows[0].contains("\u{1b}[38;5;16m\u{1b}[48;5;231m▀"),
+        "{rows:?}"
+    );
+    // An odd number of rows ends within a line.
+    let mut odd = small();
+    odd.snapshot.machine = mesh(6, 3).into();
+    odd.snapshot.faulty.clear();
+    let text = drawn(&[odd], look);
+    assert!(text.contains(&format!("\u{1b}[38;5;{colour}m▄")), "{text}");
+}
+
+#[test]
+fn maps_fit_the_terminal() {
+    let mut large = small();
+    large.snapshot.machine = mesh(512, 200).into();
+    large.snapshot.jobs = vec![job(1, &[(0, 0, 300, 190)])];
+    for count in 1..=4 {
+        for columns in [20, 40, 80, 132, 300] {
+            let look = Look {
+                columns,
+                colours: false,
+            };
+            let text = drawn(&vec![large.clone(); count], look);
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            // Captions and the legend are not cut off.
+            assert!(widest <= columns.max(58), "{columns}: {widest}\n{text}");
+            let first = text.lines().next().unwrap();
+            let beside = if columns < 80 { 1 } else { count.min(2) };
+            assert_eq!(first.matches("first-fit").count(), beside, "{columns}");
+            assert_eq!(text.matches("first-fit").count(), count);
         }
     }
 }

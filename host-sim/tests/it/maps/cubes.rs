@@ -47,6 +47,147 @@ fn four_three() -> Map {
     cube(4, 3, &jobs, &[&[3, 3, 3], &[0, 1, 1]])
 }
 
+const LETTERS: Look = Look {
+    columns: 80,
+    colours: false,
+};
+
+#[test]
+fn planes_beside_each_other() {
+    let expected = "\
+tree-collapsing
+7.2 s: 4 running, 2 waiting
+34.4 % busy, 42 free, 2 faulty
+largest free subcube: 2x4x2
+    ┌───────────────────┐
+A[2]│0    1    2    3   │
+    │bbd. .... .... ..dx│
+    │bb.. c..c c..c e...│
+    │bx.. c..c c..c ....│
+  0 ┤bbd. .... .... ..d.│
+    └┬────┬────┬────┬───┘
+A[0] 0123 0123 0123 0123
+
+. free, x faulty; jobs that touch have different letters
+above each plane: A[2]; A[0] to the right, A[1] upwards
+";
+    assert_eq!(drawn(&[four_three()], LETTERS), expected);
+}
+
+#[test]
+fn a_hypercube_is_planes_of_planes() {
+    let jobs: [(u32, &[u16], &[u16]); 2] = [
+        (1, &[0, 1, 0, 0, 0, 0], &[1, 1, 2, 1, 1, 2]),
+        (2, &[0, 0, 0, 0, 1, 1], &[2, 1, 1, 2, 1, 1]),
+    ];
+    let expected = "\
+    ┌────────────┐
+    │.. ..  .. ..│
+110 ┤.. ..  .. ..│
+    │            │
+    │.c .c  .. ..│
+100 ┤.. ..  .. ..│
+    │            │
+    │            │
+    │.. ..  .. ..│
+010 ┤.. ..  bb ..│
+    │            │
+    │.c .c  .. ..│
+000 ┤.. ..  bb .x│
+    └┬──┬───┬──┬─┘
+A[0] 01 01  01 01
+A[2] 0  1   0  1
+A[4] 0      1
+";
+    let map = cube(2, 6, &jobs, &[&[0, 1, 0, 1, 0, 1]]);
+    let text = drawn(std::slice::from_ref(&map), LETTERS);
+    assert!(text.contains(expected), "{text}");
+    // With colours two rows share a line, but no line has rows of two planes.
+    let colours = Look {
+        colours: true,
+        ..LETTERS
+    };
+    let text = drawn(&[map], colours);
+    assert_eq!(
+        text.lines().filter(|line| line.contains('│')).count(),
+        4 + 4
+    );
+    assert!(text.contains("000 ┤") && text.contains("110 ┤"), "{text}");
+}
+
+#[test]
+fn a_ring_is_one_row() {
+    let map = cube(11, 1, &[(1, &[9], &[4])], &[]);
+    let expected = "\
+    ┌───────────┐
+    │bb.......bb│
+    └┬───────┬──┘
+A[0] 0   4   8
+";
+    let text = drawn(&[map], LETTERS);
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("largest free subcube: 7\n"), "{text}");
+}
+
+#[test]
+fn cubes_fit_the_terminal() {
+    for (k, n) in [
+        (4, 3),
+        (2, 6),
+        (5, 2),
+        (2, 12),
+        (16, 3),
+        (2, 16),
+        (9, 5),
+        (65_535, 1),
+    ] {
+        let mut map = cube(k, n, &[], &[]);
+        let machine = map.snapshot.machine;
+        let whole = block(machine, &vec![0; n.into()], &vec![k; n.into()]);
+        map.snapshot.jobs = vec![MapJob {
+            id: JobId(1),
+            blocks: vec![whole],
+        }];
+        for columns in [44, 80, 132, 400] {
+            for colours in [false, true] {
+                let look = Look { columns, colours };
+                let text = drawn(std::slice::from_ref(&map), look);
+                let shown = console::strip_ansi_codes(&text);
+                let widest = shown.lines().map(|line| line.chars().count()).max();
+                // Captions and the legend are not cut off.
+                assert!(
+                    widest.unwrap() <= columns.max(62),
+                    "{machine} {columns}\n{shown}"
+                );
+                assert!(shown.contains("nothing is free"), "{shown}");
+            }
+        }
+    }
+    // Small planes lose the gaps between them first, large ones are drawn smaller.
+    let narrow = Look {
+        columns: 80,
+        colours: false,
+    };
+    let hypercube = drawn(&[cube(2, 12, &[], &[])], narrow);
+    assert!(
+        hypercube.contains(&format!("│{0} {0}  {0} {0}│", ".".repeat(16))),
+        "{hypercube}"
+    );
+    assert!(!hypercube.contains("what most of"), "{hypercube}");
+    let planes = drawn(
+        &[cube(32, 3, &[], &[])],
+        Look {
+            columns: 30,
+            ..narrow
+        },
+    );
+    assert!(planes.contains("│................│"), "{planes}");
+    assert!(
+        planes.contains("what most of 2 x 4 processors are"),
+        "{planes}"
+    );
+}
+
 #[test]
 fn the_picture_of_a_cube_is_as_it_was() {
     let svg = svg::svg(&[four_three()], "a 4 x 2 mesh and others").unwrap();

@@ -51,6 +51,45 @@ fn cubes() -> Map {
     solid(machine, Some(&[4, 4, 4]), &jobs, &[[7, 7, 7]])
 }
 
+const NARROW: Look = Look {
+    columns: 36,
+    colours: false,
+};
+
+#[test]
+fn planes_in_several_rows() {
+    assert_golden("torus.txt", &drawn(&[torus()], NARROW));
+}
+
+#[test]
+fn cubes_are_a_grid_of_grids() {
+    let look = Look {
+        columns: 80,
+        colours: false,
+    };
+    assert_golden("cubes.txt", &drawn(&[cubes()], look));
+    // Two maps of cubes fit beside each other, those of planes of 16 x 16 as well.
+    let pod = solid(Grid::torus(&[16, 16, 16]).unwrap(), None, &[], &[]);
+    let text = drawn(&[pod.clone(), pod], look);
+    assert!(
+        text.contains("│z = 14           z = 15          │"),
+        "{text}"
+    );
+    // Where there is no room for two at full size, they are one below the other.
+    let pod = solid(
+        Grid::torus(&[16, 16, 16]).unwrap(),
+        Some(&[4, 4, 4]),
+        &[],
+        &[],
+    );
+    let text = drawn(&[pod.clone(), pod], look);
+    assert!(
+        text.contains("│cube 60    cube 61    cube 62    cube 63  │"),
+        "{text}"
+    );
+    assert!(!text.contains("what most of"), "{text}");
+}
+
 #[test]
 fn pictures_of_three_dimensions_are_as_they_were() {
     for (map, name) in [(torus(), "torus.svg"), (cubes(), "cubes.svg")] {

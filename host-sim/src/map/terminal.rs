@@ -1,0 +1,262 @@
+//! Maps on a terminal: coloured half-blocks, two rows of processors in a line; letters where there
+//! are no colours.
+//!
+//! A map that is too wide is drawn smaller: the narrowest gaps between planes go first, if the
+//! planes are small, and then one field stands for several processors.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use console::Style;
+
+use super::Map;
+use super::colouring::{self, PALETTE};
+use super::snapshot::{Owner, Owners};
+use crate::report;
+use measure::{MapLine, Measure};
+
+mod measure;
+
+/// How wide, and whether in colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Characters in a line.
+    pub columns: usize,
+    /// Colours, or letters.
+    pub colours: bool,
+}
+
+impl Look {
+    /// What standard output can do. It has no colours if it is not a terminal or `NO_COLOR` is set.
+    pub fn of_stdout() -> Self {
+        Look {
+            columns: report::width(),
+            colours: console::colors_enabled(),
+        }
+    }
+}
+
+/// Entries of a terminal's table of 256 colours.
+const WHITE: u8 = 231;
+const BLACK: u8 = 16;
+
+/// Letters for jobs; x is for faulty processors.
+const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWYZ0123456789";
+const FREE: char = '.';
+const FAULTY: char = 'x';
+
+/// Characters right of a map, for its frame, and between two maps.
+const RIGHT: usize = 1;
+const BETWEEN: usize = 2;
+/// Draws the maps, beside each other where there is room: two of them always if they can be made
+/// small enough.
+///
+/// # Errors
+///
+/// When `output` does not take them.
+pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
+    let Some(plan) = maps.first().map(|map| map.snapshot.plan()) else {
+        return Ok(());
+    };
+    // A caption that is wider than its map must not touch that of the map beside it.
+    let captions = maps.iter().flat_map(caption);
+    let caption = captions.map(|line| line.width).max().unwrap_or(0);
+    let with_frame = |width: usize| caption.max(width + RIGHT);
+    let beside = |count: usize| {
+        let fits = |width| row_width(count, with_frame(width)) <= look.columns;
+        Measure::fitting(plan, fits)
+    };
+    // Small planes cannot be read, and two maps may stand one below the other.
+    let readable = |measure: &Measure| !measure.layout.is_headed() || measure.scale == 1;
+    let two = beside(maps.len().min(2)).filter(readable);
+    let measure = two.or_else(|| beside(1));
+    let measure = measure.unwrap_or_else(|| Measure::least(plan));
+    let width = with_frame(measure.width());
+    let mut beside = (1..=maps.len()).rev();
+    let count = beside.find(|&count| row_width(count, width) <= look.columns);
+
+    for row in maps.chunks(count.unwrap_or(1)) {
+        let panels: Vec<_> = row
+            .iter()
+            .map(|map| panel(map, &measure, look.colours))
+            .collect();
+        let lines = panels.iter().map(Vec::len).max().unwrap_or(0);
+        for line in 0..lines {
+            let mut text = String::new();
+            let mut missing = 0;
+            for panel in &panels {
+                let Some(line) = panel.get(line) else {
+                    continue;
+                };
+                text.push_str(&" ".repeat(missing));
+                text.push_str(&line.text);
+                missing = (width + BETWEEN).saturating_sub(line.width);
+            }
+            writeln!(output, "{text}")?;
+        }
+        writeln!(output)?;
+    }
+    writeln!(output, "{}", legend(&measure, look.colours))
+}
+
+fn row_width(count: usize, width: usize) -> usize {
+    count * width + count.saturating_sub(1) * BETWEEN
+}
+
+fn legend(measure: &Measure, colours: bool) -> String {
+    let scale = measure.scale;
+    let mut legend = match colours {
+        true => "white: free, black: faulty; jobs that touch differ in colour".to_owned(),
+        false => format!("{FREE} free, {FAULTY} faulty; jobs that touch have different letters"),
+    };
+    if scale > 1 {
+        let each = if colours {
+            "half a character"
+        } else {
+            "a character"
+        };
+        let height = if colours { scale } else { 2 * scale };
+        legend.push_str(&format!(
+            "\n{each}: what most of {scale} x {height} processors are"
+        ));
+    }
+    for line in measure.layout.directions() {
+        legend.push_str(&format!("\n{line}"));
+    }
+    legend
+}
+
+/// A line and how many characters of it are seen.
+struct Line {
+    text: String,
+    width: usize,
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Self {
+        let width = text.chars().count();
+        Line { text, width }
+    }
+}
+
+/// What one field of the map shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Field {
+    Free,
+    Job(usize),
+    Faulty,
+}
+
+/// The lines above a map.
+fn caption(map: &Map) -> Vec<Line> {
+    let lines = map.caption();
+    let lines = std::iter::once(map.strategy.to_string()).chain(lines);
+    lines.map(Line::from).collect()
+}
+
+/// The lines of one map.
+fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
+    let snapshot = &map.snapshot;
+    let letters = !colours;
+    let palette = if letters { LETTERS.len() } else { PALETTE };
+    let owners = snapshot.owners(&measure.layout);
+    let paint = Paint {
+        numbers: colouring::colours(snapshot, palette),
+        letters,
+    };
+
+    let columns = measure.columns();
+    let characters = columns.len();
+    let indent = " ".repeat(measure.left - 1);
+    let mut lines = caption(map);
+    lines.push(format!("{indent}┌{}┐", "─".repeat(characters)).into());
+    for line in measure.lines(letters) {
+        let mut text = measure.line_begin(&line);
+        match &line {
+            MapLine::Gap => text.push_str(&" ".repeat(characters)),
+            MapLine::Headings { text: headings, .. } => text.push_str(headings),
+            MapLine::Row(row) => columns.iter().for_each(|column| {
+                let fields = column
+                    .as_ref()
+                    .map(|x| [&row.upper, &row.lower].map(|y| field(&owners, x, y)));
+                let [upper, lower] = fields.unwrap_or_default();
+                text.push_str(&paint.character(upper, lower));
+            }),
+        }
+        text.push('│');
+        let width = measure.width() + RIGHT;
+        lines.push(Line { text, width });
+    }
+    lines.push(format!("{indent}└{}┘", measure.ticks()).into());
+    lines.extend(measure.numbers().into_iter().map(Line::from));
+    lines
+}
+
+/// What these columns and rows show: faulty if any processor is, else what most of them are. `None`
+/// outside the machine.
+fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
+    let mut counts = BTreeMap::new();
+    for y in y.clone() {
+        for x in x.clone() {
+            if owners.is_faulty(x, y) {
+                return Some(Field::Faulty);
+            }
+            let field = match owners.get(x, y) {
+                Some(Owner::Job(place)) => Field::Job(place),
+                Some(Owner::Free) => Field::Free,
+                None => continue,
+            };
+            *counts.entry(field).or_insert(0u32) += 1;
+        }
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.map(|(field, _)| field)
+}
+
+/// How fields look.
+struct Paint {
+    /// A colour or a letter for each job.
+    numbers: Vec<usize>,
+    letters: bool,
+}
+
+impl Paint {
+    fn character(&self, upper: Option<Field>, lower: Option<Field>) -> String {
+        if self.letters {
+            return self.letter(lower).to_string();
+        }
+        let [upper, lower] = [upper, lower].map(|field| field.map(|field| self.colour(field)));
+        let style = Style::new().force_styling(true);
+        match (upper, lower) {
+            (Some(upper), Some(lower)) if upper == lower => {
+                style.on_color256(upper).apply_to(' ').to_string()
+            }
+            (Some(upper), Some(lower)) => style
+                .color256(upper)
+                .on_color256(lower)
+                .apply_to('▀')
+                .to_string(),
+            // The plane ends between the two.
+            (None, Some(lower)) => style.color256(lower).apply_to('▄').to_string(),
+            (_, None) => " ".to_owned(),
+        }
+    }
+
+    fn colour(&self, field: Field) -> u8 {
+        match field {
+            Field::Free => WHITE,
+            Field::Faulty => BLACK,
+            Field::Job(place) => colouring::terminal(self.numbers[place]),
+        }
+    }
+
+    fn letter(&self, field: Option<Field>) -> char {
+        match field {
+            None => ' ',
+            Some(Field::Free) => FREE,
+            Some(Field::Faulty) => FAULTY,
+            Some(Field::Job(place)) => char::from(LETTERS[self.numbers[place] % LETTERS.len()]),
+        }
+    }
+}
