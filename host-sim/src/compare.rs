@@ -71,10 +71,10 @@ const SCHEDULERS: &str = "fcfs,easy";
 impl Takes for CompareArgs {
     fn take(arg: Arg) -> Option<Arg> {
         Some(match arg.get_long()? {
-            "batch" | "backlog" | "traffic-ratio" | "arrival-rate" | "pattern" | "flits" | "routing-delay"
-            | "messages" | "iterations" | "iteration-seconds" | "cycles-per-second"
-            | "blocking" | "io-nodes" | "io" | "until-rel-error" | "until-abs-error" | "max-replications"
-            | "backend" => return None,
+            "batch" | "backlog" | "traffic-ratio" | "arrival-rate" | "pattern" | "flits"
+            | "routing-delay" | "messages" | "iterations" | "iteration-seconds"
+            | "cycles-per-second" | "blocking" | "io-nodes" | "io" | "until-rel-error"
+            | "until-abs-error" | "max-replications" | "backend" => return None,
             "strategy" => arg.help(
                 "Allocation strategies, separated by commas, or all that serve the machine [default: \
                  those of ff,as,fsl,leb,naive that serve the machine; on a cube: those of \

@@ -1,10 +1,10 @@
 //! Sweeps: many points, each written into a file as soon as it has ended, so that a sweep
 //! continues after an interruption.
 //!
-//! [`run_here`] keeps no files. [`run_points`] runs the points whose files are not in the folder yet. The results of a point
-//! depend on its experiment alone, so they are the same with any number of threads, interrupted or
-//! not, and divided into [shards](Shard) or not. Machines that share a folder each run a shard;
-//! then [`gather`] finds all files there.
+//! `run_here` keeps no files. [`run_points`] runs the points whose files are not in the folder
+//! yet. The results of a point depend on its experiment alone, so they are the same with any number
+//! of threads, interrupted or not, and divided into [shards](Shard) or not. Machines that share a
+//! folder each run a shard; then [`gather`] finds all files there.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
