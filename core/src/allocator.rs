@@ -19,9 +19,7 @@ use crate::occupancy::Occupancy;
 use crate::outlook::Held;
 use crate::outlook::{Outlook, Placing};
 use crate::pause::{LOOK_INSTRUCTIONS, Pause};
-#[cfg(feature = "restore")]
-use crate::pool::Link;
-use crate::pool::{BlockPool, Chain, NONE, cells_in_use};
+use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 #[cfg(feature = "machine")]
 use crate::request::Flags;
 use crate::request::Request;
@@ -396,7 +394,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 
     /// A request has arrived that has a [demand](Allocator::demand).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrived(&mut self, request: &Request) {
         self.strategy.arrived(request);
     }
@@ -459,7 +457,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
             let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
-            spend(self.occupancy.layout().instructions(block));
+            if pause.is_some() {
+                spend(self.occupancy.layout().instructions(block));
+            }
             self.strategy.taken(&self.occupancy, block, &spend);
         }
     }
@@ -496,23 +496,25 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         match self.tickets.check(&allocation) {
             Ok(cell) => {
                 self.tickets.revoke(cell);
-                let blocks = self.pool.chain_from(cell);
-                Ok(self.give_back(blocks, None))
+                Ok(self.give_back(cell, None))
             }
             Err(reason) => Err(ReleaseError { allocation, reason }),
         }
     }
 
-    /// Takes these blocks back. Returns how many processors they have.
+    /// Takes back the blocks of the chain whose first cell this is. Returns how many processors
+    /// they have.
     // The board has one copy.
     #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn give_back(&mut self, mut blocks: Chain, pause: Option<&Pause<'_, 'm>>) -> u32 {
+    pub(crate) fn give_back(&mut self, mut head: Link, pause: Option<&Pause<'_, 'm>>) -> u32 {
         let mut processors = 0;
-        while let Some(block) = self.pool.pop(&mut blocks) {
+        while let Some(block) = self.pool.pop(&mut head) {
             processors += self.occupancy.give_back(block);
             let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
-            spend(self.occupancy.layout().instructions(block));
+            if pause.is_some() {
+                spend(self.occupancy.layout().instructions(block));
+            }
             self.strategy.released(&self.occupancy, block, &spend);
         }
         processors

@@ -150,6 +150,7 @@ impl Submesh {
     /// # Errors
     ///
     /// When the machine is not a two-dimensional mesh, or the block is not within it.
+    #[inline]
     pub fn of(machine: &Grid, block: Block) -> Result<Submesh, SubmeshError> {
         if !machine.is_plane() {
             return Err(SubmeshError::NotPlane);

@@ -151,10 +151,17 @@ impl<'a, 'm> Pause<'a, 'm> {
     ) {
         if Pauses::BUILT
             && let Some(pause) = pause
-            && pause.pauses.is_due_after(instructions)
         {
-            let view = View::new(pause.jobs, occupancy, pool, pause.status);
-            pause.pauses.pause(&view);
+            pause.spend_some(instructions, occupancy, pool);
+        }
+    }
+
+    // A function of its own, so that work without pauses stays short.
+    #[inline(never)]
+    fn spend_some(&self, instructions: u32, occupancy: &Occupancy<'m>, pool: &BlockPool<'m>) {
+        if self.pauses.is_due_after(instructions) {
+            let view = View::new(self.jobs, occupancy, pool, self.status);
+            self.pauses.pause(&view);
         }
     }
 }

@@ -185,15 +185,15 @@ impl<'m> BlockPool<'m> {
         Some((longer, cell))
     }
 
-    /// Removes the first block of a chain.
+    /// Removes the first block of the chain whose first cell this is. `head` becomes the next cell.
     #[inline]
-    pub(crate) fn pop(&mut self, chain: &mut Chain) -> Option<Block> {
-        let cell = chain.head();
+    pub(crate) fn pop(&mut self, head: &mut Link) -> Option<Block> {
+        let cell = *head;
         if cell == NONE {
             return None;
         }
         let BlockCell { block, next } = self.cells[cell as usize];
-        *chain = Chain::new(next, chain.len() as Link - 1);
+        *head = next;
         self.cells[cell as usize] = BlockCell {
             block: Block::NONE,
             next: self.free,
@@ -202,15 +202,9 @@ impl<'m> BlockPool<'m> {
         Some(block)
     }
 
-    /// The chain whose first cell this is.
-    #[inline]
-    pub(crate) fn chain_from(&self, head: Link) -> Chain {
-        let len = self.iter_from(head).count();
-        Chain::new(head, len as Link)
-    }
-
-    pub(crate) fn free(&mut self, mut chain: Chain) {
-        while self.pop(&mut chain).is_some() {}
+    pub(crate) fn free(&mut self, chain: Chain) {
+        let mut head = chain.head();
+        while self.pop(&mut head).is_some() {}
     }
 
     #[inline]

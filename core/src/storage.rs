@@ -423,7 +423,7 @@ pub struct Storage<
     const BLOCKS: usize = JOBS,
     const LIST: usize = 0,
 > {
-    processors: Arrays<WORDS, SCRATCH, BLOCKS, LIST>,
+    processors: Arrays<[Word; WORDS], [Word; SCRATCH], [BlockCell; BLOCKS], [u64; LIST]>,
     slots: [JobSlot; JOBS],
     /// Twice the slots.
     index: [[Link; JOBS]; 2],
@@ -493,7 +493,7 @@ pub struct AllocatorStorage<
     const BLOCKS: usize,
     const LIST: usize,
 > {
-    processors: Arrays<WORDS, SCRATCH, BLOCKS, LIST>,
+    processors: Arrays<[Word; WORDS], [Word; SCRATCH], [BlockCell; BLOCKS], [u64; LIST]>,
     tickets: [u32; BLOCKS],
 }
 
@@ -525,19 +525,19 @@ impl<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: 
     }
 }
 
-/// Owns what [`Processors`] lends.
+/// Owns what [`Processors`] lends: arrays, or on the heap vectors.
 #[derive(Debug)]
-struct Arrays<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: usize> {
-    busy: [Word; WORDS],
-    faulty: [Word; WORDS],
-    supposed: [Word; WORDS],
-    scratch: [Word; SCRATCH],
-    blocks: [BlockCell; BLOCKS],
-    list: [u64; LIST],
+struct Arrays<W, S, B, L> {
+    busy: W,
+    faulty: W,
+    supposed: W,
+    scratch: S,
+    blocks: B,
+    list: L,
 }
 
 impl<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: usize>
-    Arrays<WORDS, SCRATCH, BLOCKS, LIST>
+    Arrays<[Word; WORDS], [Word; SCRATCH], [BlockCell; BLOCKS], [u64; LIST]>
 {
     const VALID: () = {
         assert!(WORDS >= 1, "WORDS: at least one word of occupancy");
@@ -559,16 +559,24 @@ impl<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: 
             list: [0; LIST],
         }
     }
+}
 
+impl<W, S, B, L> Arrays<W, S, B, L>
+where
+    W: AsMut<[Word]>,
+    S: AsMut<[Word]>,
+    B: AsMut<[BlockCell]>,
+    L: AsMut<[u64]>,
+{
     fn lend(&mut self) -> Processors<'_> {
         Processors {
-            busy: &mut self.busy,
-            faulty: &mut self.faulty,
-            supposed: &mut self.supposed,
-            blocks: &mut self.blocks,
+            busy: self.busy.as_mut(),
+            faulty: self.faulty.as_mut(),
+            supposed: self.supposed.as_mut(),
+            blocks: self.blocks.as_mut(),
             workspace: Workspace {
-                words: &mut self.scratch,
-                list: &mut self.list,
+                words: self.scratch.as_mut(),
+                list: self.list.as_mut(),
                 #[cfg(feature = "machine")]
                 machine: None,
             },

@@ -55,9 +55,8 @@ enum Command {
     /// Run one scenario: a workload through one or several strategies
     ///
     /// Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern).
-    /// Results have 95 % confidence intervals over replications, which are independent, or drawn
-    /// from the one log that is resampled: then more of them do not narrow an interval. All
-    /// strategies get the same jobs.
+    /// Results have 95 % confidence intervals over replications, and all strategies get the same
+    /// jobs. More replications narrow the intervals, but not those of a resampled log.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
     /// Make a page (HTML) of the mesh over time, strategies side by side: play, pause, step, scrub
@@ -66,40 +65,38 @@ enum Command {
     /// that needs no network.
     #[command(after_help = VIEW_EXAMPLES)]
     View(Box<ViewArgs>),
-    /// Carry out a file of operations and print what each of them gave, one JSON object a line
+    /// Carry out a file of operations and print the result of each, one JSON object a line
     #[command(after_help = REPLAY_FORMAT)]
     Replay(ReplayArgs),
     /// Run a grid of scenarios, resumable after an interruption; write CSV and JSON
     #[command(after_help = SWEEP_FORMAT)]
     Sweep(SweepArgs),
-    /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: writes
-    /// its scripts, submits them
+    /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: write
+    /// its scripts, submit them
     ///
-    /// Task I of N computes shard I of N, and a second job, after the array, merges them. A lost or
-    /// killed task is requeued and continues from its last complete point. All nodes must see this
-    /// program, FILE and DIR under the same paths.
+    /// Task I of N computes shard I of N. A second job, after the array, merges the shards. Slurm
+    /// queues a lost or killed task again, and it continues from its last complete point. All nodes
+    /// must see this program, FILE and DIR under the same paths.
     Slurm(SlurmArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
-    /// Needs no options, and about ten seconds on two processors. Everything runs in this process,
-    /// on all its processors.
+    /// Without options it takes about ten seconds on two processors. It uses all processors.
     Compare(Box<CompareArgs>),
-    /// Measure what part of the processors each strategy keeps in use when jobs always wait
+    /// Measure the utilization of each strategy at saturation, while jobs always wait
     ///
-    /// The utilization at saturation. All strategies get the same jobs in the same order.
+    /// All strategies get the same jobs in the same order.
     Saturation(SaturationArgs),
     /// Measure latency and throughput of the network: messages at given rates, without jobs
     ///
-    /// Wormhole switching, dimension-ordered routes; times are in cycles. A message is timed from
-    /// its generation on, including the wait at its source.
+    /// Wormhole switching, dimension-ordered routes; times are in cycles. The latency of a message
+    /// begins with its generation and includes the wait at its source.
     Traffic(TrafficArgs),
     /// Reproduce a paper: its figures (CSV, SVG), its claims with verdicts, and a page (HTML) of
     /// both
     ///
     /// After an interruption the same command continues the run.
     Reproduce(ReproduceArgs),
-    /// Show what a log has in it before it is run: jobs, dates, load on a machine, sizes, run
-    /// times, dropped lines and why
+    /// Summarise a log: jobs, dates, load on a machine, sizes, run times, dropped lines and why
     Log(LogStatisticsArgs),
     /// List strategies, schedulers, distributions and metrics, with their sources
     List(ListArgs),
@@ -116,7 +113,7 @@ enum Command {
     },
     /// Write man pages, one of the program and one of each command
     Man {
-        /// Where they go; the folder is made if need be
+        /// The folder for the pages; it is made if it does not exist
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
@@ -130,9 +127,8 @@ Examples:
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
 
-A scenario file is TOML; its keys are the options above without the dashes, but for --scenario,
---threads, --search-time, --jobs-output, --plot and --plot-output, which stand on the command
-line only:
+A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
+--threads, --search-time, --jobs-output, --plot and --plot-output:
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
   load = 0.47";
@@ -142,14 +138,14 @@ Examples:
   host-sim view --mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 4000
   host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html
 
-A scenario file is TOML; its keys are the options above without the dashes, but for --scenario and
---output, which stand on the command line only. It may have replications, until-rel-error,
-max-replications and format as well, which do nothing here: a file of run serves as it is.";
+A scenario file is TOML; its keys are the options above without the dashes, except --scenario and
+--output. A file for run works, too: replications, until-rel-error, max-replications and format are
+ignored.";
 
 const SWEEP_FORMAT: &str = "\
 A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
-scenario, each with a list of values. Every combination of them is a point; all strategies at a
-point get the same jobs.
+scenario, each with a list of values. Every combination is a point; all strategies at a point get
+the same jobs.
   service-mean = 10
   until-rel-error = 0.03
   [grid]
@@ -157,9 +153,9 @@ point get the same jobs.
   mesh = [\"32x32\", \"64x64\"]
   load = [0.3, 0.4, 0.5]
 
-DIR gets results.csv (one row for each point and strategy), results.json, and points/, a file for
-each point, written as soon as it has ended. The same command again, after any interruption, runs
-only the points that have no file yet and writes the same results. So does a larger grid.
+DIR gets results.csv (one row for each point and strategy), results.json, and points/ with a file
+for each point, written when the point ends. After an interruption the same command runs only the
+points without a file and writes the same results. So does a larger grid.
 
 On several machines that share DIR, each runs one shard:
   host-sim sweep FILE.toml --shard 1/4                (2/4, 3/4, 4/4 on the others)
@@ -169,10 +165,10 @@ const REPLAY_FORMAT: &str = "\
 One operation a line, a JSON object or words; `#` begins a comment after words:
   alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
                         unless --scheduler is given; A B is short for AxB
-    ... est=TIME        with it: expected to be freed TIME operations later
-    ... lease=TIME      with it: with a lease for TIME operations
-  lease ID TIME         job ID has a lease for TIME operations from now on; when
-                        that ends it is released; 0: no lease
+    ... est=TIME        the job is expected to be freed TIME operations later
+    ... lease=TIME      the job has a lease for TIME operations
+  lease ID TIME         job ID has a lease for TIME operations from now on and
+                        is released at its end; 0: no lease
   free ID               job ID gives its processors back
   fault X Y ...         the processor with these coordinates becomes faulty;
                         A..B in place of a coordinate: all from A to B; *: all
@@ -191,8 +187,8 @@ of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// A TOML file with options as keys (below: which); an option of the command line replaces its
-    /// key there, and those that contradict it
+    /// A TOML file whose keys are options, listed below; an option on the command line replaces its
+    /// key, and the keys that contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 
@@ -205,14 +201,14 @@ struct RunArgs {
     #[command(flatten)]
     threads: ThreadsArgs,
 
-    /// Also measure the controller's time on the wall clock for submit and release, per job; in
-    /// this process only, in one thread unless --threads is given
+    /// Also measure the wall-clock time of the controller for submit and release of a job; only in
+    /// this process, in one thread unless --threads is given
     #[arg(long, help_heading = "Where and how")]
     search_time: bool,
 
-    /// Also write the measured jobs into a file: what each asked for, held and waited for. With the
-    /// ending .csv, or none, a table that evalys reads as its jobs.csv, of all strategies and
-    /// replications; with .swf a log in the Standard Workload Format, of one run
+    /// Also write the request, processors and times of each measured job into a file. With the
+    /// ending .swf it is a log of one run in the Standard Workload Format; otherwise a table of all
+    /// strategies and replications, which evalys reads as its jobs.csv
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
     jobs_output: Option<PathBuf>,
 
@@ -229,8 +225,7 @@ impl Takes for RunArgs {
 
 #[derive(Args, Debug)]
 struct ReplayArgs {
-    /// The file of operations, which is read to its end before the first is carried out; - reads
-    /// standard input, line by line
+    /// A file of operations; nothing runs if a line is invalid. - is standard input, line by line
     #[arg(value_name = "OPS", value_hint = ValueHint::FilePath)]
     operations: PathBuf,
 
@@ -265,7 +260,7 @@ impl Takes for ReplayArgs {
                 .value_parser(names::strategy)
                 .action(ArgAction::Set)
                 .help(
-                    "Allocation strategy; `host-sim list` shows them [default: first-fit, on a cube \
+                    "Allocation strategy; `host-sim list` shows them [default: first-fit; on a cube: \
                      tree-collapsing; with --machine: cubes if it has some, torus3d if it has placements]",
                 ),
             "scheduler" => arg.help(

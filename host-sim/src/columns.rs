@@ -240,7 +240,7 @@ pub(crate) fn resolved<'s>(schema: &'s Value, root: &'s Value) -> &'s Value {
 }
 
 /// The schema of an object with known fields, which a value has unless it is `null`.
-fn object<'s>(schema: &'s Value, root: &'s Value) -> Option<&'s Value> {
+pub(crate) fn object<'s>(schema: &'s Value, root: &'s Value) -> Option<&'s Value> {
     let schema = resolved(schema, root);
     if schema["properties"]
         .as_object()

@@ -41,12 +41,12 @@ pub struct CompareArgs {
     #[command(flatten)]
     format: FormatArgs,
 
-    /// Where the picture goes; its folder is made if need be [default with several loads:
-    /// out/compare.svg; with one load there is no picture]
+    /// The file of the picture; its folder is made if it does not exist [default with several
+    /// loads: out/compare.svg; with one load there is no picture]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// What the picture shows over the load: a metric of `host-sim list metrics`
+    /// The metric that the picture shows over the load; `host-sim list metrics` lists them
     #[arg(long, value_name = "METRIC", value_parser = names::metric, default_value = Metric::WaitingDelay.name(), conflicts_with = "no_picture")]
     draw: Metric,
 
@@ -106,7 +106,7 @@ pub(crate) struct CompareContent {
     picture: Option<String>,
     /// One for each load.
     points: Vec<PointJson>,
-    /// The log; not there for a synthetic workload.
+    /// The log; absent for a synthetic workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<LogJson>,
 }

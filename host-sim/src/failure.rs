@@ -25,10 +25,10 @@ Exit codes:
   0    done, or standard output was closed by its reader
   1    the controller was lost, or a run failed: what is complete has been written, marked
        INCOMPLETE; or the picture of --plot could not be drawn: the results have been written
-  2    nothing was done: a wrong option or file, or a result that cannot be written; standard
-       error says why. Of `replay -`, the operations before a wrong line have been carried out
+  2    nothing was done: an invalid option or file, or a result that cannot be written; standard
+       error says why. `replay -` has carried out the operations before an invalid line
   130  after Ctrl-C or SIGTERM: what is complete has been written, marked INCOMPLETE; sweep and
-       reproduce keep it, and standard error says which command goes on";
+       reproduce keep it, and standard error names the command that continues";
 
 /// Writes a line to standard error, as far as it can be written: a reader that has closed it
 /// changes neither what is done nor the exit code.

@@ -308,11 +308,11 @@ fn outputs(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Output files and documents",
-        "You can look up here every key of the JSON documents and every column of the CSV files that\n\
-         `host-sim` writes. `host-sim schema OUTPUT` prints the JSON Schema of a JSON document.\n\n\
-         Numbers have as many digits as it takes to read back the same number. A number that does not\n\
-         exist is `null` in JSON and an empty cell in CSV. A key marked with `?` may be absent. The\n\
-         files of single points are not described: their form may change.",
+        "Every key of the JSON documents and every column of the CSV files that `host-sim` writes.\n\
+         `host-sim schema OUTPUT` prints the JSON Schema of a JSON document.\n\n\
+         Reading a number back gives exactly the same number. A number that does not exist is `null`\n\
+         in JSON and an empty cell in CSV. A key marked with `?` may be absent. The files of single\n\
+         points are not described: their form may change.",
     )?;
     schema::page(output)
 }

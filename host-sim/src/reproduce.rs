@@ -76,20 +76,19 @@ pub struct ReproduceArgs {
     #[command(flatten)]
     settings: Given<Self>,
 
-    /// The side of the largest mesh, for kim-yoon, in place of the chosen length's
+    /// The side of the largest mesh of kim-yoon, in place of that of --quick or --full
     #[arg(long, value_name = "SIDE", value_parser = sides())]
     largest_mesh: Option<u16>,
 
     #[command(flatten)]
     threads: ThreadsArgs,
 
-    /// The folder of workload logs, under the names that the Parallel Workloads Archive gives them;
-    /// figures about logs that are not there are left out [default: that of the environment
-    /// variable MESHALLOC_TRACES]
+    /// The folder of workload logs, with their names in the Parallel Workloads Archive. Figures
+    /// whose log is missing are left out [default: the environment variable MESHALLOC_TRACES]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     traces: Option<PathBuf>,
 
-    /// The folder that everything goes to; it is made if need be [default: out/PAPER]
+    /// The folder of the results; it is made if it does not exist [default: out/PAPER]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
@@ -106,12 +105,12 @@ impl Takes for ReproduceArgs {
         let arg = only(&["jobs", "replications", "seed"], arg)?;
         Some(match arg.get_long()? {
             "jobs" => arg.help(
-                "Jobs in one replication, the first 5 % of which are not measured, in place of the \
-                 chosen length's; figures whose jobs are all there at time 0, or those of a log, keep \
-                 theirs",
+                "Jobs in one replication, in place of the number of --quick or --full; the first 5 % \
+                 are not measured. Does not change figures with a log, or whose jobs are all present \
+                 at time 0",
             ),
             "replications" => {
-                arg.help("Replications of every point, in place of the chosen length's")
+                arg.help("Replications of every point, in place of those of --quick or --full")
             }
             _ => arg,
         })
@@ -305,7 +304,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         Ok(()) => {}
         Err(reason) => {
             let kept = kept.display();
-            return Err(format!("{reason}; that was written while this command measured, whose runs are kept: with --replace it goes on from {kept}").into());
+            return Err(format!("{reason}; another command wrote it while this command measured. With --replace it goes on from {kept}").into());
         }
     }
     let page_name = format!("{}.html", paper_file.name);

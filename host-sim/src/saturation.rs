@@ -52,7 +52,7 @@ pub(crate) struct SaturationArgs {
     #[command(flatten)]
     threads: ThreadsArgs,
 
-    /// Also draw the utilization of each strategy (SVG); the folder is made if need be
+    /// Also draw the utilization of each strategy (SVG); the folder is made if it does not exist
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 }

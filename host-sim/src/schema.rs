@@ -11,7 +11,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
-use crate::columns::resolved;
+use crate::columns::{object, resolved};
 use crate::compare::{self, CompareContent};
 use crate::list::ListDocument;
 use crate::log::{self, LogDocument};
@@ -114,27 +114,36 @@ pub(crate) fn schema(args: &SchemaArgs, output: &mut dyn Write) -> io::Result<()
 ///
 /// When `output` does not take it.
 pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
-    writeln!(output, "## JSON\n")?;
-    for json in Json::value_variants() {
-        let schema = json.schema();
-        let (title, value) = (json.title(), schema.as_value());
-        writeln!(
-            output,
-            "### {title}\n\n| key | type | meaning |\n|---|---|---|"
-        )?;
-        rows(value, value, "", &Alternative::default(), output)?;
-        writeln!(output)?;
+    let documents = Json::value_variants();
+    let schemas: Vec<_> = documents.iter().map(|json| json.schema()).collect();
+    let shared = Shared::of(&schemas);
+    writeln!(output, "## JSON\n\n{JSON_INTRODUCTION}\n")?;
+    for (json, schema) in documents.iter().zip(&schemas) {
+        let value = schema.as_value();
+        shared.section(json.title(), value, value, output)?;
     }
-    writeln!(output, "## CSV\n")?;
+    for (place, part) in shared.0.iter().enumerate() {
+        let mut others = shared.clone();
+        others.0.remove(place);
+        others.section(part.heading, part.schema, part.root, output)?;
+    }
+    writeln!(output, "## CSV\n\n{CSV_INTRODUCTION}\n")?;
     let tables = [
-        ("`run --jobs-output FILE.csv`", records::table::columns()),
         ("`run --format csv`", Report::columns()),
         ("`compare --format csv`", compare::columns()),
         ("`saturation --format csv`", saturation::columns()),
         ("`traffic --format csv`", traffic::columns()),
         ("`log --format csv`", log::columns()),
-        ("`list --format csv`", ListDocument::columns()),
         ("`results.csv` of `sweep`", results::columns()),
+    ];
+    for (title, columns) in tables {
+        let names = columns.described().into_iter();
+        let names: Vec<_> = names.map(|(name, _)| format!("`{name}`")).collect();
+        writeln!(output, "### {title}\n\nColumns: {}.\n", names.join(", "))?;
+    }
+    let tables = [
+        ("`list --format csv`", ListDocument::columns()),
+        ("`run --jobs-output FILE.csv`", records::table::columns()),
         ("Figures of `reproduce`", figure::columns()),
     ];
     for (title, columns) in tables {
@@ -146,6 +155,15 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
     }
     Ok(())
 }
+
+const JSON_INTRODUCTION: &str = "\
+    An object whose type is a link has the keys of the linked section, and those in the rows below it.";
+const CSV_INTRODUCTION: &str = "\
+    Of a table whose columns are only listed here, a column has the name of its key in the JSON \
+    document, with underscores: `too_large_jobs` is `too_large.jobs`. `METRIC_mean` stands for a \
+    column of each metric, such as `waiting_delay_mean`. `SETTING` stands for a column of each \
+    setting that the command takes, empty where it has none. The other columns are options of the \
+    command, and the version of host-sim.";
 
 /// Text as a cell of a table.
 pub(crate) fn cell(text: &str) -> String {
@@ -164,98 +182,178 @@ struct Alternative<'s> {
     has_one_key: bool,
 }
 
-/// A row for each key of an object, and of the objects in it; `before` is the path to it.
-fn rows(
-    schema: &Value,
-    root: &Value,
-    before: &str,
-    alternative: &Alternative<'_>,
-    output: &mut dyn Write,
-) -> io::Result<()> {
-    let whole = Alternative::default();
-    let schema = resolved(schema, root);
-    let required: Vec<&str> = schema["required"].as_array().map_or_else(Vec::new, |keys| {
-        keys.iter().filter_map(Value::as_str).collect()
-    });
-    let is_metrics = before.ends_with("metrics.");
-    for (key, of_key) in schema["properties"].as_object().into_iter().flatten() {
-        let is_required = required.contains(&key.as_str()) || required.is_empty();
-        let mark = match is_required && !alternative.is_one_of_several {
-            true => "",
-            false => "?",
+/// Objects that stand in several outputs, by the names of their types, each with its heading.
+const SHARED: [(&str, &str); 7] = [
+    ("StrategySummary", "Results of a strategy"),
+    ("Metrics", "Metrics of a run"),
+    ("MetricSummary", "Value of a metric"),
+    ("GainSummary", "Gain over a strategy"),
+    ("LogJson", "Log"),
+    ("Distribution", "Distribution of values"),
+    ("NamedJson", "Named choice"),
+];
+
+/// An object that stands in several outputs. The page describes it once.
+#[derive(Clone, Copy)]
+struct Part<'s> {
+    heading: &'static str,
+    schema: &'s Value,
+    root: &'s Value,
+}
+
+impl Part<'_> {
+    fn has(&self, key: &str) -> bool {
+        self.schema["properties"].get(key).is_some()
+    }
+
+    /// The end of the link to its section.
+    fn anchor(&self) -> String {
+        self.heading.to_lowercase().replace(' ', "-")
+    }
+}
+
+#[derive(Clone)]
+struct Shared<'s>(Vec<Part<'s>>);
+
+impl<'s> Shared<'s> {
+    fn of(schemas: &'s [Schema]) -> Self {
+        let part = |(name, heading)| {
+            let mut roots = schemas.iter().map(Schema::as_value);
+            roots.find_map(|root| {
+                let schema = root["$defs"].get(name)?;
+                Some(Part {
+                    heading,
+                    schema,
+                    root,
+                })
+            })
         };
-        let path = format!("{before}{key}");
-        let inner = resolved(of_key, root);
-        let description = [of_key, inner]
-            .into_iter()
-            .find_map(|of| of["description"].as_str())
-            .or_else(|| {
-                let is_its_own = alternative.has_one_key || of_key["const"].is_string();
-                alternative.meaning.filter(|_| is_its_own)
-            });
-        let meaning = cell(description.unwrap_or_default());
-        let kind = kind(of_key, root);
-        writeln!(output, "| `{path}`{mark} | {kind} | {meaning} |")?;
-        match &inner["items"] {
-            // The options of commands are in their help; all metrics have the same keys.
-            _ if key == "scenario" || is_metrics => {}
-            Value::Null => rows(of_key, root, &format!("{path}."), &whole, output)?,
-            items => rows(items, root, &format!("{path}[]."), &whole, output)?,
-        }
+        Shared(SHARED.into_iter().filter_map(part).collect())
     }
-    if let (true, Some(properties)) = (is_metrics, schema["properties"].as_object())
-        && let Some(metric) = properties.values().next()
-    {
-        rows(metric, root, &format!("{before}*."), &whole, output)?;
+
+    /// The one whose keys this object has, perhaps with others.
+    fn part(&self, schema: &Value, root: &Value) -> Option<Part<'s>> {
+        let keys = &object(schema, root)?["properties"];
+        let is_in = |part: &&Part<'_>| {
+            let mut of_part = part.schema["properties"].as_object().into_iter().flatten();
+            of_part.all(|(key, meaning)| keys.get(key) == Some(meaning))
+        };
+        self.0.iter().find(is_in).copied()
     }
-    for part in ["anyOf", "oneOf", "allOf"] {
-        let parts = schema[part].as_array().into_iter().flatten();
-        // Of a value that may be null the other part has the keys.
-        let parts: Vec<_> = parts.filter(|part| part["type"] != "null").collect();
-        for form in &parts {
-            let keys = form["properties"].as_object().map_or(0, Map::len);
-            let alternative = Alternative {
-                // Where there is `anyOf`, each form is an object of its own.
-                is_one_of_several: part == "oneOf" && parts.len() > 1,
-                meaning: form["description"].as_str(),
-                has_one_key: keys == 1,
+
+    /// A table of the keys of an object.
+    fn section(
+        &self,
+        title: &str,
+        schema: &Value,
+        root: &Value,
+        output: &mut dyn Write,
+    ) -> io::Result<()> {
+        writeln!(
+            output,
+            "### {title}\n\n| key | type | meaning |\n|---|---|---|"
+        )?;
+        self.rows(schema, root, "", &Alternative::default(), output)?;
+        writeln!(output)
+    }
+
+    /// A row for each key of an object, and of the objects in it, except for those of a part;
+    /// `before` is the path to it.
+    fn rows(
+        &self,
+        schema: &Value,
+        root: &Value,
+        before: &str,
+        alternative: &Alternative<'_>,
+        output: &mut dyn Write,
+    ) -> io::Result<()> {
+        let whole = Alternative::default();
+        let schema = resolved(schema, root);
+        let required: Vec<&str> = schema["required"].as_array().map_or_else(Vec::new, |keys| {
+            keys.iter().filter_map(Value::as_str).collect()
+        });
+        let part = self.part(schema, root);
+        let keys = schema["properties"].as_object().into_iter().flatten();
+        let keys = keys.filter(|(key, _)| part.is_none_or(|part| !part.has(key)));
+        for (key, of_key) in keys {
+            let is_required = required.contains(&key.as_str()) || required.is_empty();
+            let mark = match is_required && !alternative.is_one_of_several {
+                true => "",
+                false => "?",
             };
-            rows(form, root, before, &alternative, output)?;
+            let path = format!("{before}{key}");
+            let inner = resolved(of_key, root);
+            let description = [of_key, inner]
+                .into_iter()
+                .find_map(|of| of["description"].as_str())
+                .or_else(|| {
+                    let is_its_own = alternative.has_one_key || of_key["const"].is_string();
+                    alternative.meaning.filter(|_| is_its_own)
+                });
+            let meaning = cell(description.unwrap_or_default());
+            let kind = self.kind(of_key, root);
+            writeln!(output, "| `{path}`{mark} | {kind} | {meaning} |")?;
+            match &inner["items"] {
+                // The options of commands are in their help.
+                _ if key == "scenario" => {}
+                Value::Null => self.rows(of_key, root, &format!("{path}."), &whole, output)?,
+                items => self.rows(items, root, &format!("{path}[]."), &whole, output)?,
+            }
         }
+        for part in ["anyOf", "oneOf", "allOf"] {
+            let parts = schema[part].as_array().into_iter().flatten();
+            // Of a value that may be null the other part has the keys.
+            let parts: Vec<_> = parts.filter(|part| part["type"] != "null").collect();
+            for form in &parts {
+                let keys = form["properties"].as_object().map_or(0, Map::len);
+                let alternative = Alternative {
+                    // Where there is `anyOf`, each form is an object of its own.
+                    is_one_of_several: part == "oneOf" && parts.len() > 1,
+                    meaning: form["description"].as_str(),
+                    has_one_key: keys == 1,
+                };
+                self.rows(form, root, before, &alternative, output)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// The types of a value, in words.
-fn kind(schema: &Value, root: &Value) -> String {
-    let schema = resolved(schema, root);
-    let words = match (&schema["type"], &schema["items"]) {
-        (Value::String(kind), items) if kind == "array" => {
-            vec![format!("array of {}", kind_of_items(items, root))]
-        }
-        (Value::String(kind), _) => vec![kind.clone()],
-        (Value::Array(kinds), items) => {
-            let kinds = kinds.iter().filter_map(Value::as_str);
-            let kinds = kinds.map(|kind| match kind {
-                "array" => format!("array of {}", kind_of_items(items, root)),
-                other => other.to_owned(),
-            });
-            kinds.collect()
-        }
-        _ => {
-            let parts = ["anyOf", "oneOf", "allOf"].into_iter();
-            let parts = parts.filter_map(|part| schema[part].as_array());
-            let mut words: Vec<_> = parts.flatten().map(|part| kind(part, root)).collect();
-            words.dedup();
-            words
-        }
-    };
-    words.join(" or ")
-}
+    /// The types of a value, in words.
+    fn kind(&self, schema: &Value, root: &Value) -> String {
+        let schema = resolved(schema, root);
+        let words = match (&schema["type"], &schema["items"]) {
+            (Value::String(kind), items) if kind == "array" => {
+                vec![format!("array of {}", self.kind_of_items(items, root))]
+            }
+            (Value::String(kind), _) => match self.part(schema, root) {
+                Some(part) => vec![format!("[{kind}](#{})", part.anchor())],
+                None => vec![kind.clone()],
+            },
+            (Value::Array(kinds), items) => {
+                let kinds = kinds.iter().filter_map(Value::as_str);
+                let kinds = kinds.map(|kind| match kind {
+                    "array" => format!("array of {}", self.kind_of_items(items, root)),
+                    other => other.to_owned(),
+                });
+                kinds.collect()
+            }
+            _ => {
+                let parts = ["anyOf", "oneOf", "allOf"].into_iter();
+                let parts = parts.filter_map(|part| schema[part].as_array());
+                let words = parts.flatten().map(|part| self.kind(part, root));
+                let mut words: Vec<_> = words.collect();
+                words.dedup();
+                words
+            }
+        };
+        words.join(" or ")
+    }
 
-fn kind_of_items(items: &Value, root: &Value) -> String {
-    match kind(items, root) {
-        kind if kind.is_empty() => "values".to_owned(),
-        kind => format!("{}s", kind.replace(" or ", "s or ")),
+    fn kind_of_items(&self, items: &Value, root: &Value) -> String {
+        match self.kind(items, root) {
+            kind if kind.is_empty() => "values".to_owned(),
+            kind if kind.contains("](") => kind.replace("](", "s]("),
+            kind => format!("{}s", kind.replace(" or ", "s or ")),
+        }
     }
 }

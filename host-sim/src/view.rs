@@ -54,7 +54,7 @@ pub(crate) struct ViewArgs {
     #[command(flatten)]
     pub(crate) options: Given<Self>,
 
-    /// Where the page goes (HTML); its folder is made if need be
+    /// The file of the page (HTML); its folder is made if it does not exist
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, help_heading = "Where and how")]
     pub(crate) output: PathBuf,
 }

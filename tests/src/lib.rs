@@ -32,6 +32,7 @@ pub mod discipline;
 pub mod foresight;
 pub mod grid;
 pub mod hash;
+pub mod measure;
 pub mod notation;
 pub mod pods;
 pub mod qemu;

@@ -121,7 +121,9 @@ impl Qemu {
     ) -> Option<Qemu> {
         let emulator = board.emulator.as_ref().expect("QEMU has this board");
         match image(board, emulator, variant) {
-            Ok(image) => Some(Self::boot(emulator, image, options, folder).expect("QEMU starts")),
+            Ok(image) => {
+                Some(Self::boot(board, image, options, Some(folder)).expect("QEMU starts"))
+            }
             Err(missing) => {
                 assert!(
                     env::var_os(REQUIRE).is_none_or(|value| value != "1"),
@@ -133,12 +135,23 @@ impl Qemu {
         }
     }
 
-    fn boot(
-        emulator: &Emulator,
+    /// Starts an image of this board. Without a folder for its journal, that is as short-lived as
+    /// the process.
+    ///
+    /// # Errors
+    ///
+    /// When QEMU does not start.
+    ///
+    /// # Panics
+    ///
+    /// When the board has no emulator.
+    pub fn boot(
+        board: &Info,
         image: &Path,
         options: &[&str],
-        journal: &Path,
+        journal: Option<&Path>,
     ) -> io::Result<Qemu> {
+        let emulator = board.emulator.as_ref().expect("QEMU has this board");
         let folder = tempfile::tempdir()?;
         let socket = |name: &str| {
             let path = folder.path().join(name);
@@ -148,7 +161,7 @@ impl Qemu {
         let mut child = Command::new(emulator.program)
             .args(emulator.arguments(image))
             .args(options)
-            .current_dir(journal)
+            .current_dir(journal.unwrap_or(folder.path()))
             .args(["-monitor", &socket(MONITOR)])
             .args(["-serial", &socket(SERIAL)])
             .stdin(Stdio::null())
@@ -184,12 +197,20 @@ impl Qemu {
     ///
     /// When the firmware does not answer.
     pub fn client(&self) -> Result<Client<impl Line + use<>>, ClientError> {
-        let stream = UnixStream::connect(self.serial());
-        let stream = stream.map_err(|source| ClientError::Line {
+        let line = self.line().map_err(|source| ClientError::Line {
             doing: "connecting",
             source,
         })?;
-        Client::connect(IoLine::unix(stream), Options::default())
+        Client::connect(line, Options::default())
+    }
+
+    /// The serial port.
+    ///
+    /// # Errors
+    ///
+    /// When QEMU has ended.
+    pub fn line(&self) -> io::Result<impl Line + use<>> {
+        Ok(IoLine::unix(UnixStream::connect(self.serial())?))
     }
 
     /// Presses the reset button and waits for the log of the new start. The serial line stays.
@@ -200,15 +221,22 @@ impl Qemu {
     pub fn reset_chip(&mut self) -> io::Result<()> {
         let logged = self.log()?.len();
         self.monitor.write_all(b"system_reset\n")?;
-        self.monitor.flush()?;
-        let started = Instant::now();
-        while self.log()?.len() == logged {
-            if started.elapsed() > START_TIMEOUT {
-                return Err(io::Error::other("the chip does not start again"));
-            }
-            thread::sleep(POLL);
-        }
-        Ok(())
+        wait("the chip starts again", || Ok(self.log()?.len() > logged))
+    }
+
+    /// The bytes at an address of the chip's memory.
+    ///
+    /// # Errors
+    ///
+    /// When QEMU has ended, or does not write them.
+    pub fn peek(&mut self, address: u64, bytes: u64) -> io::Result<Vec<u8>> {
+        let dump = tempfile::NamedTempFile::new_in(&self.folder)?;
+        let path = dump.path().display();
+        writeln!(self.monitor, "pmemsave {address:#x} {bytes} \"{path}\"")?;
+        wait("QEMU has written its memory", || {
+            Ok(dump.as_file().metadata()?.len() == bytes)
+        })?;
+        fs::read(&dump)
     }
 
     /// A function that resets the chip, or ends QEMU with SIGKILL, from another thread.
@@ -270,6 +298,18 @@ pub fn call_at(
         outcome,
         state: None,
     })
+}
+
+/// Waits until something is so.
+fn wait(what: &str, mut is_so: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
+    let started = Instant::now();
+    while !is_so()? {
+        if started.elapsed() > START_TIMEOUT {
+            return Err(io::Error::other(format!("still not: {what}")));
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
 }
 
 /// Connects as soon as QEMU listens.

@@ -62,6 +62,7 @@ impl HeapMemory {
 /// # Panics
 ///
 /// When it is a block of no mesh.
+#[inline]
 pub fn submesh(block: Block) -> Submesh {
     Submesh::of(&mesh(1024, 1024).grid(), block).expect("a block of a two-dimensional mesh")
 }

@@ -5,11 +5,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use meshalloc_firmware::boards::{self, BOARDS, Info};
-use xshell::{Shell, cmd};
 
 use crate::image::{self, Image};
-use crate::shell::succeeds;
-use crate::{emulator, setup};
+use crate::setup;
+use crate::shell::{run, succeeds};
 
 /// The options of `cargo xtask qemu`.
 #[derive(clap::Args)]
@@ -45,62 +44,62 @@ pub(crate) fn named() -> impl TypedValueParser<Value = &'static Info> {
         .map(|name| boards::find(&name).expect("one of these names"))
 }
 
-const fn journal(wanted: bool) -> &'static str {
-    if wanted { "journal" } else { "" }
+/// The features of an image with all strategies.
+const fn features(journal: bool) -> &'static str {
+    if journal {
+        "default,journal"
+    } else {
+        "default"
+    }
 }
 
 /// Builds the image and serves it until QEMU ends.
-pub(crate) fn qemu(sh: &Shell, options: &QemuOptions) -> Result<()> {
+pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     let QemuOptions { board, port, .. } = *options;
     let emulator = setup::emulator(board)?;
-    setup::target_and_emulator(sh, board)?;
-    let features = image::with_emulator(board, journal(options.journal));
-    let image = Image::build(sh, board, &features, true)?;
-    let socket = format!("tcp:127.0.0.1:{port},nodelay=on");
-    let mut qemu = emulator::command(emulator, &image, &socket);
-    qemu.args(["-monitor", "none"]).stdin(Stdio::null());
+    setup::target_and_emulator(board)?;
+    let image = Image::build(
+        board,
+        &image::with_emulator(board, features(options.journal)),
+    )?;
+    let serial = format!("tcp:127.0.0.1:{port},nodelay=on,server=on,wait=off");
+    let mut qemu = Command::new(emulator.program);
+    qemu.args(emulator.arguments(&image.path()))
+        .args(["-serial", &serial, "-monitor", "none"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
     println!("serving on 127.0.0.1:{port} until Ctrl-C; in another terminal, for example:");
     println!(
         "  cargo run --release -- run --backend tcp:127.0.0.1:{port} --mesh 64x64 --strategy fsl --load 0.47 --jobs 2000 --replications 2"
     );
-    let printer = succeeds(cmd!(sh, "defmt-print --version")).then(|| {
-        let mut printer = Command::new("defmt-print");
-        printer
-            .arg("-e")
-            .arg(image.path())
+    let mut printer = None;
+    if succeeds("defmt-print --version") {
+        let mut command = Command::new("defmt-print");
+        let child = command
+            .args(["-e", &image.path()])
             .stdin(Stdio::piped())
-            .spawn()
-    });
-    let mut printer = printer
-        .transpose()
-        .context("defmt-print cannot be started")?;
-    match printer.as_mut().and_then(|printer| printer.stdin.take()) {
-        Some(input) => _ = qemu.stdout(input),
-        None => {
-            println!(
-                "the firmware's log is not shown: it takes `cargo install defmt-print --locked`"
-            );
-            qemu.stdout(Stdio::null());
-        }
+            .spawn();
+        let mut child = child.context("defmt-print cannot be started")?;
+        qemu.stdout(child.stdin.take().context("defmt-print has no input")?);
+        printer = Some(child);
+    } else {
+        println!("the firmware's log is not shown: it takes `cargo install defmt-print --locked`");
     }
-    let status = qemu
-        .status()
-        .with_context(|| format!("{} cannot be started", emulator.program))?;
+    let status = qemu.status();
     // With its standard input closed the printer ends by itself.
     drop(qemu);
-    if let Some(mut printer) = printer {
-        printer.wait()?;
-    }
+    printer.map(|mut printer| printer.wait()).transpose()?;
+    let program = emulator.program;
+    let status = status.with_context(|| format!("{program} cannot be started"))?;
     ensure!(
         status.success(),
-        "{} ended: {status} (is port {port} taken? --port N chooses another)",
-        emulator.program
+        "{program} ended: {status} (is port {port} taken? --port N chooses another)"
     );
     Ok(())
 }
 
 /// Builds the image and writes it to a board.
-pub(crate) fn flash(sh: &Shell, options: &FlashOptions) -> Result<()> {
+pub(crate) fn flash(options: &FlashOptions) -> Result<()> {
     let board = options.board;
     let chip = board.chip.with_context(|| {
         let others = setup::names(|board| board.chip.is_some());
@@ -110,19 +109,18 @@ pub(crate) fn flash(sh: &Shell, options: &FlashOptions) -> Result<()> {
         )
     })?;
     ensure!(
-        succeeds(cmd!(sh, "probe-rs --version")),
+        succeeds("probe-rs --version"),
         "probe-rs is missing. Please install it and start again:\n  \
          cargo install probe-rs-tools --locked\n\
          (on Linux the probe's udev rules are needed as well; see the manual of probe-rs)"
     );
-    setup::target(sh, board.target)?;
-    let image = Image::build(sh, board, journal(options.journal), true)?;
+    setup::target(board.target)?;
+    let image = Image::build(board, features(options.journal))?;
     let image = image.path();
     if options.detach {
-        cmd!(sh, "probe-rs download --chip {chip} {image}").run()?;
-        cmd!(sh, "probe-rs reset --chip {chip}").run()?;
+        run!("probe-rs download --chip {chip} {image}")?;
+        run!("probe-rs reset --chip {chip}")
     } else {
-        cmd!(sh, "probe-rs run --chip {chip} {image}").run()?;
+        run!("probe-rs run --chip {chip} {image}")
     }
-    Ok(())
 }

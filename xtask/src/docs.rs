@@ -1,20 +1,17 @@
 //! `cargo xtask docs`: the files that are generated, and the book.
 
-use std::fs;
-
 use anyhow::{Context, Result};
 use meshalloc::{SchedulerKind, StrategyInfo, StrategyKind};
-use xshell::{Shell, cmd};
 
-use crate::shell::{root, succeeds, target_dir};
+use crate::shell::{cmd, root, run, shell, succeeds, target_dir};
 use crate::tables::{Row, Table, code};
-use crate::{instructions, size, web};
+use crate::{instructions, setup, size, web};
 
 /// Writes all generated files, measures what has no row in the tables of measurements, and builds
 /// the book.
-pub(crate) fn run(sh: &Shell) -> Result<()> {
-    for (table, columns, rows) in tables() {
-        table.write(columns, &rows)?;
+pub(crate) fn run() -> Result<()> {
+    for (table, rows) in tables() {
+        table.write(&rows)?;
     }
     // Golden frames of the protocol, reference pages, outputs that the documents show, hashes of
     // new strategies, and the header for C.
@@ -24,33 +21,34 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
         ("meshalloc-tests", "across", &["word_lengths::"]),
         ("meshalloc-c", "it", &["header"]),
     ] {
-        let command = || {
-            let test = cmd!(sh, "cargo test --package {package} --test {test}");
-            test.arg("--").args(filters)
-        };
-        let refresh = command().env("MESHALLOC_REFRESH_GOLDEN", "1");
+        let command = || cmd!("cargo test --package {package} --test {test} -- {filters...}");
         // A test that has refreshed a file fails once.
-        if refresh.run().is_err() {
+        if command()
+            .env("MESHALLOC_REFRESH_GOLDEN", "1")
+            .run()
+            .is_err()
+        {
             command().run()?;
         }
     }
-    size::add_missing(sh)?;
-    instructions::add_missing(sh)?;
-    book(sh)
+    size::add_missing()?;
+    instructions::add_missing()?;
+    book()
 }
 
 /// Builds the book with mdBook, if that is installed.
 ///
 /// It is built from a copy of the repository in which each `README.md` is an `index.md`, as mdBook
 /// calls them, so that links to files outside `docs/` lead somewhere in the book, too.
-fn book(sh: &Shell) -> Result<()> {
-    if !succeeds(cmd!(sh, "mdbook --version")) {
+fn book() -> Result<()> {
+    if !succeeds("mdbook --version") {
         println!("The book is not built: `cargo install mdbook` installs what it needs.");
         return Ok(());
     }
-    let folder = root().join(target_dir()).join("book-sources");
+    let sh = shell();
+    let folder = target_dir().join("book-sources");
     sh.remove_path(&folder)?;
-    for file in cmd!(sh, "git ls-files").read()?.lines() {
+    for file in cmd!("git ls-files").read()?.lines() {
         let copy = folder
             .join("src")
             .join(file.replace("README.md", "index.md"));
@@ -70,34 +68,27 @@ fn book(sh: &Shell) -> Result<()> {
         sh.copy_file(format!("docs/{file}"), folder.join(file))?;
     }
     let book = root().join(target_dir()).join("book");
-    cmd!(sh, "mdbook build {folder} --dest-dir {book}").run()?;
-    web::build(sh)?;
+    run!("mdbook build {folder} --dest-dir {book}")?;
+    web::build()?;
     Ok(sh.copy_file(web::page(), book.join("docs/start").join(web::PAGE))?)
 }
 
 /// The tables of the protocol that follow from the tables of strategies and schedulers.
-pub(crate) fn tables() -> [(Table, &'static [&'static str], Vec<Row>); 2] {
+pub(crate) fn tables() -> [(Table, Vec<Row>); 2] {
     let table = |name| Table {
         page: "firmware/PROTOCOL.md",
         name,
     };
-    let strategies = StrategyKind::ALL
-        .iter()
-        .zip(0..)
-        .map(|(kind, number): (_, u32)| {
+    let strategies = (0..)
+        .zip(StrategyKind::ALL)
+        .map(|(number, &kind): (u32, _)| {
             let info = kind.info();
             let parameters = parameters(info.parameters, unit(info));
-            vec![
-                number.to_string(),
-                code(info.name),
-                parameters,
-                serves(*kind),
-            ]
+            vec![number.to_string(), code(info.name), parameters]
         });
-    let schedulers = SchedulerKind::INFO
-        .iter()
-        .zip(0..)
-        .map(|(info, number): (_, u32)| {
+    let schedulers = (0..)
+        .zip(SchedulerKind::INFO)
+        .map(|(number, info): (u32, _)| {
             vec![
                 number.to_string(),
                 code(info.name),
@@ -105,29 +96,9 @@ pub(crate) fn tables() -> [(Table, &'static [&'static str], Vec<Row>); 2] {
             ]
         });
     [
-        (
-            table("strategies"),
-            &["number", "strategy", "parameters", "serves"],
-            strategies.collect(),
-        ),
-        (
-            table("schedulers"),
-            &["number", "scheduler", "parameters"],
-            schedulers.collect(),
-        ),
+        (table("strategies"), strategies.collect()),
+        (table("schedulers"), schedulers.collect()),
     ]
-}
-
-/// The machines that a strategy serves. The exponent of a page decides for paging, so the row names
-/// it in place of a number.
-fn serves(kind: StrategyKind) -> String {
-    match kind {
-        StrategyKind::Paging { order, .. } => {
-            let pages = StrategyKind::Paging { order, exponent: 7 };
-            pages.serves().to_string().replace('7', "exponent")
-        }
-        kind => kind.serves().to_string(),
-    }
 }
 
 /// In how many parts a number of the strategy is counted.
@@ -151,19 +122,19 @@ fn parameters(parameters: &[(&str, &str)], unit: u64) -> String {
 
 /// The program in the guide "Link the core", built for a chip without atomic compare-and-swap. A
 /// line `<!-- file: NAME -->` before a block of code makes it a file of the program.
-pub(crate) fn guide(sh: &Shell) -> Result<()> {
+pub(crate) fn guide() -> Result<()> {
     const PAGE: &str = "docs/guides/link-the-core.md";
-    crate::setup::target(sh, "thumbv6m-none-eabi")?;
-    let folder = root().join(target_dir()).join("guide");
-    let page = fs::read_to_string(root().join(PAGE)).context(PAGE)?;
-    let core = root().join("core");
-    for part in page.split("\n<!-- file: ").skip(1) {
-        let (name, behind) = part
-            .split_once(" -->\n```")
-            .context("no block behind a file")?;
-        let (_kind, text) = behind.split_once('\n').context(name.to_owned())?;
-        let (text, _) = text.split_once("\n```\n").context(name.to_owned())?;
-        let text = text.replace("../meshalloc/core", &core.display().to_string());
+    setup::target("thumbv6m-none-eabi")?;
+    let (sh, folder) = (shell(), target_dir().join("guide"));
+    let core = root().join("core").display().to_string();
+    for part in sh.read_file(PAGE)?.split("\n<!-- file: ").skip(1) {
+        let block = part.split_once(" -->\n```");
+        let (name, text) = block.context("no block behind a file")?;
+        let text = text
+            .split_once('\n')
+            .and_then(|(_kind, text)| text.split_once("\n```\n"));
+        let (text, _) = text.with_context(|| format!("no block in the file {name}"))?;
+        let text = text.replace("../meshalloc/core", &core);
         // It stands within the workspace and is no member of it.
         let end = if name == "Cargo.toml" {
             "\n\n[workspace]\n"
@@ -175,18 +146,17 @@ pub(crate) fn guide(sh: &Shell) -> Result<()> {
     // The versions of dependencies that the workspace has.
     sh.copy_file("Cargo.lock", folder.join("Cargo.lock"))?;
     let _inside = sh.push_dir(folder);
-    Ok(cmd!(sh, "cargo build --release --target-dir target").run()?)
+    run!("cargo build --release --target-dir target")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::markdown;
 
     #[test]
     fn the_protocol_has_the_tables_of_this_build() {
-        for (table, columns, rows) in tables() {
-            let text = markdown(columns, &rows);
+        for (table, rows) in tables() {
+            let text = table.with(&rows).unwrap();
             assert_eq!(table.read().unwrap(), text, "cargo xtask docs writes it");
         }
     }

@@ -1,17 +1,18 @@
 //! The firmware image: how it is built, and what its ELF file says.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use meshalloc::{Grid, Serves, StrategyKind};
+use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::{BOARDS, Info};
 use object::read::elf::{ElfFile32, SectionHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
 use tempfile::TempDir;
-use xshell::{Cmd, Shell, cmd};
+use xshell::Cmd;
 
-use crate::shell::{root, target_dir};
+use crate::shell::{cmd, root, target_dir};
+use crate::tables::{Row, cells};
 
 /// The board whose images are measured: the NUCLEO-F446RE.
 pub(crate) const MAIN: &Info = &BOARDS[0];
@@ -20,42 +21,32 @@ pub(crate) const MAIN: &Info = &BOARDS[0];
 /// compile.
 pub(crate) const ONE_OF_EACH: &str = "meshalloc/first-fit,meshalloc/fcfs";
 
-/// The feature with which all strategies serve every grid that they can serve.
-pub(crate) const ANY_GRID: &str = "any-grid";
-
 const PACKAGE: &str = "meshalloc-firmware";
 
 /// The command that builds or lints the image of a board with these features of the firmware,
-/// separated by commas, in addition to the default ones or without them. Its target folder is that
-/// of the tests in QEMU, so that nothing is compiled twice.
-pub(crate) fn command<'s>(
-    sh: &'s Shell,
-    verb: &str,
-    board: &Info,
-    features: &str,
-    has_defaults: bool,
-) -> Cmd<'s> {
+/// separated by commas; `default` stands for the default ones. Its target folder is that of the
+/// tests in QEMU, so that nothing is compiled twice.
+pub(crate) fn command(verb: &str, board: &Info, features: &str) -> Cmd<'static> {
     let (features, target, folder) = (board.features(features), board.target, folder());
-    let defaults = (!has_defaults).then_some("--no-default-features");
-    let command = cmd!(
-        sh,
-        "cargo {verb} --profile firmware --package {PACKAGE} {defaults...}"
-    );
-    command
-        .args(["--features", &features, "--target", target, "--target-dir"])
-        .arg(folder)
+    cmd!(
+        "cargo {verb} --profile firmware --package {PACKAGE} --no-default-features
+         --features {features} --target {target} --target-dir {folder}"
+    )
+}
+
+/// Lints an image, in which no warning is left.
+pub(crate) fn clippy(board: &Info, features: &str) -> Result<()> {
+    let clippy = command("clippy", board, features);
+    Ok(clippy.args(["--", "-Dwarnings"]).run()?)
 }
 
 /// These features, and those of the image for a board's emulator, if there is one.
 pub(crate) fn with_emulator(board: &Info, features: &str) -> String {
-    let emulator = board
-        .emulator
-        .as_ref()
-        .map_or("", |emulator| emulator.features);
-    let all = [emulator, features]
-        .into_iter()
-        .filter(|features| !features.is_empty());
-    all.collect::<Vec<_>>().join(",")
+    let emulator = board.emulator.as_ref();
+    format!(
+        "{features},{}",
+        emulator.map_or("", |emulator| emulator.features)
+    )
 }
 
 fn folder() -> PathBuf {
@@ -68,8 +59,6 @@ pub(crate) struct Image {
     pub(crate) board: &'static Info,
     folder: TempDir,
     data: Vec<u8>,
-    /// Whether it has the feature `any-grid`.
-    has_any_grid: bool,
 }
 
 impl Image {
@@ -78,17 +67,12 @@ impl Image {
     /// # Errors
     ///
     /// When it does not build, or cannot be copied.
-    pub(crate) fn build(
-        sh: &Shell,
-        board: &'static Info,
-        features: &str,
-        has_defaults: bool,
-    ) -> Result<Image> {
+    pub(crate) fn build(board: &'static Info, features: &str) -> Result<Image> {
         let built = root().join(folder());
         fs::create_dir_all(&built)?;
         let lock = File::create(built.join("image.lock"))?;
         lock.lock()?;
-        command(sh, "build", board, features, has_defaults).run()?;
+        command("build", board, features).run()?;
         let built = built.join(board.target).join("firmware").join(PACKAGE);
         let data = fs::read(&built).with_context(|| built.display().to_string())?;
         let folder = tempfile::tempdir()?;
@@ -97,20 +81,35 @@ impl Image {
             board,
             folder,
             data,
-            has_any_grid: has_defaults || features.split(',').any(|it| it == ANY_GRID),
         })
     }
 
-    /// Whether it serves a machine with one of its strategies. This program has the feature
-    /// `any-grid`; in an image without it these serve two-dimensional meshes.
-    pub(crate) fn serves(&self, strategy: StrategyKind, machine: &Grid) -> bool {
-        let may = self.has_any_grid || !needs_any_grid(strategy) || Serves::Mesh.includes(machine);
-        may && strategy.serves().includes(machine)
+    /// Measures it in QEMU. Returns rows of a table.
+    ///
+    /// # Errors
+    ///
+    /// When the program that measures, `tests/src/measure/`, does not build or fails.
+    pub(crate) fn measure(
+        &self,
+        what: &str,
+        (address, bytes): (u64, u64),
+        scheduler: SchedulerKind,
+        strategies: &[StrategyKind],
+    ) -> Result<Vec<Row>> {
+        let (board, path, (form, number)) = (self.board.name, self.path(), scheduler.form());
+        let place = [address, bytes].map(|it| it.to_string());
+        let scheduler = [form.to_owned(), number.to_string()];
+        let names = strategies.iter().map(ToString::to_string);
+        let measure = cmd!(
+            "cargo run --quiet --example measure --
+             {what} {board} {path} {place...} {scheduler...} {names...}"
+        );
+        Ok(measure.read()?.lines().map(cells).collect())
     }
 
     /// Where its file is.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join(PACKAGE)
+    pub(crate) fn path(&self) -> String {
+        self.folder.path().join(PACKAGE).display().to_string()
     }
 
     /// Its file.
@@ -121,9 +120,8 @@ impl Image {
     /// The address and size of the symbol whose name contains this one.
     pub(crate) fn symbol(&self, name: &str) -> Result<(u64, u64)> {
         let elf = self.elf()?;
-        let symbol = elf
-            .symbols()
-            .find(|symbol| symbol.name().is_ok_and(|it| it.contains(name)));
+        let has_name = |symbol: &_| ObjectSymbol::name(symbol).is_ok_and(|it| it.contains(name));
+        let symbol = elf.symbols().find(has_name);
         let symbol = symbol.with_context(|| format!("the image has no symbol {name}"))?;
         Ok((symbol.address(), symbol.size()))
     }
@@ -152,21 +150,4 @@ impl Image {
         }
         Ok((flash, ram))
     }
-}
-
-/// Whether the strategy serves other machines with the feature `any-grid` than without.
-pub(crate) fn needs_any_grid(strategy: StrategyKind) -> bool {
-    let names = [
-        "best-fit",
-        "busy-list",
-        "free-submesh-list",
-        "least-expected-blocking",
-        "leb-estimates",
-    ];
-    names.contains(&strategy.name())
-}
-
-/// The path as text.
-pub(crate) fn text(path: &Path) -> String {
-    path.display().to_string()
 }

@@ -12,7 +12,6 @@ mod board;
 mod c;
 mod checks;
 mod docs;
-mod emulator;
 mod image;
 mod instructions;
 mod panics;
@@ -20,7 +19,6 @@ mod python;
 mod setup;
 mod shell;
 mod size;
-mod stack;
 mod steps;
 mod tables;
 mod test;
@@ -75,7 +73,7 @@ fn main() -> ExitCode {
     let xtask = Xtask::parse();
     setup::MAY_INSTALL.store(xtask.install, Ordering::Relaxed);
     match run(xtask.chore) {
-        Ok(code) => code,
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -83,23 +81,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(chore: Chore) -> Result<ExitCode> {
-    let sh = &shell::shell()?;
+fn run(chore: Chore) -> Result<()> {
     match chore {
-        Chore::Test(options) => return Ok(test::run(&options)),
-        Chore::Size(options) => size::run(sh, &options)?,
-        Chore::Instructions(options) => instructions::run(sh, &options)?,
-        Chore::Docs => docs::run(sh)?,
-        Chore::Guide => docs::guide(sh)?,
-        Chore::Qemu(options) => board::qemu(sh, &options)?,
-        Chore::Flash(options) => board::flash(sh, &options)?,
-        Chore::Browser => checks::browser(sh)?,
-        Chore::Web(options) => web::run(sh, &options)?,
-        Chore::C(options) => c::run(sh, &options)?,
-        Chore::Python(options) => python::run(sh, &options)?,
-        Chore::Slurm => checks::slurm(sh)?,
-        Chore::Panics(options) => panics::run(sh, &options)?,
-        Chore::Fuzz(options) => checks::fuzz(sh, &options)?,
+        Chore::Test(options) => test::run(&options),
+        Chore::Size(options) => size::run(&options),
+        Chore::Instructions(options) => instructions::run(&options),
+        Chore::Docs => docs::run(),
+        Chore::Guide => docs::guide(),
+        Chore::Qemu(options) => board::qemu(&options),
+        Chore::Flash(options) => board::flash(&options),
+        Chore::Browser => checks::browser(),
+        Chore::Web(options) => web::run(&options),
+        Chore::C(options) => c::run(&options),
+        Chore::Python(options) => python::run(&options),
+        Chore::Slurm => checks::slurm(),
+        Chore::Panics(options) => panics::run(&options),
+        Chore::Fuzz(options) => checks::fuzz(&options),
     }
-    Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,6 @@
 //! optimiser has removed does not count, and what a dependency brings does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use object::read::elf::ElfFile32;
@@ -14,46 +13,44 @@ use object::{
     Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind,
     elf,
 };
-use xshell::Shell;
 
 use crate::image::{Image, MAIN, ONE_OF_EACH};
 use crate::setup;
-use crate::shell::root;
+use crate::shell::shell;
 
 /// The options of `cargo xtask panics`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Write the counts into the list; functions that are not in it go to its end, to be argued
     #[arg(long)]
-    update: bool,
+    pub(crate) update: bool,
 }
 
 const LIST: &str = "firmware/panics.txt";
 /// Stands above what has no argument yet.
 const OPEN: &str = "# Not argued:";
 
-/// The features of the smallest image and of the one with everything, and whether they are in
-/// addition to the default ones.
-const IMAGES: [(&str, bool); 2] = [(ONE_OF_EACH, false), ("journal", true)];
+/// The features of the smallest image and of the one with everything.
+const IMAGES: [&str; 2] = [ONE_OF_EACH, "default,journal"];
 
 /// For each function the calls that begin a panic, in each image.
 type Counts = BTreeMap<String, [usize; IMAGES.len()]>;
 
 /// Builds the images, counts and compares.
-pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
-    setup::target(sh, MAIN.target)?;
+pub(crate) fn run(options: &Options) -> Result<()> {
+    setup::target(MAIN.target)?;
     let mut found = Counts::new();
-    for (at, (features, has_defaults)) in IMAGES.into_iter().enumerate() {
-        let counts = count(&Image::build(sh, MAIN, features, has_defaults)?.elf()?)?;
+    for (at, features) in IMAGES.into_iter().enumerate() {
+        let counts = count(&Image::build(MAIN, features)?.elf()?)?;
         let places: usize = counts.values().sum();
         println!("{features}: {places} places in {} functions", counts.len());
         for (function, count) in counts {
             found.entry(function).or_default()[at] = count;
         }
     }
-    let list = fs::read_to_string(root().join(LIST)).context(LIST)?;
+    let list = shell().read_file(LIST)?;
     if options.update {
-        fs::write(root().join(LIST), updated(&list, &found))?;
+        shell().write_file(LIST, updated(&list, &found))?;
         println!("{LIST} is written");
         return Ok(());
     }
@@ -123,53 +120,45 @@ fn updated(list: &str, found: &Counts) -> String {
     lines.join("\n") + "\n"
 }
 
+/// The relocations of branches.
+const BRANCHES: [elf::RelocationType; 3] = [
+    elf::R_ARM_THM_PC22,
+    elf::R_ARM_THM_JUMP24,
+    elf::R_ARM_THM_JUMP19,
+];
+
 /// For each function of an image the calls that begin a panic.
 fn count(image: &ElfFile32<'_, Endianness>) -> Result<BTreeMap<String, usize>> {
     // The lowest bit of an address says that it is Thumb code.
     let place = |address: u64| address & !1;
-    let functions = image
-        .symbols()
-        .filter(|it| it.kind() == SymbolKind::Text && it.size() > 0);
     let mut names = BTreeMap::new();
-    for function in functions {
-        let name = rustc_demangle::demangle(function.name()?);
-        names.insert(
-            place(function.address()),
-            (format!("{name:#}"), function.size()),
-        );
+    for function in image.symbols() {
+        if function.kind() == SymbolKind::Text && function.size() > 0 {
+            let name = format!("{:#}", rustc_demangle::demangle(function.name()?));
+            names.insert(place(function.address()), (name, function.size()));
+        }
     }
     let function = |at: u64| {
         let (start, (_, size)) = names.range(..=at).next_back()?;
         (at < start + size).then_some(*start)
     };
-    // The places of branches from one function to another, and where they go.
-    let mut branches = BTreeMap::new();
+    // The branches from one function to another, each place once.
+    let mut places = BTreeMap::new();
     for (at, relocation) in image.sections().flat_map(|section| section.relocations()) {
         let RelocationFlags::Elf { r_type } = relocation.flags() else {
             continue;
         };
-        let is_branch = [
-            elf::R_ARM_THM_PC22,
-            elf::R_ARM_THM_JUMP24,
-            elf::R_ARM_THM_JUMP19,
-        ];
         if let (true, RelocationTarget::Symbol(to)) =
-            (is_branch.contains(&r_type), relocation.target())
+            (BRANCHES.contains(&r_type), relocation.target())
         {
-            let to = place(image.symbol_by_index(to)?.address());
-            branches.insert(at, to);
+            places.insert(at, place(image.symbol_by_index(to)?.address()));
         }
     }
-    let branches: Vec<(u64, u64)> = branches
-        .into_iter()
-        .filter_map(|(from, to)| Some((function(from)?, function(to)?)))
-        .filter(|(from, to)| from != to)
-        .collect();
-    let begins = names
-        .iter()
-        .filter(|(_, (name, _))| begins_panic(name))
-        .map(|(&at, _)| at);
-    let mut begins: BTreeSet<u64> = begins.collect();
+    let places = places.into_iter();
+    let branches = places.filter_map(|(from, to)| Some((function(from)?, function(to)?)));
+    let branches: Vec<(u64, u64)> = branches.filter(|(from, to)| from != to).collect();
+    let begins = names.iter().filter(|(_, (name, _))| begins_panic(name));
+    let mut begins: BTreeSet<u64> = begins.map(|(&at, _)| at).collect();
     ensure!(
         !begins.is_empty(),
         "the image has no function that begins a panic: other names?"
@@ -210,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_list_has_an_argument_for_every_function_that_it_names() {
-        let list = fs::read_to_string(root().join(LIST)).unwrap();
+        let list = shell().read_file(LIST).unwrap();
         assert!(!list.lines().any(|line| line == OPEN));
     }
 

@@ -4,17 +4,16 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use xshell::{Shell, cmd};
 
 use crate::setup;
-use crate::shell::{root, succeeds, target_dir};
+use crate::shell::{cmd, root, run, shell, target_dir};
 
 /// The options of `cargo xtask python`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Leave out what takes long: pip's build of the package, notebooks, types, polars and Arrow
     #[arg(long)]
-    quick: bool,
+    pub(crate) quick: bool,
 }
 
 /// The packages that `cargo test` builds, and the one for Python. Built together they share
@@ -33,36 +32,25 @@ pub(crate) const WITH_PYTHON: [&str; 7] = [
 const PACKAGE: &str = "bindings/python";
 
 /// Checks the package, installs it into an environment under `target/`, and runs its tests.
-pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
-    let is_new_enough = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
-    let has_python = || succeeds(cmd!(sh, "python3 -c {is_new_enough}"));
-    if let Err(reason) = setup::packages(sh, "python3-venv", has_python) {
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let is_new_enough =
+        "python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))'";
+    if let Err(reason) = setup::packages("python3-venv", is_new_enough) {
         let expected = "python3 of 3.11 or later with venv and pip";
         println!("SKIPPED: the package for Python: expected {expected}: {reason:#}");
         return Ok(());
     }
-    let packages = &WITH_PYTHON;
     if !options.quick {
-        cmd!(
-            sh,
-            "cargo clippy {packages...} --all-targets -- -D warnings"
-        )
-        .run()?;
+        run!("cargo clippy {WITH_PYTHON...} --all-targets -- -D warnings")?;
     }
-    let targets = ["--lib", "--bin", "host-sim", "--example", "serve"];
-    cmd!(sh, "cargo build {packages...} {targets...}").run()?;
+    run!("cargo build {WITH_PYTHON...} --lib --bin host-sim --example serve")?;
 
     let folder = root().join(target_dir()).join("python");
     let python = folder.join("bin/python");
-    if !sh.path_exists(&python) {
-        cmd!(sh, "python3 -m venv {folder}").run()?;
+    if !shell().path_exists(&python) {
+        run!("python3 -m venv {folder}")?;
     }
-    let pip = || {
-        cmd!(
-            sh,
-            "{python} -m pip install --quiet --disable-pip-version-check --no-compile"
-        )
-    };
+    let pip = || cmd!("{python} -m pip install --quiet --disable-pip-version-check --no-compile");
     let list = match options.quick {
         true => "requirements.txt",
         false => "requirements-all.txt",
@@ -73,24 +61,22 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
         return Ok(());
     }
     let programs = root().join(target_dir()).join("debug");
-    let mut tests = cmd!(sh, "{python} -m pytest --quiet -r s {PACKAGE}/tests")
+    let mut tests = cmd!("{python} -m pytest --quiet -r s {PACKAGE}/tests")
         .env("MESHALLOC_HOST_SIM", programs.join("host-sim"))
         .env("MESHALLOC_BOARD", programs.join("examples/serve"));
     if options.quick {
-        tests = tests.env("PYTHONPATH", assemble(sh, &programs)?);
+        tests = tests.env("PYTHONPATH", assemble(&programs)?);
     } else {
         // As a user does, but compiled as for tests.
-        pip()
-            .args(["--no-deps", "--force-reinstall", "./bindings/python"])
-            .env("MATURIN_PEP517_ARGS", "--profile dev")
-            .run()?;
+        let install = pip().args(["--no-deps", "--force-reinstall", "./bindings/python"]);
+        install.env("MATURIN_PEP517_ARGS", "--profile dev").run()?;
     }
     Ok(tests.run()?)
 }
 
 /// Puts the package together from its two halves. Returns the folder that contains it.
-fn assemble(sh: &Shell, programs: &Path) -> Result<PathBuf> {
-    let folder = root().join(target_dir()).join("python-quick");
+fn assemble(programs: &Path) -> Result<PathBuf> {
+    let (sh, folder) = (shell(), root().join(target_dir()).join("python-quick"));
     sh.remove_path(&folder)?;
     let package = folder.join("meshalloc");
     sh.create_dir(&package)?;

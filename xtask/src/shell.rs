@@ -1,56 +1,54 @@
-//! Where commands run, and what is common to them.
+//! Where commands run: at the root of the workspace.
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use xshell::{Cmd, Shell};
+use xshell::Shell;
 
-/// The root of the workspace, where every command runs.
+/// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     folder.expect("xtask is a folder of the workspace")
 }
 
-/// Where cargo puts what it builds.
+/// Where cargo puts what it builds, from the root of the workspace.
 pub(crate) fn target_dir() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from)
 }
 
-/// A shell at the root of the workspace.
-pub(crate) fn shell() -> Result<Shell> {
-    let sh = Shell::new()?;
-    sh.change_dir(root());
-    Ok(sh)
-}
-
-/// This program, to be started for another chore.
-pub(crate) fn this_program() -> Result<PathBuf> {
-    env::current_exe().context("this program has no path")
-}
-
-/// Whether the command can be started and succeeds. Shows nothing.
-pub(crate) fn succeeds(command: Cmd<'_>) -> bool {
-    let command = command.quiet().ignore_stdout().ignore_stderr();
-    command.run().is_ok()
-}
-
-/// Waits until there is a value, at most for as long as `patience`.
-pub(crate) fn wait<T>(
-    what: &str,
-    patience: Duration,
-    mut value: impl FnMut() -> Result<Option<T>>,
-) -> Result<T> {
-    let started = Instant::now();
-    loop {
-        if let Some(value) = value()? {
-            return Ok(value);
-        }
-        if started.elapsed() > patience {
-            bail!("after {} s still not: {what}", patience.as_secs());
-        }
-        thread::sleep(Duration::from_millis(5));
+/// A shell at the root of the workspace, the same one in the whole thread.
+pub(crate) fn shell() -> &'static Shell {
+    thread_local! {
+        static SHELL: &'static Shell = {
+            let sh = Shell::new().expect("there is a working folder");
+            sh.change_dir(root());
+            Box::leak(Box::new(sh))
+        };
     }
+    SHELL.with(|sh| *sh)
+}
+
+/// A command at the root of the workspace, as of [`xshell::cmd`]: `{name}` is one argument,
+/// `{names...}` are several.
+macro_rules! cmd {
+    ($text:literal) => {
+        xshell::cmd!(crate::shell::shell(), $text)
+    };
+}
+
+/// Runs a command in the same form, shows it and its output, and fails if it does.
+macro_rules! run {
+    ($text:literal) => {
+        xshell::cmd!(crate::shell::shell(), $text)
+            .run()
+            .map_err(anyhow::Error::from)
+    };
+}
+
+pub(crate) use {cmd, run};
+
+/// Whether this line of a POSIX shell succeeds. Shows nothing.
+pub(crate) fn succeeds(line: &str) -> bool {
+    let command = xshell::cmd!(shell(), "sh -c {line}").quiet();
+    command.ignore_stdout().ignore_stderr().run().is_ok()
 }

@@ -1,18 +1,17 @@
 //! `cargo xtask test`: everything that must hold, in order of what it costs.
 
-use std::process::ExitCode;
-use std::{env, fs};
+use std::env;
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::BOARDS;
-use xshell::{Shell, cmd};
 
 use crate::image::{self, MAIN, ONE_OF_EACH};
-use crate::python::WITH_PYTHON;
-use crate::shell::{root, succeeds, target_dir, this_program};
-use crate::steps::{Log, Step, Steps};
-use crate::{setup, size};
+use crate::python::{self, WITH_PYTHON};
+use crate::shell::{run, shell, succeeds, target_dir};
+use crate::steps::Steps;
+use crate::{c, docs, panics, setup, size, web};
 
 /// The folder with real workload logs. Without it tests use a small log made for them.
 const TRACES: &str = "MESHALLOC_TRACES";
@@ -26,222 +25,186 @@ pub(crate) struct Options {
     /// Only the steps whose names contain this text
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
+    /// Only the step of this name, in this process
+    #[arg(long, value_name = "NAME", hide = true)]
+    step: Option<String>,
 }
 
 /// Runs the steps and prints the summary.
-pub(crate) fn run(options: &Options) -> ExitCode {
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if let Some(name) = &options.step {
+        let steps = [FIRST, HOST, BOARD, QEMU].concat();
+        let step = steps.iter().find(|(other, _)| other == name);
+        return step.context("there is no such step")?.1();
+    }
     let traces = env::var(TRACES).unwrap_or_else(|_| "none, it is unset".to_owned());
     println!("real workload logs, {TRACES}: {traces}");
     let steps = Steps::new(options.keep_going);
+    let program = env::current_exe().context("this program has no path")?;
     // Host and board have target folders of their own, since cargo locks them. Nothing else runs
     // with the tests in QEMU, as they wait for answers.
     for lanes in [&[FIRST][..], &[HOST, BOARD], &[QEMU]] {
         let chosen = lanes.iter().map(|lane| {
-            let steps = lane.iter().filter(|(name, _)| name.contains(&options.only));
-            steps.copied().collect::<Vec<Step>>()
+            let names = lane.iter().map(|&(name, _)| name);
+            names.filter(|name| name.contains(&options.only)).collect()
         });
-        let chosen: Vec<_> = chosen.collect();
-        steps.run(&chosen.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        steps.run(&chosen.collect::<Vec<_>>(), |name| {
+            let mut command = Command::new(&program);
+            // What was chosen for all steps, such as `--install`.
+            command.args(env::args_os().skip(1)).args(["--step", name]);
+            command
+        });
     }
     println!("\n=== summary\n{steps}");
-    match steps.all_passed() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    }
+    ensure!(
+        steps.all_passed(),
+        "not all steps passed, or none was chosen"
+    );
+    Ok(())
 }
 
-const FIRST: &[Step] = &[("set-up", |sh, _| setup::install(sh)), ("rustfmt", rustfmt)];
+/// A step: its name, and what it does.
+type Step = (&'static str, fn() -> Result<()>);
+
+const FIRST: &[Step] = &[
+    ("set-up", setup::install),
+    ("rustfmt", || {
+        run!("cargo fmt --all --check")?;
+        // Cargo does not find files whose modules a macro declares.
+        let files = "core/src/strategy/*.rs core/src/strategy/*/mod.rs core/src/scheduler/*.rs";
+        let script = format!("rustfmt --check --edition 2024 {files}");
+        run!("sh -c {script}")
+    }),
+];
 
 /// The steps in the host's target folder.
 const HOST: &[Step] = &[
-    ("clippy, host", |sh, log| {
-        let clippy = cmd!(sh, "cargo clippy --all-targets").args(WITH_PYTHON);
-        log.run(clippy.args(["--", "-D", "warnings"]))
+    ("clippy, host", || {
+        run!("cargo clippy --all-targets {WITH_PYTHON...} -- -D warnings")
     }),
-    ("unit, property, integration and doc tests", |sh, log| {
-        log.run(cmd!(sh, "cargo test -- --show-output --skip qemu_"))
+    ("unit, property, integration and doc tests", || {
+        run!("cargo test -- --show-output --skip qemu_")
     }),
-    ("the same with 32-bit words", |sh, log| {
-        log.run(cmd!(
-            sh,
-            "cargo test --package meshalloc --features word32 --lib"
-        ))?;
+    ("the same with 32-bit words", || {
+        run!("cargo test --package meshalloc --features word32 --lib")?;
         // Neither documentation nor examples nor the simulator depend on the words, nor do machines
         // that fit into one. With the workspace's packages but the default features that bring the
         // simulator, the dependencies are those of the step before.
         let features = "meshalloc/default,meshalloc-firmware/default,meshalloc-tests/word32";
-        let test = cmd!(
-            sh,
-            "cargo test --no-default-features --features {features} --test across"
-        );
-        log.run(test.args(["--", "--skip", "qemu_", "--skip", "every_occupancy"]))
+        run!(
+            "cargo test --no-default-features --features {features} --test across
+             -- --skip qemu_ --skip every_occupancy"
+        )
     }),
-    ("package for Python", |sh, log| {
-        let xtask = this_program()?;
-        log.run(cmd!(sh, "{xtask} python --quick"))
+    ("package for Python", || {
+        python::run(&python::Options { quick: true })
     }),
-    ("examples of core", |sh, log| {
+    ("examples of core", || {
         // Built with the tests.
         let folder = target_dir().join("debug/examples");
         for example in ["allocator", "own_strategy", "static_storage", "hosted"] {
-            log.run(cmd!(sh, "{folder}/{example}"))?;
+            run!("{folder}/{example}")?;
         }
         Ok(())
     }),
-    ("rustdoc", |sh, log| {
-        log.run(cmd!(sh, "env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps"))
+    ("rustdoc", || {
+        run!("env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps")
     }),
 ];
 
 /// The steps for boards, in target folders of their own.
 const BOARD: &[Step] = &[
-    ("clippy, firmware", |sh, log| {
-        for features in ["", "journal", "qemu", "qemu,journal"] {
-            log.run(image::command(sh, "clippy", MAIN, features, true).args(["--", "-Dwarnings"]))?;
-        }
-        Ok(())
+    ("clippy, firmware", || {
+        let chosen = ["", "journal", "qemu", "qemu,journal"];
+        chosen
+            .iter()
+            .try_for_each(|it| image::clippy(MAIN, &format!("default,{it}")))
     }),
-    ("the other boards", |sh, log| {
+    ("the other boards", || {
         // With a journal, whose drivers are the board's too.
-        for board in BOARDS.iter().filter(|board| board.name != MAIN.name) {
-            let features = format!("{ONE_OF_EACH},journal");
-            clippy_without_defaults(sh, log, board, &features)?;
-        }
-        Ok(())
+        let features = format!("{ONE_OF_EACH},journal");
+        let mut others = BOARDS.iter().filter(|board| board.name != MAIN.name);
+        others.try_for_each(|board| image::clippy(board, &features))
     }),
-    ("firmware, features left out", |sh, log| {
+    ("firmware, features left out", || {
         // The image builds without each of these features and without all of them, so every pair is
         // built together, one without the other, and neither.
         const FEATURES: [&str; 4] = ["leases", "rates", "journal", "qemu"];
-        let all_but = |out| FEATURES.into_iter().filter(|&one| one != out).collect();
-        let chosen = FEATURES.map(all_but).into_iter().chain([Vec::new()]);
-        for features in chosen {
-            let features = [&[ONE_OF_EACH][..], &features].concat().join(",");
-            clippy_without_defaults(sh, log, MAIN, &features)?;
+        image::clippy(MAIN, ONE_OF_EACH)?;
+        FEATURES.iter().try_for_each(|out| {
+            let features = FEATURES.iter().filter(|one| *one != out);
+            let features = features.fold(ONE_OF_EACH.to_owned(), |all, one| all + "," + one);
+            image::clippy(MAIN, &features)
+        })
+    }),
+    ("images for QEMU", || {
+        let boards = BOARDS.iter().filter(|board| board.emulator.is_some());
+        for (board, features) in boards.map(|board| (board, "journal")).chain([(MAIN, "")]) {
+            let features = image::with_emulator(board, &format!("default,{features}"));
+            image::command("build", board, &features).run()?;
         }
         Ok(())
     }),
-    ("images for QEMU", |sh, log| {
-        for board in BOARDS.iter().filter(|board| board.emulator.is_some()) {
-            let features = image::with_emulator(board, "journal");
-            log.run(image::command(sh, "build", board, &features, true))?;
-        }
-        let features = image::with_emulator(MAIN, "");
-        log.run(image::command(sh, "build", MAIN, &features, true))
-    }),
-    ("places to panic in the image", |sh, log| {
-        let xtask = this_program()?;
-        log.run(cmd!(sh, "{xtask} panics"))
-    }),
-    ("flash, RAM and stack", |sh, log| {
-        let (xtask, image) = (this_program()?, size::JOURNAL);
-        log.run(cmd!(sh, "{xtask} size --check --only {image}"))
+    ("places to panic in the image", || {
+        panics::run(&panics::Options { update: false })
     }),
     ("core with its oldest Rust", oldest_rust),
-    ("dependencies", |sh, log| {
-        if !succeeds(cmd!(sh, "cargo deny --version")) {
-            log.skip("cargo-deny is not installed (cargo install cargo-deny)");
+    ("dependencies", || {
+        if !succeeds("cargo deny --version") {
+            println!("SKIPPED: cargo-deny is not installed (cargo install cargo-deny)");
             return Ok(());
         }
-        log.run(cmd!(sh, "cargo deny check bans licenses sources"))
+        run!("cargo deny check bans licenses sources")
     }),
-    ("the program of a guide", |sh, log| {
-        let xtask = this_program()?;
-        log.run(cmd!(sh, "{xtask} guide"))
-    }),
-    ("the page of the core", |sh, log| {
-        let xtask = this_program()?;
-        log.run(cmd!(sh, "{xtask} web --check"))
+    ("the program of a guide", docs::guide),
+    ("the page of the core", || {
+        web::run(&web::Options { check: true })
     }),
     ("programs for chips", programs_for_chips),
-    ("library for C", |sh, log| {
-        let xtask = this_program()?;
-        log.run(cmd!(sh, "{xtask} c"))
-    }),
     (
         "core, each strategy and scheduler alone",
         each_feature_alone,
     ),
+    ("library for C", || c::run(&c::Options::default())),
+    // Measured by a program that the tests of the other lane are built with by now.
+    ("flash, RAM and stack", size::check_largest),
 ];
 
 /// The tests left out of the above, by the prefix of their names.
-const QEMU: &[Step] = &[("QEMU end to end", |sh, log| {
-    let test = cmd!(sh, "env MESHALLOC_REQUIRE_QEMU=1 cargo test --test across");
-    log.run(test.args(["--", "--show-output", "qemu_"]))
+const QEMU: &[Step] = &[("QEMU end to end", || {
+    run!("env MESHALLOC_REQUIRE_QEMU=1 cargo test --test across -- --show-output qemu_")
 })];
 
-/// The format of every file. Cargo does not find those whose modules a macro declares.
-fn rustfmt(sh: &Shell, log: &Log) -> Result<()> {
-    log.run(cmd!(sh, "cargo fmt --all --check"))?;
-    let mut files = Vec::new();
-    for folder in ["core/src/strategy", "core/src/scheduler"] {
-        for path in sh.read_dir(folder)? {
-            let file = if path.is_dir() {
-                path.join("mod.rs")
-            } else {
-                path
-            };
-            // Without a `mod.rs` the files of a folder are those of the file of its name.
-            if file.exists() {
-                files.extend(file.strip_prefix(root()).map(ToOwned::to_owned));
-            }
-        }
-    }
-    log.run(cmd!(sh, "rustfmt --check --edition 2024 {files...}"))
-}
-
-fn clippy_without_defaults(
-    sh: &Shell,
-    log: &Log,
-    board: &'static meshalloc_firmware::boards::Info,
-    features: &str,
-) -> Result<()> {
-    let clippy = image::command(sh, "clippy", board, features, false);
-    log.run(clippy.args(["--", "-Dwarnings"]))
-}
-
 /// Core builds with the Rust version that its manifest names.
-fn oldest_rust(sh: &Shell, log: &Log) -> Result<()> {
-    let manifest = fs::read_to_string(root().join("core/Cargo.toml"))?;
+fn oldest_rust() -> Result<()> {
+    let manifest = shell().read_file("core/Cargo.toml")?;
     let mut lines = manifest.lines();
     let version = lines.find_map(|line| line.strip_prefix("rust-version = ")?.split('"').nth(1));
-    let version = format!(
-        "{}.0",
-        version.context("core/Cargo.toml names no rust-version")?
-    );
-    if let Err(reason) = setup::toolchain(sh, &version) {
-        log.skip(&format!("{reason:#}"));
+    let version = version.context("core/Cargo.toml names no rust-version")?;
+    let version = format!("{version}.0");
+    if let Err(reason) = setup::toolchain(&version) {
+        println!("SKIPPED: {reason:#}");
         return Ok(());
     }
     let target = target_dir().join("oldest");
-    let check = cmd!(
-        sh,
-        "rustup run {version} cargo check --quiet --package meshalloc"
-    );
-    log.run(
-        check
-            .args(["--features", "restore", "--target-dir"])
-            .arg(target),
+    run!(
+        "rustup run {version} cargo check --quiet --package meshalloc --features restore
+         --target-dir {target}"
     )
 }
 
 /// The whole programs in `core/examples/chips`, each for its target, without warnings.
-fn programs_for_chips(sh: &Shell, log: &Log) -> Result<()> {
+fn programs_for_chips() -> Result<()> {
     let folder = target_dir().join("chips");
     for (program, target) in [
         ("cortex_m0", "thumbv6m-none-eabi"),
         ("riscv", "riscv32imac-unknown-none-elf"),
         ("embassy", MAIN.target),
     ] {
-        setup::target(sh, target)?;
-        let build = cmd!(
-            sh,
-            "env RUSTFLAGS=-Dwarnings cargo build --package meshalloc-chips"
-        );
-        log.run(
-            build
-                .args(["--bin", program, "--target", target, "--target-dir"])
-                .arg(&folder),
+        setup::target(target)?;
+        run!(
+            "env RUSTFLAGS=-Dwarnings cargo build --package meshalloc-chips --bin {program}
+             --target {target} --target-dir {folder}"
         )?;
     }
     Ok(())
@@ -249,7 +212,7 @@ fn programs_for_chips(sh: &Shell, log: &Log) -> Result<()> {
 
 /// Core builds without warnings for a chip with nothing, with any one strategy or scheduler, and
 /// with all of them. The feature of each has its name.
-fn each_feature_alone(sh: &Shell, log: &Log) -> Result<()> {
+fn each_feature_alone() -> Result<()> {
     let (target, folder) = (MAIN.target, target_dir().join("alone"));
     let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
     let schedulers = SchedulerKind::INFO.iter().map(|info| info.name);
@@ -258,17 +221,9 @@ fn each_feature_alone(sh: &Shell, log: &Log) -> Result<()> {
         .chain(strategies)
         .chain(schedulers)
     {
-        let check = cmd!(
-            sh,
-            "env RUSTFLAGS=-Dwarnings cargo check --quiet --package meshalloc"
-        );
-        let check = check
-            .arg("--no-default-features")
-            .arg(format!("--features={features}"));
-        log.run(
-            check
-                .args(["--target", target, "--target-dir"])
-                .arg(&folder),
+        run!(
+            "env RUSTFLAGS=-Dwarnings cargo check --quiet --package meshalloc --no-default-features
+             --features={features} --target {target} --target-dir {folder}"
         )?;
     }
     Ok(())

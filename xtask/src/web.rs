@@ -5,21 +5,18 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use xshell::{Cmd, Shell, cmd};
+use xshell::Cmd;
 
-use crate::setup;
-use crate::shell::{root, succeeds, target_dir};
+use crate::setup::{self, WEB};
+use crate::shell::{cmd, root, shell, succeeds, target_dir};
 
 /// The options of `cargo xtask web`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Also lint the module and start the page in Chromium
     #[arg(long)]
-    check: bool,
+    pub(crate) check: bool,
 }
-
-/// The target of the module.
-pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The most bytes of the module.
 const MODULE_MAX: usize = 300 * 1024;
@@ -53,12 +50,11 @@ pub(crate) fn page() -> PathBuf {
 ///
 /// When the target is missing and cannot be installed, the module does not build, or it is too
 /// large.
-pub(crate) fn build(sh: &Shell) -> Result<()> {
-    setup::target(sh, TARGET)?;
-    command(sh, "rustc")
-        .args(["--crate-type", "cdylib"])
-        .run()?;
-    let module = sh.read_binary_file(folder().join(TARGET).join("web/meshalloc_wasm.wasm"))?;
+pub(crate) fn build() -> Result<()> {
+    let sh = shell();
+    setup::target(WEB)?;
+    command("rustc").args(["--crate-type", "cdylib"]).run()?;
+    let module = sh.read_binary_file(folder().join(WEB).join("web/meshalloc_wasm.wasm"))?;
     let bytes = module.len();
     println!("the module has {bytes} of at most {MODULE_MAX} bytes");
     ensure!(bytes <= MODULE_MAX, "the module of the page is too large");
@@ -80,23 +76,22 @@ pub(crate) fn build(sh: &Shell) -> Result<()> {
 /// # Errors
 ///
 /// Those of [`build`]; when the page does not show a placement.
-pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
-    build(sh)?;
+pub(crate) fn run(options: &Options) -> Result<()> {
+    build()?;
     if !options.check {
         return Ok(());
     }
-    command(sh, "clippy").args(["--", "-Dwarnings"]).run()?;
-    if !succeeds(cmd!(sh, "chromium --version")) {
+    command("clippy").args(["--", "-Dwarnings"]).run()?;
+    if !succeeds("chromium --version") {
         println!("SKIPPED: the page in a browser: chromium is not installed");
         return Ok(());
     }
-    // The browser waits for the module without passing real time.
     let address = format!("file://{}", page().display());
+    // The browser waits for the module without passing real time.
     let chromium = cmd!(
-        sh,
-        "chromium --headless --no-sandbox --disable-gpu --dump-dom"
+        "chromium --headless --no-sandbox --disable-gpu --dump-dom --virtual-time-budget=20000
+         {address}"
     );
-    let chromium = chromium.args(["--virtual-time-budget=20000", &address]);
     let shown = chromium.ignore_stderr().read()?;
     for part in ["data-ready=\"true\"", "job 10 gets 6x6 at 0,10"] {
         ensure!(shown.contains(part), "the page in chromium lacks {part}");
@@ -106,12 +101,10 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
 }
 
 /// A command of cargo for the module.
-fn command<'s>(sh: &'s Shell, verb: &str) -> Cmd<'s> {
-    let command = cmd!(
-        sh,
-        "cargo {verb} --package meshalloc-wasm --lib --target {TARGET}"
-    );
-    command
-        .args(["--profile", "web", "--target-dir"])
-        .arg(folder())
+fn command(verb: &str) -> Cmd<'static> {
+    let folder = folder();
+    cmd!(
+        "cargo {verb} --package meshalloc-wasm --lib --target {WEB} --profile web
+         --target-dir {folder}"
+    )
 }

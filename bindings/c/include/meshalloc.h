@@ -938,6 +938,8 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_MESH(w, h) { { (w), (h) }, 2, 0, 0 }
 /** Initialiser of a meshalloc_machine: a mesh of three dimensions. */
 #define MESHALLOC_MESH_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0 }
+/** Initialiser of a meshalloc_machine: a torus of `w` by `h` processors. */
+#define MESHALLOC_TORUS(w, h) { { (w), (h) }, 2, 3, 0 }
 /** Initialiser of a meshalloc_machine: a torus of three dimensions. */
 #define MESHALLOC_TORUS_3D(x, y, z) { { (x), (y), (z) }, 3, 7, 0 }
 /** Initialiser of a meshalloc_request: `w` by `h` processors. */

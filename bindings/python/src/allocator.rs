@@ -88,7 +88,7 @@ pub(crate) enum Chosen<'py> {
 impl Allocator {
     #[new]
     fn new(machine: Machine, strategy: Chosen<'_>) -> PyResult<Self> {
-        let grid = machine.grid()?;
+        let grid = machine.0;
         let shared = Arc::<Shared>::default();
         let storage = |kind| {
             // Each allocation has a processor at least.
@@ -132,7 +132,7 @@ impl Allocator {
         processors: Option<u32>,
         rotate: bool,
     ) -> PyResult<Allocation> {
-        let request = convert::request(shape, processors, rotate)?;
+        let request = convert::request(shape, processors, rotate);
         let this = &mut *convert::change(slf)?;
         let allocated = this.served.with_dependent_mut(|_, either| match either {
             Either::Named(allocator) => allocator.allocate(&request).map_err(AllocateError::from),
@@ -154,7 +154,7 @@ impl Allocator {
         processors: Option<u32>,
         rotate: bool,
     ) -> PyResult<bool> {
-        let request = convert::request(shape, processors, rotate)?;
+        let request = convert::request(shape, processors, rotate);
         let this = &mut *convert::change(slf)?;
         let fits = this
             .served
@@ -164,11 +164,11 @@ impl Allocator {
     }
 
     /// The blocks of an allocation: pairs of start and extent, dimension 0 (x) first.
-    fn blocks<'py>(&self, py: Python<'py>, allocation: &Allocation) -> PyResult<Vec<Pair<'py>>> {
+    fn blocks(&self, allocation: &Allocation) -> PyResult<Vec<Pair>> {
         let handle = allocation.handle();
         either!(self.served.borrow_dependent(), allocator => {
             let blocks = allocator.blocks(&handle).map_err(|error| misuse(error.to_string()))?;
-            convert::pairs(py, &self.grid, blocks)
+            Ok(convert::pairs(&self.grid, blocks))
         })
     }
 

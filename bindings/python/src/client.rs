@@ -8,17 +8,15 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use meshalloc::message::OCCUPANCY_BYTES_MAX;
-use meshalloc::{
-    Answer, Block, Change, Configuration, JobId, NodeId, Outcome, Query, StrategyKind, Ticks,
-};
+use meshalloc::{Answer, Block, Change, JobId, NodeId, Outcome, Query, StrategyKind, Ticks};
 use meshalloc_firmware::client::{self, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, Origin, ProtocolError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyTuple};
+use pyo3::types::PyByteArray;
 
-use crate::convert::{self, Extents, Machine, Pair};
+use crate::convert::{self, Extents, Machine, Numbers, Pair};
 use crate::errors::{self, misuse, not_done};
-use crate::jobs::{self, Event, Submission};
+use crate::jobs::{self, Event};
 
 thread_local! {
     /// The exception of a signal, such as `KeyboardInterrupt`, that has interrupted an exchange of
@@ -215,26 +213,15 @@ impl Client {
         estimate: Option<NonZeroU64>,
         lease: Option<NonZeroU64>,
     ) -> PyResult<()> {
-        let submission = Submission {
-            job,
-            shape,
-            processors,
-            rotate,
-            wait,
-            estimate,
-            lease,
-        };
-        self.change(py, &submission.change()?, now).map(drop)
+        let change = jobs::submit(job, shape, processors, rotate, wait, estimate, lease);
+        self.change(py, &change, now).map(drop)
     }
 
     /// The job has ended, or no longer waits. Returns the processors that it held.
     #[pyo3(signature = (job, *, now=None))]
     fn release(&self, py: Python<'_>, job: u32, now: Option<Ticks>) -> PyResult<u32> {
         let change = Change::Release { job: JobId(job) };
-        match self.change(py, &change, now)? {
-            Outcome::Released { processors } => Ok(processors),
-            other => Err(misuse(format!("a release has the outcome {other:?}"))),
-        }
+        jobs::released(&self.change(py, &change, now)?)
     }
 
     /// Marks the processors of a block as faulty. Jobs that hold some of them keep running; these
@@ -247,9 +234,8 @@ impl Client {
         extent: Vec<i64>,
         now: Option<Ticks>,
     ) -> PyResult<()> {
-        let block = self.block(py, &start, &extent)?;
-        self.change(py, &Change::MarkFaulty { block }, now)
-            .map(drop)
+        let mark = |block| Change::MarkFaulty { block };
+        self.set_faulty(py, &start, &extent, mark, now)
     }
 
     /// Marks the processors of a block as working.
@@ -261,9 +247,8 @@ impl Client {
         extent: Vec<i64>,
         now: Option<Ticks>,
     ) -> PyResult<()> {
-        let block = self.block(py, &start, &extent)?;
-        self.change(py, &Change::ClearFaulty { block }, now)
-            .map(drop)
+        let clear = |block| Change::ClearFaulty { block };
+        self.set_faulty(py, &start, &extent, clear, now)
     }
 
     /// Has the board serve another machine, or in another way. It may have no job then.
@@ -276,11 +261,7 @@ impl Client {
         scheduler: &str,
         now: Option<Ticks>,
     ) -> PyResult<()> {
-        let configuration = Configuration {
-            machine: machine.grid()?,
-            strategy: convert::strategy(strategy)?,
-            scheduler: convert::scheduler(scheduler)?,
-        };
+        let configuration = jobs::configuration(machine, strategy, scheduler)?;
         self.change(py, &Change::Configure(configuration), now)
             .map(drop)
     }
@@ -298,16 +279,15 @@ impl Client {
     }
 
     /// The blocks that a job holds; none while it waits, or if there is no such job.
-    fn blocks<'py>(&self, py: Python<'py>, job: u32) -> PyResult<Vec<Pair<'py>>> {
+    fn blocks(&self, py: Python<'_>, job: u32) -> PyResult<Vec<Pair>> {
         let job = JobId(job);
-        let (grid, blocks) = self.with(py, |connection| {
+        self.with(py, |connection| {
             let blocks = match connection.client.query(&Query::Job { job })? {
                 Ok(Answer::Job(report)) => connection.client.blocks(job, report.blocks)?,
                 _ => Vec::new(),
             };
-            Ok((connection.machine(), blocks))
-        })?;
-        convert::pairs(py, &grid, blocks)
+            Ok(convert::pairs(&connection.machine(), blocks))
+        })
     }
 
     /// The jobs on the board, each with the number of processors that it holds: 0 while it waits.
@@ -325,12 +305,11 @@ impl Client {
 
     /// The processors of the largest request that the board could place now, and its shape; `None`
     /// for the shape if the strategy gives processors without one.
-    fn largest<'py>(&self, py: Python<'py>) -> PyResult<(u32, Option<Bound<'py, PyTuple>>)> {
+    fn largest(&self, py: Python<'_>) -> PyResult<(u32, Option<Numbers>)> {
         match self.query(py, Query::Largest)? {
             Answer::Largest(largest) => {
-                let shape = largest.shape;
-                let shape = shape.map(|shape| PyTuple::new(py, &*shape.extents()));
-                Ok((largest.processors, shape.transpose()?))
+                let shape = largest.shape.map(|shape| Numbers(shape.extents()));
+                Ok((largest.processors, shape))
             }
             other => Err(odd(&other)),
         }
@@ -432,10 +411,18 @@ impl Client {
         result.map_err(|error| Failed::Exchange(error).exception(&self.endpoint))
     }
 
-    /// A block of the board's machine.
-    fn block(&self, py: Python<'_>, start: &[i64], extent: &[i64]) -> PyResult<Block> {
+    /// Marks a block of the board's machine.
+    fn set_faulty(
+        &self,
+        py: Python<'_>,
+        start: &[i64],
+        extent: &[i64],
+        change: fn(Block) -> Change,
+        now: Option<Ticks>,
+    ) -> PyResult<()> {
         let grid = self.with(py, |connection| Ok(connection.machine()))?;
-        convert::block_of(&grid, start, extent)
+        let block = convert::block_of(&grid, start, extent)?;
+        self.change(py, &change(block), now).map(drop)
     }
 
     fn change(&self, py: Python<'_>, change: &Change, now: Option<Ticks>) -> PyResult<Outcome> {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use meshalloc::storage::{HeapStorage, Needs};
-use meshalloc::{Change, Configuration, Grid, JobId, Outcome, Ticks};
+use meshalloc::{Block, Change, Grid, JobId, Outcome, Ticks};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use self_cell::{MutBorrow, self_cell};
 
 use crate::convert::{self, Extents, Machine, Pair, Shown};
 use crate::errors::{misuse, not_done, not_served};
-use crate::jobs::{self, Event, Submission};
+use crate::jobs::{self, Event};
 
 self_cell!(
     /// A controller with its memory.
@@ -55,15 +55,11 @@ impl Controller {
     fn new(machine: Machine, strategy: &str, scheduler: &str, jobs: usize) -> PyResult<Self> {
         /// Jobs of a controller; more memory than a program may want.
         const JOBS_MAX: usize = 1 << 24;
-        let grid = machine.grid()?;
+        let configuration = jobs::configuration(machine, strategy, scheduler)?;
         if !(1..=JOBS_MAX).contains(&jobs) {
             return Err(misuse(format!("jobs is {jobs}: expected 1 to {JOBS_MAX}")));
         }
-        let configuration = Configuration {
-            machine: grid,
-            strategy: convert::strategy(strategy)?,
-            scheduler: convert::scheduler(scheduler)?,
-        };
+        let grid = configuration.machine;
         let needs = Needs::of(configuration.strategy, &grid, jobs);
         let storage = MutBorrow::new(HeapStorage::new(needs, jobs));
         let served = Served::try_new(storage, |storage| {
@@ -95,16 +91,7 @@ impl Controller {
         estimate: Option<NonZeroU64>,
         lease: Option<NonZeroU64>,
     ) -> PyResult<()> {
-        let submission = Submission {
-            job,
-            shape,
-            processors,
-            rotate,
-            wait,
-            estimate,
-            lease,
-        };
-        let change = submission.change()?;
+        let change = jobs::submit(job, shape, processors, rotate, wait, estimate, lease);
         convert::change(slf)?.change(&change, now).map(drop)
     }
 
@@ -112,10 +99,7 @@ impl Controller {
     #[pyo3(signature = (job, *, now))]
     fn release(slf: &Bound<'_, Self>, job: u32, now: Ticks) -> PyResult<u32> {
         let change = Change::Release { job: JobId(job) };
-        match convert::change(slf)?.change(&change, now)? {
-            Outcome::Released { processors } => Ok(processors),
-            other => Err(misuse(format!("a release has the outcome {other:?}"))),
-        }
+        jobs::released(&convert::change(slf)?.change(&change, now)?)
     }
 
     /// Lets time pass: ends the leases that end until `now`.
@@ -134,9 +118,8 @@ impl Controller {
         extent: Vec<i64>,
         now: Ticks,
     ) -> PyResult<()> {
-        let mut this = convert::change(slf)?;
-        let block = convert::block_of(&this.grid, &start, &extent)?;
-        this.change(&Change::MarkFaulty { block }, now).map(drop)
+        let mark = |block| Change::MarkFaulty { block };
+        Controller::set_faulty(slf, &start, &extent, mark, now)
     }
 
     /// Marks the processors of a block as working.
@@ -147,9 +130,8 @@ impl Controller {
         extent: Vec<i64>,
         now: Ticks,
     ) -> PyResult<()> {
-        let mut this = convert::change(slf)?;
-        let block = convert::block_of(&this.grid, &start, &extent)?;
-        this.change(&Change::ClearFaulty { block }, now).map(drop)
+        let clear = |block| Change::ClearFaulty { block };
+        Controller::set_faulty(slf, &start, &extent, clear, now)
     }
 
     /// The events since the last call, in order. Each is returned once.
@@ -158,9 +140,24 @@ impl Controller {
     }
 
     /// The blocks that a job holds; none while it waits, or if there is no such job.
-    fn blocks<'py>(&self, py: Python<'py>, job: u32) -> PyResult<Vec<Pair<'py>>> {
+    fn blocks(&self, job: u32) -> Vec<Pair> {
         let view = self.served.borrow_dependent().view();
-        convert::pairs(py, &self.grid, view.blocks(JobId(job)))
+        convert::pairs(&self.grid, view.blocks(JobId(job)))
+    }
+
+    /// The jobs, each with the number of processors that it holds: 0 while it waits.
+    fn jobs(&self) -> BTreeMap<u32, u32> {
+        let jobs = self.served.borrow_dependent().jobs();
+        let queue = jobs.queue();
+        let waiting = queue.slots().map(|slot| (queue.get(slot).id().0, 0));
+        let running = jobs.running().map(|job| (job.id().0, job.processors()));
+        waiting.chain(running).collect()
+    }
+
+    /// The machine, such as "mesh 8x8".
+    #[getter]
+    fn machine(&self) -> String {
+        self.grid.to_string()
     }
 
     /// Free and faulty processors, waiting and running jobs, and what has happened so far.
@@ -180,6 +177,18 @@ impl Controller {
 }
 
 impl Controller {
+    fn set_faulty(
+        slf: &Bound<'_, Self>,
+        start: &[i64],
+        extent: &[i64],
+        change: fn(Block) -> Change,
+        now: Ticks,
+    ) -> PyResult<()> {
+        let mut this = convert::change(slf)?;
+        let block = convert::block_of(&this.grid, start, extent)?;
+        this.change(&change(block), now).map(drop)
+    }
+
     /// Carries a change out, with all that follows from it.
     fn change(&mut self, change: &Change, now: Ticks) -> PyResult<Outcome> {
         let outcome = self

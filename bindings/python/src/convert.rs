@@ -1,7 +1,7 @@
 //! Values of Python as values of the core, and back.
 
 use meshalloc::{
-    Block, Flags, Grid, NodeId, Occupancy, Request, SchedulerKind, Shape, StrategyKind,
+    Block, Flags, Grid, NodeId, Occupancy, Request, SchedulerKind, Shape, StrategyKind, Tuple,
 };
 use meshalloc_sim::names;
 use pyo3::PyClass;
@@ -11,35 +11,42 @@ use pyo3::types::{PyByteArray, PyDict, PyTuple};
 
 use crate::errors::misuse;
 
-/// A block in Python: start and extent, dimension 0 first.
-pub(crate) type Pair<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>);
+/// Whole numbers, one for each dimension: a tuple in Python.
+#[derive(Clone)]
+pub(crate) struct Numbers(pub(crate) Tuple);
 
-/// A machine: its name, such as `torus 8x8x16`, or the sides of a mesh.
-#[derive(FromPyObject)]
-pub(crate) enum Machine {
-    /// A name.
-    Name(String),
-    /// Sides.
-    Sides(Vec<u16>),
+impl<'py> IntoPyObject<'py> for Numbers {
+    type Target = PyTuple;
+    type Output = Bound<'py, PyTuple>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        PyTuple::new(py, &*self.0)
+    }
 }
 
-impl Machine {
-    /// The grid.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such machine.
-    pub(crate) fn grid(self) -> PyResult<Grid> {
-        match self {
-            Machine::Name(name) => name.parse().map_err(|error| {
-                let forms =
-                    "`mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2` or `4-ary 3-cube`";
-                misuse(format!("machine {name:?}: {error} (expected {forms})"))
-            }),
-            Machine::Sides(sides) => {
-                Grid::mesh(&sides).map_err(|error| misuse(format!("machine {sides:?}: {error}")))
-            }
-        }
+/// A block in Python: start and extent, dimension 0 first.
+pub(crate) type Pair = (Numbers, Numbers);
+
+/// A machine: its name, such as `torus 8x8x16`, or the sides of a mesh.
+pub(crate) struct Machine(pub(crate) Grid);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Machine {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let grid = if let Ok(name) = object.extract::<String>() {
+            name.parse::<Grid>().map_err(|error| error.to_string())
+        } else if let Ok(sides) = object.extract::<Vec<u16>>() {
+            Grid::mesh(&sides).map_err(|error| error.to_string())
+        } else {
+            Err("neither a name nor sides".to_owned())
+        };
+        grid.map(Machine).map_err(|reason| {
+            let forms = "`mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4-ary 3-cube` or \
+                         the sides of a mesh";
+            misuse(format!("machine {object:?}: {reason} (expected {forms})"))
+        })
     }
 }
 
@@ -53,46 +60,38 @@ pub(crate) fn scheduler(name: &str) -> PyResult<SchedulerKind> {
     names::scheduler(name).map_err(|reason| misuse(format!("scheduler {name:?}: {reason}")))
 }
 
-/// The extents of a request.
-#[derive(FromPyObject)]
-pub(crate) enum Extents {
-    /// One extent.
-    One(u16),
-    /// Several.
-    Several(Vec<u16>),
+/// The extents of a request: one number, or several.
+pub(crate) struct Extents(Shape);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Extents {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let one = object.extract::<u16>().map(|extent| vec![extent]);
+        let extents = one.or_else(|_| object.extract::<Vec<u16>>()).map_err(|_| {
+            let expected = "expected whole numbers up to 65535, one for each dimension";
+            misuse(format!("shape {object:?}: {expected}"))
+        })?;
+        let shape = Shape::new(&extents).map(Extents);
+        shape.map_err(|error| misuse(format!("shape {object:?}: {error}")))
+    }
 }
 
 /// A request with this shape.
-pub(crate) fn request(shape: Extents, processors: Option<u32>, rotate: bool) -> PyResult<Request> {
-    let extents = match shape {
-        Extents::One(extent) => vec![extent],
-        Extents::Several(extents) => extents,
-    };
-    let shape = Shape::new(&extents);
-    let shape = shape.map_err(|error| misuse(format!("shape {extents:?}: {error}")))?;
+pub(crate) fn request(Extents(shape): Extents, processors: Option<u32>, rotate: bool) -> Request {
     let request = Request::new(shape);
     let processors = processors.unwrap_or(request.processors);
     let flags = match rotate {
         true => Flags::empty(),
         false => Flags::FIXED_ORIENTATION,
     };
-    Ok(request.with_processors(processors).with_flags(flags))
-}
-
-/// A block as Python has it.
-pub(crate) fn pair<'py>(py: Python<'py>, grid: &Grid, block: Block) -> PyResult<Pair<'py>> {
-    let tuple = |numbers: &[u16]| PyTuple::new(py, numbers);
-    Ok((tuple(&grid.start(block))?, tuple(&grid.extent(block))?))
+    request.with_processors(processors).with_flags(flags)
 }
 
 /// Blocks as Python has them.
-pub(crate) fn pairs<'py>(
-    py: Python<'py>,
-    grid: &Grid,
-    blocks: impl IntoIterator<Item = Block>,
-) -> PyResult<Vec<Pair<'py>>> {
-    let blocks = blocks.into_iter();
-    blocks.map(|block| pair(py, grid, block)).collect()
+pub(crate) fn pairs(grid: &Grid, blocks: impl IntoIterator<Item = Block>) -> Vec<Pair> {
+    let pair = |block| (Numbers(grid.start(block)), Numbers(grid.extent(block)));
+    blocks.into_iter().map(pair).collect()
 }
 
 /// The block of the machine with this start and extent; `None` if it is not within the machine.

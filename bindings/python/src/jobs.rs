@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use meshalloc::{Block, Change, Flags, Grid, Happened, JobId, Statistics};
+use meshalloc::{Block, Change, Configuration, Flags, Grid, Happened, JobId, Outcome, Statistics};
 use pyo3::prelude::*;
 
-use crate::convert::{self, Extents};
+use crate::convert::{self, Extents, Machine, Pair};
+use crate::errors::misuse;
 
 /// What has happened to a job.
 #[pyclass(frozen, get_all, module = "meshalloc")]
@@ -22,7 +23,7 @@ pub(crate) struct Event {
     /// The processors that the job holds from then on, or held until then.
     processors: u32,
     /// The blocks of a job that was granted.
-    blocks: Vec<(Vec<u16>, Vec<u16>)>,
+    blocks: Vec<Pair>,
 }
 
 impl Event {
@@ -33,12 +34,7 @@ impl Event {
         blocks: impl IntoIterator<Item = Block>,
     ) -> Self {
         let (what, blocks) = match event.what {
-            Happened::Granted { .. } => {
-                let blocks = blocks.into_iter();
-                let spans =
-                    blocks.map(|block| (grid.start(block).to_vec(), grid.extent(block).to_vec()));
-                ("granted", spans.collect())
-            }
+            Happened::Granted { .. } => ("granted", convert::pairs(grid, blocks)),
             Happened::LeaseEnded => ("lease-ended", Vec::new()),
         };
         Event {
@@ -66,29 +62,46 @@ impl Event {
     }
 }
 
-/// The arguments of `submit`.
-pub(crate) struct Submission {
-    pub(crate) job: u32,
-    pub(crate) shape: Extents,
-    pub(crate) processors: Option<u32>,
-    pub(crate) rotate: bool,
-    pub(crate) wait: bool,
-    pub(crate) estimate: Option<NonZeroU64>,
-    pub(crate) lease: Option<NonZeroU64>,
+/// The change of `submit`.
+pub(crate) fn submit(
+    job: u32,
+    shape: Extents,
+    processors: Option<u32>,
+    rotate: bool,
+    wait: bool,
+    estimate: Option<NonZeroU64>,
+    lease: Option<NonZeroU64>,
+) -> Change {
+    let mut request = convert::request(shape, processors, rotate);
+    request.flags.set(Flags::NO_WAIT, !wait);
+    request.estimate = estimate;
+    let job = JobId(job);
+    Change::Submit {
+        job,
+        request,
+        lease,
+    }
 }
 
-impl Submission {
-    /// As the core has it.
-    pub(crate) fn change(self) -> PyResult<Change> {
-        let mut request = convert::request(self.shape, self.processors, self.rotate)?;
-        request.flags.set(Flags::NO_WAIT, !self.wait);
-        request.estimate = self.estimate;
-        Ok(Change::Submit {
-            job: JobId(self.job),
-            request,
-            lease: self.lease,
-        })
+/// The processors that a release has given back.
+pub(crate) fn released(outcome: &Outcome) -> PyResult<u32> {
+    match *outcome {
+        Outcome::Released { processors } => Ok(processors),
+        _ => Err(misuse(format!("a release has the outcome {outcome:?}"))),
     }
+}
+
+/// The configuration with these names.
+pub(crate) fn configuration(
+    Machine(machine): Machine,
+    strategy: &str,
+    scheduler: &str,
+) -> PyResult<Configuration> {
+    Ok(Configuration {
+        machine,
+        strategy: convert::strategy(strategy)?,
+        scheduler: convert::scheduler(scheduler)?,
+    })
 }
 
 /// Statistics by their names.

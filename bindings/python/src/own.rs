@@ -8,9 +8,9 @@ use meshalloc_sim::backend::own::{self, Policy};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyTuple, PyType};
+use pyo3::types::{PyByteArray, PyType};
 
-use crate::convert;
+use crate::convert::{self, Numbers};
 use crate::errors::{self, misuse};
 
 /// What a run shares with the thread that waits for it: the first exception, which ends the run.
@@ -73,8 +73,8 @@ pub(crate) struct Request(meshalloc::Request);
 impl Request {
     /// The extents, in the order of the request.
     #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &*self.0.shape.extents())
+    fn shape(&self) -> Numbers {
+        Numbers(self.0.shape.extents())
     }
 
     /// The number of processors, 1 to the product of the extents.
@@ -96,7 +96,7 @@ impl Request {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let shape = self.shape(py)?;
+        let shape = self.shape().into_pyobject(py)?;
         Ok(format!(
             "Request(shape={shape}, processors={})",
             self.0.processors

@@ -67,11 +67,13 @@ pub(crate) fn settings() -> Vec<(&'static str, &'static str, &'static str, Strin
 /// The names of the strategies, or of those that serve a machine.
 #[pyfunction]
 #[pyo3(signature = (machine=None))]
-pub(crate) fn strategies(machine: Option<convert::Machine>) -> PyResult<Vec<&'static str>> {
-    let machine = machine.map(convert::Machine::grid).transpose()?;
-    let serves = |kind: &&StrategyKind| machine.is_none_or(|grid| kind.serves().includes(&grid));
-    let kinds = StrategyKind::ALL.iter().filter(|kind| kind.is_built());
-    Ok(kinds.filter(serves).map(|kind| kind.name()).collect())
+pub(crate) fn strategies(machine: Option<convert::Machine>) -> Vec<&'static str> {
+    let serves = |kind: &StrategyKind| {
+        let mut machine = machine.iter();
+        machine.all(|convert::Machine(grid)| kind.serves().includes(grid))
+    };
+    let kinds = StrategyKind::built().filter(serves);
+    kinds.map(StrategyKind::name).collect()
 }
 
 /// The names of the schedulers.
@@ -216,13 +218,13 @@ pub(crate) fn run(
     });
     let results = results.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     watch.shared.take()?;
-    let results = results.map_err(|error| failed(py, &watch.shared, &error))?;
+    let results = results.map_err(|error| failed(py, &policies, &error))?;
     watch.look(py, progress.as_ref())?;
     serde_json::to_string(&results).map_err(|error| errors::RunError::new_err(error.to_string()))
 }
 
 /// The exception for a run that ended early.
-fn failed(py: Python<'_>, shared: &Shared, error: &RunError) -> PyErr {
+fn failed(py: Python<'_>, policies: &Policies, error: &RunError) -> PyErr {
     match error {
         RunError::Experiment(ExperimentError::Run {
             reason,
@@ -230,7 +232,12 @@ fn failed(py: Python<'_>, shared: &Shared, error: &RunError) -> PyErr {
             ..
         }) => match &**reason {
             SimulationError::Backend(BackendError::Illegal { reason }) => {
-                shared.illegal(py, &format!("replication {replication}: {reason}"))
+                let reason = format!("replication {replication}: {reason}");
+                policies.shared.illegal(py, &reason)
+            }
+            // The error names the strategy of the settings.
+            _ if policies.strategy.is_some() => {
+                errors::RunError::new_err(format!("replication {replication}: {reason}"))
             }
             _ => errors::RunError::new_err(error.to_string()),
         },

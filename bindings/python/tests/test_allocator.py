@@ -82,6 +82,9 @@ def test_wrong_use_says_what_is_wrong():
         (lambda: meshalloc.Allocator("mesh 8x8", "first-fot"), "first-fit"),
         (lambda: meshalloc.Allocator("torus 3x3x3", "buddy"), "does not serve"),
         (lambda: meshalloc.Allocator("mesh 8x8", 7), "propose"),
+        (lambda: meshalloc.Allocator(8.5, "first-fit"), "machine 8.5: neither .*mesh 16x22"),
+        (lambda: allocator.allocate((1.5, 1)), r"shape \(1.5, 1\): expected whole numbers"),
+        (lambda: allocator.fits((1,) * 17), "shape"),
     ]:
         with pytest.raises(meshalloc.Misuse, match=text):
             wrong()
@@ -186,7 +189,7 @@ def test_controller():
     controller.submit(3, (2, 2), now=6, lease=4)
     (granted,) = controller.events()
     assert (granted.number, granted.job, granted.at, granted.what) == (1, 1, 0, "granted")
-    assert granted.blocks == [([0, 0], [8, 6])]
+    assert granted.blocks == [((0, 0), (8, 6))]
     with pytest.raises(meshalloc.Refused) as refused:
         controller.submit(4, (1, 1), now=6)
     assert refused.value.reason == "table-full"
@@ -195,6 +198,9 @@ def test_controller():
     assert controller.release(1, now=8) == 48
     assert [(event.job, event.at) for event in controller.events()] == [(2, 8), (3, 8)]
     assert controller.blocks(2) == [((0, 0), (4, 4))]
+    controller.submit(4, (8, 8), now=8)
+    assert (controller.machine, controller.jobs()) == ("mesh 8x8", {2: 16, 3: 4, 4: 0})
+    controller.release(4, now=8)
     assert controller.statistics()["running"] == 2
     controller.advance(now=9)
     assert controller.events() == []

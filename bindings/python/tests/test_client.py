@@ -83,7 +83,7 @@ def test_leases_end_by_the_clock_of_the_board(board):
         client.submit(5, (3, 2), lease=200)
         client.submit(6, (16, 16))
         (granted,) = client.events()
-        assert (granted.what, granted.blocks) == ("granted", [([0, 0], [3, 2])])
+        assert (granted.what, granted.blocks) == ("granted", [((0, 0), (3, 2))])
         assert client.largest()[0] == 208
         begun = time.monotonic()
         happened = []

@@ -75,6 +75,12 @@ def test_adaptive_scan_in_python_decides_as_the_core():
     assert same_decisions(own, ours)
 
 
+def test_saturated_delays_are_named():
+    results = meshalloc.Scenario(**SMALL | {"load": 2.0}).run()
+    assert results.strategies[0]["metrics"]["waiting_delay"]["mean"] is None
+    assert repr(results).split("\n")[1].split()[3:] == ["saturated", "saturated"]
+
+
 @pytest.mark.parametrize("strategy", ["first-fit", "free-submesh-list", "naive"])
 def test_first_come_first_served_in_python_decides_as_the_core(strategy):
     def first_come(queue, now):
@@ -159,10 +165,14 @@ def test_what_ends_a_run():
         scenario.run(lambda occupancy, request: ((0, 0), request.shape))
     with pytest.raises(meshalloc.IllegalProposal, match="outside the machine"):
         scenario.run(lambda occupancy, request: ((7, 7), (9, 9)))
-    with pytest.raises(meshalloc.Error, match="jobs wait"):
+    # The error does not name the strategy of the settings.
+    with pytest.raises(meshalloc.Error, match="^replication 1: jobs wait"):
         scenario.run(lambda occupancy, request: None)
     with pytest.raises(meshalloc.Misuse, match="expected None or a place"):
         scenario.run(scheduler=lambda queue, now: len(queue))
+    for own in [{"strategy": "first-fit"}, {"scheduler": "sjf"}]:
+        with pytest.raises(meshalloc.Misuse, match=r"settings: Scenario\("):
+            scenario.run(**own)
     with pytest.raises(meshalloc.ScenarioError, match="`scheduler` is sjf"):
         meshalloc.Scenario(scheduler="sjf", estimates="perfect", **SMALL).run(scan)
     with pytest.raises(meshalloc.ScenarioError, match="missing.swf"):

@@ -1,5 +1,8 @@
 //! The maximal free boxes of a machine: free boxes that are in no larger free box.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use meshalloc::{NodeId, Occupancy};
 
 /// The most dimensions of a machine on the page.
@@ -55,9 +58,11 @@ pub fn maximal_boxes(occupancy: &Occupancy<'_>) -> Vec<Cuboid> {
             .map(|node| !occupancy.is_busy(NodeId(node)))
             .collect(),
     };
-    let mut found = space.maximal();
-    found.sort_unstable_by_key(|one| (std::cmp::Reverse(one.area()), one.start, one.extent));
-    found
+    let found = space.maximal().into_iter();
+    // The code of a heap is a tenth of that of `sort`.
+    let found: BinaryHeap<_> = found.map(|one| (Reverse(one.area()), one)).collect();
+    let found = found.into_sorted_vec().into_iter();
+    found.map(|(_, one)| one).collect()
 }
 
 impl Space {
@@ -237,7 +242,7 @@ mod tests {
                 };
                 let expected = free.iter().filter(|(set, _)| !is_within(*set));
                 let mut expected: Vec<Cuboid> = expected.map(|&&(_, one)| one).collect();
-                expected.sort_by_key(|one| (std::cmp::Reverse(one.area()), one.start, one.extent));
+                expected.sort_by_key(|one| (Reverse(one.area()), one.start, one.extent));
                 let found = maximal_boxes(allocator.occupancy());
                 assert_eq!(found, expected, "{machine}, busy {busy:b}");
             }

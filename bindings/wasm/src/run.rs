@@ -1,7 +1,7 @@
 //! One strategy on the machine: [`Run`].
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
@@ -35,7 +35,7 @@ self_cell!(
 pub struct Run {
     served: Served,
     /// The run times of jobs that wait.
-    services: BTreeMap<JobId, Ticks>,
+    services: Vec<(JobId, Ticks)>,
     /// When jobs that run will end.
     ends: BinaryHeap<Reverse<(Ticks, JobId)>>,
     /// The number of the last event that was read.
@@ -67,7 +67,7 @@ impl Run {
         })?;
         Ok(Run {
             served,
-            services: BTreeMap::new(),
+            services: Vec::new(),
             ends: BinaryHeap::new(),
             events: 0,
             is_fragmented: false,
@@ -106,7 +106,7 @@ impl Run {
                 ..
             } = event.what
             {
-                if let Some(service) = self.services.remove(&event.job) {
+                if let Some(service) = self.take_service(event.job) {
                     self.ends.push(Reverse((event.at + service, event.job)));
                 }
                 let grid = self.controller().machine();
@@ -123,14 +123,21 @@ impl Run {
         outcome
     }
 
+    /// The run time of a job that no longer waits.
+    fn take_service(&mut self, job: JobId) -> Option<Ticks> {
+        let mut waiting = self.services.iter();
+        let at = waiting.position(|&(other, _)| other == job)?;
+        Some(self.services.swap_remove(at).1)
+    }
+
     /// A job arrives. It waits if it cannot run and may wait.
     pub fn arrive(&mut self, job: JobId, arrival: &Arrival) {
-        self.services.insert(job, arrival.service);
+        self.services.push((job, arrival.service));
         let change = Change::submit(job, arrival.request);
         if let Err(error) = self.change(&change, arrival.at) {
-            self.services.remove(&job);
+            self.take_service(job);
             self.messages.push(format!("job {job} refused: {error}"));
-        } else if self.services.contains_key(&job) {
+        } else if self.services.iter().any(|&(waiting, _)| waiting == job) {
             self.messages
                 .push(match self.controller().jobs().waiting_len() {
                     1 => format!(
@@ -156,7 +163,7 @@ impl Run {
 
     /// Releases a job, or takes it out of the queue. Returns whether it was there.
     pub fn release(&mut self, job: JobId, now: Ticks) -> bool {
-        self.services.remove(&job);
+        self.take_service(job);
         self.ends.retain(|&Reverse((_, other))| other != job);
         let released = self.change(&Change::Release { job }, now);
         match released {

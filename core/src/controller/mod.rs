@@ -450,7 +450,7 @@ impl<'m> Controller<'m> {
             Some(allocation) => {
                 let (_, world) = self.world(pauses);
                 let pause = Pause::with_jobs(world.pauses, world.jobs);
-                world.allocator.give_back(allocation, pause.as_ref())
+                world.allocator.give_back(allocation.head(), pause.as_ref())
             }
             None => 0,
         };

@@ -65,6 +65,8 @@ impl<'m> Controller<'m> {
         unused_variables,
         reason = "in a build without schedulers there is none to be copied"
     )]
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn try_only(
         &mut self,
         slot: Slot,

@@ -263,8 +263,6 @@ impl<'m> Controller<'m> {
             #[cfg(feature = "leases")]
             latest_end: 0,
             open: None,
-            #[cfg(feature = "reservations")]
-            reserving: None,
             last_free: None,
             free: 0,
             outcome: Ok(()),
@@ -273,23 +271,26 @@ impl<'m> Controller<'m> {
     }
 }
 
-/// A running job whose blocks are being read.
+/// A job whose blocks are being read.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     slot: Slot,
-    since: Ticks,
-    number: u64,
     blocks: (Chain, Link),
-    processors: u32,
+    purpose: Purpose,
 }
 
-/// A waiting job whose reserved blocks are being read.
-#[cfg(feature = "reservations")]
+/// What the blocks of a job are for.
 #[derive(Clone, Copy, Debug)]
-struct Reserving {
-    slot: Slot,
-    from: Ticks,
-    blocks: (Chain, Link),
+enum Purpose {
+    /// It holds them.
+    Running {
+        since: Ticks,
+        number: u64,
+        processors: u32,
+    },
+    /// They are reserved for it.
+    #[cfg(feature = "reservations")]
+    Reserved { from: Ticks },
 }
 
 /// A controller that is being restored: give it the parts in order, then [`Restoring::finish`].
@@ -314,8 +315,6 @@ pub struct Restoring<'a, 'm> {
     #[cfg(feature = "leases")]
     latest_end: u64,
     open: Option<Open>,
-    #[cfg(feature = "reservations")]
-    reserving: Option<Reserving>,
     last_free: Option<Slot>,
     free: u32,
     outcome: Result<(), RestoreError>,
@@ -363,24 +362,21 @@ impl Restoring<'_, '_> {
             return self.head(from);
         };
         let kind = from.take()?;
+        let purpose = self.open.map(|open| open.purpose);
         let is_in_order = match kind {
             ItemKind::Head => false,
             ItemKind::Running => matches!(stage, ItemKind::Head | ItemKind::Blocks),
-            ItemKind::Blocks => self.open.is_some(),
+            ItemKind::Blocks => matches!(purpose, Some(Purpose::Running { .. })),
             ItemKind::Waiting => stage <= ItemKind::Reserved,
             #[cfg(feature = "reservations")]
-            ItemKind::Reserved => self.reserving.is_some(),
+            ItemKind::Reserved => matches!(purpose, Some(Purpose::Reserved { .. })),
             kind => kind >= stage && stage != ItemKind::End,
         };
         if !is_in_order {
             return Err(RestoreError::Incomplete);
         }
-        if kind != ItemKind::Blocks {
+        if !matches!(kind, ItemKind::Blocks | ItemKind::Reserved) {
             self.close()?;
-        }
-        #[cfg(feature = "reservations")]
-        if kind != ItemKind::Reserved {
-            self.close_reserved()?;
         }
         if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
             consistent(self.controller.jobs.is_restored(self.free))?;
@@ -388,12 +384,10 @@ impl Restoring<'_, '_> {
         }
         match kind {
             ItemKind::Running => self.running(from.take()?)?,
-            ItemKind::Blocks => self.blocks(&from.take::<Numbers>()?)?,
             ItemKind::Waiting => self.waiting(from.take()?)?,
-            #[cfg(feature = "reservations")]
-            ItemKind::Reserved => self.reserved(&from.take::<Numbers>()?)?,
             #[cfg(not(feature = "reservations"))]
             ItemKind::Reserved => return Err(RestoreError::Format),
+            ItemKind::Blocks | ItemKind::Reserved => self.blocks(&from.take::<Numbers>()?)?,
             ItemKind::FreeSlots => {
                 for slot in from.take::<Numbers>()? {
                     let jobs = &mut self.controller.jobs;
@@ -460,10 +454,12 @@ impl Restoring<'_, '_> {
         self.latest = number;
         self.open = Some(Open {
             slot: self.job(&saved.job, (0, Reserved::Nothing))?,
-            since: before(self.clock, saved.age)?,
-            number,
             blocks: (Chain::EMPTY, NONE),
-            processors: 0,
+            purpose: Purpose::Running {
+                since: before(self.clock, saved.age)?,
+                number,
+                processors: 0,
+            },
         });
         Ok(())
     }
@@ -473,32 +469,51 @@ impl Restoring<'_, '_> {
         let grid = *self.controller.machine();
         let allocator = &mut self.controller.allocator;
         each_block(&grid, numbers, &mut |block| {
-            open.blocks = allocator.restore_block(open.blocks, block)?;
-            open.processors += grid.area(block);
+            open.blocks = match &mut open.purpose {
+                Purpose::Running { processors, .. } => {
+                    *processors += grid.area(block);
+                    allocator.restore_block(open.blocks, block)?
+                }
+                #[cfg(feature = "reservations")]
+                Purpose::Reserved { .. } => allocator.restore_chain(open.blocks, block)?,
+            };
             Ok(())
         })
     }
 
-    /// The blocks of the running job that was read last are complete: it runs.
+    /// The blocks of the job that was read last are complete.
     fn close(&mut self) -> Result<(), RestoreError> {
-        let Some(open) = self.open.take() else {
+        let Some(Open {
+            slot,
+            blocks: (blocks, _),
+            purpose,
+        }) = self.open.take()
+        else {
             return Ok(());
         };
-        let Open {
-            slot,
-            since,
-            number,
-            blocks: (blocks, _),
-            processors,
-        } = open;
-        consistent(blocks.len() > 0)?;
         let jobs = &mut self.controller.jobs;
-        jobs.grant(slot, blocks, processors, since, number);
+        match purpose {
+            Purpose::Running {
+                since,
+                number,
+                processors,
+            } => {
+                consistent(blocks.len() > 0)?;
+                jobs.grant(slot, blocks, processors, since, number);
+            }
+            #[cfg(feature = "reservations")]
+            Purpose::Reserved { from } => {
+                consistent(blocks.len() > 1)?;
+                self.controller.allocator.reserve(blocks);
+                jobs.reserve(slot, from, Reserved::Blocks(blocks.links()));
+            }
+        }
         Ok(())
     }
 
     fn waiting(&mut self, saved: SavedWaiting) -> Result<(), RestoreError> {
-        let later = |by: i64| self.clock.wrapping_add(by.cast_unsigned());
+        let clock = self.clock;
+        let later = |by: i64| clock.wrapping_add(by.cast_unsigned());
         let reserved = match saved.reserved {
             SavedReserved::Nothing | SavedReserved::Blocks { .. } => (0, Reserved::Nothing),
             SavedReserved::Processors { from } => (later(from), Reserved::Processors),
@@ -508,59 +523,20 @@ impl Restoring<'_, '_> {
             }
         };
         let slot = self.job(&saved.job, reserved)?;
-        if let SavedReserved::Blocks { from } = saved.reserved {
-            self.begin_reserved(slot, from)?;
+        match saved.reserved {
+            #[cfg(feature = "reservations")]
+            SavedReserved::Blocks { from } => {
+                self.open = Some(Open {
+                    slot,
+                    blocks: (Chain::EMPTY, NONE),
+                    purpose: Purpose::Reserved { from: later(from) },
+                });
+                Ok(())
+            }
+            #[cfg(not(feature = "reservations"))]
+            SavedReserved::Blocks { .. } => Err(RestoreError::Format),
+            _ => Ok(()),
         }
-        Ok(())
-    }
-
-    #[cfg(not(feature = "reservations"))]
-    fn begin_reserved(&mut self, _: Slot, _: i64) -> Result<(), RestoreError> {
-        Err(RestoreError::Format)
-    }
-}
-
-#[cfg(feature = "reservations")]
-impl Restoring<'_, '_> {
-    /// Blocks follow that are reserved for this job.
-    #[allow(
-        clippy::unnecessary_wraps,
-        reason = "an error in builds without reservations"
-    )]
-    fn begin_reserved(&mut self, slot: Slot, from: i64) -> Result<(), RestoreError> {
-        self.reserving = Some(Reserving {
-            slot,
-            from: self.clock.wrapping_add(from.cast_unsigned()),
-            blocks: (Chain::EMPTY, NONE),
-        });
-        Ok(())
-    }
-
-    fn reserved(&mut self, numbers: &[u32]) -> Result<(), RestoreError> {
-        let reserving = self.reserving.as_mut().ok_or(RestoreError::Incomplete)?;
-        let grid = *self.controller.machine();
-        let allocator = &mut self.controller.allocator;
-        each_block(&grid, numbers, &mut |block| {
-            reserving.blocks = allocator.restore_chain(reserving.blocks, block)?;
-            Ok(())
-        })
-    }
-
-    /// The reserved blocks of the waiting job that was read last are complete.
-    fn close_reserved(&mut self) -> Result<(), RestoreError> {
-        let Some(reserving) = self.reserving.take() else {
-            return Ok(());
-        };
-        let Reserving {
-            slot,
-            from,
-            blocks: (blocks, _),
-        } = reserving;
-        consistent(blocks.len() > 1)?;
-        self.controller.allocator.reserve(blocks);
-        let reserved = Reserved::Blocks(blocks.links());
-        self.controller.jobs.reserve(slot, from, reserved);
-        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ fn next(index: &[Link], cell: usize) -> usize {
 /// The cell of a name, or as the error the empty cell for it.
 // One copy on the board, to save flash.
 #[cfg_attr(target_os = "none", inline(never))]
-#[cfg_attr(not(target_os = "none"), inline)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn cell_of(index: &[Link], slots: &[JobSlot], id: JobId) -> Result<usize, usize> {
     if index.is_empty() {
         return Err(0);

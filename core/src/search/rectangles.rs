@@ -48,13 +48,13 @@ pub(crate) fn first_fit(
     scratch: &mut [Word],
     draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
-    draft.spend_passes(1, occupancy.grid());
     if occupancy.stride() > 1 || !LONG_WORDS {
         return first_fit_of_any_width(occupancy, sides, scratch, draft);
     }
     if sides.w > occupancy.grid().side(0) {
         return None;
     }
+    // At most 1,024 words on a host: not worth a pause.
     first_fit_unrolled::<1>(occupancy.busy_rows(), sides.w, sides.h.into())
 }
 
@@ -66,6 +66,7 @@ fn first_fit_of_any_width(
     scratch: &mut [Word],
     draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
+    draft.spend_passes(1, occupancy.grid());
     let stride = occupancy.stride();
     if LONG_WORDS
         && stride > 1

@@ -1,7 +1,7 @@
 //! First fit on hosts in rows of one or two words, with steps that the compiler unrolls.
 
 use crate::mesh::Coord;
-use crate::word::{Doubling, WORD_BITS, Word};
+use crate::word::{Doubling, WORD_BITS, Wide, Word};
 
 /// The first base node in row-major order at which `w` columns are free in `window` rows, in rows
 /// of `N` words; `w` is less than all bits of a row or one word.
@@ -88,12 +88,11 @@ fn run_starts<const N: usize, const STEPS: u32>(mut ones: [Word; N], last: u32) 
 /// ```
 #[inline]
 fn and_shifted_row<const N: usize>(row: [Word; N], by: u32) -> [Word; N] {
-    // With the remainder the compiler knows that no shift is too long. For 0, what comes to
-    // `low >> 0` is lost in the AND.
-    let by = by % WORD_BITS;
     core::array::from_fn(|at| {
         let high = row.get(at + 1).copied().unwrap_or(0);
-        row[at] & (row[at] >> by | high.wrapping_shl(WORD_BITS - by))
+        let both = Wide::from(high) << WORD_BITS | Wide::from(row[at]);
+        // With the remainder the compiler knows that the shift is shorter than a word.
+        row[at] & (both >> (by % WORD_BITS)) as Word
     })
 }
 

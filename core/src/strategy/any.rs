@@ -6,6 +6,8 @@ use super::memory::WorkspaceSize;
 use super::*;
 use crate::delegate::delegate;
 use crate::grid::Grid;
+#[cfg(feature = "machine")]
+use crate::machine::Machine;
 #[cfg(feature = "free-submesh-list")]
 use crate::mesh::Submesh;
 
@@ -83,14 +85,16 @@ mod ruled;
 /// A strategy chosen at run time. It keeps the rules of the machine's description
 /// ([`Machine`](crate::Machine)), if there is one.
 #[derive(Debug)]
-pub struct AnyStrategy<'m>(Chosen<'m>, #[cfg(feature = "machine")] Served);
+pub struct AnyStrategy<'m>(Chosen<'m>, #[cfg(feature = "machine")] Served<'m>);
 
 /// What the rules are about.
 #[cfg(feature = "machine")]
 #[derive(Clone, Copy, Debug)]
-struct Served {
+struct Served<'m> {
     kind: StrategyKind,
     grid: Grid,
+    /// Its description.
+    machine: Option<&'m Machine>,
 }
 
 impl<'m> AnyStrategy<'m> {
@@ -135,14 +139,17 @@ impl<'m> AnyStrategy<'m> {
         workspace: Workspace<'m>,
     ) -> Result<Self, ConfigureError> {
         Self::check(kind, &machine, &workspace)?;
+        #[cfg(feature = "machine")]
+        let served = Served {
+            kind,
+            grid: machine,
+            machine: workspace.machine,
+        };
         let chosen = Chosen::new(kind, machine, workspace)?;
         Ok(AnyStrategy(
             chosen,
             #[cfg(feature = "machine")]
-            Served {
-                kind,
-                grid: machine,
-            },
+            served,
         ))
     }
 
@@ -210,6 +217,27 @@ impl<'m> AnyStrategy<'m> {
     }
 }
 
+/// Implements searches: by the rules, if there are some for the request.
+macro_rules! searches {
+    ($($(#[$meta:meta])* fn $method:ident;)*) => { $(
+        $(#[$meta])*
+        fn $method(
+            &mut self,
+            occupancy: &Occupancy<'_>,
+            request: &Request,
+            draft: &mut Draft<'_, '_>,
+        ) -> bool {
+            #[cfg(feature = "machine")]
+            if self.is_ruled(request) {
+                return self.try_ruled(request, &mut |any, request| {
+                    with_chosen!(mut any, strategy => strategy.$method(occupancy, request, draft))
+                });
+            }
+            with_chosen!(mut self, strategy => strategy.$method(occupancy, request, draft))
+        }
+    )* };
+}
+
 impl Strategy for AnyStrategy<'_> {
     #[inline]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
@@ -220,52 +248,15 @@ impl Strategy for AnyStrategy<'_> {
         with_chosen!(self, strategy => strategy.demand(request))
     }
 
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        #[cfg(feature = "machine")]
-        if self.is_ruled(request) {
-            return self.try_ruled(request, &mut |any, request| {
-                with_chosen!(mut any, strategy => strategy.propose(occupancy, request, draft))
-            });
-        }
-        with_chosen!(mut self, strategy => strategy.propose(occupancy, request, draft))
-    }
+    searches! {
+        // The board has one copy.
+        #[cfg_attr(target_os = "none", inline)]
+        #[cfg_attr(not(target_os = "none"), inline(always))]
+        fn propose;
 
-    fn suppose(
-        &mut self,
-        supposed: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        #[cfg(feature = "machine")]
-        if self.is_ruled(request) {
-            return self.try_ruled(request, &mut |any, request| {
-                with_chosen!(mut any, strategy => strategy.suppose(supposed, request, draft))
-            });
-        }
-        with_chosen!(mut self, strategy => strategy.suppose(supposed, request, draft))
-    }
+        fn suppose;
 
-    fn would_fit(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        #[cfg(feature = "machine")]
-        if self.is_ruled(request) {
-            return self.try_ruled(request, &mut |any, request| {
-                with_chosen!(mut any, strategy => strategy.would_fit(occupancy, request, draft))
-            });
-        }
-        with_chosen!(mut self, strategy => strategy.would_fit(occupancy, request, draft))
+        fn would_fit;
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
@@ -280,7 +271,9 @@ impl Strategy for AnyStrategy<'_> {
     #[inline]
     fn arrived(&mut self, request: &Request) {
         #[cfg(feature = "machine")]
-        if let Some(first) = self.first_form(request) {
+        if request.flags.contains(Flags::CHIPS)
+            && let Some(first) = self.first_form(request)
+        {
             return with_chosen!(mut self, strategy => strategy.arrived(&first));
         }
         with_chosen!(mut self, strategy => strategy.arrived(request));

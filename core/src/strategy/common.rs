@@ -1,9 +1,19 @@
 //! What several strategies share.
 
+#[cfg(feature = "machine")]
+use super::Workspace;
+#[cfg(feature = "machine")]
+use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
+#[cfg(feature = "machine")]
+use crate::machine::{Lays, Trials};
 use crate::mesh::{Mesh, Sides};
+#[cfg(feature = "machine")]
+use crate::occupancy::Occupancy;
 use crate::request::Request;
+#[cfg(feature = "machine")]
+use crate::search::boxes::first_of_sides;
 use crate::search::orders::Orders;
 use crate::search::tree::{TreeSearch, radices};
 
@@ -94,7 +104,9 @@ pub(super) fn demand_of_processors(request: &Request, grid: &Grid) -> Result<u32
 }
 
 /// The demand of a strategy that lays the extents along dimensions 0, 1, .. as they are named.
-#[inline]
+// The board has one copy.
+#[cfg_attr(target_os = "none", inline)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn demand_as_named(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     if grid.dimensions() > 2 {
         return demand_in_all_dimensions(request.shape, grid);
@@ -119,7 +131,9 @@ fn demand_in_all_dimensions(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
 
 /// The demand of a strategy that lays the extents along the dimensions in any order that the
 /// request allows.
-#[inline]
+// The board has one copy.
+#[cfg_attr(target_os = "none", inline)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn demand_in_any_order(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     match demand_as_named(request, grid) {
         Err(_) if request.may_rotate() => demand_of_extents(request.shape, grid),
@@ -153,4 +167,26 @@ pub(super) fn demand_left_to_right(request: &Request, grid: &Grid) -> Result<u32
         true => Ok(request.shape.area()),
         false => Err(Refusal::NeverFits),
     }
+}
+
+/// Proposes a free box of the first sides that have one, in the order in which a strategy that lays
+/// requests so tries them ([`Trials`]). It begins where the machine's description lets a slice
+/// begin.
+#[cfg(feature = "machine")]
+#[inline(never)]
+pub(super) fn propose_box(
+    lays: Lays,
+    workspace: &mut Workspace<'_>,
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let (grid, machine) = (occupancy.grid(), workspace.machine);
+    let mut trials = Trials::new(lays, machine, grid, request, request.shape);
+    let found = trials.find_map(|trial| {
+        draft.spend(2000);
+        let sides = &trial.sides[..grid.dimensions()];
+        first_of_sides(occupancy, sides, machine, workspace.words, draft)
+    });
+    found.map(|block| draft.push(block)).is_some()
 }

@@ -89,22 +89,16 @@
 use super::Strategy;
 #[cfg(feature = "machine")]
 use super::StrategyKind;
+#[cfg(feature = "machine")]
+use super::common::propose_box;
 use super::common::{demand_as_named, demand_in_any_order};
 use crate::blocks::Draft;
 use crate::error::Refusal;
-#[cfg(feature = "machine")]
-use crate::grid::Block;
-#[cfg(feature = "machine")]
-use crate::machine::{Machine, Trials};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-#[cfg(feature = "machine")]
-use crate::search::boxes::first_of_sides;
 use crate::search::boxes::{first_box, first_in_any_order};
 use crate::search::few::blocks_for_first_fit;
-#[cfg(feature = "machine")]
-use crate::word::Word;
 
 /// Defines strategies by their demand, their search, and the sides that they surely find.
 macro_rules! scans {
@@ -119,7 +113,9 @@ macro_rules! scans {
         }
 
         impl Strategy for $name<'_> {
-            #[inline]
+            // The board has one copy.
+            #[cfg_attr(target_os = "none", inline)]
+            #[cfg_attr(not(target_os = "none"), inline(always))]
             fn demand(&self, request: &Request) -> Result<u32, Refusal> {
                 $demand(request, &self.grid)
             }
@@ -142,35 +138,14 @@ macro_rules! scans {
                 if let Some(machine) = self.workspace.machine
                     && !machine.is_unaligned()
                 {
-                    let (kind, words) = (StrategyKind::$name, &mut *self.workspace.words);
-                    let found = first_legal(kind, machine, occupancy, request, words, draft);
-                    return found.map(|block| draft.push(block)).is_some();
+                    let lays = StrategyKind::$name.into();
+                    return propose_box(lays, &mut self.workspace, occupancy, request, draft);
                 }
                 let found = $first(occupancy, request, self.workspace.words, draft);
                 found.map(|block| draft.push(block)).is_some()
             }
         }
     )* };
-}
-
-/// The first place at which a slice may begin, in one order of the extents after the other.
-// A function of its own, so that the search on a machine without a description stays short.
-#[cfg(feature = "machine")]
-#[inline(never)]
-fn first_legal(
-    kind: StrategyKind,
-    machine: &Machine,
-    occupancy: &Occupancy<'_>,
-    request: &Request,
-    words: &mut [Word],
-    draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    let grid = occupancy.grid();
-    let mut trials = Trials::new(kind.into(), Some(machine), grid, request, request.shape);
-    trials.find_map(|trial| {
-        let sides = &trial.sides[..grid.dimensions()];
-        first_of_sides(occupancy, sides, Some(machine), words, draft)
-    })
 }
 
 scans! {

@@ -58,38 +58,33 @@
 //! ```
 
 use super::Strategy;
+use super::common::propose_box;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::machine::{Lays, Trials};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::boxes::first_of_sides;
 
 simple_strategy! {
     /// Folding.
     Folding, grid: Grid
 }
 
-impl Folding<'_> {
-    /// What is tried for a request.
-    fn trials(&self, request: &Request) -> Trials<'_> {
-        let machine = self.workspace.machine;
-        let shape = request.shape;
-        Trials::new(Lays::Folded, machine, &self.grid, request, shape)
-    }
-}
-
 impl Strategy for Folding<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let dimensions = self.grid.dimensions();
-        let fits = |sides: &[u16]| {
-            let mut both = sides.iter().zip(self.grid.sides());
+        let Folding { grid, workspace } = self;
+        let mut trials = Trials::new(
+            Lays::Folded,
+            workspace.machine,
+            grid,
+            request,
+            request.shape,
+        );
+        let fits = trials.any(|trial| {
+            let mut both = trial.sides.iter().zip(grid.sides());
             both.all(|(side, of)| side <= of)
-        };
-        match self
-            .trials(request)
-            .any(|trial| fits(&trial.sides[..dimensions]))
-        {
+        });
+        match fits {
             true => Ok(request.shape.area()),
             false => Err(Refusal::NeverFits),
         }
@@ -101,17 +96,6 @@ impl Strategy for Folding<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let machine = self.workspace.machine;
-        let trials = Trials::new(Lays::Folded, machine, &self.grid, request, request.shape);
-        let words = &mut *self.workspace.words;
-        for trial in trials {
-            draft.spend(2000);
-            let sides = &trial.sides[..self.grid.dimensions()];
-            if let Some(block) = first_of_sides(occupancy, sides, machine, words, draft) {
-                draft.push(block);
-                return true;
-            }
-        }
-        false
+        propose_box(Lays::Folded, &mut self.workspace, occupancy, request, draft)
     }
 }

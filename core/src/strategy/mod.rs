@@ -4,7 +4,7 @@
 //! marks them busy and then calls [`Strategy::taken`]. What a strategy keeps, such as the free
 //! submesh list, is derived from the occupancy and can be rebuilt from it at any time. State that
 //! cannot be rebuilt (a random generator's, the latest requests) is saved and restored
-//! ([`Strategy::save`], with the feature `restore`).
+//! (`Strategy::save`, with the feature `restore`).
 //!
 //! # Adding a strategy
 //!

@@ -325,17 +325,7 @@ fn strategies_and_schedulers_have_the_numbers_of_the_tables() {
     for &strategy in StrategyKind::ALL {
         let bytes = postcard::to_slice(&strategy, &mut room).expect("64 bytes");
         let row = row(bytes[0], strategy.name());
-        let has_none = row.trim_start().starts_with('|');
-        assert_eq!(has_none, bytes.len() == 1, "parameters: {row}");
-        let serves = match strategy {
-            StrategyKind::Paging { order, .. } => {
-                let exponent = 7;
-                let pages = StrategyKind::Paging { order, exponent };
-                pages.serves().to_string().replace('7', "exponent")
-            }
-            strategy => strategy.serves().to_string(),
-        };
-        assert!(row.ends_with(&format!("| {serves} |")), "{serves}: {row}");
+        assert_eq!(row == " |", bytes.len() == 1, "parameters: {row}");
     }
     for &scheduler in SchedulerKind::ALL {
         let bytes = postcard::to_slice(&scheduler, &mut room).expect("64 bytes");

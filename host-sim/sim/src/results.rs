@@ -132,7 +132,7 @@ impl JsonSchema for MetricSummaries {
     }
 }
 
-/// Measured jobs refused for good, by reason; a reason that did not occur is not there.
+/// Measured jobs refused for good, by reason; reasons that did not occur are absent.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RefusedSummary(BTreeMap<&'static str, u64>);

@@ -38,8 +38,8 @@ fn failed(path: &Path, error: &io::Error) -> String {
 /// Where the picture of a `--plot` goes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PictureArgs {
-    /// Where the picture goes (SVG); its folder is made if need be [default: out/ and what is
-    /// drawn, such as out/map.svg]
+    /// The file of the picture (SVG); its folder is made if it does not exist [default: out/ and
+    /// the kind of picture, such as out/map.svg]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "plot")]
     plot_output: Option<PathBuf>,
 }
@@ -59,12 +59,11 @@ pub(crate) const NO_LINKS: &str =
 /// The pictures of `run`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlotArgs {
-    /// Also draw a picture of the first replication. Who holds which processors: map, when the last
-    /// measured job arrives; map:SECONDS, at that time (seconds; cycles where jobs send messages);
-    /// map:jobs=N, when N jobs have been granted. How much each link of the network carries: links,
-    /// of jobs that send messages. Over time: gantt, when each job runs and on how many processors,
-    /// of a machine with one dimension on which ones; timeline, processors in use and fragmented,
-    /// and jobs that wait
+    /// Also draw a picture of the first replication. map: which job holds which processors when the
+    /// last measured job arrives; map:SECONDS: at that time (cycles where jobs send messages);
+    /// map:jobs=N: when N jobs have been granted. links: the traffic on each link, for jobs that
+    /// send messages. gantt: when each job runs and on how many processors, with one dimension on
+    /// which ones. timeline: processors in use and fragmented, and jobs that wait, over time
     #[arg(long, value_name = "map[:WHEN]|links|gantt|timeline", value_parser = Plot::from_str)]
     pub(crate) plot: Option<Plot>,
 
@@ -90,7 +89,7 @@ impl PlotArgs {
 /// The picture of a command that draws the end only.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct EndMapArgs {
-    /// Also draw a picture of who holds which processors at the end of the file
+    /// Also draw which job holds which processors at the end of the file
     #[arg(long, value_name = "map", value_parser = ["map"])]
     plot: Option<String>,
 

@@ -59,7 +59,7 @@ struct JobRow<'r> {
     strategy: String,
     /// Number of the replication, from 1.
     replication: u32,
-    /// What all random numbers derive from.
+    /// The seed of all random numbers.
     seed: u64,
     /// Who submitted it, if a log says so.
     user: Option<i64>,

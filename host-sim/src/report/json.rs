@@ -26,9 +26,9 @@ pub(crate) struct Document<T> {
     /// What was run: the settings and options of the command, with underscores for hyphens,
     /// defaults filled in.
     scenario: Recorded,
-    /// What all random numbers derive from.
+    /// The seed of all random numbers.
     seed: u64,
-    /// Why the results are not of all replications; not there when they are.
+    /// Why replications are missing; absent if none are.
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<String>,
     #[serde(flatten)]
@@ -101,13 +101,13 @@ impl JsonSchema for Recorded {
 /// What `run` adds.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunContent {
-    /// The log; not there for a synthetic workload.
+    /// The log; absent for a synthetic workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<LogJson>,
-    /// The mix of shapes; not there without one.
+    /// The mix of shapes; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     mix: Option<MixJson>,
-    /// Version and build of the controller; not there if it is in the simulator's process.
+    /// Version and build of the controller; absent if it is in the simulator's process.
     #[serde(skip_serializing_if = "Option::is_none")]
     controller: Option<String>,
     /// One for each strategy.
@@ -119,11 +119,11 @@ pub(crate) struct RunContent {
 struct TimedResultJson {
     #[serde(flatten)]
     result: StrategySummary,
-    /// What all runs took on the wall clock.
+    /// The wall-clock time of all runs.
     elapsed_seconds: f64,
-    /// Jobs granted per second of that; `null` if no time passed.
+    /// Jobs granted per second of wall-clock time; `null` if no time passed.
     jobs_per_second: Option<f64>,
-    /// Of a controller at the end of a line; not there of one in the simulator's process.
+    /// Round trips to a controller over a line; absent for one in the simulator's process.
     #[serde(skip_serializing_if = "Option::is_none")]
     round_trip: Option<RoundTripJson>,
 }
@@ -192,7 +192,7 @@ pub(crate) struct LogJson {
     computer: Option<String>,
     /// Where that is.
     installation: Option<String>,
-    /// Whom the header thanks, line by line.
+    /// The acknowledgements of the header, line by line.
     acknowledge: Vec<String>,
     /// UnixStartTime: the Unix time of the log's zero, in seconds; `null` if the header does not
     /// have it. The Unix time of a job's time is the sum of that time, of `from` if it is given,
@@ -282,8 +282,8 @@ impl LogJson {
 struct RoundTripJson {
     /// The number of commands.
     commands: usize,
-    /// Half of them took at most so long.
+    /// The median time of a command.
     median_seconds: Option<f64>,
-    /// 99 % of them did.
+    /// The 99th percentile.
     p99_seconds: Option<f64>,
 }

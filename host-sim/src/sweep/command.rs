@@ -23,7 +23,8 @@ pub(crate) struct SweepArgs {
     #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
-    /// The folder of the results, made if need be [default: out/sweep/ and the file's name]
+    /// The folder of the results, made if it does not exist [default: out/sweep/ and the file's
+    /// name]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 

@@ -89,7 +89,7 @@ pub(crate) struct Document<'a> {
 #[derive(Serialize, JsonSchema)]
 struct PointDocument {
     scenario: Recorded,
-    /// The log; not there for a synthetic workload.
+    /// The log; absent for a synthetic workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<LogJson>,
     /// One for each strategy.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::program::{Ended, command, host_sim};
+use crate::program::{Ended, command, host_sim, kill};
 
 /// Runs the program and interrupts it after a while: long enough for it to have started on a busy
 /// machine. It leaves nothing behind.
@@ -34,12 +34,6 @@ fn ended_by(signal: &str, line: &str) -> Ended {
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
-}
-
-fn kill(signal: &str, process: u32) {
-    let mut kill = Command::new("kill");
-    let kill = kill.args([signal, &process.to_string()]).status();
-    assert!(kill.unwrap().success());
 }
 
 const MANY: &str = "--mesh 8x8 --jobs 200 --replications 1000000 --strategy ff,naive";

@@ -509,7 +509,7 @@ fn help_names_every_option_with_its_default() {
         "0    done",
         "1    ",
         "2    nothing was done",
-        "Of `replay -`, the operations before a wrong line have been carried out",
+        "`replay -` has carried out the operations before an invalid line",
         "130  after Ctrl-C",
     ] {
         assert!(help.contains(code), "{code} is missing in {help}");

@@ -10,7 +10,7 @@ use meshalloc_firmware::ServerMessage;
 use meshalloc_firmware::frame::{Decoder, SERVER_CONTENT_MAX, ServerFrameBuffer};
 
 use crate::line::{BoardStorage, answer, jobs_at, server};
-use crate::program::host_sim_in;
+use crate::program::{host_sim_in, kill};
 
 type Lie = fn(&mut ServerMessage);
 
@@ -351,7 +351,7 @@ fn sides(block: Block) -> [u16; 4] {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_what_a_controller_does_not() {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     use std::time::{Duration, Instant};
 
     // An outcome with an event is that of a submission.
@@ -394,10 +394,7 @@ fn ctrl_c_ends_what_a_controller_does_not() {
                 .spawn()
                 .unwrap();
             thread::sleep(Duration::from_secs(1));
-            let kill = Command::new("kill")
-                .args(["-INT", &child.id().to_string()])
-                .status();
-            assert!(kill.unwrap().success());
+            kill("-INT", child.id());
             let begun = Instant::now();
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
@@ -417,7 +414,7 @@ fn ctrl_c_ends_what_a_controller_does_not() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_replay_that_waits_for_input() {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     use std::time::Duration;
 
     let (endpoint, board) = lying(|_| ());
@@ -432,10 +429,7 @@ fn ctrl_c_ends_a_replay_that_waits_for_input() {
     input.write_all(b"alloc 1 2 2\nalloc 2 2 2\n").unwrap();
     input.flush().unwrap();
     thread::sleep(Duration::from_secs(1));
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    kill("-INT", child.id());
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(

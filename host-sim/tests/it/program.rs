@@ -48,6 +48,13 @@ pub(crate) fn command(folder: &Path, line: &str) -> Command {
     command
 }
 
+/// Sends a signal, such as `-INT`.
+pub(crate) fn kill(signal: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    let kill = kill.args([signal, &process.to_string()]).status();
+    assert!(kill.unwrap().success());
+}
+
 /// Runs the program; the words of `line` are its arguments.
 pub(crate) fn host_sim(line: &str) -> Ended {
     host_sim_in(Path::new("."), line)

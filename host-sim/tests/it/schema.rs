@@ -150,6 +150,10 @@ fn every_key_of_the_page_has_a_meaning() {
         let meaning = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         assert!(!meaning.is_empty() && !meaning.ends_with('|'), "{row}");
     }
+    // Each object that several outputs have is described once.
+    for once in ["| `waiting_delay` |", "| `over` |", "| `acknowledge` |"] {
+        assert_eq!(page.matches(once).count(), 1, "{once}");
+    }
     // What the clock measures is of `run` alone, in JSON and CSV.
     assert_eq!(page.matches("elapsed_seconds`").count(), 2);
     for row in [
@@ -160,10 +164,18 @@ fn every_key_of_the_page_has_a_meaning() {
     }
 }
 
-/// The first cells of the rows below this heading of the page.
+/// The columns below this heading of the page: the names of a list, or the first cells of rows.
 fn columns(heading: &str) -> Vec<String> {
     let page = outputs_page();
     let (_, section) = page.split_once(heading).unwrap();
+    let section = section.split("\n### ").next().unwrap();
+    let list = section
+        .lines()
+        .find_map(|line| line.strip_prefix("Columns: "));
+    if let Some(list) = list {
+        let names = list.split('`').skip(1).step_by(2);
+        return names.map(str::to_owned).collect();
+    }
     let rows = section.lines().skip_while(|line| !line.starts_with("|---"));
     let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
     rows.map(|row| row.split('`').nth(1).unwrap().to_owned())

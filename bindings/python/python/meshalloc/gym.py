@@ -139,14 +139,15 @@ class _Run:
 
     def _simulate(self, scenario: Scenario) -> None:
         try:
-            self.results = scenario.run(self, self._next, name="agent")
+            self.results = scenario.run(self, self.agent, name="agent")
         except _Closed:
             pass
         except BaseException as error:
             self._error = error
         self._asked.put(None)
 
-    def _next(self, waiting: _core.Queue, now: int) -> int | None:
+    def agent(self, waiting: _core.Queue, now: int) -> int | None:
+        """The job of the agent's action."""
         extents = [(*job.request.shape, 1) for job in waiting]
         self.queue, self.now = [(w, h) for w, h, *_ in extents], now
         self._asked.put(None)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _core
-from .errors import ScenarioError
+from .errors import Misuse, ScenarioError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,6 +123,12 @@ class Scenario:
         >>> scenario.run(scheduler=smallest_first).strategies[0]["scheduler"]
         'smallest_first'
         """
+        for setting, policy in [("strategy", strategy), ("scheduler", scheduler)]:
+            if isinstance(policy, str):
+                raise Misuse(
+                    f"{setting} {policy!r}: expected one of your own (those of the core are settings:"
+                    f" Scenario({setting}={policy!r}))"
+                )
         given = dict(self._given)
         if strategy is not None:
             given.pop("strategy", None)
@@ -175,7 +181,8 @@ class Results:
     def __repr__(self) -> str:
         def cell(result: dict[str, Any], metric: str) -> str:
             mean = result["metrics"].get(metric, {}).get("mean")
-            return "-" if mean is None else f"{mean:.4g}"
+            missing = "saturated" if result["saturated"] else "-"
+            return missing if mean is None else f"{mean:.4g}"
 
         metrics = ["utilization", "waiting_delay", "turnaround"]
         rows = [["strategy", "scheduler", *metrics]]

@@ -41,14 +41,17 @@ impl AnyStrategy<'_> {
     /// Whether there are rules for this request.
     #[inline]
     pub(super) fn is_ruled(&self, request: &Request) -> bool {
-        self.workspace().machine.is_some() || request.flags.intersects(RULED)
+        self.1.machine.is_some() || request.flags.intersects(RULED)
     }
 
     /// The demand of a request for which there are rules.
     #[inline(never)]
     pub(super) fn ruled_demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let super::Served { kind, grid } = self.1;
-        let machine = self.workspace().machine;
+        let super::Served {
+            kind,
+            grid,
+            machine,
+        } = self.1;
         if counts_processors(kind) && request.flags.contains(Flags::CHIPS) {
             return match request.flags.intersects(Flags::ALL_RINGS) {
                 true => Err(Refusal::NoRing),
@@ -97,10 +100,13 @@ impl AnyStrategy<'_> {
         if counts_processors(self.1.kind) && request.flags.contains(Flags::CHIPS) {
             return attempt(self, request);
         }
-        let (machine, grid) = (self.workspace().machine, self.1.grid);
+        let super::Served {
+            kind,
+            grid,
+            machine,
+        } = self.1;
         let mut forms = Forms::new(machine, &grid, request);
         while let Some(shape) = forms.next() {
-            let kind = self.1.kind;
             let tried = each_of_form(kind, machine, &grid, request, shape, &mut |request| {
                 attempt(self, request)
             });
@@ -117,17 +123,22 @@ impl AnyStrategy<'_> {
         shape: Shape,
         attempt: &mut dyn FnMut(&Request) -> bool,
     ) -> bool {
-        let machine = self.workspace().machine;
+        let machine = self.1.machine;
         each_of_form(self.1.kind, machine, &self.1.grid, request, shape, attempt)
     }
 
     /// The first shape that a request for a number of processors stands for.
+    #[inline(never)]
     pub(super) fn first_form(&self, request: &Request) -> Option<Request> {
-        if !request.flags.contains(Flags::CHIPS) || counts_processors(self.1.kind) {
+        let super::Served {
+            kind,
+            grid,
+            machine,
+        } = self.1;
+        if counts_processors(kind) {
             return None;
         }
-        let grid = self.1.grid;
-        let shape = Forms::new(self.workspace().machine, &grid, request).next()?;
+        let shape = Forms::new(machine, &grid, request).next()?;
         Some(of_shape(request, shape))
     }
 }

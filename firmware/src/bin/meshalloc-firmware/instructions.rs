@@ -11,7 +11,7 @@ use crate::boards::ticks;
 /// The number of commands that are kept, the latest ones.
 const KEPT: usize = 512;
 
-/// In this order, `xtask/src/image.rs` knows the name:
+/// `xtask/src/instructions.rs` knows the name, and `tests/src/measure/count.rs` this order:
 ///
 /// - the number of commands since the reset that change something,
 /// - for each of them, at its number modulo [`KEPT`], the ticks of SysTick from its last byte to

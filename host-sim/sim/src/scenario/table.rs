@@ -261,14 +261,14 @@ settings! {
     scheduler: text SchedulerKind = "NAME", MACHINE,
         read = names::scheduler, record = scheduler_text;
 
-    /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most
-    /// the whole machine
+    /// Distribution of the number of processors of a job, in place of its sides: exponential:MEAN,
+    /// rounded up, at most the whole machine
     processors: text CountDistribution = "DISTRIBUTION", SYNTHETIC,
         not = ["cube", "side-lengths", "side-range", "swf", "jobs-file"];
 
     /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, one of them with the
-    /// longest side (tpu-v4:16), or a CSV file with the columns shape (such as 4x4x8), weight and
-    /// if need be rings, whose name has a dot or a slash
+    /// longest side (tpu-v4:16), or a CSV file, whose name has a dot or a slash, with the columns
+    /// shape (such as 4x4x8), weight and optionally rings
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
         not = ["cube", "side-lengths", "side-range", "processors", "swf", "jobs-file"];
 
@@ -284,9 +284,9 @@ settings! {
             "arrival-rate", "batch", "service-mean", "service", "interarrival", "pattern", "io",
             "io-nodes", "swf", "jobs-file"];
 
-    /// A batch of this many jobs, all submitted at time 0, and none later; all are measured
-    /// [default on a cube without --load and --traffic-ratio: 100; a batch on a cube has --service
-    /// uniform:5,10 by default]
+    /// Submit this many jobs at time 0 and none later, and measure all of them [default on a cube
+    /// without --load and --traffic-ratio: 100; a batch on a cube has --service uniform:5,10 by
+    /// default]
     batch: number u32 = "COUNT", SYNTHETIC,
         read = names::jobs, not = ["load", "traffic-ratio", "jobs", "warmup", "measure", "swf", "jobs-file"];
 
@@ -294,10 +294,10 @@ settings! {
     /// mesh: 0.4]
     load: number f64 = "FRACTION", SYNTHETIC, read = names::positive, not = ["traffic-ratio"];
 
-    /// Traffic ratio in place of a load: jobs that arrive in a mean service time
+    /// Jobs that arrive in a mean service time, in place of a load
     traffic_ratio: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["swf", "jobs-file"];
 
-    /// Arrival rate in place of a load: jobs a second; jobs a cycle with --pattern
+    /// Jobs that arrive in a second, in place of a load; in a cycle with --pattern
     arrival_rate: number f64 = "RATE", SYNTHETIC,
         read = names::positive, not = ["load", "traffic-ratio", "batch", "swf", "jobs-file"];
 
@@ -308,8 +308,8 @@ settings! {
             "io", "io-nodes", "swf", "jobs-file", "failures"];
 
     /// Times between arrivals in place of a Poisson process: a column of a CSV file, in seconds,
-    /// drawn with replacement. The column submit, also of a log (.swf, .swf.gz), stands for the
-    /// differences of successive submit times. With --load they are stretched
+    /// drawn with replacement. The column submit, also of a log (.swf, .swf.gz), means the
+    /// differences of successive submit times. --load stretches them
     interarrival: named Empirical = "FILE:COLUMN", SYNTHETIC, read = column,
         not = ["traffic-ratio", "arrival-rate", "batch", "pattern", "io", "io-nodes", "swf", "jobs-file"];
 
@@ -321,20 +321,21 @@ settings! {
     /// `host-sim list service` explains them
     service: named ServiceDistribution = "DISTRIBUTION", SYNTHETIC;
 
-    /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the
-    /// first to leave, from the start on [default: arrivals; with --pattern: departures]
+    /// Which jobs are measured: arrivals, the first to arrive after the warm-up; departures, the
+    /// first to leave, without a warm-up [default: arrivals; with --pattern: departures]
     measure: text Measured = "WHICH", SYNTHETIC, not = ["swf", "jobs-file"];
 
-    /// Run times count as at least this in the bounded slowdown, in seconds or cycles [default:
-    /// 10]
+    /// The shortest run time in the bounded slowdown, in seconds or cycles; shorter ones count as
+    /// this [default: 10]
     slowdown_threshold: number f64 = "SECONDS", REPLICATION, read = names::positive;
 
-    /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
+    /// Fraction of the jobs, the first to arrive, that is not measured, 0 to below 1 [default:
+    /// 0.05]
     warmup: number f64 = "FRACTION", SYNTHETIC, read = warmup, not = ["swf", "jobs-file"];
 
     /// Jobs send messages over a wormhole network and leave when all are delivered; times are in
-    /// cycles. The pattern says who sends to whom; several with + between them take turns, job by
-    /// job. `host-sim list` shows them
+    /// cycles. The pattern sets sources and destinations. With several, joined by +, jobs take
+    /// turns. `host-sim list` shows them
     pattern: text Patterns = "NAME[+NAME...]", MESSAGES,
         not = ["load", "traffic-ratio", "service-mean", "service"];
 
@@ -350,8 +351,8 @@ settings! {
     /// How often each process goes through its part of the pattern [default: 1]
     iterations: number u32 = "COUNT", MESSAGES, read = names::count::<u32>, needs = [["pattern"]];
 
-    /// Of a log's jobs, in place of --iterations: one for each SECONDS of the run time, rounded,
-    /// at least one
+    /// Give a job of a log one iteration for each SECONDS of its run time, rounded, at least one,
+    /// in place of --iterations
     iteration_seconds: number f64 = "SECONDS", MESSAGES,
         read = names::positive, not = ["iterations"], needs = [["pattern"], ["swf", "jobs-file"]];
 
@@ -359,10 +360,10 @@ settings! {
     cycles_per_second: number f64 = "COUNT", MESSAGES, read = names::positive,
         needs = [["pattern"], ["swf", "jobs-file"]];
 
-    /// A process sends its next message only when the one before is delivered
+    /// A process sends each message only after the delivery of the one before
     blocking: switch bool = "true|false", MESSAGES, needs = [["pattern"]];
 
-    /// The side of the mesh on which I/O nodes are, a disk each: left, right, top or bottom
+    /// The side of the mesh with the I/O nodes, each with a disk: left, right, top or bottom
     /// [default with --io: left]
     io_nodes: text IoSide = "SIDE", IO,
         not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "swf", "jobs-file"];
@@ -375,11 +376,11 @@ settings! {
         not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "swf", "jobs-file"];
 
     /// Measure the largest slice that could be placed, over time: metrics largest_slice,
-    /// free_processors and largest_share. Each change then takes a search [default: false]
+    /// free_processors and largest_share. Takes a search after each change [default: false]
     largest: switch bool = "true|false", REPLICATION;
 
-    /// Jobs in one replication, those not measured included; of a log, its first jobs [default:
-    /// 40000; with --pattern: 1000; with --swf: all]
+    /// Jobs in one replication, also those that are not measured; of a log, its first jobs
+    /// [default: 40000; with --pattern: 1000; with --swf: all]
     jobs: number u32 = "COUNT", REPLICATION, read = names::jobs;
 
     /// Runs of each strategy, each with new jobs [default: 10; with --swf and no --resample: 1]
@@ -387,9 +388,9 @@ settings! {
         read = names::replications::<u32>,
         not = ["until-rel-error", "until-abs-error", "max-replications"];
 
-    /// Replicate, at least 10 times, until the mean waiting delay is within this part of the true
-    /// one, with a confidence of 95 %; where departures are measured, the mean turnaround. Not of
-    /// a log: more replications do not narrow the interval of a resampled one
+    /// Replicate, at least 10 times, until the relative error of the mean waiting delay is at most
+    /// this, with a confidence of 95 %; of the mean turnaround where departures are measured. Not
+    /// for logs, whose intervals more replications do not narrow
     until_rel_error: number f64 = "FRACTION", REPLICATION, read = names::fraction;
 
     /// Replicate, at least 10 times, until both arms of every 95 % interval of the utilization are
@@ -401,42 +402,41 @@ settings! {
     max_replications: number u32 = "COUNT", REPLICATION, read = names::replications::<u32>,
         needs = [["until-rel-error", "until-abs-error"]];
 
-    /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
-    /// [default: 1]
+    /// Seed of all random numbers, 0 to 2^64-1; the same seed gives the same jobs [default: 1]
     seed: number u64 = "NUMBER", REPLICATION, read = seed;
 
-    /// A log in the Standard Workload Format, plain or .gz, measured whole, on a machine that is
-    /// named; - reads standard input
+    /// A log in the Standard Workload Format, plain or .gz; - reads standard input. All of it is
+    /// measured. Requires a machine
     swf: file PathBuf = "FILE", LOG,
         not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
-    /// A trace in CSV in place of a log: a header with the columns submit, run, and shape or
-    /// processors, and if need be estimate, rings, id, user, group, priority; times in seconds;
-    /// plain or .gz, - reads standard input
+    /// A trace in CSV in place of a log, plain or .gz; - reads standard input. Its header has the
+    /// columns submit, run, and shape or processors, and optionally estimate, rings, id, user,
+    /// group, priority; times are in seconds
     jobs_file: file PathBuf = "FILE", LOG,
         not = ["swf", "side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
-    /// What the trace calls its columns, such as submit=arrival,run=duration; nothing behind the =
-    /// leaves a column out [default: their own names]
+    /// Names of the columns in the trace, such as submit=arrival,run=duration; an empty name leaves
+    /// a column out [default: their own names]
     columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
 
-    /// The log counts processors, and the machine allocates nodes of COUNT each: a job gets the
-    /// nodes that hold its processors [default: the machine allocates processors]
+    /// The log counts processors, and the machine allocates nodes of COUNT processors: a job gets
+    /// enough nodes for its processors [default: the machine allocates processors]
     processors_per_node: number NonZeroU32 = "COUNT", LOG, read = names::count::<NonZeroU32>,
         record = NonZeroU32::get, needs = [["swf", "jobs-file"]];
 
     /// Only the log's jobs of this partition [default: all]
     partition: number i64 = "NUMBER", LOG, read = partition, needs = [["swf"]];
 
-    /// Only the log's jobs submitted this long after the log's zero, or later: seconds, or a
-    /// number with a unit, such as 90m, 12h, 30d or 4w. Times are then counted from there
+    /// Only the log's jobs submitted this long after the log's zero, or later: seconds, or a number
+    /// with a unit, such as 90m, 12h, 30d or 4w. Times then count from there
     from: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
 
-    /// Only the log's jobs submitted less than this after the log's zero, written like --from
+    /// Only the log's jobs submitted before this time, counted from the log's zero like --from
     to: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
 
-    /// Replications of a log: weeks, each is made of whole weeks of the log, drawn with
-    /// replacement [default: the log is run once, as it is]
+    /// Resample the log: with weeks, each replication consists of whole weeks of the log, drawn
+    /// with replacement [default: one run of the log]
     resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
 
     /// The rule that gives a number of processors a shape, of a log's jobs, with --processors or
@@ -445,30 +445,31 @@ settings! {
     /// with --machine: chips]
     shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "processors", "model"]];
 
-    /// Stretch the log's submit times so that its offered load on the machine becomes this
-    /// [default: they stay as they are]
+    /// Stretch the log's submit times until it offers this load to the machine [default: they stay
+    /// as they are]
     log_load: number f64 = "FRACTION", LOG, read = names::positive, not = ["pattern"],
         needs = [["swf", "jobs-file"]];
 
-    /// The estimate of its run time that each request carries: perfect, log (the requested time,
-    /// at most 71 years), factor:LOW..HIGH (the run time times a number drawn for each job) or
-    /// none [default: perfect; with --swf: log; with --pattern and --io: none]
+    /// Run-time estimates of jobs: perfect, log (the requested time, at most 71 years),
+    /// factor:LOW..HIGH (the run time times a number drawn for each job) or none [default: perfect;
+    /// with --swf: log; with --pattern and --io: none]
     estimates: text EstimateModel = "MODEL", ESTIMATES;
 
-    /// What fails and is repaired: WHAT:UP,DOWN, where WHAT is node, link, cube or the sides of a
-    /// box (4x4x4), and UP and DOWN are the mean seconds, exponential, until each of them fails and
-    /// until its repair; or a CSV file with the columns time, what, which and state (down or up),
-    /// whose name has a dot or a slash. A link takes its lower end with it [default: nothing fails]
+    /// Failures and repairs: WHAT:UP,DOWN, where WHAT is node, link, cube or the sides of a box
+    /// (4x4x4). Each of them works for UP seconds and is repaired in DOWN seconds on average, both
+    /// exponential. Or a CSV file, whose name has a dot or a slash, with the columns time, what,
+    /// which and state (down or up). A failed link takes the processor at its lower end down
+    /// [default: nothing fails]
     failures: named FailureSource = "WHAT:UP,DOWN|FILE", FAILURES,
         not = ["pattern", "io", "io-nodes"];
 
-    /// Where a job on failed processors starts again: in-place, when they are repaired; spare, in
-    /// place with a spare cube of its row; elsewhere, through the queue at its old place;
-    /// elsewhere:last, at the end of the queue [default: elsewhere]
+    /// Where an interrupted job starts again: elsewhere, at its old place in the queue;
+    /// elsewhere:last, at the end of the queue; in-place, on its processors when they are repaired;
+    /// spare, in place with a spare cube of its row [default: elsewhere]
     restart: text Restart = "WHERE", FAILURES, needs = [["failures"]];
 
-    /// Jobs save what they have done after each INTERVAL seconds of work, which takes COST seconds,
-    /// and start again from there [default: they start again from the beginning]
+    /// Jobs save a checkpoint after each INTERVAL seconds of work, which takes COST seconds, and
+    /// start again from it [default: they start again from the beginning]
     checkpoint: text Checkpoint = "INTERVAL[,COST]", FAILURES, needs = [["failures"]];
 
     /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD [default:

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{CHANG_MOHAPATRA, files};
-use crate::program::{command, host_sim_in};
+use crate::program::{command, host_sim_in, kill};
 
 #[test]
 fn figures_share_their_points() {
@@ -70,22 +70,24 @@ fn what_was_measured_is_kept_until_all_is_written() {
 fn results_written_meanwhile_are_not_replaced_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("o");
-    let long = "reproduce chang-mohapatra --figure 5 --jobs 20000 --replications 10 --output o";
+    let long = "reproduce chang-mohapatra --figure 5 --jobs 2000 --replications 10 --output o";
     let mut slower = command(folder.path(), long)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It has looked at the folder.
+    // It has looked at the folder. It goes on when the other command has ended.
     let begun = || output.join("points").is_dir();
     while !begun() {
         assert!(slower.try_wait().unwrap().is_none());
         thread::sleep(Duration::from_millis(5));
     }
+    kill("-STOP", slower.id());
+    assert!(slower.try_wait().unwrap().is_none(), "too quick to tell");
     let short = format!("{CHANG_MOHAPATRA} --figure 5 --output o");
     host_sim_in(folder.path(), &short).good();
-    assert!(slower.try_wait().unwrap().is_none(), "too quick to tell");
     let first = files(&output)["figure-05.csv"].clone();
+    kill("-CONT", slower.id());
     let ended = slower.wait_with_output().unwrap();
     let error = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(2), "{error}");

@@ -180,7 +180,7 @@ pub(super) fn decides_as_in_process(qemu: &Qemu, strategies: &[StrategyKind]) {
     }
 }
 
-/// 200 random commands to the board and to a controller in process, whose words are twice as long:
+/// 128 random commands to the board and to a controller in process, whose words are twice as long:
 /// the same replies. Returns the number of jobs that were granted; `None` if both refuse the
 /// configuration.
 fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> Option<usize> {
@@ -209,7 +209,7 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 8) % end
     };
-    for step in 0..200 {
+    for step in 0..128 {
         let job = JobId(random(60));
         let node = NodeId(random(machine.nodes()) / 8 * 8);
         let change = match random(32) {

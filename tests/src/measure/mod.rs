@@ -1,0 +1,155 @@
+//! Measurements of the firmware in QEMU, for `cargo xtask instructions` and `cargo xtask size`: the
+//! instructions that it takes, and the stack.
+//!
+//! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from
+//! its last byte to the last one of the replies. So the figures have the protocol in them, which is
+//! the same for all strategies but for the length of the replies.
+
+mod commands;
+mod count;
+mod queues;
+mod scenes;
+mod slices;
+mod stack;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use meshalloc::{
+    Block, Change, Configuration, Cube, Event, Grid, Query, SchedulerKind, StrategyKind, Ticks,
+};
+use meshalloc_firmware::boards::{self, Info};
+use meshalloc_firmware::{Client, Line, Options};
+use rayon::prelude::*;
+
+use crate::qemu::Qemu;
+
+const MESH: Grid = match Grid::mesh(&[64, 64]) {
+    Ok(mesh) => mesh,
+    Err(_) => panic!("64 x 64 is a mesh"),
+};
+/// Of as many processors as the mesh, for strategies that do not serve that.
+const CUBE: Grid = match Cube::new(2, 12) {
+    Ok(cube) => cube.grid(),
+    Err(_) => panic!("2^12 is a cube"),
+};
+/// The same with long rings.
+const TORUS: Grid = match Cube::new(16, 3) {
+    Ok(cube) => cube.grid(),
+    Err(_) => panic!("16^3 is a cube"),
+};
+
+/// The cells of a row of a table.
+type Row = Vec<String>;
+
+/// Measures what the arguments say and prints the rows of a table: WHAT BOARD IMAGE ADDRESS BYTES
+/// SCHEDULER NUMBER STRATEGY... The address and bytes are those of the image's record of times or
+/// of the room for its stack; the scheduler is a form and the number in it.
+///
+/// # Panics
+///
+/// When an argument is wrong, QEMU does not start, or the image does not answer.
+pub fn main(mut arguments: impl Iterator<Item = String>) {
+    let mut next = || arguments.next().expect("another argument");
+    let what = next();
+    let image = Image {
+        board: boards::find(&next()).expect("the name of a board"),
+        path: next().into(),
+        place: [next(), next()].map(|number| number.parse().expect("a number")),
+    };
+    let (form, number) = (next(), next().parse().expect("a number"));
+    // With seconds of a million ticks the threshold is long enough for jobs to be bypassed.
+    let scheduler = SchedulerKind::from_form(&form, number, 1_000_000).expect("a form");
+    let strategies: Vec<StrategyKind> = arguments
+        .map(|name| name.parse().expect("the name of a strategy"))
+        .collect();
+    let of_each = |row: &(dyn Fn(StrategyKind) -> Row + Sync)| -> Vec<Row> {
+        strategies
+            .par_iter()
+            .map(|&strategy| row(strategy))
+            .collect()
+    };
+    let rows = match &*what {
+        "commands" => of_each(&|strategy| commands::row(&image, strategy)),
+        "slices" => of_each(&|strategy| slices::row(&image, strategy)),
+        "stack" => of_each(&|strategy| stack::row(&image, strategy, scheduler)),
+        "decisions" => queues::decisions(&image),
+        "passes" => queues::passes(&image),
+        _ => panic!("unknown: {what}"),
+    };
+    for row in rows {
+        println!("| {} |", row.join(" | "));
+    }
+}
+
+/// An image.
+struct Image {
+    board: &'static Info,
+    path: PathBuf,
+    /// The address and bytes of the memory that is read.
+    place: [u64; 2],
+}
+
+/// A running image, and a client.
+struct Running {
+    qemu: Qemu,
+    client: Client<Box<dyn Line>>,
+    place: [u64; 2],
+}
+
+/// A change or a query.
+#[derive(Clone, Copy, Debug)]
+enum Ask {
+    Change(Change),
+    Query(Query),
+}
+
+impl Image {
+    /// Starts QEMU with these further options.
+    fn start(&self, options: &[&str]) -> Running {
+        let qemu = Qemu::boot(self.board, &self.path, options, None).expect("QEMU starts");
+        // No frame is sent again because this machine is busy.
+        let options = Options {
+            timeout: Duration::from_secs(10),
+            ..Options::default()
+        };
+        let line: Box<dyn Line> = Box::new(qemu.line().expect("QEMU listens"));
+        Running {
+            qemu,
+            client: Client::connect(line, options).expect("the image answers"),
+            place: self.place,
+        }
+    }
+}
+
+impl Running {
+    /// Resets the controller and gives it this configuration, and a virtual clock. Returns whether
+    /// it is served.
+    fn configure(&mut self, configuration: Configuration) -> bool {
+        let clock = self.client.use_virtual_clock(true);
+        clock.expect("the image has a virtual clock for a session");
+        self.call(0, &Ask::Change(Change::Reset), |_| ());
+        self.call(0, &Ask::Change(Change::Configure(configuration)), |_| ())
+    }
+
+    /// Asks for something at this time; events that follow from it go to `on_event`. Returns
+    /// whether it is not refused.
+    fn call(&mut self, at: Ticks, ask: &Ask, mut on_event: impl FnMut(&Event)) -> bool {
+        let mut on_event = |event: &Event, _: &[Block]| on_event(event);
+        match ask {
+            Ask::Change(change) => {
+                let outcome = self.client.call(change, Some(at), &mut on_event);
+                outcome.expect("the image answers").is_ok()
+            }
+            Ask::Query(query) => self.client.query(query).expect("the image answers").is_ok(),
+        }
+    }
+
+    /// The memory that is read.
+    fn memory(&mut self) -> Vec<u8> {
+        let [address, bytes] = self.place;
+        self.qemu
+            .peek(address, bytes)
+            .expect("QEMU writes its memory")
+    }
+}
