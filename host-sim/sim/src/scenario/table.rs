@@ -301,8 +301,8 @@ settings! {
     arrival_rate: number f64 = "RATE", SYNTHETIC,
         read = names::positive, not = ["load", "traffic-ratio", "batch", "swf", "jobs-file"];
 
-    /// Jobs that wait at all times, 1 to 1000: in place of a load a new one arrives as soon as fewer
-    /// do. The utilization is then that of saturation
+    /// Jobs that wait at all times, 1 to 1000: in place of a load a new one arrives as soon as
+    /// fewer do. The utilization is then that of saturation
     backlog: number NonZeroU32 = "COUNT", SYNTHETIC, read = backlog, record = NonZeroU32::get,
         not = ["load", "traffic-ratio", "arrival-rate", "batch", "interarrival", "model", "pattern",
             "io", "io-nodes", "swf", "jobs-file", "failures"];

@@ -100,7 +100,7 @@ pub struct LineCounts {
     pub no_processors: u32,
     /// Jobs dropped because the run time is not known.
     pub no_run_time: u32,
-    /// Lines after the last job that [`LogOptions::limit`] takes.
+    /// Lines after the last job that [`LogOptions::limit`](super::LogOptions::limit) takes.
     pub beyond_limit: u32,
 }
 

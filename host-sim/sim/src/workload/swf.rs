@@ -22,7 +22,7 @@
 //! refused. Larger numbers of processors than 4294967295 count as 4294967295.
 //!
 //! The requested time (field 9), where it is over 0, is the estimate of the run time. It ends no
-//! job. Estimates from [`TIME_MAX`] on count as that, longer than any log.
+//! job. Estimates from [`TIME_MAX`](super::TIME_MAX) on count as that, longer than any log.
 //!
 //! # Memory
 //!
