@@ -85,6 +85,13 @@ impl Columns {
         self
     }
 
+    /// Those that some of these rows have.
+    pub(crate) fn of_rows(mut self, rows: &[Value]) -> Self {
+        let is_there = |column: &Column| rows.iter().any(|row| row.get(&column.path[0]).is_some());
+        self.0.retain(is_there);
+        self
+    }
+
     /// These and others, each name once.
     pub(crate) fn and(mut self, others: Columns) -> Self {
         let known: Vec<_> = self.0.iter().map(|column| column.name.clone()).collect();

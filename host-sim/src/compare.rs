@@ -2,11 +2,8 @@
 //! tables and a picture.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use clap::builder::ValueHint;
 use clap::{Arg, Args};
@@ -15,15 +12,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::columns::Columns;
-use crate::failure::{self, Failure, Incomplete};
+use crate::failure::{Failure, Incomplete};
 use crate::file;
-use crate::map::{self, MapArgs, PictureFile};
+use crate::map::PictureFile;
 use crate::plot::{self, Layout, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, LogJson};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, several};
+use crate::sweep;
 use meshalloc_sim::backend::{self, InProcessBackends};
-use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
+use meshalloc_sim::experiment::{Experiment, StrategyResult};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters;
@@ -62,12 +60,6 @@ pub struct CompareArgs {
 
     #[command(flatten)]
     threads: ThreadsArgs,
-
-    #[command(
-        flatten,
-        next_help_heading = "Map, under the first scheduler and the highest load"
-    )]
-    map: MapArgs,
 }
 
 /// The loads and the schedulers that are compared by default, and the loads with `--full`.
@@ -79,10 +71,10 @@ const SCHEDULERS: &str = "fcfs,easy";
 impl Takes for CompareArgs {
     fn take(arg: Arg) -> Option<Arg> {
         Some(match arg.get_long()? {
-            "batch" | "traffic-ratio" | "arrival-rate" | "pattern" | "flits" | "routing-delay"
-            | "messages" | "iterations" | "iteration-seconds" | "cycles-per-second"
-            | "blocking" | "io-nodes" | "io" | "until-rel-error" | "max-replications"
-            | "backend" => return None,
+            "batch" | "backlog" | "traffic-ratio" | "arrival-rate" | "pattern" | "flits"
+            | "routing-delay" | "messages" | "iterations" | "iteration-seconds"
+            | "cycles-per-second" | "blocking" | "io-nodes" | "io" | "until-rel-error"
+            | "until-abs-error" | "max-replications" | "backend" => return None,
             "strategy" => arg.help(
                 "Allocation strategies, separated by commas, or all that serve the machine [default: \
                  those of ff,as,fsl,leb,naive that serve the machine; on a cube: those of \
@@ -192,19 +184,11 @@ struct Comparison<'a> {
 /// When the workload cannot be used, or the picture or the report cannot be written.
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
-    if let Some(moment) = args.map.plot {
-        map::check(moment, compared.at_highest_load())?;
-    }
-    let map_path = args.map.path();
-    let files = [
-        ("--output", compared.picture_path()),
-        ("--plot-output", map_path.as_deref()),
-    ];
+    let files = [("--output", compared.picture_path())];
     file::spare(&compared.settings.files(), &files)?;
     // Now rather than after a minute's work.
     let file = compared.picture_path().map(PictureFile::open);
     let file = file.transpose()?;
-    let show = args.map.show(args.format.get() == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
     if let (Some(file), None) = (file, &incomplete) {
         file.write(&plot::svg(&picture(&compared, &rows))?.to_string())?;
@@ -217,15 +201,6 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     if let Some(incomplete) = incomplete {
         output.flush()?;
         return Err(Failure::Incomplete(incomplete));
-    }
-    if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
-        let experiment = compared.at_highest_load();
-        let maps = map::maps(experiment, moment, &mut InProcessBackends::default());
-        let parameters = compared.parameters_under(&compared.scheduler_names()[0]);
-        let subtitle = format!("load {}, {parameters}", compared.load_text(load));
-        let shown = maps.map_err(Failure::from);
-        let shown = shown.and_then(|maps| show.maps(&maps, &subtitle, output));
-        shown.map_err(|failure| failure.after_results(&format_args!("--plot {moment}")))?;
     }
     Ok(())
 }
@@ -308,11 +283,6 @@ impl<'a> Comparison<'a> {
         &self.experiments[0][0]
     }
 
-    /// Under the first scheduler.
-    fn at_highest_load(&self) -> &Experiment {
-        &self.experiments[0][self.loads.len() - 1]
-    }
-
     /// The number of replications.
     fn replications(&self) -> u32 {
         self.settings.replications.unwrap_or(1)
@@ -344,11 +314,7 @@ impl<'a> Comparison<'a> {
 
     /// All parameters but the loads.
     fn parameters(&self) -> String {
-        self.parameters_under(&self.scheduler_names().join(" and "))
-    }
-
-    /// The same, where these are the schedulers.
-    fn parameters_under(&self, schedulers: &str) -> String {
+        let schedulers = self.scheduler_names().join(" and ");
         let Experiment {
             workload,
             jobs,
@@ -393,46 +359,23 @@ fn known(load: f64) -> Option<f64> {
 /// Every strategy at every load, over all processors.
 fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), Failure> {
     // The highest loads take longest, so they go first.
-    let schedulers = &compared.schedulers;
     let places = (0..compared.loads.len()).rev();
     let experiments = places.flat_map(|place| {
         let under = compared.experiments.iter();
         under.map(move |experiments| &experiments[place])
     });
     let experiments: Vec<&Experiment> = experiments.collect();
-    let rows = Mutex::new(Vec::new());
     let bar = Bar::interruptible()?;
-    let outcome = experiment::run_all(
-        &experiments,
-        compared.args.threads.count,
-        &InProcessBackends::default,
-        &bar,
-        &|place, results| {
-            let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
-            rows.push((place, results));
-            ControlFlow::Continue(())
-        },
-    );
+    let threads = compared.args.threads.count;
+    let ran = sweep::run_here(&experiments, threads, &InProcessBackends::default, &bar);
     bar.clear();
-    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut incomplete = None;
-    if let Err(failed) = outcome {
-        let (complete, reason) = failure::complete(failed, !rows.is_empty())?;
-        rows.extend(complete);
-        incomplete = Some(reason);
-    }
-    let mut rows: BTreeMap<usize, _> = rows.into_iter().collect();
-    // A load of which a scheduler is missing is left out.
-    let mut row = |(place, &load)| {
-        let first = place * schedulers.len();
-        let places = first..first + schedulers.len();
-        let results: Option<Vec<_>> = places.map(|place| rows.remove(&place)).collect();
-        results.map(|results| Row { load, results })
-    };
-    let loads = compared.loads.iter().rev().enumerate();
-    let mut rows: Vec<Row> = loads.filter_map(&mut row).collect();
-    rows.reverse();
-    Ok((rows, incomplete))
+    let (results, incomplete) = ran?;
+    let results = results.chunks(compared.schedulers.len()).rev();
+    let rows = compared.loads.iter().zip(results).map(|(&load, results)| {
+        let results = results.to_vec();
+        Row { load, results }
+    });
+    Ok((rows.collect(), incomplete))
 }
 
 fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {

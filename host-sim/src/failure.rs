@@ -58,25 +58,27 @@ pub struct Incomplete {
     code: u8,
 }
 
-/// What experiments gave before they ended early, by their places, and why they did.
-pub(crate) type Early = (Vec<(usize, Vec<StrategyResult>)>, Incomplete);
-
-/// Takes what is complete out of `failed`; `others` is whether experiments had ended before.
+/// The results of each experiment, as far as they are complete, and why they may not be all.
 ///
 /// # Errors
 ///
 /// When not one replication is complete.
-pub(crate) fn complete(failed: Failed, others: bool) -> Result<Early, Failure> {
+pub(crate) fn complete(
+    outcome: Result<Vec<Vec<StrategyResult>>, Failed>,
+) -> Result<(Vec<Vec<StrategyResult>>, Option<Incomplete>), Failure> {
+    let failed = match outcome {
+        Ok(results) => return Ok((results, None)),
+        Err(failed) => failed,
+    };
     let code = code(&failed.reason);
     let reason = failed.reason.to_string();
-    let mut results = failed.complete.iter().flat_map(|(_, results)| results);
-    if others || results.any(|result| !result.runs.is_empty()) {
-        let code = if code == EXIT_FAILURE {
-            EXIT_INCOMPLETE
-        } else {
-            code
+    let mut results = failed.complete.iter().flatten();
+    if results.any(|result| !result.runs.is_empty()) {
+        let code = match code {
+            EXIT_FAILURE => EXIT_INCOMPLETE,
+            code => code,
         };
-        return Ok((failed.complete, Incomplete { reason, code }));
+        return Ok((failed.complete, Some(Incomplete { reason, code })));
     }
     Err(if code == EXIT_FAILURE {
         Failure::Message(reason)
@@ -84,24 +86,6 @@ pub(crate) fn complete(failed: Failed, others: bool) -> Result<Early, Failure> {
         let reason = format!("{reason}; no replication is complete");
         Failure::Incomplete(Incomplete { reason, code })
     })
-}
-
-/// The results of one experiment, as far as they are complete, and why they may not be all.
-///
-/// # Errors
-///
-/// When not one replication is complete.
-pub(crate) fn complete_of_one(
-    outcome: Result<Vec<StrategyResult>, Failed>,
-) -> Result<(Vec<StrategyResult>, Option<Incomplete>), Failure> {
-    match outcome {
-        Ok(results) => Ok((results, None)),
-        Err(failed) => {
-            let (results, incomplete) = complete(failed, false)?;
-            let results = results.into_iter().flat_map(|(_, results)| results);
-            Ok((results.collect(), Some(incomplete)))
-        }
-    }
 }
 
 /// The exit code of experiments that ended early before anything was complete.

@@ -71,32 +71,18 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
         ..options
     };
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
-    let statistics = Statistics::of(&log, settings.is_machine_named().then_some(machine));
+    let machine = settings.is_machine_named().then_some(machine);
+    let document = LogDocument::of(&log, machine);
     match args.format.get() {
-        Format::Table => statistics.write(output),
-        Format::Json => Ok(report::write_json(&statistics.document(), output)?),
-        Format::Csv => Ok(columns().rows([statistics.document()], output)?),
+        Format::Table => document.write_table(&log, machine, output),
+        Format::Json => Ok(report::write_json(&document, output)?),
+        Format::Csv => Ok(columns().rows([document], output)?),
     }
 }
 
 /// The columns of `log --format csv`.
 pub(crate) fn columns() -> Columns {
     Columns::of::<LogDocument>()
-}
-
-/// What a log has in it.
-struct Statistics<'l> {
-    log: &'l Log,
-    /// The one that is named.
-    machine: Option<Grid>,
-    /// In processor ticks.
-    work: u128,
-    /// Jobs that are larger than the machine, or than any if none is named, and their work.
-    too_large: (usize, u128),
-    distributions: Distributions,
-    /// Of the jobs with a requested time, those that ran longer.
-    over_requested: (usize, usize),
-    sizes: Vec<Size>,
 }
 
 impl Distribution {
@@ -137,8 +123,9 @@ fn share(part: u128, whole: u128) -> f64 {
     }
 }
 
-impl<'l> Statistics<'l> {
-    fn of(log: &'l Log, machine: Option<Grid>) -> Self {
+impl LogDocument {
+    /// What a log has in it; `machine` is the one that is named.
+    fn of(log: &Log, machine: Option<Grid>) -> Self {
         let jobs = || log.jobs.iter();
         let (_, all) = total(jobs());
         let nodes = machine.map_or(NODES_MAX, |machine| machine.nodes());
@@ -174,22 +161,39 @@ impl<'l> Statistics<'l> {
                 work_share: share(work, all),
             }
         });
-        Statistics {
-            log,
-            machine,
-            work: all,
-            too_large: total(jobs().filter(|job| job.processors > nodes)),
+        let too_large = total(jobs().filter(|job| job.processors > nodes));
+        let date = |job: Option<&LogJob>| log.date(job?);
+        LogDocument {
+            program: PROGRAM,
+            version: VERSION,
+            log: match machine {
+                Some(_) => LogJson::new(log),
+                None => LogJson::new(log).without_load(),
+            },
+            machine: machine.map(|machine| machine.to_string()),
+            processors: machine.map(|machine| machine.nodes()),
+            first_submitted: date(log.jobs.first()),
+            last_submitted: date(log.jobs.last()),
+            processors_of_log: log.header.max_procs.clone(),
+            span_seconds: TimeUnit::Second.of(log.span()),
+            whole_weeks: log.whole_weeks().len(),
+            too_large: TooLargeJson {
+                jobs: too_large.0,
+                work_share: share(too_large.1, all),
+            },
+            requested_time_known: requested().count(),
+            ran_longer_than_requested: requested().filter(|(ran, asked)| ran > asked).count(),
             distributions,
-            over_requested: (
-                requested().filter(|(ran, asked)| ran > asked).count(),
-                requested().count(),
-            ),
             sizes: sizes.collect(),
         }
     }
 
-    fn write(&self, output: &mut dyn Write) -> Result<(), Failure> {
-        let log = self.log;
+    fn write_table(
+        &self,
+        log: &Log,
+        machine: Option<Grid>,
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
         let header = &log.header;
         writeln!(output, "{}", report::log_line(log))?;
         if let Some(processors) = &header.max_procs {
@@ -198,18 +202,20 @@ impl<'l> Statistics<'l> {
         for thanks in &header.acknowledge {
             writeln!(output, "acknowledge: {thanks}")?;
         }
-        let days = TimeUnit::Second.of(log.span()) / 86_400.0;
-        let weeks = log.whole_weeks().len();
-        let weeks = counted(weeks, "whole week");
+        let days = self.span_seconds / 86_400.0;
+        let weeks = counted(self.whole_weeks, "whole week");
         writeln!(output, "span: {days:.2} days, {weeks}")?;
-        if let Some([first, last]) = self.dates() {
+        if let (Some(first), Some(last)) = (&self.first_submitted, &self.last_submitted) {
             let zone = header.time_zone.as_ref();
             let zone = zone.map_or(String::new(), |zone| format!(", time zone {zone}"));
             writeln!(output, "submitted from {first} to {last}{zone}")?;
         }
-        let larger = match self.machine {
+        let larger = match machine {
             Some(machine) => {
-                let load = self.load_text();
+                let load = match self.log.offered_load {
+                    Some(load) => format!("load {load:.4}"),
+                    None => "no load, as all jobs arrive at once or nothing runs".to_owned(),
+                };
                 let processors = counted(machine.nodes(), "processor");
                 writeln!(output, "offered to {machine}, {processors}: {load}")?;
                 "that"
@@ -222,14 +228,15 @@ impl<'l> Statistics<'l> {
                 "any machine"
             }
         };
-        if let (count @ 1.., work) = self.too_large {
-            let part = share(work, self.work) * 100.0;
+        let TooLargeJson { jobs, work_share } = &self.too_large;
+        if *jobs > 0 {
+            let part = work_share * 100.0;
             writeln!(
                 output,
-                "jobs larger than {larger}: {count}, {part:.2} % of the work"
+                "jobs larger than {larger}: {jobs}, {part:.2} % of the work"
             )?;
         }
-        if let (over, all @ 1..) = self.over_requested {
+        if let (over, all @ 1..) = (self.ran_longer_than_requested, self.requested_time_known) {
             writeln!(output, "ran longer than was requested: {over} of {all}")?;
         }
         let mut rows = table(["", "count", "mean", "min", "median", "p95", "max"]);
@@ -270,46 +277,6 @@ impl<'l> Statistics<'l> {
         }
         writeln!(output, "\n{}", trimmed(&rows))?;
         Ok(())
-    }
-
-    /// When the first and the last job were submitted.
-    fn dates(&self) -> Option<[String; 2]> {
-        let (first, last) = (self.log.jobs.first()?, self.log.jobs.last()?);
-        Some([self.log.date(first)?, self.log.date(last)?])
-    }
-
-    fn load_text(&self) -> String {
-        match self.log.offered_load() {
-            Some(load) => format!("load {load:.4}"),
-            None => "no load, as all jobs arrive at once or nothing runs".to_owned(),
-        }
-    }
-
-    fn document(self) -> LogDocument {
-        let dates = self.dates();
-        LogDocument {
-            program: PROGRAM,
-            version: VERSION,
-            log: match self.machine {
-                Some(_) => LogJson::new(self.log),
-                None => LogJson::new(self.log).without_load(),
-            },
-            machine: self.machine.map(|machine| machine.to_string()),
-            processors: self.machine.map(|machine| machine.nodes()),
-            first_submitted: dates.clone().map(|[first, _]| first),
-            last_submitted: dates.map(|[_, last]| last),
-            processors_of_log: self.log.header.max_procs.clone(),
-            span_seconds: TimeUnit::Second.of(self.log.span()),
-            whole_weeks: self.log.whole_weeks().len(),
-            too_large: TooLargeJson {
-                jobs: self.too_large.0,
-                work_share: share(self.too_large.1, self.work),
-            },
-            requested_time_known: self.over_requested.1,
-            ran_longer_than_requested: self.over_requested.0,
-            distributions: self.distributions,
-            sizes: self.sizes,
-        }
     }
 }
 

@@ -25,7 +25,7 @@ pub mod snapshot;
 pub mod svg;
 pub mod terminal;
 
-pub(crate) use show::{EndMapArgs, MapArgs, NO_LINKS, PictureArgs, PictureFile, PlotArgs, Show};
+pub(crate) use show::{EndMapArgs, NO_LINKS, PictureArgs, PictureFile, PlotArgs, Show};
 pub use snapshot::{MapJob, Snapshot};
 pub use svg::LinkMap;
 

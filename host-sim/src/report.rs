@@ -282,6 +282,7 @@ impl Report<'_> {
             scheduler,
             jobs,
             measure,
+            backlog,
             slowdown_threshold,
             seed,
             ..
@@ -290,7 +291,7 @@ impl Report<'_> {
         let slowdown = slowdown_text(*slowdown_threshold, workload.time_unit());
         let jobs = match workload {
             Workload::Synthetic(synthetic) => {
-                let text = workload_text(synthetic);
+                let text = workload_text(synthetic, *backlog);
                 let jobs = match measure {
                     _ if workload.is_closed() => String::new(),
                     Measure::Arrivals { warmup_fraction } => format!(
@@ -407,25 +408,8 @@ impl Report<'_> {
                 };
                 notes.push(format!("{name}: saturated, {meaning}."));
             }
-            if let Replications::UntilRelativeError { target, .. } = self.scenario.plan.replications
-            {
-                let runs = result.runs.len();
-                match result.stop {
-                    Stop::ErrorReached => notes.push(format!(
-                        "{name}: within the relative error of {target} after {}.",
-                        counted(runs, "replication")
-                    )),
-                    Stop::CapReached => notes.push(format!(
-                        "{name}: still above the relative error of {target} after {}, the cap.",
-                        counted(runs, "replication")
-                    )),
-                    Stop::Fixed | Stop::Saturated | Stop::Incomplete => {}
-                }
-            }
-            for (reason, count) in result.refused.iter() {
-                let count = counted(count, "job");
-                notes.push(format!("{name}: {count} refused: {}.", reason.name()));
-            }
+            notes.extend(stop_text(result, self.scenario.plan.replications));
+            notes.extend(refused_texts(result));
             if result.table_limited > 0 {
                 notes.push(format!(
                     "{name}: the controller's table was full {} while jobs could have been tried.",
@@ -435,6 +419,32 @@ impl Report<'_> {
         }
         notes
     }
+}
+
+/// Why a strategy has no more replications, where an error was asked for.
+pub(crate) fn stop_text(result: &StrategyResult, asked: Replications) -> Option<String> {
+    let error = match asked {
+        Replications::Fixed(_) => return None,
+        Replications::UntilRelativeError { target, .. } => format!("relative error of {target}"),
+        Replications::UntilAbsoluteError { target, .. } => format!("error of {target}"),
+    };
+    let name = result.strategy;
+    let runs = counted(result.runs.len(), "replication");
+    match result.stop {
+        Stop::ErrorReached => Some(format!("{name}: within the {error} after {runs}.")),
+        Stop::CapReached => Some(format!(
+            "{name}: still above the {error} after {runs}, the cap."
+        )),
+        Stop::Fixed | Stop::Saturated | Stop::Incomplete => None,
+    }
+}
+
+/// How many jobs a strategy's runs refused, a line for each reason.
+pub(crate) fn refused_texts(result: &StrategyResult) -> impl Iterator<Item = String> + use<'_> {
+    result.refused.iter().map(|(reason, count)| {
+        let (name, count) = (result.strategy, counted(count, "job"));
+        format!("{name}: {count} refused: {}.", reason.name())
+    })
 }
 
 /// The line that marks incomplete results; `count` is how many replications there are.
@@ -457,6 +467,7 @@ pub(crate) fn subtitle(scenario: &Resolved) -> String {
     let Experiment {
         workload,
         scheduler,
+        backlog,
         failures,
         seed,
         ..
@@ -464,7 +475,7 @@ pub(crate) fn subtitle(scenario: &Resolved) -> String {
     let scheduler = names::scheduler_text(*scheduler, workload.time_unit());
     let jobs = match workload {
         // The text has two lines for some workloads.
-        Workload::Synthetic(workload) => workload_text(workload).replace('\n', " "),
+        Workload::Synthetic(workload) => workload_text(workload, *backlog).replace('\n', " "),
         Workload::Log(log) => format!("{}, {}", file::name(&log.path), log_text(log)),
     };
     let failures = failures_text(failures.as_ref());

@@ -19,7 +19,7 @@ use crate::progress::Bar;
 use crate::settings::{Given, Takes, ThreadsArgs, only};
 use crate::sweep;
 use crate::sweep::part::Part;
-use meshalloc_sim::backend::StopwatchBackends;
+use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, ExperimentError};
 use meshalloc_sim::input;
 use meshalloc_sim::names;
@@ -413,7 +413,10 @@ impl Sweep {
         for (setting, strategies) in self.clocked.settings() {
             let experiment = setting.experiment(strategies.clone(), extent.clocked, logs)?;
             for _ in 0..extent.clocked_repeats {
-                let mut backends = StopwatchBackends::default();
+                let mut backends = InProcessBackends {
+                    timed: true,
+                    ..InProcessBackends::default()
+                };
                 let results = experiment::run(&experiment, &mut backends, bar);
                 let results = match results.map_err(|failed| failed.reason) {
                     Err(ExperimentError::Interrupted) => return Ok(None),

@@ -16,9 +16,8 @@ use crate::progress::Bar;
 use crate::records::{JobsFile, Recorded};
 use crate::report::{self, Report, Timing};
 use crate::settings::{self, Format};
-use meshalloc_sim::backend::{
-    Backend, BackendError, Backends, InProcessBackends, StopwatchBackends,
-};
+use crate::sweep;
+use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
 use meshalloc_sim::history;
 use meshalloc_sim::scenario::Resolved;
@@ -86,20 +85,25 @@ pub(crate) fn run(
         jobs: jobs.as_ref(),
     };
     let results = match &mut line {
-        Some(line) => experiment::run(&experiment, &mut clock.time(line), &progress),
-        None if search_time => {
-            // Concurrent runs would disturb the measurement.
-            let threads = threads.or(Some(NonZero::<usize>::MIN));
-            let backends = || clock.time(StopwatchBackends::default());
-            experiment::run_parallel(&experiment, threads, &backends, &progress)
+        Some(line) => {
+            let results = experiment::run(&experiment, &mut clock.time(line), &progress);
+            failure::complete(results.map(|results| vec![results]))
         }
         None => {
-            let backends = || clock.time(InProcessBackends::default());
-            experiment::run_parallel(&experiment, threads, &backends, &progress)
+            // Concurrent runs would disturb the measurement.
+            let alone = search_time.then_some(NonZero::<usize>::MIN);
+            let threads = threads.or(alone);
+            let in_process = InProcessBackends {
+                timed: search_time,
+                ..InProcessBackends::default()
+            };
+            let backends = || clock.time(in_process);
+            sweep::run_here(&[&experiment], threads, &backends, &progress)
         }
     };
     bar.clear();
-    let (results, incomplete) = failure::complete_of_one(results)?;
+    let (mut results, incomplete) = results?;
+    let results = results.remove(0);
     let runs = clock.runs();
     let timing = |result: &StrategyResult| {
         let replications = 0..result.runs.len() as u32;

@@ -141,15 +141,19 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
         let names: Vec<_> = names.map(|(name, _)| format!("`{name}`")).collect();
         writeln!(output, "### {title}\n\nColumns: {}.\n", names.join(", "))?;
     }
-    let list = ListDocument::columns();
-    table("`list --format csv`", &owned(&list.described()), output)?;
-    let jobs = records::table::columns();
-    table(
-        "`run --jobs-output FILE.csv`",
-        &owned(&jobs.described()),
-        output,
-    )?;
-    table("Figures of `reproduce`", &owned(&figure::COLUMNS), output)
+    let tables = [
+        ("`list --format csv`", ListDocument::columns()),
+        ("`run --jobs-output FILE.csv`", records::table::columns()),
+        ("Figures of `reproduce`", figure::columns()),
+    ];
+    for (title, columns) in tables {
+        writeln!(output, "### {title}\n\n| column | meaning |\n|---|---|")?;
+        for (name, meaning) in columns.described() {
+            writeln!(output, "| `{name}` | {} |", cell(meaning))?;
+        }
+        writeln!(output)?;
+    }
+    Ok(())
 }
 
 const JSON_INTRODUCTION: &str = "\
@@ -160,21 +164,6 @@ const CSV_INTRODUCTION: &str = "\
     column of each metric, such as `waiting_delay_mean`. `SETTING` stands for a column of each \
     setting that the command takes, empty where it has none. The other columns are options of the \
     command, and the version of host-sim.";
-
-fn owned(columns: &[(impl AsRef<str>, &str)]) -> Vec<(String, String)> {
-    let columns = columns.iter();
-    let columns = columns.map(|(name, meaning)| (name.as_ref().to_owned(), (*meaning).to_owned()));
-    columns.collect()
-}
-
-/// The columns of a CSV file.
-fn table(title: &str, columns: &[(String, String)], output: &mut dyn Write) -> io::Result<()> {
-    writeln!(output, "### {title}\n\n| column | meaning |\n|---|---|")?;
-    for (name, meaning) in columns {
-        writeln!(output, "| `{name}` | {} |", cell(meaning))?;
-    }
-    writeln!(output)
-}
 
 /// Text as a cell of a table.
 pub(crate) fn cell(text: &str) -> String {

@@ -1,18 +1,19 @@
 //! Sweeps: many points, each written into a file as soon as it has ended, so that a sweep
 //! continues after an interruption.
 //!
-//! [`run_points`] runs the points whose files are not in the folder yet. The results of a point
-//! depend on its experiment alone, so they are the same with any number of threads, interrupted or
-//! not, and divided into [shards](Shard) or not. Machines that share a folder each run a shard;
-//! then [`gather`] finds all files there.
+//! `run_here` keeps no files. [`run_points`] runs the points whose files are not in the folder
+//! yet. The results of a point depend on its experiment alone, so they are the same with any number
+//! of threads, interrupted or not, and divided into [shards](Shard) or not. Machines that share a
+//! folder each run a shard; then [`gather`] finds all files there.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 use std::{fs, io};
 
-use meshalloc_sim::backend::InProcessBackends;
+use crate::failure::{self, Failure, Incomplete};
+use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use meshalloc_sim::scenario::label_text;
 use meshalloc_sim::wording::{are, counted};
@@ -103,6 +104,28 @@ impl SweepError {
     }
 }
 
+/// Runs experiments over several threads, and writes no files. Their results, and why they may not
+/// be of all replications.
+///
+/// # Errors
+///
+/// When not one replication is complete.
+pub(crate) fn run_here<B: Backends>(
+    experiments: &[&Experiment],
+    threads: Option<NonZero<usize>>,
+    backends: &(dyn Fn() -> B + Sync),
+    progress: &dyn Progress,
+) -> Result<(Vec<Vec<StrategyResult>>, Option<Incomplete>), Failure> {
+    let go_on = |_, _: &[StrategyResult]| ControlFlow::Continue(());
+    failure::complete(experiment::run_all(
+        experiments,
+        threads,
+        backends,
+        progress,
+        &go_on,
+    ))
+}
+
 /// Runs the points whose files are not in `folder` yet, in this process and over several threads,
 /// and writes the file of each as soon as it has ended. Returns the chosen points, in the order of
 /// `points`. `damaged` receives the files that had to be left out, before the first point is run.
@@ -133,33 +156,26 @@ pub fn run_points(
     let open: Vec<usize> = chosen.iter().filter(is_open).copied().collect();
     let experiments: Vec<&Experiment> = open.iter().map(|&i| &points[i].experiment).collect();
 
-    let new = Mutex::new((Vec::new(), None));
+    let unwritten = OnceLock::new();
     let outcome = experiment::run_all(
         &experiments,
         options.threads,
         &InProcessBackends::default,
         progress,
-        &|place, results| {
-            let point = open[place];
-            let written = store.write(point, &results);
-            let mut new = new.lock().unwrap_or_else(PoisonError::into_inner);
-            match written {
-                Ok(()) => new.0.push((point, results)),
-                Err(error) => new.1 = Some(of_file(&store, point)(error)),
-            }
-            match new.1 {
-                Some(_) => ControlFlow::Break(()),
-                None => ControlFlow::Continue(()),
+        &|place, results| match store.write(open[place], results) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                let _ = unwritten.set(of_file(&store, open[place])(error));
+                ControlFlow::Break(())
             }
         },
     );
-    let (new, failed) = new.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failed.map_or(Ok(()), Err)?;
-    outcome.map_err(|failed| SweepError::Point {
+    unwritten.into_inner().map_or(Ok(()), Err)?;
+    let new = outcome.map_err(|failed| SweepError::Point {
         point: label_text(&points[open[failed.place]].label),
         reason: failed.reason,
     })?;
-    for (point, results) in new {
+    for (&point, results) in open.iter().zip(new) {
         known[point] = Some(results);
     }
     let finished = chosen.iter().map(|&point| Finished {

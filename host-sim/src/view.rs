@@ -64,7 +64,12 @@ pub(crate) struct ViewArgs {
 impl Takes for ViewArgs {
     fn take(arg: Arg) -> Option<Arg> {
         let others = only(
-            &["replications", "until-rel-error", "max-replications"],
+            &[
+                "replications",
+                "until-rel-error",
+                "until-abs-error",
+                "max-replications",
+            ],
             arg.clone(),
         );
         others.is_none().then_some(arg)

@@ -31,7 +31,7 @@ use meshalloc::{
     StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::{
-    Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent, heap_storage,
+    Around, Backend, BackendError, Backends, InProcess, InProcessBackends, heap_storage,
 };
 use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
@@ -90,40 +90,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
     }
 }
 
-/// Records the commands that a controller gets.
-struct Recorder<'a, 'm> {
-    inner: InProcess<'m>,
-    commands: &'a mut Vec<(Change, Ticks)>,
-}
-
-impl Backend for Recorder<'_, '_> {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
-        self.commands.push((*change, now));
-        self.inner.call(change, now, on_event)
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        self.inner.query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.inner.capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.inner.is_in_order()
-    }
-
-    fn make_room(&mut self) -> bool {
-        self.inner.make_room()
-    }
-}
-
+/// Records the commands that its controllers get.
 #[derive(Default)]
 struct RecorderBackends {
     configuration: Option<Configuration>,
@@ -139,10 +106,15 @@ impl Backends for RecorderBackends {
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);
         let mut storage = heap_storage(configuration.machine, None, configuration.strategy, ROOM);
-        body(&mut Recorder {
-            inner: InProcess::new(storage.memory(), configuration)?,
-            commands: &mut self.commands,
-        });
+        let mut inner = InProcess::new(storage.memory(), configuration)?;
+        let commands = &mut self.commands;
+        body(&mut Around::new(
+            &mut inner,
+            |inner, change, now, on_event| {
+                commands.push((*change, now));
+                inner.call(change, now, on_event)
+            },
+        ));
         Ok(())
     }
 }

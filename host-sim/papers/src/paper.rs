@@ -8,9 +8,8 @@
 //!
 //! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of
 //! the axes, then those of the side of a comparison (`own` or `other`); later ones take the place
-//! of earlier ones. Beside the keys of a scenario `backlog` is the number of jobs that wait at all
-//! times, in place of a load. `mix` may name one of the paper's own `mixes`, and `machine` one of
-//! its `descriptions`.
+//! of earlier ones. `mix` may name one of the paper's own `mixes`, and `machine` one of its
+//! `descriptions`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -27,7 +26,7 @@ use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
 use meshalloc_sim::experiment::{Experiment, Replications};
-use meshalloc_sim::names::{self, metric};
+use meshalloc_sim::names::metric;
 use meshalloc_sim::scenario::{self, Setting as Key, SettingError};
 use meshalloc_sim::workload::{Requests, Synthetic, Workload};
 
@@ -375,7 +374,6 @@ impl<'f> Reader<'f> {
             return Ok(cell.clone());
         }
         // A workload of the paper's own has no key of a scenario.
-        let backlog = keys.remove("backlog");
         let mut own = |key: &str, texts: &'f BTreeMap<String, String>, ending: &str| {
             let name = keys.get_mut(key)?;
             let text = texts.get(name)?;
@@ -393,7 +391,6 @@ impl<'f> Reader<'f> {
             Ok(resolved?.plan)
         };
         let mut plan = resolve().map_err(|error| error.to_string())?;
-        plan.backlog = backlog.map(|count| names::count(&count)).transpose()?;
         if let (Some(text), Workload::Synthetic(workload)) = (mix, &plan.workload)
             && let Requests::Mix(mix) = &workload.requests
         {

@@ -2,6 +2,8 @@
 //! random numbers.
 
 use meshalloc::StrategyKind;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::length::Length;
 use super::logs::Logs;
@@ -19,6 +21,55 @@ use meshalloc_sim::workload::{
 pub struct Setting {
     /// A run without strategies. A log in it has no jobs yet.
     pub plan: Experiment,
+}
+
+/// A setting as CSV files have it: each field is a column. Settings with the same kind of machine
+/// and workload have the same columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Described {
+    /// Distribution of the side lengths of jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side_lengths: Option<String>,
+    /// Distribution of the number of processors of jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processors: Option<String>,
+    /// The mix of shapes of jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix: Option<String>,
+    /// On a cube, distribution of the number of dimensions of jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dims: Option<String>,
+    /// On a cube, distribution of the radices of jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radices: Option<String>,
+    /// The file of the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// The rule that gives a job of the log its side lengths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+    /// The machine, unless it is a cube.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
+    /// The machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cube: Option<String>,
+    /// When jobs arrive.
+    pub offered: String,
+    /// On a cube, distribution of service times, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_s: Option<String>,
+    /// Mean service time, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_mean_s: Option<String>,
+    /// What jobs send.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<String>,
+    /// How jobs communicate, read and write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io: Option<String>,
+    /// The estimate of its run time that each request carries.
+    pub estimates: String,
 }
 
 impl Setting {
@@ -102,8 +153,7 @@ impl Setting {
     /// When jobs arrive, in words: `load 0.47`, `100 jobs at time 0`, `1 job waits at all times`.
     pub fn offered_text(&self) -> String {
         if let Some(backlog) = self.plan.backlog {
-            let wait = if backlog.get() == 1 { "waits" } else { "wait" };
-            return format!("{} {wait} at all times", counted(backlog.get(), "job"));
+            return parameters::backlog_text(backlog);
         }
         let workload = match &self.plan.workload {
             Workload::Synthetic(workload) => workload,
@@ -127,57 +177,50 @@ impl Setting {
         self.synthetic()?.arrivals.rate()
     }
 
-    /// Names and values of the columns that describe the workload in CSV files. Settings with the
-    /// same kind of machine have the same columns.
-    pub fn columns(&self) -> Vec<(&'static str, String)> {
-        let (machine, offered) = (self.machine_text(), self.offered_text());
+    /// The setting as CSV files have it.
+    pub fn described(&self) -> Described {
+        let text = |value: &dyn ToString| Some(value.to_string());
+        let machine = Some(self.machine_text());
+        let mut described = Described {
+            offered: self.offered_text(),
+            estimates: self.plan.workload.estimates().to_string(),
+            ..Described::default()
+        };
         let workload = match &self.plan.workload {
             Workload::Synthetic(workload) => workload,
             Workload::Log(log) => {
-                return vec![
-                    ("log", log.path.display().to_string()),
-                    ("shape", log.options.shape.to_string()),
-                    ("mesh", machine),
-                    ("offered", offered),
-                    ("estimates", log.estimates.to_string()),
-                ];
+                return Described {
+                    log: text(&log.path.display()),
+                    shape: text(&log.options.shape),
+                    mesh: machine,
+                    ..described
+                };
             }
         };
-        let (mut columns, is_cube) = match &workload.requests {
-            Requests::Submeshes(of) => (
-                vec![
-                    ("side_lengths", of.distribution.to_string()),
-                    ("mesh", machine),
-                ],
-                false,
-            ),
-            Requests::Counts(of) => {
-                let counts = ("processors", of.distribution.to_string());
-                (vec![counts, ("mesh", machine)], false)
-            }
-            Requests::Mix(of) => {
-                let mix = ("mix", of.source.to_string());
-                (vec![mix, ("mesh", machine)], false)
-            }
+        let is_cube = matches!(workload.requests, Requests::Subcubes(_));
+        match &workload.requests {
+            Requests::Submeshes(of) => described.side_lengths = text(&of.distribution),
+            Requests::Counts(of) => described.processors = text(&of.distribution),
+            Requests::Mix(of) => described.mix = text(&of.source),
             Requests::Subcubes(of) => {
-                let (dims, radices) = (of.dims.to_string(), of.radices.to_string());
-                let columns = vec![("dims", dims), ("radices", radices), ("cube", machine)];
-                (columns, true)
+                (described.dims, described.radices) = (text(&of.dims), text(&of.radices));
             }
-        };
-        columns.push(("offered", offered));
-        columns.push(match &workload.work {
-            WorkDistribution::Service(service) if is_cube => ("service_s", service.to_string()),
+        }
+        match is_cube {
+            true => described.cube = machine,
+            false => described.mesh = machine,
+        }
+        match &workload.work {
+            WorkDistribution::Service(service) if is_cube => described.service_s = text(service),
             WorkDistribution::Service(service) => {
-                ("service_mean_s", service.mean_seconds().to_string())
+                described.service_mean_s = text(&service.mean_seconds());
             }
             WorkDistribution::Messages(messages) => {
-                ("messages", parameters::messages_text(messages))
+                described.messages = Some(parameters::messages_text(messages));
             }
-            WorkDistribution::Io(io) => ("io", io.to_string()),
-        });
-        columns.push(("estimates", workload.estimates.to_string()));
-        columns
+            WorkDistribution::Io(io) => described.io = text(io),
+        }
+        described
     }
 
     /// The experiment that measures these strategies.

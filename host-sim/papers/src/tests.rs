@@ -9,6 +9,7 @@ use length::Length;
 use logs::Logs;
 use measure::{Measurements, Plan};
 use paper::{File, Paper};
+use setting::Described;
 
 static PAPERS: LazyLock<Vec<File>> = LazyLock::new(|| paper::all().unwrap());
 
@@ -180,19 +181,17 @@ fn a_claim_counts_the_points_that_it_leaves_out() {
 fn cubes_are_described_by_columns_of_their_own() {
     let paper = paper("chuang-wu");
     let last = &paper.figures[0].cells().last().unwrap().setting;
-    let columns = last.columns();
-    let expected = [
-        ("dims", "normal"),
-        ("radices", "normal"),
-        ("cube", "4-ary 3-cube"),
-        ("offered", "100 jobs at time 0"),
-        ("service_s", "uniform:10,15"),
-        ("estimates", "perfect"),
-    ];
-    assert_eq!(
-        columns,
-        expected.map(|(name, value)| (name, value.to_owned()))
-    );
+    let text = |text: &str| Some(text.to_owned());
+    let expected = Described {
+        dims: text("normal"),
+        radices: text("normal"),
+        cube: text("4-ary 3-cube"),
+        offered: "100 jobs at time 0".to_owned(),
+        service_s: text("uniform:10,15"),
+        estimates: "perfect".to_owned(),
+        ..Described::default()
+    };
+    assert_eq!(last.described(), expected);
 }
 
 #[test]

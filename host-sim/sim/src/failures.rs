@@ -43,7 +43,7 @@ use std::sync::Arc;
 use meshalloc::{Grid, Shape, Ticks};
 use serde::{Serialize, Serializer};
 
-use crate::names::{nearest, sides};
+use crate::names::{named, nearest, sides};
 use crate::wording::Number;
 use crate::workload::empirical::{is_file_name, slice};
 use crate::workload::{LogError, TIME_MAX, TimeUnit, WorkloadError};
@@ -221,39 +221,14 @@ pub enum Restart {
 }
 
 impl Restart {
-    const ALL: [(Restart, &'static str); 4] = [
-        (Restart::InPlace, "in-place"),
-        (Restart::Spare, "spare"),
-        (Restart::Elsewhere, "elsewhere"),
-        (Restart::ElsewhereLast, "elsewhere:last"),
-    ];
-
     /// Whether it keeps its processors.
     pub(crate) const fn keeps(self) -> bool {
         matches!(self, Restart::InPlace | Restart::Spare)
     }
 }
 
-impl FromStr for Restart {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Restart::ALL.iter().find(|known| known.1 == text);
-        known.map(|known| known.0).ok_or_else(|| {
-            let names: Vec<_> = Restart::ALL.iter().map(|known| known.1).collect();
-            let near = nearest(text, names.iter().copied());
-            let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-            format!("expected one of {}{near}", names.join(", "))
-        })
-    }
-}
-
-impl fmt::Display for Restart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Restart::ALL.iter().find(|known| known.0 == *self);
-        f.pad(name.map_or("", |known| known.1))
-    }
-}
+named!(Restart: InPlace = "in-place", Spare = "spare", Elsewhere = "elsewhere",
+    ElsewhereLast = "elsewhere:last");
 
 /// When jobs save what they have done: after each `interval` of work, but not at their end. Saving
 /// takes `cost` and is complete after it.

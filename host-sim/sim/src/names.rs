@@ -17,6 +17,51 @@ pub use numbers::value;
 use numbers::whole;
 pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, positive, replications, threads};
 
+/// Gives the values of a type without fields their names: `ALL`, `name`, `FromStr` and `Display`.
+macro_rules! named {
+    ($type:ident: $($value:ident = $name:literal),+) => {
+        impl $type {
+            /// All values.
+            pub const ALL: &'static [$type] = &[$($type::$value),+];
+
+            /// The name on the command line.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($type::$value => $name),+
+                }
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($name => Ok($type::$value),)+
+                    _ => Err($crate::names::not_one_of(text, &[$($name),+])),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+pub(crate) use named;
+
+/// The message about a text that is none of these names.
+pub(crate) fn not_one_of(text: &str, names: &[&str]) -> String {
+    let near = nearest(text, names.iter().copied());
+    let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+    match names {
+        [name] => format!("expected {name}{near}"),
+        names => format!("expected one of {}{near}", names.join(", ")),
+    }
+}
+
 /// The known name that is most like `given`, if any is like it at all: one that a slip or two away
 /// (letters missing, too many, wrong or swapped, a third of them at most) makes the same, else the
 /// most similar one.

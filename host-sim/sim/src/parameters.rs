@@ -1,6 +1,7 @@
 //! Parameters in a few words, as headings have them.
 
 use std::fmt::Write as _;
+use std::num::NonZero;
 
 use meshalloc::SchedulerKind;
 
@@ -14,8 +15,8 @@ use crate::workload::{
     Synthetic, TimeUnit, WorkDistribution,
 };
 
-/// A synthetic workload in a few words.
-pub fn workload_text(workload: &Synthetic) -> String {
+/// A synthetic workload in a few words, in which this number of jobs waits at all times, if given.
+pub fn workload_text(workload: &Synthetic, backlog: Option<NonZero<u32>>) -> String {
     let rate = match workload.arrivals.rate() {
         Some(Rate::Load(load)) => format!("load {}", Number(load)),
         Some(Rate::TrafficRatio(ratio)) => format!("traffic ratio {}", Number(ratio)),
@@ -32,7 +33,7 @@ pub fn workload_text(workload: &Synthetic) -> String {
         (Arrivals::AtOnce { jobs }, _) => format!("{} at time 0", counted(jobs, "job")),
         (_, Some(Process::Empirical(gaps))) => format!("{rate}, arrivals {gaps}"),
         (_, Some(Process::Lublin(_))) => format!("{rate}, daily cycle"),
-        (_, None) => rate,
+        (_, None) => backlog.map_or(rate, backlog_text),
     };
     let requests = requests_text(&workload.requests);
     let estimates = estimates_text(workload.estimates, EstimateModel::of(&workload.work));
@@ -48,6 +49,12 @@ pub fn workload_text(workload: &Synthetic) -> String {
         }
         WorkDistribution::Io(io) => format!("{requests}, {arrivals},\n{}", io_text(io)),
     }
+}
+
+/// The number of jobs that wait at all times: `1 job waits at all times`.
+pub fn backlog_text(backlog: NonZero<u32>) -> String {
+    let wait = if backlog.get() == 1 { "waits" } else { "wait" };
+    format!("{} {wait} at all times", counted(backlog.get(), "job"))
 }
 
 /// What is made of a log, in a few words.

@@ -30,12 +30,13 @@ mod resolve;
 mod run;
 mod table;
 
-pub use error::{FileOrigin, Origin, SettingError};
-pub use file::{Entry, Foreign};
-pub use grid::{GridPoint, grid, grid_of, label_text, of_keys};
+pub use error::{FileOrigin, Origin, SettingError, label_text};
+pub use file::Foreign;
+pub use grid::{GridPoint, grid, grid_of, of_keys};
 pub use merge::read;
 pub use resolve::*;
 pub use run::{Results, RunError};
 pub use table::{
-    BackendChoice, Form, Measured, SETTINGS, Scenario, Setting, StrategyChoice, contradiction,
+    BackendChoice, Entry, Form, Measured, SETTINGS, Scenario, Setting, StrategyChoice,
+    contradiction,
 };

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::ValueHint;
 
-use super::{LinkMap, Map, MapMoment, Plot, svg, terminal};
+use super::{LinkMap, Map, Plot, svg, terminal};
 use crate::failure::Failure;
 use crate::file;
 
@@ -83,44 +83,6 @@ impl PlotArgs {
         let shown = self.plot.zip(self.path());
         let open = |(plot, path): (Plot, PathBuf)| Ok((plot, Show::open(&path, on_terminal)?));
         shown.map(open).transpose()
-    }
-}
-
-/// The pictures of commands that draw maps only, at any moment.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct MapArgs {
-    /// Also draw which job holds which processors. map: when the last measured job arrives;
-    /// map:SECONDS: at that time; map:jobs=N: when N jobs have been granted
-    #[arg(long, value_name = "map[:WHEN]", value_parser = moment)]
-    pub(crate) plot: Option<MapMoment>,
-
-    #[command(flatten)]
-    picture: PictureArgs,
-}
-
-impl MapArgs {
-    /// The file of the picture, if there is to be one.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        self.plot.map(|_| self.picture.path("map"))
-    }
-
-    /// When, and where it is shown, if it is. Opens the file: now rather than after a minute's
-    /// work.
-    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
-        let shown = self.plot.zip(self.path());
-        let open = |(at, path): (MapMoment, PathBuf)| Ok((at, Show::open(&path, on_terminal)?));
-        shown.map(open).transpose()
-    }
-}
-
-/// Reads the moment of a map; other pictures are those of `run`.
-fn moment(text: &str) -> Result<MapMoment, String> {
-    match text.parse::<Plot>() {
-        Ok(Plot::Map(moment)) => Ok(moment),
-        Ok(other) => Err(format!(
-            "{other} is a picture of run (expected map, map:SECONDS or map:jobs=N)"
-        )),
-        Err(_) => text.parse(),
     }
 }
 

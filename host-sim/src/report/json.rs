@@ -221,7 +221,7 @@ pub(crate) struct LogJson {
     beyond_limit: u64,
     /// The load that its jobs offer to the machine at the times of the log, whatever `log_load`
     /// makes of these; `null` if they arrive at one time, or no machine is named.
-    offered_load: Option<f64>,
+    pub(crate) offered_load: Option<f64>,
 }
 
 /// A mix of shapes.

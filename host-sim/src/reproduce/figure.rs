@@ -5,109 +5,96 @@ use std::fmt::Write as _;
 use meshalloc_papers::figure::{Curve, Figure, Panel, Stated, XScale};
 use meshalloc_papers::length::Length;
 use meshalloc_papers::measure::{Cell, Measurements, Reading, Shown};
-use meshalloc_papers::setting::Setting;
+use meshalloc_papers::setting::{Described, Setting};
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::failures_text;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::columns::Columns;
 use crate::identity::VERSION;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::{cells, refused_percent};
 
-/// The columns of a figure's CSV file with what they mean; a file has those that its paper needs.
-pub(crate) const COLUMNS: [(&str, &str); 41] = [
-    ("figure", "number of the figure in the paper"),
-    (
-        "panel",
-        "what sets the panel apart from the others of the figure",
-    ),
-    ("axis", "what the horizontal axis shows"),
-    ("x", "place on it"),
-    ("strategy", "allocation strategy with its parameters"),
-    ("scheduler", "scheduler with its parameters"),
-    ("side_lengths", "distribution of the side lengths of jobs"),
-    (
-        "processors",
-        "distribution of the number of processors of jobs",
-    ),
-    (
-        "dims",
-        "on a cube, distribution of the number of dimensions of jobs",
-    ),
-    ("radices", "on a cube, distribution of the radices of jobs"),
-    ("log", "the file of the log"),
-    (
-        "shape",
-        "the rule that gives a job of the log its side lengths",
-    ),
-    ("mesh", "the machine, unless it is a cube"),
-    ("cube", "the machine"),
-    ("offered", "when jobs arrive"),
-    (
-        "service_s",
-        "on a cube, distribution of service times, seconds",
-    ),
-    ("service_mean_s", "mean service time, seconds"),
-    ("messages", "what jobs send"),
-    ("io", "how jobs communicate, read and write"),
-    (
-        "estimates",
-        "the estimate of its run time that each request carries",
-    ),
-    ("failures", "what fails, and what becomes of jobs"),
-    ("metric", "metric with its unit"),
-    (
-        "mean",
-        "mean over the replications; where the system is saturated there is one for a log only",
-    ),
-    ("low", "lower end of its 95 % confidence interval"),
-    ("high", "upper end of it"),
-    (
-        "standard_deviation",
-        "standard deviation of the replications",
-    ),
-    (
-        "against",
-        "of relative differences, strategy and scheduler that are compared with",
-    ),
-    ("difference_percent", "mean relative difference, percent"),
-    (
-        "difference_low",
-        "lower end of its 95 % confidence interval",
-    ),
-    ("difference_high", "upper end of it"),
-    ("replications", "the number of replications"),
-    (
-        "values",
-        "the value of each replication, separated by semicolons",
-    ),
-    (
-        "mean_of_first_N",
-        "mean over the first N replications, the paper's number",
-    ),
-    (
-        "low_of_first_N",
-        "lower end of its 95 % confidence interval",
-    ),
-    ("high_of_first_N", "upper end of it"),
-    (
-        "saturated",
-        "whether the backlog grew in most replications, or jobs were left behind in one",
-    ),
-    (
-        "refused",
-        "measured jobs refused for good, in all replications",
-    ),
-    (
-        "grows_with_length",
-        "whether the mean still grows with the length of the run",
-    ),
-    ("jobs", "jobs in a replication"),
-    ("seed", "what all random numbers derive from"),
-    ("version", "version of host-sim"),
-];
+/// A point of a figure. A number that does not exist is an empty cell; a file has the columns that
+/// its figure needs.
+#[derive(Serialize, JsonSchema)]
+struct Row {
+    /// Number of the figure in the paper.
+    figure: u32,
+    /// What sets the panel apart from the others of the figure.
+    panel: String,
+    /// What the horizontal axis shows.
+    axis: String,
+    /// Place on it.
+    x: String,
+    /// Allocation strategy with its parameters.
+    strategy: String,
+    /// Scheduler with its parameters.
+    scheduler: String,
+    #[serde(flatten)]
+    setting: Described,
+    /// What fails, and what becomes of jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failures: Option<String>,
+    /// Metric with its unit.
+    metric: String,
+    /// Mean over the replications; where the system is saturated there is one for a log only.
+    mean: String,
+    /// Lower end of its 95 % confidence interval.
+    low: String,
+    /// Upper end of it.
+    high: String,
+    /// Standard deviation of the replications.
+    standard_deviation: String,
+    /// Of relative differences, strategy and scheduler that are compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<String>,
+    /// Mean relative difference, percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference_percent: Option<String>,
+    /// Lower end of its 95 % confidence interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference_low: Option<String>,
+    /// Upper end of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference_high: Option<String>,
+    /// The number of replications.
+    replications: usize,
+    /// The value of each replication, separated by semicolons.
+    values: String,
+    /// The paper's number of replications, where that is smaller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper_replications: Option<usize>,
+    /// Mean over the first of them, the paper's number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_of_first: Option<String>,
+    /// Lower end of its 95 % confidence interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low_of_first: Option<String>,
+    /// Upper end of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high_of_first: Option<String>,
+    /// Whether the backlog grew in most replications, or jobs were left behind in one.
+    saturated: bool,
+    /// Measured jobs refused for good, in all replications.
+    refused: Option<u64>,
+    /// Whether the mean still grows with the length of the run.
+    grows_with_length: bool,
+    /// Jobs in a replication.
+    jobs: Option<u32>,
+    /// What all random numbers derive from.
+    seed: u64,
+    /// Version of host-sim.
+    version: &'static str,
+}
 
-/// Every point in a line, all panels under each other; `length` is that of the runs of a setting. A
-/// number that does not exist is an empty field.
+/// All columns that figures have.
+pub(crate) fn columns() -> Columns {
+    Columns::of::<Row>()
+}
+
+/// Every point in a line, all panels under each other; `length` is that of the runs of a setting.
 ///
 /// # Errors
 ///
@@ -117,104 +104,99 @@ pub(super) fn csv(
     measurements: &Measurements,
     length: impl Fn(&Setting) -> Length,
 ) -> Result<String, String> {
-    let failed = |error: csv::Error| format!("cannot write the table: {error}");
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut header = Vec::new();
+    let mut rows = Vec::new();
     for panel in &figure.panels {
-        let rows = 0..panel.places.len();
-        let curves = panel.curves.iter();
-        for (curve, row) in curves.flat_map(|curve| rows.clone().map(move |row| (curve, row))) {
-            let length = length(&curve.cells[row].setting);
-            let record = record(figure, panel, curve, row, measurements, length);
-            if header.is_empty() {
-                header = record.iter().map(|(name, _)| name.clone()).collect();
-                writer.write_record(&header).map_err(failed)?;
+        for curve in &panel.curves {
+            for place in 0..panel.places.len() {
+                let length = length(&curve.cells[place].setting);
+                let row = row(figure, panel, curve, place, measurements, length);
+                rows.push(serde_json::to_value(row).map_err(|error| error.to_string())?);
             }
-            let values = record.iter().map(|(_, value)| value);
-            writer.write_record(values).map_err(failed)?;
         }
     }
-    let bytes = writer.into_inner().map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    let written = columns().of_rows(&rows).rows(&rows, &mut bytes);
+    written.map_err(|error| format!("cannot write the table: {error}"))?;
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-/// One point: the columns' names and values.
-fn record(
+/// The point in this place of a curve.
+fn row(
     figure: &Figure,
     panel: &Panel,
     curve: &Curve,
-    row: usize,
+    place: usize,
     measurements: &Measurements,
     length: Length,
-) -> Vec<(String, String)> {
-    let (place, cell) = (&panel.places[row].entry, &curve.cells[row]);
+) -> Row {
+    let cell = &curve.cells[place];
     let reading = measurements.reading(cell, panel.metric);
     let result = measurements.result(cell, panel.metric);
     let scale = panel.metric.scale();
-
-    let mut record = Vec::new();
-    let mut add = |name: &str, value: String| record.push((name.to_owned(), value));
-    add("figure", figure.number.to_string());
-    add("panel", panel.name.clone());
-    add("axis", panel.axis.name.clone());
-    add("x", place.clone());
-    add("strategy", cell.strategy.to_string());
-    add(
-        "scheduler",
-        names::scheduler_text(cell.setting.plan.scheduler, cell.setting.time_unit()),
-    );
-    for (name, value) in cell.setting.columns() {
-        add(name, value);
-    }
-    if figure.has_failures() {
-        let failures = failures_text(cell.setting.plan.failures.as_ref());
-        add("failures", failures.trim_start_matches(", ").to_owned());
-    }
-    add("metric", panel.metric.column(cell.setting.time_unit()));
-    let [mean, low, high, deviation] = cells::estimate(reading.estimate(), scale);
-    add("mean", mean);
-    add("low", low);
-    add("high", high);
-    add("standard_deviation", deviation);
-    if figure.is_relative() {
-        let against = curve.against(row);
+    let unit = cell.setting.time_unit();
+    let scheduler = |cell: &Cell| names::scheduler_text(cell.setting.plan.scheduler, unit);
+    let values = result.map_or_else(Vec::new, |result| result.values(panel.metric));
+    let [mean, low, high, standard_deviation] = cells::estimate(reading.estimate(), scale);
+    let difference = figure.is_relative().then(|| {
+        let against = curve.against(place);
         let shown = measurements.shown(cell, against, panel.metric);
         let difference = match shown {
             Shown::Number { estimate, .. } => against.map(|_| estimate),
             Shown::Saturated | Shown::Missing => None,
         };
-        let name = |cell: &Cell| {
-            let setting = &cell.setting;
-            let scheduler = names::scheduler_text(setting.plan.scheduler, setting.time_unit());
-            format!("{}, {scheduler}", cell.strategy)
-        };
-        add("against", against.map_or_else(String::new, name));
+        let name = |cell: &Cell| format!("{}, {}", cell.strategy, scheduler(cell));
         let [mean, low, high, _] = cells::estimate(difference, 1.0);
-        add("difference_percent", mean);
-        add("difference_low", low);
-        add("difference_high", high);
-    }
-    let values = result.map_or_else(Vec::new, |result| result.values(panel.metric));
-    add("replications", values.len().to_string());
-    add("values", cells::values(&values, scale));
-    if let Some(count) = figure.paper_replications {
+        [against.map_or_else(String::new, name), mean, low, high]
+    });
+    let [against, difference_percent, difference_low, difference_high] = optional(difference);
+    let first = figure.paper_replications.map(|count| {
         let [mean, low, high, _] = cells::estimate(reading.estimate_of_first(count), scale);
-        add(&format!("mean_of_first_{count}"), mean);
-        add(&format!("low_of_first_{count}"), low);
-        add(&format!("high_of_first_{count}"), high);
+        [mean, low, high]
+    });
+    let [mean_of_first, low_of_first, high_of_first] = optional(first);
+    Row {
+        figure: figure.number,
+        panel: panel.name.clone(),
+        axis: panel.axis.name.clone(),
+        x: panel.places[place].entry.clone(),
+        strategy: cell.strategy.to_string(),
+        scheduler: scheduler(cell),
+        setting: cell.setting.described(),
+        failures: figure.has_failures().then(|| {
+            let failures = failures_text(cell.setting.plan.failures.as_ref());
+            failures.trim_start_matches(", ").to_owned()
+        }),
+        metric: panel.metric.column(unit),
+        mean,
+        low,
+        high,
+        standard_deviation,
+        against,
+        difference_percent,
+        difference_low,
+        difference_high,
+        replications: values.len(),
+        values: cells::values(&values, scale),
+        paper_replications: figure.paper_replications,
+        mean_of_first,
+        low_of_first,
+        high_of_first,
+        saturated: result.is_some_and(|result| result.saturated),
+        refused: result.map(|result| result.refused.total()),
+        grows_with_length: matches!(reading, Reading::Growing(_)),
+        // A log is run whole.
+        jobs: cell.setting.synthetic().map(|_| length.jobs),
+        seed: length.seed,
+        version: VERSION,
     }
-    let saturated = result.is_some_and(|result| result.saturated);
-    add("saturated", saturated.to_string());
-    let refused = result.map(|result| result.refused.total().to_string());
-    add("refused", refused.unwrap_or_default());
-    let grows = matches!(reading, Reading::Growing(_));
-    add("grows_with_length", grows.to_string());
-    // A log is run whole.
-    let jobs = cell.setting.synthetic().map(|_| length.jobs.to_string());
-    add("jobs", jobs.unwrap_or_default());
-    add("seed", length.seed.to_string());
-    add("version", VERSION.to_owned());
-    record
+}
+
+/// Each of them, if they are there.
+fn optional<const COUNT: usize>(all: Option<[String; COUNT]>) -> [Option<String>; COUNT] {
+    match all {
+        Some(all) => all.map(Some),
+        None => [const { None }; COUNT],
+    }
 }
 
 /// All panels under each other, as the text of an SVG file.

@@ -186,7 +186,7 @@ fn options_of_the_other_kind_of_machine_are_explained() {
         ("run --cube 4,3", &["expected k=RADIX,n=DIMENSIONS"]),
         (
             "run --cube k=4,n=3 --dims exponential",
-            &["uniform or normal"],
+            &["expected one of uniform, normal"],
         ),
         (
             "run --cube k=4,n=3 --service uniform:10,5",
@@ -400,7 +400,7 @@ fn compare_and_saturation_take_the_strategies_of_the_machine() {
         }
         let shown = host_sim(&line).good();
         assert!(
-            shown.contains("-cube, fcfs, 100 jobs in the queue"),
+            shown.contains("-cube, fcfs, 100 jobs wait at all times"),
             "{shown}"
         );
     }

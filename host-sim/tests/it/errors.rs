@@ -88,7 +88,7 @@ fn wrong_options_are_explained() {
         ("run --processors 16", &["expected exponential:MEAN"]),
         (
             "run --io-nodes front --batch 3",
-            &["expected one of left right"],
+            &["expected one of left, right"],
         ),
         (
             "run --io communications=1 --pattern ring",
@@ -107,7 +107,10 @@ fn wrong_options_are_explained() {
         ),
         ("run --arrival-rate 1 --load .5", &["cannot be used with"]),
         ("run --arrival-rate 0", &["expected a number over 0"]),
-        ("run --measure starts", &["expected arrivals or departures"]),
+        (
+            "run --measure starts",
+            &["expected one of arrivals, departures"],
+        ),
         ("run --jobs 1.5", &["a whole number"]),
         ("run --replications 0", &["1 to 1000000"]),
         (

@@ -299,7 +299,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         ("swf = \"-\"\n", "a.toml:1: `swf` is standard input"),
         (
             "swf = \"log.swf\"\nresample = \"days\"\n",
-            "a.toml:2: resample = \"days\": unknown way to resample",
+            "a.toml:2: resample = \"days\": expected weeks",
         ),
         (
             "swf = \"log.swf\"\nto = -3\n",

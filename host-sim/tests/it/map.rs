@@ -115,15 +115,6 @@ fn strategies_beside_each_other() {
     // The same seed gives the same picture.
     host_sim_in(folder.path(), line).good();
     assert_eq!(svg(folder.path(), "out/map.svg"), first);
-
-    let line = "compare --mesh 16x16 --jobs 300 --replications 1 --load .3,.6 --plot map:jobs=50 --plot-output m.svg";
-    let shown = host_sim_in(folder.path(), line).good();
-    assert!(shown.contains("picture: out/compare.svg\n"), "{shown}");
-    assert!(shown.ends_with("map: m.svg\n"), "{shown}");
-    let svg = svg(folder.path(), "m.svg");
-    for part in ["load 0.6, mesh 16x16", "adaptive-scan", "free-submesh-list"] {
-        assert!(svg.contains(part), "{part} is missing in {svg}");
-    }
 }
 
 /// Strategies that differ in a parameter alone have panels of different titles.
@@ -186,16 +177,11 @@ fn what_cannot_be_shown_is_an_error() {
         ),
         ("replay ops --plot map:3", "[possible values: map]"),
         ("replay ops --plot gantt", "[possible values: map]"),
-        (
-            "compare --plot links",
-            "links is a picture of run (expected map, map:SECONDS or map:jobs=N)",
-        ),
-        ("compare --plot gant", "expected map, map:SECONDS"),
+        ("run --plot gant", "expected map, map:SECONDS"),
         (
             "run --batch 50 --plot map:jobs=51",
             "--plot map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
         ),
-        ("compare --jobs 50 --plot map:jobs=51", "a run has 50 jobs"),
         (
             "run --search-time --backend tcp:127.0.0.1:1",
             "expected --backend in-process",
@@ -221,27 +207,11 @@ fn replay_shows_how_many_jobs_wait() {
     assert!(picture.contains("2 waiting"), "{picture}");
 }
 
-#[test]
-fn the_map_of_a_comparison_names_its_scheduler() {
-    let folder = tempfile::tempdir().unwrap();
-    let line = "compare --mesh 4x4 --jobs 60 --replications 2 --load .4 --scheduler easy,fcfs --plot map --plot-output m.svg";
-    host_sim_in(folder.path(), line).good();
-    let picture = fs::read_to_string(folder.path().join("m.svg")).unwrap();
-    assert!(
-        picture.contains("easy") && !picture.contains("fcfs"),
-        "{picture}"
-    );
-}
-
 /// The end of a run is known only when it has been reached; its results are there then.
 #[test]
 fn a_map_after_the_end_is_refused_behind_the_results() {
     let folder = tempfile::tempdir().unwrap();
-    for command in [
-        "run --batch 50",
-        "run --jobs 50",
-        "compare --load .3 --strategy ff,naive --jobs 50",
-    ] {
+    for command in ["run --batch 50", "run --jobs 50"] {
         let line = format!("{command} --mesh 8x8 --replications 1 --plot map:1e9");
         let ended = host_sim_in(folder.path(), &line);
         assert_eq!(ended.code, Some(1), "{line}: {ended}");
@@ -311,10 +281,6 @@ fn no_output_takes_the_place_of_another_file() {
         (
             "view --mesh 8x8 --swf l.swf --output l.swf".to_owned(),
             "--output l.swf is the file of --swf, too",
-        ),
-        (
-            "compare --plot map --plot-output out/compare.svg".to_owned(),
-            "--plot-output out/compare.svg is the file of --output, too",
         ),
         (
             "replay ops.txt --mesh 8x8 --plot map --plot-output ./ops.txt".to_owned(),

@@ -144,11 +144,6 @@ fn what_cannot_be_drawn_over_time_is_an_error() {
             1,
             "60002 rectangles are too many to be told apart (expected at most 60000: fewer --jobs, or",
         ),
-        (
-            "compare --plot gantt",
-            2,
-            "gantt is a picture of run (expected map, ",
-        ),
         ("run --plot gant", 2, "links, gantt or timeline"),
     ] {
         let ended = host_sim_in(folder.path(), line);

@@ -149,9 +149,9 @@ fn cubes_have_a_record_for_every_distribution_and_strategy() {
             ("100", "60")
         );
         let number = |key: &str| record[key].parse::<f64>().unwrap();
-        let [all, first] = ["mean", "mean_of_first_10"].map(number);
+        let [all, first] = ["mean", "mean_of_first"].map(number);
         let width = number("high") - number("low");
-        let first_width = number("high_of_first_10") - number("low_of_first_10");
+        let first_width = number("high_of_first") - number("low_of_first");
         if record["metric"] == "internal_fragmentation_percent"
             && record["strategy"].starts_with("tree-collapsing")
         {

@@ -14,7 +14,7 @@ fn a_table_of_all_strategies_that_serve_the_mesh() {
         "saturation",
         " ± ",
         "seed 1",
-        "100 jobs in the queue",
+        "100 jobs wait at all times",
     ] {
         assert!(shown.contains(part), "{part} is missing in {shown}");
     }

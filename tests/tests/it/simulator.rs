@@ -8,7 +8,7 @@ use meshalloc::{
     Answer, Capacity, Change, Error, Happened, JobId, Mesh, Outcome, Query, Refusal, Request,
     StrategyKind, Ticks,
 };
-use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends, OnEvent};
+use meshalloc_sim::backend::{Around, Backend, Backends, InProcessBackends};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::simulation::{Measured, RunResult, run};
 use meshalloc_sim::workload::{
@@ -112,50 +112,26 @@ impl<'a> SimpleSimulator<'a> {
 }
 
 /// A backend that writes down every grant at the time at which it was asked.
-struct Recorder<'a, 'b> {
-    backend: &'a mut dyn Backend,
+fn recorder<'b>(
     grid: Grid,
-    fates: &'b mut Vec<Fate>,
-}
-
-impl Backend for Recorder<'_, '_> {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
-        let fates = &mut *self.fates;
-        self.backend.call(change, now, &mut |event, blocks| {
+    fates: &'b mut [Fate],
+    backend: &'b mut dyn Backend,
+) -> impl Backend + 'b {
+    Around::new(backend, move |backend, change, now, on_event| {
+        backend.call(change, now, &mut |event, blocks| {
             let fate = &mut fates[event.job.0 as usize];
             fate.start = Some(now);
             if let Happened::Granted { misses, .. } = event.what {
                 fate.misses = misses;
             }
             for &block in blocks {
-                let place = convert::place(convert::machine(&self.grid), block);
-                fate.nodes.extend(self.grid.nodes_of(&place));
+                let place = convert::place(convert::machine(&grid), block);
+                fate.nodes.extend(grid.nodes_of(&place));
             }
             fate.nodes.sort_unstable();
             on_event(event, blocks);
         })
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        self.backend.query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.backend.capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.backend.is_in_order()
-    }
-
-    fn make_room(&mut self) -> bool {
-        self.backend.make_room()
-    }
+    })
 }
 
 /// Runs the jobs through `host-sim`; the controller has room for `room` at a time.
@@ -171,13 +147,13 @@ fn host_sim(
         first: 0,
         end: jobs.len() as u32,
     };
-    InProcessBackends { jobs: room }
+    let mut backends = InProcessBackends {
+        jobs: room,
+        timed: false,
+    };
+    backends
         .with(configuration(mesh, strategy), None, &mut |backend| {
-            let mut recorder = Recorder {
-                backend,
-                grid: convert::grid(mesh.into()),
-                fates: &mut fates,
-            };
+            let mut recorder = recorder(convert::grid(mesh.into()), &mut fates, backend);
             let jobs = jobs.iter().copied();
             let outcome = run(&mut recorder, mesh.into(), jobs, measured, &mut |_| ());
             result = Some(outcome.expect("the run ends"));

@@ -9,6 +9,7 @@ use meshalloc::{
     Outcome, Query, SchedulerKind, StrategyKind, Ticks,
 };
 
+use super::stopwatch::Stopwatch;
 use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
@@ -57,6 +58,8 @@ pub struct InProcess<'m> {
     larger: IterMut<'m, Option<HeapStorage>>,
     /// Of the machine, where larger memory is to be made for it.
     description: Option<&'m Machine>,
+    /// What the latest change took, where that is measured.
+    latest_seconds: Option<f64>,
 }
 
 impl<'m> InProcess<'m> {
@@ -71,6 +74,7 @@ impl<'m> InProcess<'m> {
             blocks: Vec::new(),
             larger: IterMut::default(),
             description: None,
+            latest_seconds: None,
         })
     }
 
@@ -96,6 +100,7 @@ impl<'m> InProcess<'m> {
             blocks: Vec::new(),
             larger: larger.iter_mut(),
             description,
+            latest_seconds: None,
         })
     }
 }
@@ -127,17 +132,15 @@ impl InProcess<'_> {
         }
         *known = self.controller.events();
     }
-}
 
-impl Backend for InProcess<'_> {
     /// [`Controller::handle`], but each event is passed on after the step that brought it about.
     #[inline]
-    fn call(
+    fn carry_out(
         &mut self,
         change: &Change,
         now: Ticks,
         on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
+    ) -> Result<Outcome, Error> {
         let mut known = self.controller.events();
         let outcome = self.controller.begin(change, now, None);
         loop {
@@ -149,9 +152,29 @@ impl Backend for InProcess<'_> {
                 let ended = self.controller.begin(&ended, ends, None);
                 debug_assert!(ended.is_ok(), "the lease has ended");
             } else {
-                return Ok(outcome);
+                return outcome;
             }
         }
+    }
+}
+
+impl Backend for InProcess<'_> {
+    #[inline]
+    fn call(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
+        if self.latest_seconds.is_none() {
+            return Ok(self.carry_out(change, now, on_event));
+        }
+        let mut watch = Stopwatch::start();
+        let outcome = self.carry_out(change, now, &mut |event, blocks| {
+            watch.leave_out(|| on_event(event, blocks));
+        });
+        self.latest_seconds = Some(watch.seconds());
+        Ok(outcome)
     }
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
@@ -188,6 +211,10 @@ impl Backend for InProcess<'_> {
         self.controller = larger;
         true
     }
+
+    fn latest_seconds(&self) -> Option<f64> {
+        self.latest_seconds
+    }
 }
 
 /// Makes controllers in this process, each in memory of its own.
@@ -196,32 +223,15 @@ pub struct InProcessBackends {
     /// Room for jobs, waiting and running together, which then stays as it is; `None` chooses by
     /// the machine, and the table grows where that matters ([`Backend::make_room`]).
     pub jobs: Option<usize>,
+    /// Whether the controller's own time is measured: runs then have a
+    /// [`SearchTime`](crate::metrics::Metric::SearchTime).
+    pub timed: bool,
 }
 
 /// Room for jobs beyond one for each processor. The simulation keeps what does not fit, or has the
 /// table grow, so this need not hold the longest queue; a small table stays in the processor's
 /// cache.
 const QUEUE_ROOM: usize = 1024;
-
-impl InProcessBackends {
-    /// Calls `body` with a controller in memory of its own.
-    pub(super) fn lend(
-        &self,
-        configuration: Configuration,
-        description: Option<&Machine>,
-        body: impl FnOnce(InProcess<'_>),
-    ) -> Result<(), BackendError> {
-        let machine = configuration.machine;
-        let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
-        let mut storage = GrowingStorage::default();
-        let mut controller = InProcess::growing(&mut storage, jobs, configuration, description)?;
-        if self.jobs.is_some() {
-            controller.larger = IterMut::default();
-        }
-        body(controller);
-        Ok(())
-    }
-}
 
 impl Backends for InProcessBackends {
     fn with(
@@ -230,8 +240,15 @@ impl Backends for InProcessBackends {
         description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        self.lend(configuration, description, |mut controller| {
-            body(&mut controller);
-        })
+        let machine = configuration.machine;
+        let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
+        let mut storage = GrowingStorage::default();
+        let mut controller = InProcess::growing(&mut storage, jobs, configuration, description)?;
+        if self.jobs.is_some() {
+            controller.larger = IterMut::default();
+        }
+        controller.latest_seconds = self.timed.then_some(0.0);
+        body(&mut controller);
+        Ok(())
     }
 }

@@ -6,13 +6,14 @@ use meshalloc::{
     Query, SchedulerKind, StrategyKind, Ticks,
 };
 
+mod around;
 pub mod in_process;
 pub mod own;
-pub mod stopwatch;
+mod stopwatch;
 
+pub use around::Around;
 pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage};
 pub use own::{OwnBackends, Policy, PolicyBackends, Waiting};
-pub use stopwatch::{Stopwatch, StopwatchBackends};
 
 /// Takes an event, with the blocks of a job that was granted.
 pub type OnEvent<'a> = &'a mut dyn FnMut(&Event, &[Block]);

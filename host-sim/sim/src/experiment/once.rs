@@ -1,11 +1,10 @@
 //! One replication of one strategy.
 
-use meshalloc::message::Capacity;
-use meshalloc::{Answer, Change, Error, Outcome, Query, StrategyKind, Ticks};
+use meshalloc::{StrategyKind, Ticks};
 
 use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
-use crate::backend::{Backend, BackendError, Backends, OnEvent};
+use crate::backend::{Around, BackendError, Backends};
 use crate::network::Network;
 use crate::simulation::{
     self, Interruption, JobRecord, Observer, PlaceEvent, RunResult, SimulationError,
@@ -84,7 +83,12 @@ fn run_through<'o>(
     let mut observer = Watched { progress, recorder };
     let mut result = None;
     backends.with(configuration, description, &mut |backend| {
-        let backend = &mut Interruptible { backend, progress };
+        let backend = &mut Around::new(backend, |backend, change, now, on_event| {
+            if progress.is_interrupted() {
+                return Err(BackendError::Interrupted);
+            }
+            backend.call(change, now, on_event)
+        });
         let observer = &mut observer;
         let (jobs, machine) = (jobs.clone(), experiment.machine);
         let (execution, conditions) = (&mut execution, conditions.clone());
@@ -132,45 +136,5 @@ impl Observer for Watched<'_> {
 
     fn end(&mut self, at: Ticks) {
         self.recorder.end(at);
-    }
-}
-
-/// A backend that takes no more changes after an interruption.
-struct Interruptible<'b> {
-    backend: &'b mut dyn Backend,
-    progress: &'b dyn Progress,
-}
-
-impl Backend for Interruptible<'_> {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
-        if self.progress.is_interrupted() {
-            return Err(BackendError::Interrupted);
-        }
-        self.backend.call(change, now, on_event)
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        self.backend.query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.backend.capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.backend.is_in_order()
-    }
-
-    fn make_room(&mut self) -> bool {
-        self.backend.make_room()
-    }
-
-    fn latest_seconds(&self) -> Option<f64> {
-        self.backend.latest_seconds()
     }
 }

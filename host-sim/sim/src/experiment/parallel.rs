@@ -29,10 +29,10 @@ pub struct Failed {
     /// What happened.
     #[source]
     pub reason: ExperimentError,
-    /// Each experiment that has not ended, whether or not one of its runs had begun: its place, and
-    /// the results over the replications that all strategies completed, of which there may be none.
-    /// Empty if the failure came before the first run.
-    pub complete: Vec<(usize, Vec<StrategyResult>)>,
+    /// The results of each experiment. Of one that has not ended they are over the replications
+    /// that all strategies completed, of which there may be none. Empty if the failure came before
+    /// the first run.
+    pub complete: Vec<Vec<StrategyResult>>,
 }
 
 impl Failed {
@@ -72,23 +72,23 @@ pub fn run(
             Ok(result) => {
                 progress.run_ended(strategy, task.replication, &result);
                 if let Some(results) = board.record(&task, Ok(result), progress) {
-                    return Ok(results);
+                    board.keep(task.place, results);
                 }
             }
             // One after the other, each run is needed.
             Err(reason) => board.failed = Some((task.place, reason)),
         }
     }
-    board.end()?;
-    Ok(Vec::new())
+    Ok(board.end()?.remove(0))
 }
 
 /// Runs experiments over `threads` threads, or as many as this machine has processors, but no more
 /// than there are runs. Each run has a controller from backends of its own, which `backends` makes.
 ///
-/// `finished` receives the results of each experiment as soon as its last run has ended, on the
-/// thread that carried it out, in any order; with [`ControlFlow::Break`] it ends everything early,
-/// without an error. The results are those of [`run`], whatever the number of threads.
+/// Returns the results of each experiment: those of [`run`], whatever the number of threads.
+/// `finished` receives them as soon as the last run of the experiment has ended, on the thread that
+/// carried it out, in any order; with [`ControlFlow::Break`] it ends everything early, without an
+/// error, and experiments that have not ended have the results that [`Failed::complete`] describes.
 ///
 /// # Errors
 ///
@@ -102,15 +102,16 @@ pub fn run_all<B: Backends>(
     threads: Option<NonZero<usize>>,
     backends: &(dyn Fn() -> B + Sync),
     progress: &dyn Progress,
-    finished: &(dyn Fn(usize, Vec<StrategyResult>) -> ControlFlow<()> + Sync),
-) -> Result<(), Failed> {
+    finished: &(dyn Fn(usize, &[StrategyResult]) -> ControlFlow<()> + Sync),
+) -> Result<Vec<Vec<StrategyResult>>, Failed> {
     let mut points = Vec::with_capacity(experiments.len());
     for (place, experiment) in experiments.iter().enumerate() {
         let point = Point::new(experiment, progress);
         points.push(point.map_err(|reason| Failed::before_the_first_run(place, reason))?);
-        if experiment.strategies.is_empty() && finished(place, Vec::new()).is_break() {
-            return Ok(());
-        }
+    }
+    let mut unmeasured = (0..experiments.len()).filter(|&at| experiments[at].strategies.is_empty());
+    if unmeasured.any(|place| finished(place, &[]).is_break()) {
+        return Board::new(points).end();
     }
     let runs: u64 = points.iter().map(Point::runs_max).sum();
     let board = Mutex::new(Board::new(points));
@@ -133,10 +134,11 @@ pub fn run_all<B: Backends>(
                 progress.run_ended(strategy, task.replication, result);
             }
             let results = lock(&board).record(&task, outcome, progress);
-            if let Some(results) = results
-                && finished(task.place, results).is_break()
-            {
-                lock(&board).stopped = true;
+            if let Some(results) = results {
+                let stopped = finished(task.place, &results).is_break();
+                let mut board = lock(&board);
+                board.keep(task.place, results);
+                board.stopped |= stopped;
             }
         }
     };
@@ -166,18 +168,9 @@ pub fn run_parallel<B: Backends>(
     backends: &(dyn Fn() -> B + Sync),
     progress: &dyn Progress,
 ) -> Result<Vec<StrategyResult>, Failed> {
-    let outcome = Mutex::new(Vec::new());
-    run_all(
-        &[experiment],
-        threads,
-        backends,
-        progress,
-        &|_, results: Vec<StrategyResult>| {
-            *lock(&outcome) = results;
-            ControlFlow::Continue(())
-        },
-    )?;
-    Ok(outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let go_on = |_, _: &[StrategyResult]| ControlFlow::Continue(());
+    let results = run_all(&[experiment], threads, backends, progress, &go_on);
+    Ok(results?.remove(0))
 }
 
 /// A panic ends the whole program in the end, so what a thread that panicked left behind may be in
@@ -295,20 +288,23 @@ impl<'e> Board<'e> {
         Some(results)
     }
 
+    /// Keeps the results of an experiment that has ended.
+    fn keep(&mut self, place: usize, results: Vec<StrategyResult>) {
+        self.points[place].results = Some(results);
+    }
+
     /// The outcome when no run is under way any more.
-    fn end(self) -> Result<(), Failed> {
-        let Some((place, reason)) = self.failed else {
-            return Ok(());
-        };
-        let points = self.points.into_iter().enumerate();
-        // Those that have ended handed over their runs.
-        let open = points.filter(|(_, point)| !point.runs.is_empty());
-        let complete = open.map(|(place, point)| (place, point.complete_results()));
-        Err(Failed {
-            place,
-            reason,
-            complete: complete.collect(),
-        })
+    fn end(self) -> Result<Vec<Vec<StrategyResult>>, Failed> {
+        let complete = self.points.into_iter().map(Point::complete_results);
+        let complete = complete.collect();
+        match self.failed {
+            None => Ok(complete),
+            Some((place, reason)) => Err(Failed {
+                place,
+                reason,
+                complete,
+            }),
+        }
     }
 }
 
@@ -328,6 +324,8 @@ struct Point<'e> {
     /// all earlier replications have ended: its own may not be needed.
     ahead: BTreeMap<(u32, usize), Outcome>,
     ended: bool,
+    /// Its results, when it has ended.
+    results: Option<Vec<StrategyResult>>,
     /// How many runs have been announced.
     announced: u64,
 }
@@ -343,6 +341,7 @@ impl<'e> Point<'e> {
             runs: vec![Vec::new(); experiment.strategies.len()],
             ahead: BTreeMap::new(),
             ended: experiment.strategies.is_empty(),
+            results: None,
             announced: 0,
         };
         point.announced = point.forecast(REPLICATIONS_MIN);
@@ -397,8 +396,11 @@ impl<'e> Point<'e> {
         Ok(())
     }
 
-    /// The results over the replications that all strategies completed.
+    /// The results; where it has not ended, over the replications that all strategies completed.
     fn complete_results(mut self) -> Vec<StrategyResult> {
+        if let Some(results) = self.results {
+            return results;
+        }
         let complete = self.runs.iter().map(Vec::len).min().unwrap_or(0);
         for runs in &mut self.runs {
             runs.truncate(complete);

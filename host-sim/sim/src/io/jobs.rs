@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use super::{Bandwidths, Direction, IoSide};
-use crate::names;
+use crate::names::{self, named};
 
 /// To whom the processors of a job send in a communication phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -156,37 +156,6 @@ fn bandwidth(key: &str, text: &str) -> Result<f64, String> {
     names::value(text, &expected, |value: &f64| (1e-3..=1e6).contains(value))
 }
 
-/// Names of the values of a type without others.
-macro_rules! named {
-    ($type:ident: $($value:ident = $name:literal),+) => {
-        impl $type {
-            /// The name on the command line.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($type::$value => $name),+
-                }
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, String> {
-                match text {
-                    $($name => Ok($type::$value),)+
-                    _ => Err(concat!("expected one of", $(" ", $name),+).to_owned()),
-                }
-            }
-        }
-
-        impl Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-    };
-}
-
 named!(Communication: AllToAll = "all-to-all", Permutation = "permutation");
 named!(Direction: Write = "write", Read = "read");
 named!(IoSide: Left = "left", Right = "right", Top = "top", Bottom = "bottom");
@@ -225,8 +194,8 @@ mod tests {
                 "communications=1,communications=2",
                 "communications is given twice",
             ),
-            ("pattern=ring", "expected one of all-to-all permutation"),
-            ("direction=both", "expected one of write read"),
+            ("pattern=ring", "expected one of all-to-all, permutation"),
+            ("direction=both", "expected one of write, read"),
             ("link=0", "expected link with a bandwidth in MB/s"),
             ("network=wormhole:0", "expected network=fair-shares or"),
             ("network=fair-shares:4", "expected network=fair-shares or"),

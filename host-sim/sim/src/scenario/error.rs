@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::file::Entry;
-use super::grid::label_text;
 use crate::error::{WorkloadError, out_of_range};
 
 /// What is wrong with settings, and which of them it is about.
@@ -118,10 +116,10 @@ pub struct FileOrigin {
     label: String,
 }
 
-/// The lines of those entries that stand in a file.
-pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Lines {
-    let line = |entry: &Entry| Some((entry.setting.key, entry.line?));
-    entries.into_iter().filter_map(line).collect()
+/// A label of keys and values in a line: `mesh = 16x16, load = 0.3`.
+pub fn label_text(label: &[(String, String)]) -> String {
+    let pairs = label.iter().map(|(key, value)| format!("{key} = {value}"));
+    pairs.collect::<Vec<_>>().join(", ")
 }
 
 impl Origin {

@@ -6,25 +6,14 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::table::{Form, SETTINGS, Setting, contradiction};
+use super::error::Lines;
+use super::table::{Entry, Form, SETTINGS, Setting, contradiction, unknown_key};
 use crate::input;
-use crate::names::nearest;
 use crate::wording::Number;
 use crate::workload::empirical::names_file;
 
 /// The name of the table of a sweep.
 pub(super) const GRID: &str = "grid";
-
-/// A setting with its value as text.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The setting.
-    pub setting: &'static Setting,
-    /// Its value; several are separated by commas.
-    pub value: OsString,
-    /// The line of the value in its file, or of the first of several.
-    pub line: Option<usize>,
-}
 
 /// Keys that a reader of files does not take, for what is said about them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -256,18 +245,15 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// The message about a key that is none of those that are known.
-pub(super) fn unknown_key(key: &str, known: impl Iterator<Item = &'static str>) -> String {
-    let keys: Vec<_> = known.collect();
-    match nearest(key, keys.iter().copied()) {
-        Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
-        None => format!("unknown key {key:?} (known: {})", keys.join(", ")),
-    }
-}
-
 /// The message about a key whose list is empty.
 pub(super) fn no_values(key: &str) -> String {
     format!("`{key}` has no values (expected at least one)")
+}
+
+/// The lines of those entries that stand in a file.
+pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Lines {
+    let line = |entry: &Entry| Some((entry.setting.key, entry.line?));
+    entries.into_iter().filter_map(line).collect()
 }
 
 /// Whether these settings, each with its line, go together.

@@ -20,9 +20,9 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Resolved;
-use super::error::{Origin, ScenarioFile, SettingError, lines};
-use super::file::{self, Entry, Foreign, GRID, Reader, Wrong};
-use super::table::{Form, Scenario, Setting};
+use super::error::{Origin, ScenarioFile, SettingError};
+use super::file::{self, Foreign, GRID, Reader, Wrong, lines};
+use super::table::{Entry, Form, Scenario, Setting};
 
 /// The most points of a grid: more are a slip, or ought to be several files.
 const POINTS_MAX: usize = 100_000;
@@ -80,12 +80,6 @@ pub fn grid_of(
 fn pair(entry: &Entry) -> (String, String) {
     let value = entry.value.to_string_lossy().into_owned();
     (entry.setting.key.to_owned(), value)
-}
-
-/// A label of keys and values in a line: `mesh = 16x16, load = 0.3`.
-pub fn label_text(label: &[(String, String)]) -> String {
-    let pairs = label.iter().map(|(key, value)| format!("{key} = {value}"));
-    pairs.collect::<Vec<_>>().join(", ")
 }
 
 /// The content of a file.
@@ -240,6 +234,7 @@ fn values(
 
 #[cfg(test)]
 mod tests {
+    use super::super::error::label_text;
     use super::*;
 
     fn parse(text: &str) -> Result<Grid, Wrong> {

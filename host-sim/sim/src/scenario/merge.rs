@@ -8,10 +8,10 @@ use std::fmt;
 use std::path::Path;
 
 use super::Resolved;
-use super::error::{self, Origin, ScenarioFile};
-use super::file::{self, Entry, Foreign};
+use super::error::{Origin, ScenarioFile};
+use super::file::{self, Foreign};
 use super::needs::{self, Need};
-use super::table::{Scenario, Setting};
+use super::table::{Entry, Scenario, Setting};
 
 /// The scenario of the settings `given` on the command line and, if there is one, of a file;
 /// `command_line` are the options of the command that are no settings. The text is a note about
@@ -39,7 +39,7 @@ pub fn read(
     let note = (!unused.is_empty()).then(|| format!("note: {}: {unused}", path.display()));
     let origin = Origin::of_file(ScenarioFile {
         name: path.display().to_string(),
-        lines: error::lines(&entries),
+        lines: file::lines(&entries),
         given: over.iter().map(|setting| setting.key).collect(),
     });
     entries.extend_from_slice(given);

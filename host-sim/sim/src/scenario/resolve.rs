@@ -210,7 +210,7 @@ impl Scenario {
             workload,
             jobs,
             measure,
-            backlog: None,
+            backlog: settings.backlog,
             failures,
             largest: settings.largest.unwrap_or(false),
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
@@ -362,6 +362,7 @@ impl Scenario {
         }
         for (given, key) in [
             (self.until_rel_error.is_some(), "until-rel-error"),
+            (self.until_abs_error.is_some(), "until-abs-error"),
             (self.max_replications.is_some(), "max-replications"),
         ] {
             if given {
@@ -587,6 +588,8 @@ impl Scenario {
         }
         let rate = match (self.load, self.traffic_ratio, self.arrival_rate) {
             _ if self.batch.is_some() => None,
+            // Any rate gives the same run.
+            _ if self.backlog.is_some() => Some(Rate::TrafficRatio(1.0)),
             (_, _, Some(rate)) => Some(Rate::Arrivals(rate)),
             _ if self.pattern.is_some() || self.io.is_some() => {
                 return Err(SettingError::new(
@@ -697,14 +700,14 @@ impl Scenario {
 
     /// How often it is repeated.
     fn replications(&mut self) -> Result<Replications, SettingError> {
-        Ok(match self.until_rel_error {
-            None => Replications::Fixed(*self.replications.get_or_insert(REPLICATIONS_DEFAULT)),
-            Some(target) => Replications::UntilRelativeError {
-                target,
-                max: *self
-                    .max_replications
-                    .get_or_insert(REPLICATIONS_MAX_DEFAULT),
-            },
+        let most = &mut self.max_replications;
+        let mut max = || *most.get_or_insert(REPLICATIONS_MAX_DEFAULT);
+        Ok(match (self.until_rel_error, self.until_abs_error) {
+            (Some(target), _) => Replications::UntilRelativeError { target, max: max() },
+            (None, Some(target)) => Replications::UntilAbsoluteError { target, max: max() },
+            (None, None) => {
+                Replications::Fixed(*self.replications.get_or_insert(REPLICATIONS_DEFAULT))
+            }
         })
     }
 }

@@ -3,7 +3,7 @@
 //! Command line, scenario files, help, reference pages, JSON Schema and the record in every result
 //! follow from the table. A setting is its row here and the code that uses it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -15,11 +15,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::error::SettingError;
-use super::file::Entry;
 use crate::failures::{Checkpoint, FailureSource, Restart};
 use crate::io::{IoJobs, IoSide};
 use crate::machine::MachineSource;
-use crate::names;
+use crate::names::{self, named};
 use crate::network::CYCLES_MAX;
 use crate::workload::{
     Columns, CountDistribution, CubeDistribution, Empirical, EstimateModel, Lublin, MixSource,
@@ -97,6 +96,26 @@ impl Setting {
     /// What was expected.
     pub fn check(&self, value: &OsStr) -> Result<(), String> {
         (self.read)(&mut Scenario::default(), value)
+    }
+}
+
+/// A setting with its value as text.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// Its value; several are separated by commas.
+    pub value: OsString,
+    /// The line of the value in its file, or of the first of several.
+    pub line: Option<usize>,
+}
+
+/// The message about a key that is none of those that are known.
+pub(super) fn unknown_key(key: &str, known: impl Iterator<Item = &'static str>) -> String {
+    let keys: Vec<_> = known.collect();
+    match names::nearest(key, keys.iter().copied()) {
+        Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
+        None => format!("unknown key {key:?} (known: {})", keys.join(", ")),
     }
 }
 
@@ -282,6 +301,12 @@ settings! {
     arrival_rate: number f64 = "RATE", SYNTHETIC,
         read = names::positive, not = ["load", "traffic-ratio", "batch", "swf", "jobs-file"];
 
+    /// Jobs that wait at all times, 1 to 1000: in place of a load a new one arrives as soon as
+    /// fewer do. The utilization is then that of saturation
+    backlog: number NonZeroU32 = "COUNT", SYNTHETIC, read = backlog, record = NonZeroU32::get,
+        not = ["load", "traffic-ratio", "arrival-rate", "batch", "interarrival", "model", "pattern",
+            "io", "io-nodes", "swf", "jobs-file", "failures"];
+
     /// Times between arrivals in place of a Poisson process: a column of a CSV file, in seconds,
     /// drawn with replacement. The column submit, also of a log (.swf, .swf.gz), means the
     /// differences of successive submit times. --load stretches them
@@ -360,16 +385,22 @@ settings! {
 
     /// Runs of each strategy, each with new jobs [default: 10; with --swf and no --resample: 1]
     replications: number u32 = "COUNT", REPLICATION,
-        read = names::replications::<u32>, not = ["until-rel-error", "max-replications"];
+        read = names::replications::<u32>,
+        not = ["until-rel-error", "until-abs-error", "max-replications"];
 
     /// Replicate, at least 10 times, until the relative error of the mean waiting delay is at most
     /// this, with a confidence of 95 %; of the mean turnaround where departures are measured. Not
     /// for logs, whose intervals more replications do not narrow
     until_rel_error: number f64 = "FRACTION", REPLICATION, read = names::fraction;
 
-    /// The most replications with --until-rel-error [default: 100]
+    /// Replicate, at least 10 times, until both arms of every 95 % interval of the utilization are
+    /// at most this part of the processors long, such as 0.005
+    until_abs_error: number f64 = "FRACTION", REPLICATION, read = names::fraction,
+        not = ["until-rel-error"];
+
+    /// The most replications with --until-rel-error or --until-abs-error [default: 100]
     max_replications: number u32 = "COUNT", REPLICATION, read = names::replications::<u32>,
-        needs = [["until-rel-error"]];
+        needs = [["until-rel-error", "until-abs-error"]];
 
     /// Seed of all random numbers, 0 to 2^64-1; the same seed gives the same jobs [default: 1]
     seed: number u64 = "NUMBER", REPLICATION, read = seed;
@@ -477,7 +508,7 @@ impl Scenario {
     /// When there is no such setting, or it does not take the value.
     pub fn set(&mut self, key: &str, value: impl AsRef<OsStr>) -> Result<(), SettingError> {
         let Some(setting) = Setting::of(key) else {
-            let reason = super::file::unknown_key(key, SETTINGS.iter().map(|setting| setting.key));
+            let reason = unknown_key(key, SETTINGS.iter().map(|setting| setting.key));
             return Err(SettingError::new(&[], reason));
         };
         let value = value.as_ref();
@@ -599,26 +630,7 @@ pub enum Measured {
     Departures,
 }
 
-impl Display for Measured {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Measured::Arrivals => "arrivals",
-            Measured::Departures => "departures",
-        })
-    }
-}
-
-impl FromStr for Measured {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        match text {
-            "arrivals" => Ok(Measured::Arrivals),
-            "departures" => Ok(Measured::Departures),
-            _ => Err("expected arrivals or departures"),
-        }
-    }
-}
+named!(Measured: Arrivals = "arrivals", Departures = "departures");
 
 /// One word of `strategy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -669,6 +681,16 @@ fn side_lengths(text: &str) -> Result<SideDistribution, String> {
 fn seed(text: &str) -> Result<u64, String> {
     names::value(text, &format!("a whole number, 0 to {}", u64::MAX), |_| {
         true
+    })
+}
+
+/// The longest backlog. A controller in this process has room for this and for all running jobs.
+const BACKLOG_MAX: u32 = 1_000;
+
+fn backlog(text: &str) -> Result<NonZeroU32, String> {
+    let expected = format!("a whole number, 1 to {BACKLOG_MAX}");
+    names::value(text, &expected, |count: &NonZeroU32| {
+        count.get() <= BACKLOG_MAX
     })
 }
 

@@ -2,7 +2,6 @@
 
 use meshalloc::{Refusal, Ticks};
 
-use super::failing::Attempt;
 use super::held::{Held, Lists};
 use super::observer::JobRecord;
 use crate::workload::Job;
@@ -63,5 +62,36 @@ impl Record {
             blocks,
             refused,
         }
+    }
+}
+
+/// A job that was started, and what it has lost so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Attempt {
+    /// The place of its completion in the order of insertion.
+    pub(super) order: u64,
+    /// When it started last.
+    pub(super) start: Ticks,
+    /// Work that was left then.
+    pub(super) left: Ticks,
+    /// When it was interrupted, if it has not started since.
+    pub(super) interrupted: Option<Ticks>,
+    pub(super) restarts: u32,
+    /// From interruptions to restarts, in ticks.
+    pub(super) until_restart: Ticks,
+    /// Ticks that are lost.
+    pub(super) lost: Ticks,
+}
+
+impl Attempt {
+    /// Whether the job was started at all.
+    pub(super) const fn has_started(&self) -> bool {
+        self.order > 0
+    }
+
+    /// When the job started, unless it was interrupted since; nothing if that is not known here.
+    pub(super) fn last_start(&self) -> Option<Option<Ticks>> {
+        let start = self.interrupted.is_none().then_some(self.start);
+        self.has_started().then_some(start)
     }
 }

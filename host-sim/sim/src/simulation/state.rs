@@ -3,11 +3,11 @@
 use meshalloc::{Block, Event, Grid, Happened, Refusal, Request, Ticks};
 
 use super::execution::{Execution, MessageSums, Start};
-use super::failing::{Attempt, Failing};
+use super::failing::Failing;
 use super::held::Lists;
 use super::observer::Observer;
 use super::present::Present;
-use super::record::Stage;
+use super::record::{Attempt, Stage};
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Conditions, Measured, SimulationError};
 use crate::dispersal::Disperser;

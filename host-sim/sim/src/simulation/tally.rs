@@ -3,8 +3,7 @@
 use meshalloc::{Grid, Ticks};
 
 use super::execution::MessageSums;
-use super::failing::Attempt;
-use super::record::Record;
+use super::record::{Attempt, Record};
 use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
 use crate::statistics::{Delays, Moments, Trend};

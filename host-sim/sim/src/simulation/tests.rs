@@ -5,7 +5,7 @@ use meshalloc::{
 };
 
 use super::*;
-use crate::backend::{InProcess, OnEvent, heap_storage};
+use crate::backend::{Around, InProcess, OnEvent, heap_storage};
 use crate::metrics::Metric;
 use crate::statistics::{Estimate, Sampling};
 use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, TimeUnit, Work};
@@ -84,68 +84,40 @@ fn submesh(block: Block) -> Submesh {
 /// Events with their blocks, and an outcome.
 type Said = (Vec<(Event, Vec<Block>)>, Result<Outcome, Error>);
 
-/// Records what passes through it.
-struct Spy<'b> {
-    inner: &'b mut dyn Backend,
+/// What passes through a backend.
+#[derive(Default)]
+struct Spy {
     notes: Vec<String>,
     /// Says this instead of the controller, to the change of this number.
     instead: Option<(usize, Said)>,
 }
 
-impl<'b> Spy<'b> {
-    fn new(inner: &'b mut dyn Backend) -> Self {
-        Spy {
-            inner,
-            notes: Vec::new(),
-            instead: None,
-        }
-    }
-}
-
-impl Backend for Spy<'_> {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
-        let at = TimeUnit::Second.of(now);
-        match &self.instead {
-            Some((number, (events, outcome))) if *number == self.notes.len() => {
-                for (event, blocks) in events {
-                    on_event(event, blocks);
+impl Spy {
+    /// A backend that is looked at.
+    fn around<'b>(&'b mut self, inner: &'b mut dyn Backend) -> impl Backend + 'b {
+        Around::new(inner, |inner, change, now, on_event| {
+            let at = TimeUnit::Second.of(now);
+            match &self.instead {
+                Some((number, (events, outcome))) if *number == self.notes.len() => {
+                    for (event, blocks) in events {
+                        on_event(event, blocks);
+                    }
+                    self.notes.push("instead".into());
+                    return Ok(*outcome);
                 }
-                self.notes.push("instead".into());
-                return Ok(*outcome);
+                _ => {}
             }
-            _ => {}
-        }
-        self.notes.push(match change {
-            Change::Submit { job, .. } => format!("{at}: submit {job}"),
-            Change::Release { job } => format!("{at}: release {job}"),
-            other => format!("{other:?}"),
-        });
-        let note = self.notes.last_mut().unwrap();
-        self.inner.call(change, now, &mut |event, blocks| {
-            *note += &format!(", grant {} {}", event.job, submesh(blocks[0]));
-            on_event(event, blocks);
+            self.notes.push(match change {
+                Change::Submit { job, .. } => format!("{at}: submit {job}"),
+                Change::Release { job } => format!("{at}: release {job}"),
+                other => format!("{other:?}"),
+            });
+            let note = self.notes.last_mut().unwrap();
+            inner.call(change, now, &mut |event, blocks| {
+                *note += &format!(", grant {} {}", event.job, submesh(blocks[0]));
+                on_event(event, blocks);
+            })
         })
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        self.inner.query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.inner.capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.inner.is_in_order()
-    }
-
-    fn make_room(&mut self) -> bool {
-        self.inner.make_room()
     }
 }
 
@@ -156,8 +128,8 @@ fn equal_times_in_the_order_of_insertion() {
     let jobs = [job(0, 10, 1, 1), job(10, 5, 1, 1), job(10, 5, 1, 1)];
     let machine = mesh(3, 1);
     with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
-        let mut spy = Spy::new(backend);
-        run(&mut spy, machine, jobs, all(3), &mut |_| {}).unwrap();
+        let mut spy = Spy::default();
+        run(&mut spy.around(backend), machine, jobs, all(3), &mut |_| {}).unwrap();
         assert_eq!(
             spy.notes,
             [
@@ -408,9 +380,12 @@ fn nonsense_from_the_controller_ends_the_run() {
     let jobs = [job(0, 5, 1, 1), job(1, 5, 1, 1)];
     let spied = |instead| {
         with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
-            let mut spy = Spy::new(backend);
-            spy.instead = Some(instead);
-            run(&mut spy, machine, jobs, all(2), &mut |_| {}).unwrap_err()
+            let mut spy = Spy {
+                instead: Some(instead),
+                ..Spy::default()
+            };
+            let backend = &mut spy.around(backend);
+            run(backend, machine, jobs, all(2), &mut |_| {}).unwrap_err()
         })
     };
     let unknown = Err(Error::UnknownJob);
@@ -465,9 +440,12 @@ fn nonsense_from_the_controller_ends_the_run() {
     }
     // Taken, but never granted.
     let alone = with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
-        let mut spy = Spy::new(backend);
-        spy.instead = Some((0, (vec![], done)));
-        run(&mut spy, machine, [jobs[0]], all(1), &mut |_| {}).unwrap_err()
+        let mut spy = Spy {
+            instead: Some((0, (vec![], done))),
+            ..Spy::default()
+        };
+        let backend = &mut spy.around(backend);
+        run(backend, machine, [jobs[0]], all(1), &mut |_| {}).unwrap_err()
     });
     assert!(
         matches!(alone, SimulationError::Stalled { waiting: 1 }),

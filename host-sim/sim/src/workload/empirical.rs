@@ -9,7 +9,7 @@ use meshalloc::Ticks;
 use rand_distr::{Distribution, Uniform};
 use serde::{Serialize, Serializer};
 
-use super::swf;
+use super::swf::line as swf;
 use super::text_file::{Header, TextFile, time};
 use super::{JOBS_MAX, LogError, TimeUnit};
 

@@ -40,7 +40,6 @@
 
 use serde::Serialize;
 use std::collections::HashMap;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -55,11 +54,12 @@ use rand_distr::{Distribution, StandardUniform, Uniform};
 use super::estimates::Estimator;
 use super::shape::near_cubic;
 use super::stream::{Source, Stream};
-use super::swf::leading;
-use super::synthetic::DRAWS;
+use super::work::DRAWS;
 use super::{
-    Columns, EstimateModel, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work, WorkloadError,
+    Columns, EstimateModel, Job, LineCounts, Messages, ShapeRule, TIME_MAX, TimeUnit, Work,
+    WorkloadError,
 };
+use crate::names::named;
 use crate::statistics::Sampling;
 use crate::wording::{Number, counted};
 
@@ -121,44 +121,6 @@ pub enum LogForm {
     Csv(Columns),
 }
 
-/// Counts of a log's lines that describe jobs, by why they were left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LineCounts {
-    /// All lines of the log.
-    pub records: u32,
-    /// Partial executions of jobs that have a line of their own.
-    pub partial_executions: u32,
-    /// Jobs of another partition.
-    pub other_partitions: u32,
-    /// Jobs dropped because the submit time is not known.
-    pub no_submit_time: u32,
-    /// Jobs submitted before the time from which they are taken, or not before that up to which
-    /// they are.
-    pub outside: u32,
-    /// Jobs dropped because neither allocated nor requested processors are known.
-    pub no_processors: u32,
-    /// Jobs dropped because the run time is not known.
-    pub no_run_time: u32,
-    /// Lines after the last job that [`LogOptions::limit`] takes.
-    pub beyond_limit: u32,
-}
-
-impl LineCounts {
-    /// The counts over 0 of lines left out, each with its reason.
-    pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
-        let counts = [
-            (self.partial_executions, "of partial executions"),
-            (self.other_partitions, "of other partitions"),
-            (self.no_submit_time, "dropped without a submit time"),
-            (self.outside, "outside the window"),
-            (self.no_processors, "dropped without processors"),
-            (self.no_run_time, "dropped without a run time"),
-            (self.beyond_limit, "beyond --jobs"),
-        ];
-        counts.into_iter().filter(|(count, _)| *count > 0)
-    }
-}
-
 /// The fields of a log's header that are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LogHeader {
@@ -191,6 +153,12 @@ impl LogHeader {
     }
 }
 
+/// The number over 0 that a value of the header begins with; a remark may follow.
+pub(super) fn leading<T: FromStr + PartialOrd + From<u8>>(value: &str) -> Option<T> {
+    let digits = value.split(|sign: char| !sign.is_ascii_digit()).next()?;
+    digits.parse().ok().filter(|number| *number > T::from(0))
+}
+
 /// A job of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LogJob {
@@ -210,6 +178,17 @@ pub struct LogJob {
     pub requested_time: Option<Ticks>,
     /// Who submitted it.
     pub owner: Owner,
+}
+
+/// What becomes of a line.
+pub(super) enum Entry {
+    Job(LogJob),
+    PartialExecution,
+    OtherPartition,
+    NoSubmitTime,
+    Outside,
+    NoProcessors,
+    NoRunTime,
 }
 
 /// Who submitted a job, as the log has it; -1 is unknown. Nothing is decided by it.
@@ -269,6 +248,8 @@ pub enum Resample {
     /// Of whole weeks.
     Weeks,
 }
+
+named!(Resample: Weeks = "weeks");
 
 impl Resample {
     /// How the replications of a log come about that is resampled like this, or not at all.
@@ -647,28 +628,5 @@ impl LogMessages {
             program.iterations = iterations.max(1);
         }
         Work::Messages(program)
-    }
-}
-
-impl FromStr for Resample {
-    type Err = WorkloadError;
-
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        match text {
-            "weeks" => Ok(Resample::Weeks),
-            _ => Err(WorkloadError::UnknownName {
-                what: "way to resample",
-                given: text.into(),
-                expected: "weeks".into(),
-            }),
-        }
-    }
-}
-
-impl fmt::Display for Resample {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Resample::Weeks => f.pad("weeks"),
-        }
     }
 }

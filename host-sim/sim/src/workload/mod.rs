@@ -14,9 +14,11 @@ use crate::statistics::Sampling;
 pub use crate::time::{JOBS_MAX, TIME_MAX, TimeUnit};
 
 pub mod arrivals;
+mod columns;
 mod counts;
 pub mod distributions;
 pub mod empirical;
+mod error;
 pub mod estimates;
 pub mod log;
 pub mod lublin;
@@ -34,13 +36,13 @@ pub mod trace;
 pub mod work;
 
 pub use arrivals::{Arrivals, Process, Rate};
+pub use columns::Columns;
 pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideDistribution, SideRange, Spread};
 pub use empirical::{Empirical, EmpiricalSampler};
+pub use error::{LineCounts, LogError};
 pub use estimates::EstimateModel;
-pub use log::{
-    LineCounts, Log, LogForm, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Owner, Resample,
-};
+pub use log::{Log, LogForm, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Owner, Resample};
 pub use lublin::Lublin;
 pub use mix::{BuiltInMix, Mix, MixEntry, MixError, MixSource, fits_turned};
 pub use pattern::{Pattern, Patterns};
@@ -49,9 +51,7 @@ pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
 pub use shared::SharedLogs;
 pub(crate) use stream::strategy_seed;
-pub use swf::LogError;
 pub use synthetic::{Synthetic, SyntheticJobs};
-pub use trace::Columns;
 pub use work::{Messages, Program, Work, WorkDistribution};
 
 /// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes

@@ -15,6 +15,7 @@ use super::distributions::SideSampler;
 use super::mix::{Mix, MixSampler};
 use super::stream::{Source, Stream};
 use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
+use crate::names::named;
 
 /// The machine and the requests to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -188,14 +189,6 @@ impl CubeDistribution {
         },
     ];
 
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CubeDistribution::Uniform => "uniform",
-            CubeDistribution::Normal => "normal",
-        }
-    }
-
     /// Over the numbers `min..=max`, of which there is one at least.
     fn over(self, min: u16, max: u16) -> SideSampler {
         let distribution = match self {
@@ -214,25 +207,7 @@ impl CubeDistribution {
 pub(super) const CHUANG_WU: &str =
     "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors";
 
-impl FromStr for CubeDistribution {
-    type Err = WorkloadError;
-
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let known = [CubeDistribution::Uniform, CubeDistribution::Normal];
-        let found = known.into_iter().find(|known| known.name() == text);
-        found.ok_or_else(|| WorkloadError::UnknownName {
-            what: "distribution on a cube",
-            given: text.into(),
-            expected: "uniform or normal".into(),
-        })
-    }
-}
-
-impl fmt::Display for CubeDistribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+named!(CubeDistribution: Uniform = "uniform", Normal = "normal");
 
 impl Requests {
     /// The machine.

@@ -22,139 +22,30 @@
 //! refused. Larger numbers of processors than 4294967295 count as 4294967295.
 //!
 //! The requested time (field 9), where it is over 0, is the estimate of the run time. It ends no
-//! job. Estimates from [`TIME_MAX`] on count as that, longer than any log.
+//! job. Estimates from [`TIME_MAX`](super::TIME_MAX) on count as that, longer than any log.
 //!
 //! # Memory
 //!
 //! That of the jobs, at most [`JOBS_MAX`], and of one line. Lines have at most 65536 bytes, a log
 //! has at most 2^32 bytes when it is unpacked and at most 1000 lines of acknowledgements.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::io::Read;
+use std::path::Path;
 
 use meshalloc::{Flags, Grid, Ticks};
 
-use super::log::{LineCounts, Log, LogForm, LogHeader, LogJob, LogOptions, Owner};
+use super::JOBS_MAX;
+use super::error::{LineCounts, LogError};
+use super::log::{Entry, Log, LogForm, LogHeader, LogJob, LogOptions, Owner, leading};
 use super::text_file::{Header, TextFile};
 use super::trace::Trace;
-use super::{JOBS_MAX, TIME_MAX, TimeUnit};
-use crate::wording::{counted, quoted};
+
+pub(super) mod line;
+
+use line::*;
 
 /// The most lines of acknowledgements.
 const ACKNOWLEDGEMENTS_MAX: usize = 1000;
-
-/// Why a log, or another file of a workload, cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// It cannot be opened.
-    #[error("{path}: {source}", path = .path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// It cannot be read to its end.
-    #[error("{path}:{line}: {source}", path = .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The line being read, from 1.
-        line: usize,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// A line cannot be understood.
-    #[error("{path}:{line}: {reason}", path = .path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What was found and what was expected.
-        reason: String,
-    },
-    /// A column has no times.
-    #[error("{path}: no time in the column {column} (expected one at least)", path = .path.display())]
-    NoTimes {
-        /// The file.
-        path: PathBuf,
-        /// The column.
-        column: String,
-    },
-    /// No job is left.
-    #[error("{path}: no job to run: of {records} read{left_out}", path = .path.display(),
-        records = counted(.lines.records, "job"), left_out = left_out(.lines))]
-    NoJobs {
-        /// The file.
-        path: PathBuf,
-        /// Jobs read, and why they are not taken.
-        lines: LineCounts,
-    },
-    /// All jobs are larger than the machine.
-    #[error(
-        "{path}: no job fits on the {machine}: the smallest of {jobs} has {smallest}",
-        path = .path.display(), jobs = counted(.jobs, "job"),
-        smallest = counted(.smallest, "processor")
-    )]
-    NoneFits {
-        /// The file.
-        path: PathBuf,
-        /// Jobs that could be used.
-        jobs: usize,
-        /// The machine.
-        machine: Grid,
-        /// The number of processors of the smallest.
-        smallest: u32,
-    },
-}
-
-fn left_out(lines: &LineCounts) -> String {
-    let reasons = lines
-        .left_out()
-        .map(|(count, why)| format!(", {count} {why}"));
-    reasons.collect()
-}
-
-/// A field of the format.
-#[derive(Clone, Copy)]
-pub(super) struct Field {
-    /// Its number, from 1.
-    number: usize,
-    name: &'static str,
-}
-
-/// The fields of a line.
-const FIELDS: usize = 18;
-
-const JOB: Field = field(1, "job number");
-const SUBMIT: Field = field(2, "submit time");
-const WAIT: Field = field(3, "wait time");
-const RUN: Field = field(4, "run time");
-const ALLOCATED: Field = field(5, "allocated processors");
-const REQUESTED: Field = field(8, "requested processors");
-const REQUESTED_TIME: Field = field(9, "requested time");
-const STATUS: Field = field(11, "status");
-const USER: Field = field(12, "user");
-const GROUP: Field = field(13, "group");
-const PARTITION: Field = field(16, "partition");
-
-const fn field(number: usize, name: &'static str) -> Field {
-    Field { number, name }
-}
-
-/// What becomes of a line.
-pub(super) enum Entry {
-    Job(LogJob),
-    PartialExecution,
-    OtherPartition,
-    NoSubmitTime,
-    Outside,
-    NoProcessors,
-    NoRunTime,
-}
 
 /// What the lines of a file are.
 enum Rows {
@@ -309,12 +200,6 @@ impl LogHeader {
     }
 }
 
-/// The number over 0 that a value of the header begins with; a remark may follow.
-pub(super) fn leading<T: FromStr + PartialOrd + From<u8>>(value: &str) -> Option<T> {
-    let digits = value.split(|sign: char| !sign.is_ascii_digit()).next()?;
-    digits.parse().ok().filter(|number| *number > T::from(0))
-}
-
 /// Reads a line; `is_double` is whether partial executions have lines of their own in addition to
 /// those of jobs. `latest` becomes the latest submit time of the partition so far.
 fn entry(
@@ -371,100 +256,6 @@ fn entry(
             priority: -1,
         },
     }))
-}
-
-/// Whether the name of a file says that it is a log in this format.
-pub(super) fn is_name(path: &Path) -> bool {
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    name.ends_with(".swf") || name.ends_with(".swf.gz")
-}
-
-/// The field of a time that CSV files call so.
-pub(super) fn field_of(column: &str) -> Option<Field> {
-    match column {
-        "submit" => Some(SUBMIT),
-        "wait" => Some(WAIT),
-        "run" => Some(RUN),
-        "estimate" => Some(REQUESTED_TIME),
-        _ => None,
-    }
-}
-
-/// The time in a field of a line; `None` in a comment, or if it is not known.
-pub(super) fn time_in(line: &str, field: Field) -> Result<Option<Ticks>, String> {
-    if line.starts_with(';') {
-        return Ok(None);
-    }
-    let record = Record::split(line)?;
-    let time = record.time(field)?;
-    if let Some(time) = time {
-        check_time(time, &record, field)?;
-    }
-    Ok(time)
-}
-
-/// Whether a time is simulated.
-fn check_time(time: Ticks, record: &Record<'_>, field: Field) -> Result<(), String> {
-    if time < TIME_MAX {
-        return Ok(());
-    }
-    let seconds = TIME_MAX / TimeUnit::Second.ticks_each();
-    Err(record.bad(field, &format!("less than {seconds} seconds")))
-}
-
-/// The words of a line.
-struct Record<'t>([&'t str; FIELDS]);
-
-impl<'t> Record<'t> {
-    fn split(text: &'t str) -> Result<Self, String> {
-        let mut words = [""; FIELDS];
-        let mut found = 0;
-        for word in text.split_ascii_whitespace() {
-            if let Some(place) = words.get_mut(found) {
-                *place = word;
-            }
-            found += 1;
-        }
-        if found != FIELDS {
-            let found = counted(found, "field");
-            return Err(format!("{found}: expected {FIELDS}, one job a line"));
-        }
-        Ok(Record(words))
-    }
-
-    fn word(&self, field: Field) -> &'t str {
-        self.0[field.number - 1]
-    }
-
-    fn bad(&self, field: Field, expected: &str) -> String {
-        let Field { number, name } = field;
-        let found = quoted(self.word(field).as_bytes());
-        format!("field {number} ({name}) is {found}: expected {expected}")
-    }
-
-    fn whole(&self, field: Field) -> Result<i64, String> {
-        let number = self.word(field).parse();
-        number.map_err(|_| self.bad(field, "a whole number, -1 if unknown"))
-    }
-
-    /// Whether a field that is a number is -1.
-    fn is_unknown(&self, field: Field) -> bool {
-        self.word(field).parse() == Ok(-1.0)
-    }
-
-    /// Seconds in ticks, at most [`TIME_MAX`]: whole ones exactly, others to the nearest tick;
-    /// `None` for negative ones.
-    fn time(&self, field: Field) -> Result<Option<Ticks>, String> {
-        let word = self.word(field);
-        if let Ok(whole) = word.parse::<i64>() {
-            let seconds = u64::try_from(whole).ok();
-            let ticks = |seconds: u64| seconds.saturating_mul(TimeUnit::Second.ticks_each());
-            return Ok(seconds.map(|seconds| ticks(seconds).min(TIME_MAX)));
-        }
-        let number = word.parse::<f64>().ok().filter(|time| time.is_finite());
-        let number = number.ok_or_else(|| self.bad(field, "a number of seconds, -1 if unknown"))?;
-        Ok((number >= 0.0).then(|| TimeUnit::Second.ticks(number)))
-    }
 }
 
 #[cfg(test)]

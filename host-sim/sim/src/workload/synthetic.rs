@@ -22,6 +22,7 @@ use super::estimates::Estimator;
 use super::requests::RequestSource;
 use super::service::ServiceSampler;
 use super::stream::{Source, Stream};
+use super::work::DRAWS;
 use super::{
     ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Lublin,
     Messages, MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution,
@@ -435,10 +436,6 @@ struct ClassJobs {
     requests: RequestSource,
     works: WorkSource,
 }
-
-/// The number of the source of the random numbers of jobs that send messages, over a network or to
-/// I/O nodes.
-pub(super) const DRAWS: u8 = 20;
 
 #[derive(Clone, Debug)]
 enum WorkSource {

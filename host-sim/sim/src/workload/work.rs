@@ -33,6 +33,10 @@ impl Work {
     }
 }
 
+/// The number of the source of the random numbers of jobs that send messages, over a network or to
+/// I/O nodes.
+pub(super) const DRAWS: u8 = 20;
+
 /// Which messages one job sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {

@@ -7,7 +7,6 @@
 //! times.
 
 use std::ops::{ControlFlow, RangeInclusive};
-use std::sync::Mutex;
 
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_sim::backend::InProcessBackends;
@@ -65,14 +64,10 @@ impl Case {
     fn check(&self) {
         let experiments: Vec<_> = (1..=SEEDS).map(|seed| self.experiment(seed)).collect();
         let experiments: Vec<_> = experiments.iter().collect();
-        let results = Mutex::new(Vec::new());
         let backends = &InProcessBackends::default;
-        experiment::run_all(&experiments, None, backends, &(), &|_, mut of_seed| {
-            results.lock().unwrap().append(&mut of_seed);
-            ControlFlow::Continue(())
-        })
-        .unwrap();
-        let results = results.into_inner().unwrap();
+        let go_on = |_, _: &[StrategyResult]| ControlFlow::Continue(());
+        let results = experiment::run_all(&experiments, None, backends, &(), &go_on);
+        let results = results.unwrap().concat();
         assert_eq!(results.len() as u64, SEEDS);
         let first_ten = |result: &StrategyResult| {
             let runs = result.runs[..10].iter();

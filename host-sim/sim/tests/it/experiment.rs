@@ -141,7 +141,7 @@ fn fewer_replications_than_the_least_are_incomplete_even_where_saturated() {
     experiment.replications = until(100);
     let progress = After(AtomicU32::new(0));
     let failed = run(&experiment, &mut InProcessBackends::default(), &progress).unwrap_err();
-    let (_, complete) = &failed.complete[0];
+    let complete = &failed.complete[0];
     assert_eq!(complete[0].runs.len(), 4);
     assert!(complete[0].saturated);
     assert_eq!(complete[0].stop, Stop::Incomplete);

@@ -73,22 +73,23 @@ fn any_number_of_threads_gives_what_one_run_after_the_other_gives() {
     );
 
     for count in [1, 2, 3, 8] {
-        let results = Mutex::new(vec![None; experiments.len()]);
+        let seen = Mutex::new(vec![None; experiments.len()]);
         let all: Vec<_> = experiments.iter().collect();
-        run_all(
+        let results = run_all(
             &all,
             threads(count),
             &InProcessBackends::default,
             &(),
             &|place, outcome| {
-                let earlier = results.lock().unwrap()[place].replace(outcome);
+                let earlier = seen.lock().unwrap()[place].replace(outcome.to_vec());
                 assert!(earlier.is_none(), "finished twice");
                 ControlFlow::Continue(())
             },
-        )
-        .unwrap();
-        for (expected, results) in expected.iter().zip(results.into_inner().unwrap()) {
-            assert_same(expected, &results.unwrap());
+        );
+        let seen = seen.into_inner().unwrap().into_iter().zip(results.unwrap());
+        for (expected, (seen, results)) in expected.iter().zip(seen) {
+            assert_same(expected, &seen.unwrap());
+            assert_same(expected, &results);
         }
         for (experiment, expected) in experiments.iter().zip(&expected) {
             let backends = InProcessBackends::default;
@@ -141,7 +142,7 @@ fn what_was_expected_is_in_the_end_what_was_done() {
     for count in [1, 4] {
         let jobs = Jobs::default();
         let all: Vec<_> = experiments.iter().collect();
-        let go_on = |_, _| ControlFlow::Continue(());
+        let go_on = |_, _: &[StrategyResult]| ControlFlow::Continue(());
         run_all(
             &all,
             threads(count),
@@ -226,7 +227,7 @@ fn one_after_the_other_nothing_is_run_after_a_failure() {
     let failed = run(&experiment, &mut backends, &()).unwrap_err();
     assert_eq!(backends.2, 5);
     assert_eq!(failed.to_string(), "here: gone");
-    let [(0, results)] = &failed.complete[..] else {
+    let [results] = &failed.complete[..] else {
         panic!("{failed:?}");
     };
     let replications: Vec<_> = results.iter().map(|result| result.runs.len()).collect();
@@ -260,7 +261,7 @@ fn a_failure_says_which() {
     let bad = experiment(0.3, Replications::Fixed(3));
     let failed = |all: &[&Experiment]| {
         let backends = || NoScan(InProcessBackends::default());
-        let go_on = |_, _| ControlFlow::Continue(());
+        let go_on = |_, _: &[StrategyResult]| ControlFlow::Continue(());
         run_all(all, threads(2), &backends, &(), &go_on).unwrap_err()
     };
     let error = failed(&[&good, &bad, &good]);

@@ -202,45 +202,6 @@ fn a_ring_beside_a_simulation_of_seconds() {
     assert!(fragmented > 5, "{fragmented} of 20 are not worth the test");
 }
 
-/// Keeps the grants that pass through it.
-struct Grants<'b> {
-    inner: &'b mut dyn Backend,
-    /// Second, job, and what it holds.
-    seen: Vec<(u64, u32, Vec<Block>)>,
-}
-
-impl Backend for Grants<'_> {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
-        let seen = &mut self.seen;
-        self.inner.call(change, now, &mut |event, blocks| {
-            let second = now / TimeUnit::Second.ticks_each();
-            seen.push((second, event.job.0, blocks.to_vec()));
-            on_event(event, blocks);
-        })
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        self.inner.query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.inner.capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.inner.is_in_order()
-    }
-
-    fn make_room(&mut self) -> bool {
-        self.inner.make_room()
-    }
-}
-
 #[test]
 fn the_papers_cube_second_by_second() {
     let machine = cube(4, 3);
@@ -253,10 +214,15 @@ fn the_papers_cube_second_by_second() {
     for (strategy, replication) in strategies.into_iter().flat_map(|s| [(s, 0), (s, 1)]) {
         let tasks = drawn(4, 3, 100, replication);
         let (result, grants) = with_backend(machine, strategy, PLENTY, |backend| {
-            let mut spy = Grants {
-                inner: backend,
-                seen: Vec::new(),
-            };
+            // Second, job, and what it holds.
+            let mut grants = Vec::new();
+            let mut spy = Around::new(backend, |inner, change, now, on_event| {
+                inner.call(change, now, &mut |event, blocks| {
+                    let second = now / TimeUnit::Second.ticks_each();
+                    grants.push((second, event.job.0, blocks.to_vec()));
+                    on_event(event, blocks);
+                })
+            });
             let jobs = tasks.iter().copied();
             let result = run(
                 &mut spy,
@@ -266,7 +232,7 @@ fn the_papers_cube_second_by_second() {
                 &mut |_| {},
             )
             .unwrap();
-            (result, spy.seen)
+            (result, grants)
         });
         // First come, first served: all of them, in their order.
         let order = grants.iter().map(|grant| grant.1);

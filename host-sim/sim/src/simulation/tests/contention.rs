@@ -168,12 +168,12 @@ fn equal_cycles_complete_in_the_order_of_starts() {
         work: Work::Messages(messages.program(0, 0)),
     });
     with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
-        let mut spy = Spy::new(backend);
+        let mut spy = Spy::default();
         let execution = Contention::new(machine, messages).unwrap();
         run_with(
             execution,
             all(4).into(),
-            &mut spy,
+            &mut spy.around(backend),
             machine,
             jobs,
             &mut |_| {},

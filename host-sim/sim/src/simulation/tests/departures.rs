@@ -6,9 +6,16 @@ use super::*;
 fn spied(jobs: &[Job], measured: Measured) -> (RunResult, Vec<(u64, usize)>) {
     let machine = mesh(8, 8);
     with_backend(machine, StrategyKind::FirstFit, PLENTY, |backend| {
-        let mut spy = Spy::new(backend);
+        let mut spy = Spy::default();
         let jobs = jobs.iter().copied();
-        let result = run(&mut spy, machine, jobs, measured, &mut |_| {}).unwrap();
+        let result = run(
+            &mut spy.around(backend),
+            machine,
+            jobs,
+            measured,
+            &mut |_| {},
+        )
+        .unwrap();
         let left = spy.notes.iter().filter_map(|note| {
             let (at, number) = note.split_once(": release ")?;
             let number = number.split(',').next()?;

@@ -79,12 +79,12 @@ fn completions_move_while_others_run() {
     ];
     let machine = mesh(3, 1);
     with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
-        let mut spy = Spy::new(backend);
+        let mut spy = Spy::default();
         let execution = Sharing::default();
         let result = run_with(
             execution,
             all(4).into(),
-            &mut spy,
+            &mut spy.around(backend),
             machine,
             jobs,
             &mut |_| {},

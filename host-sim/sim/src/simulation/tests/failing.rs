@@ -36,16 +36,28 @@ fn recorded(failures: &Failures, text: &str) -> Result<Failures, String> {
     })
 }
 
-/// A backend that compares the controller with sets of processors after each change.
-struct Checked<'b> {
-    inner: &'b mut dyn Backend,
+/// The controller's state as sets of processors.
+struct Checked {
     machine: Grid,
     held: BTreeMap<JobId, BTreeSet<u32>>,
     waiting: BTreeSet<JobId>,
     faulty: BTreeSet<u32>,
 }
 
-impl Checked<'_> {
+/// A backend that compares the controller with sets of processors after each change.
+fn checked<'b>(machine: Grid, inner: &'b mut dyn Backend) -> impl Backend + 'b {
+    let mut checked = Checked {
+        machine,
+        held: BTreeMap::new(),
+        waiting: BTreeSet::new(),
+        faulty: BTreeSet::new(),
+    };
+    Around::new(inner, move |inner, change, now, on_event| {
+        checked.call(inner, change, now, on_event)
+    })
+}
+
+impl Checked {
     fn nodes(&self, block: Block) -> BTreeSet<u32> {
         let nodes = 0..self.machine.nodes();
         nodes
@@ -53,8 +65,8 @@ impl Checked<'_> {
             .collect()
     }
 
-    fn check(&mut self) {
-        let Ok(Ok(Answer::Statistics(found))) = self.inner.query(&Query::Statistics) else {
+    fn check(&self, controller: &mut dyn Backend) {
+        let Ok(Ok(Answer::Statistics(found))) = controller.query(&Query::Statistics) else {
             panic!("no statistics");
         };
         let mut busy = self.faulty.clone();
@@ -69,11 +81,10 @@ impl Checked<'_> {
         assert_eq!(found.running, self.held.len() as u32);
         assert_eq!(found.waiting, self.waiting.len() as u32);
     }
-}
 
-impl Backend for Checked<'_> {
     fn call(
         &mut self,
+        inner: &mut dyn Backend,
         change: &Change,
         now: Ticks,
         on_event: OnEvent<'_>,
@@ -92,7 +103,7 @@ impl Backend for Checked<'_> {
             ref other => panic!("{other:?}"),
         }
         let mut grants = Vec::new();
-        let outcome = self.inner.call(change, now, &mut |event, blocks| {
+        let outcome = inner.call(change, now, &mut |event, blocks| {
             grants.push((event.job, blocks.to_vec()));
             on_event(event, blocks);
         })?;
@@ -108,24 +119,8 @@ impl Backend for Checked<'_> {
             assert!(self.waiting.remove(&job));
             self.held.insert(job, nodes);
         }
-        self.check();
+        self.check(inner);
         Ok(outcome)
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        self.inner.query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.inner.capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.inner.is_in_order()
-    }
-
-    fn make_room(&mut self) -> bool {
-        self.inner.make_room()
     }
 }
 
@@ -148,13 +143,7 @@ fn run_jobs(
     failures: Option<Timeline>,
 ) -> Result<(RunResult, Times), SimulationError> {
     with_backend(machine, strategy, room, |inner| {
-        let mut backend = Checked {
-            inner,
-            machine,
-            held: BTreeMap::new(),
-            waiting: BTreeSet::new(),
-            faulty: BTreeSet::new(),
-        };
+        let mut backend = checked(machine, inner);
         let conditions = Conditions {
             failures,
             ..Measured::Departures(jobs.len() as u32).into()
@@ -454,13 +443,7 @@ fn every_strategy_and_scheduler_stays_consistent() {
                     scheduler,
                 };
                 let mut inner = InProcess::new(storage.memory(), configuration).unwrap();
-                let mut backend = Checked {
-                    inner: &mut inner,
-                    machine,
-                    held: BTreeMap::new(),
-                    waiting: BTreeSet::new(),
-                    faulty: BTreeSet::new(),
-                };
+                let mut backend = checked(machine, &mut inner);
                 let conditions = Conditions {
                     failures: Some(timeline),
                     ..Measured::Departures(60).into()
@@ -553,13 +536,7 @@ fn jobs_without_a_place_beside_the_spares_are_refused() {
             scheduler,
         };
         let mut inner = InProcess::new(storage.memory(), configuration).unwrap();
-        let mut backend = Checked {
-            inner: &mut inner,
-            machine,
-            held: BTreeMap::new(),
-            waiting: BTreeSet::new(),
-            faulty: BTreeSet::new(),
-        };
+        let mut backend = checked(machine, &mut inner);
         let jobs = [
             job(0, 10, 4, 4),
             job(1, 3, 5, 4),

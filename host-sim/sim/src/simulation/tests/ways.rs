@@ -1,7 +1,7 @@
 //! Other ways to run: interrupted, with a backlog, with a clock.
 
 use super::*;
-use crate::backend::{Backends, StopwatchBackends};
+use crate::backend::{Backends, InProcessBackends};
 
 #[test]
 fn a_run_is_interrupted_after_the_events_of_the_moment() {
@@ -119,7 +119,7 @@ fn a_backlog_is_kept_up() {
     // One processor, jobs of a second each: one runs, and the backlog waits.
     let jobs = (0..).map(|_| job(1_000, 1, 1, 1));
     let (result, notes) = with_backend(mesh(1, 1), StrategyKind::FirstFit, 8, |backend| {
-        let mut spy = Spy::new(backend);
+        let mut spy = Spy::default();
         let conditions = Conditions {
             backlog: NonZero::new(3),
             ..all(6).into()
@@ -128,7 +128,7 @@ fn a_backlog_is_kept_up() {
         let result = run_with(
             FixedService::default(),
             conditions,
-            &mut spy,
+            &mut spy.around(backend),
             machine,
             jobs,
             &mut |_| {},
@@ -172,7 +172,11 @@ fn the_search_time_is_there_only_if_it_is_measured() {
         strategy: StrategyKind::FreeSubmeshList,
         scheduler: SchedulerKind::Fcfs,
     };
-    let ready = StopwatchBackends::default().with(configuration, None, &mut |backend| {
+    let mut timed = InProcessBackends {
+        timed: true,
+        ..InProcessBackends::default()
+    };
+    let ready = timed.with(configuration, None, &mut |backend| {
         let result = run(backend, mesh(8, 8), crowd(), all(3_000), &mut |_| {}).unwrap();
         let seconds = result.values[Metric::SearchTime].unwrap();
         // It takes time, but no millisecond.

@@ -1,0 +1,91 @@
+//! The columns of a trace, and what a file calls them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::WorkloadError;
+
+/// The columns of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) enum Column {
+    Submit,
+    Run,
+    Shape,
+    Processors,
+    Estimate,
+    Rings,
+    Id,
+    User,
+    Group,
+    Priority,
+}
+
+impl Column {
+    pub(super) const ALL: [(Column, &'static str); 10] = [
+        (Column::Submit, "submit"),
+        (Column::Run, "run"),
+        (Column::Shape, "shape"),
+        (Column::Processors, "processors"),
+        (Column::Estimate, "estimate"),
+        (Column::Rings, "rings"),
+        (Column::Id, "id"),
+        (Column::User, "user"),
+        (Column::Group, "group"),
+        (Column::Priority, "priority"),
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        Column::ALL[self as usize].1
+    }
+}
+
+/// What a file calls the columns of a trace: those that are not named have their own names.
+///
+/// ```
+/// use meshalloc_sim::workload::Columns;
+/// let columns: Columns = "submit=arrival,run=duration".parse().unwrap();
+/// assert_eq!(columns.to_string(), "submit=arrival,run=duration");
+/// let error = "start=arrival".parse::<Columns>().unwrap_err().to_string();
+/// assert!(error.contains("expected NAME=COLUMN,... with the names submit, run"), "{error}");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Columns(pub(super) BTreeMap<Column, String>);
+
+impl FromStr for Columns {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let unknown = || {
+            let names: Vec<_> = Column::ALL.iter().map(|(_, name)| *name).collect();
+            WorkloadError::UnknownName {
+                what: "list of columns",
+                given: text.into(),
+                expected: format!(
+                    "NAME=COLUMN,... with the names {}, each once; nothing behind the = leaves a column out",
+                    names.join(", ")
+                ),
+            }
+        };
+        let mut columns = BTreeMap::new();
+        for part in text.split(',') {
+            let (name, column) = part.split_once('=').ok_or_else(unknown)?;
+            let known = Column::ALL.iter().find(|known| known.1 == name.trim());
+            let (known, _) = known.ok_or_else(unknown)?;
+            if columns.insert(*known, column.trim().to_owned()).is_some() {
+                return Err(unknown());
+            }
+        }
+        Ok(Columns(columns))
+    }
+}
+
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs = self.0.iter();
+        let pairs = pairs.map(|(column, name)| format!("{}={name}", column.name()));
+        f.pad(&pairs.collect::<Vec<_>>().join(","))
+    }
+}

@@ -1,0 +1,121 @@
+//! Why a file of a workload cannot be used, and which lines of a log are left out.
+
+use std::io;
+use std::path::PathBuf;
+
+use meshalloc::Grid;
+use serde::Serialize;
+
+use crate::wording::counted;
+
+/// Why a log, or another file of a workload, cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// It cannot be opened.
+    #[error("{path}: {source}", path = .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It cannot be read to its end.
+    #[error("{path}:{line}: {source}", path = .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The line being read, from 1.
+        line: usize,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// A line cannot be understood.
+    #[error("{path}:{line}: {reason}", path = .path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// A column has no times.
+    #[error("{path}: no time in the column {column} (expected one at least)", path = .path.display())]
+    NoTimes {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// No job is left.
+    #[error("{path}: no job to run: of {records} read{left_out}", path = .path.display(),
+        records = counted(.lines.records, "job"), left_out = left_out(.lines))]
+    NoJobs {
+        /// The file.
+        path: PathBuf,
+        /// Jobs read, and why they are not taken.
+        lines: LineCounts,
+    },
+    /// All jobs are larger than the machine.
+    #[error(
+        "{path}: no job fits on the {machine}: the smallest of {jobs} has {smallest}",
+        path = .path.display(), jobs = counted(.jobs, "job"),
+        smallest = counted(.smallest, "processor")
+    )]
+    NoneFits {
+        /// The file.
+        path: PathBuf,
+        /// Jobs that could be used.
+        jobs: usize,
+        /// The machine.
+        machine: Grid,
+        /// The number of processors of the smallest.
+        smallest: u32,
+    },
+}
+
+fn left_out(lines: &LineCounts) -> String {
+    let reasons = lines
+        .left_out()
+        .map(|(count, why)| format!(", {count} {why}"));
+    reasons.collect()
+}
+
+/// Counts of a log's lines that describe jobs, by why they were left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LineCounts {
+    /// All lines of the log.
+    pub records: u32,
+    /// Partial executions of jobs that have a line of their own.
+    pub partial_executions: u32,
+    /// Jobs of another partition.
+    pub other_partitions: u32,
+    /// Jobs dropped because the submit time is not known.
+    pub no_submit_time: u32,
+    /// Jobs submitted before the time from which they are taken, or not before that up to which
+    /// they are.
+    pub outside: u32,
+    /// Jobs dropped because neither allocated nor requested processors are known.
+    pub no_processors: u32,
+    /// Jobs dropped because the run time is not known.
+    pub no_run_time: u32,
+    /// Lines after the last job that [`LogOptions::limit`](super::LogOptions::limit) takes.
+    pub beyond_limit: u32,
+}
+
+impl LineCounts {
+    /// The counts over 0 of lines left out, each with its reason.
+    pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let counts = [
+            (self.partial_executions, "of partial executions"),
+            (self.other_partitions, "of other partitions"),
+            (self.no_submit_time, "dropped without a submit time"),
+            (self.outside, "outside the window"),
+            (self.no_processors, "dropped without processors"),
+            (self.no_run_time, "dropped without a run time"),
+            (self.beyond_limit, "beyond --jobs"),
+        ];
+        counts.into_iter().filter(|(count, _)| *count > 0)
+    }
+}
