@@ -25,11 +25,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use meshalloc::message::Capacity;
-use meshalloc::{
-    Answer, Change, Configuration, Controller, Error, Machine, Outcome, Query, SchedulerKind,
-    StrategyKind, Ticks,
-};
+use meshalloc::{Change, Configuration, Controller, Machine, SchedulerKind, StrategyKind, Ticks};
 use meshalloc_sim::backend::{
     Around, Backend, BackendError, Backends, InProcess, InProcessBackends, heap_storage,
 };

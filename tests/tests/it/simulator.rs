@@ -5,8 +5,7 @@
 use std::path::Path;
 
 use meshalloc::{
-    Answer, Capacity, Change, Error, Happened, JobId, Mesh, Outcome, Query, Refusal, Request,
-    StrategyKind, Ticks,
+    Capacity, Change, Error, Happened, JobId, Mesh, Refusal, Request, StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::{Around, Backend, Backends, InProcessBackends};
 use meshalloc_sim::metrics::Metric;
