@@ -74,7 +74,7 @@ fn texts(window: &Window) -> Vec<Text> {
            const { canvas } = this; const name = canvas.className; const ratio = devicePixelRatio; \
            const box = this.measureText(text); \
            const place = [...document.getElementsByClassName(name)].indexOf(canvas); \
-           texts.push({ class: name, place, text, \
+           texts.push({ class: name, place, text: String(text), \
              left: x - box.actualBoundingBoxLeft, right: x + box.actualBoundingBoxRight, \
              top: y - box.actualBoundingBoxAscent, bottom: y + box.actualBoundingBoxDescent, \
              width: canvas.width / ratio, height: canvas.height / ratio }); \
@@ -779,7 +779,7 @@ fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
         ("in-place", "stopped by"),
     ] {
         let scenario = format!(
-            "--torus 16x16 --strategy ff,mbs --side-range 1..6 --load .6 --jobs 600 --warmup 0 \
+            "--torus 16x16 --strategy ff,naive --side-range 1..6 --load .6 --jobs 600 --warmup 0 \
              --failures events.csv --restart {restart}"
         );
         page(folder.path(), &scenario);
@@ -817,7 +817,7 @@ fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
                 "view.page.runs.map((run) => Array.from({ length: run.count }, (_, job) => \
                  stretchesOf(run, job).length))",
             );
-            for (place, name) in ["first-fit", "multiple-buddy"].iter().enumerate() {
+            for (place, name) in ["first-fit", "naive"].iter().enumerate() {
                 for row in rows.iter().filter(|row| row["strategy"] == *name) {
                     let job = row["job_id"].parse::<usize>().unwrap() - 1;
                     let restarts = row["restarts"].parse::<u64>().unwrap();

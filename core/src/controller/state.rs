@@ -385,8 +385,9 @@ impl Restoring<'_, '_> {
         match kind {
             ItemKind::Running => self.running(from.take()?)?,
             ItemKind::Waiting => self.waiting(from.take()?)?,
-            #[cfg(not(feature = "reservations"))]
-            ItemKind::Reserved => return Err(RestoreError::Format),
+            ItemKind::Reserved if cfg!(not(feature = "reservations")) => {
+                return Err(RestoreError::Format);
+            }
             ItemKind::Blocks | ItemKind::Reserved => self.blocks(&from.take::<Numbers>()?)?,
             ItemKind::FreeSlots => {
                 for slot in from.take::<Numbers>()? {
@@ -522,6 +523,7 @@ impl Restoring<'_, '_> {
                 (later(from), Reserved::Block(block))
             }
         };
+        #[cfg_attr(not(feature = "reservations"), expect(unused_variables))]
         let slot = self.job(&saved.job, reserved)?;
         match saved.reserved {
             #[cfg(feature = "reservations")]
