@@ -779,7 +779,7 @@ fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
         ("in-place", "stopped by"),
     ] {
         let scenario = format!(
-            "--torus 16x16 --strategy ff,naive --side-range 1..6 --load .6 --jobs 600 --warmup 0 \
+            "--torus 16x16 --strategy ff,as --side-range 1..6 --load .6 --jobs 600 --warmup 0 \
              --failures events.csv --restart {restart}"
         );
         page(folder.path(), &scenario);
@@ -817,7 +817,7 @@ fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
                 "view.page.runs.map((run) => Array.from({ length: run.count }, (_, job) => \
                  stretchesOf(run, job).length))",
             );
-            for (place, name) in ["first-fit", "naive"].iter().enumerate() {
+            for (place, name) in ["first-fit", "adaptive-scan"].iter().enumerate() {
                 for row in rows.iter().filter(|row| row["strategy"] == *name) {
                     let job = row["job_id"].parse::<usize>().unwrap() - 1;
                     let restarts = row["restarts"].parse::<u64>().unwrap();
@@ -839,6 +839,7 @@ fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
                 legend.contains("down: has failed") && legend.contains(sign),
                 "{legend}"
             );
+            window.eval("(view.seek(view.page.meta.end / 4), view.draw()) ?? 0");
             let label =
                 window.eval("document.querySelector('canvas.mesh').getAttribute('aria-label')");
             let label = label.as_str().unwrap();
