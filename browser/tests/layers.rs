@@ -1,7 +1,7 @@
 //! The page of `view` for machines of three dimensions and machines of cubes: layers, the colours
 //! of processors, and the record of slices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -156,6 +156,11 @@ fn every_processor_has_the_colour_of_its_job_in_all_layers_and_in_each() {
                     assert_eq!(all.len(), nodes, "{what}");
                     let mut colours = BTreeMap::new();
                     assert_coloured(&all, &held, &mut colours, &what);
+                    let distinct: BTreeSet<_> = colours.values().collect();
+                    assert!(
+                        colours.len() < 2 || distinct.len() > 1,
+                        "{what}: one colour"
+                    );
                     let mut seen = 0;
                     for layer in [0, layers / 2, layers - 1] {
                         window.eval(&format!("view.showLayer({layer}) ?? 0"));

@@ -139,8 +139,8 @@ Examples:
   host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html
 
 A scenario file is TOML; its keys are the options above without the dashes, except --scenario and
---output. A file for run works, too: replications, until-rel-error, max-replications and format are
-ignored.";
+--output. A file for run works, too. These keys are ignored: replications,
+until-rel-error, until-abs-error, max-replications and format.";
 
 const SWEEP_FORMAT: &str = "\
 A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a

@@ -248,6 +248,11 @@ fn check_end(
 ///
 /// When its runs have fewer jobs than the moment is about, or the workload cannot be used.
 pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), String> {
+    if experiment.backlog.is_some() {
+        return Err(format!(
+            "--plot {moment}: a map shows jobs that arrive at given times (expected no `backlog`)"
+        ));
+    }
     let MapMoment::Jobs(count) = moment else {
         return Ok(());
     };

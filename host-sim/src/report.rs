@@ -426,7 +426,7 @@ pub(crate) fn stop_text(result: &StrategyResult, asked: Replications) -> Option<
     let error = match asked {
         Replications::Fixed(_) => return None,
         Replications::UntilRelativeError { target, .. } => format!("relative error of {target}"),
-        Replications::UntilAbsoluteError { target, .. } => format!("error of {target}"),
+        Replications::UntilAbsoluteError { target, .. } => format!("utilization error of {target}"),
     };
     let name = result.strategy;
     let runs = counted(result.runs.len(), "replication");

@@ -159,8 +159,8 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
 const JSON_INTRODUCTION: &str = "\
     An object whose type is a link has the keys of the linked section, and those in the rows below it.";
 const CSV_INTRODUCTION: &str = "\
-    Of a table whose columns are only listed here, a column has the name of its key in the JSON \
-    document, with underscores: `too_large_jobs` is `too_large.jobs`. `METRIC_mean` stands for a \
+    Where only the names of the columns are listed, a column is the key of that name in the JSON \
+    document, with underscores for dots: `too_large_jobs` is `too_large.jobs`. `METRIC_mean` stands for a \
     column of each metric, such as `waiting_delay_mean`. `SETTING` stands for a column of each \
     setting that the command takes, empty where it has none. The other columns are options of the \
     command, and the version of host-sim.";

@@ -89,6 +89,14 @@ pub(crate) fn view(
     let failed = |error| format!("{}: cannot write the page: {error}", path.display());
     file::check(path).map_err(failed)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;
+    if experiment.backlog.is_some() && experiment.strategies.len() > 1 {
+        return Err(
+            "`backlog`: jobs arrive at other times under each strategy (expected one \
+                    `strategy`)"
+                .to_owned()
+                .into(),
+        );
+    }
     let mut line;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match settings::endpoint(scenario)? {

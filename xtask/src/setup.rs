@@ -110,7 +110,7 @@ pub(crate) fn packages(packages: &str, are_there: &str) -> Result<()> {
     let may_install = is_root || MAY_INSTALL.load(Ordering::Relaxed);
     ensure!(may_install && succeeds("apt-get --version"), "{by_hand}");
     let program = if is_root { "env" } else { "sudo" };
-    let apt = ["DEBIAN_FRONTEND=noninteractive", "apt-get"];
+    let apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
     // One unreachable source must not hide a package that another has.
     if let Err(error) = run!("{program} {apt...} update") {
         println!("warning: {error}");

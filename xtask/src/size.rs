@@ -122,8 +122,15 @@ impl Contents {
                 strategies.retain(needs_most_stack);
             }
             let rows = image.measure("stack", image.stack()?, self.scheduler, &strategies)?;
-            let stacks = rows.iter().filter_map(|row| row[1].parse::<u64>().ok());
-            stacks.max().unwrap_or(0).to_string()
+            let stacks = rows.iter().map(|row| row[1].parse::<u64>());
+            let stacks = stacks.collect::<Result<Vec<_>, _>>()?;
+            ensure!(
+                stacks.len() == strategies.len(),
+                "not all stacks of {} were measured",
+                self.name
+            );
+            let deepest = stacks.into_iter().max();
+            deepest.map_or_else(|| "-".to_owned(), |most| most.to_string())
         });
         Ok(row)
     }

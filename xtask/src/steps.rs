@@ -135,10 +135,12 @@ fn output(mut command: Command) -> io::Result<(bool, String)> {
     let mut bytes = Vec::new();
     output.rewind()?;
     output.read_to_end(&mut bytes)?;
-    Ok((
-        status.success(),
-        String::from_utf8_lossy(&bytes).into_owned(),
-    ))
+    let mut log = String::from_utf8_lossy(&bytes).into_owned();
+    // The summary repeats it.
+    if !status.success() && !log.lines().any(|line| line.starts_with("error")) {
+        log += &format!("error: it ended with {status}\n");
+    }
+    Ok((status.success(), log))
 }
 
 /// The summary: a line for each step, what was skipped, why steps failed, and the counts.

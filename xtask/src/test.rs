@@ -166,7 +166,7 @@ const BOARD: &[Step] = &[
         each_feature_alone,
     ),
     ("library for C", || c::run(&c::Options::default())),
-    // Measured by a program that the tests of the other lane are built with by now.
+    // The last one: by now the other lane has built the program that measures.
     ("flash, RAM and stack", size::check_largest),
 ];
 

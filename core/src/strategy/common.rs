@@ -169,9 +169,8 @@ pub(super) fn demand_left_to_right(request: &Request, grid: &Grid) -> Result<u32
     }
 }
 
-/// Proposes a free box of the first sides that have one, in the order in which a strategy that lays
-/// requests so tries them ([`Trials`]). It begins where the machine's description lets a slice
-/// begin.
+/// Proposes a free box for a request: the first of its [`Trials`] under `lays` that has a free
+/// place. The box begins where the machine's description lets a slice begin.
 #[cfg(feature = "machine")]
 #[inline(never)]
 pub(super) fn propose_box(

@@ -205,8 +205,8 @@ struct Seen {
     end: Ticks,
 }
 
-/// The element at a place, for which a list becomes longer if need be.
-fn at<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
+/// The element with this number; the list grows to hold it.
+fn element<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
     let place = number as usize;
     if place >= list.len() {
         list.resize(place + 1, T::default());
@@ -216,7 +216,7 @@ fn at<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
 
 impl Observer for Seen {
     fn job(&mut self, record: &JobRecord<'_>) {
-        let mut stretches = std::mem::take(at(&mut self.interrupted, record.number));
+        let mut stretches = std::mem::take(element(&mut self.interrupted, record.number));
         stretches.extend(record.last_start.map(|start| Stretch {
             start,
             end: record.end,
@@ -224,7 +224,7 @@ impl Observer for Seen {
             held: record.held,
             blocks: record.blocks.to_vec(),
         }));
-        *at(&mut self.jobs, record.number) = Some(PastJob {
+        *element(&mut self.jobs, record.number) = Some(PastJob {
             job: *record.job,
             stretches,
             end: record.end,
@@ -233,7 +233,7 @@ impl Observer for Seen {
     }
 
     fn interrupted(&mut self, job: &Interruption<'_>) {
-        at(&mut self.interrupted, job.number).push(Stretch {
+        element(&mut self.interrupted, job.number).push(Stretch {
             start: job.start,
             end: Some(job.end),
             is_interrupted: true,

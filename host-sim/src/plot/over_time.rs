@@ -4,6 +4,7 @@
 use meshalloc::Grid;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use std::collections::BTreeSet;
 
 use super::gaps::pieces;
 use super::{Head, at, label, label_in};
@@ -52,8 +53,7 @@ const PLACELESS: &str = "a rectangle is a job, as high as the processors it hold
 
 /// How failures are read in a chart of jobs.
 const FAILURES: &str = "grey: processors that are down; black end: a failure interrupts the job, \
-     which starts again under its number; pale: the job keeps its processors until they are \
-     repaired";
+     which starts again under its number; pale: the job waits until its place works";
 
 /// A Gantt chart as the text of an SVG file: time to the right, a rectangle for each job, as high
 /// as the processors that it holds, with its number where there is room.
@@ -170,7 +170,8 @@ fn draw_down(part: &Area<'_>, history: &History, end: u64) -> Drawn {
         has_time: false,
     };
     let place = axes.draw(part, history, end)?;
-    let steps = history.steps();
+    let mut steps = history.steps();
+    steps.dedup_by_key(|step| step.down);
     let ends = steps.iter().skip(1).map(|step| step.at);
     for (step, until) in steps.iter().zip(ends.chain([history.end])) {
         let corners = [
@@ -337,9 +338,13 @@ pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String>
                 .iter()
                 .flat_map(|job| job.stretches.iter().skip(1));
             let starts = starts.map(|stretch| Some(stretch.start));
-            let ends = ends.map(|at| (at, 0, INTERRUPTED));
-            for (at, row, colour) in ends.chain(starts.map(|at| (at, 1, RESTARTED))) {
-                let (x, top) = place(at.unwrap_or(end) as f64, most_waiting);
+            // One mark at most for each place of the picture.
+            let times = ends.map(|at| (0, at)).chain(starts.map(|at| (1, at)));
+            let marks: BTreeSet<_> = times
+                .map(|(row, at)| (row, place(at.unwrap_or(end) as f64, most_waiting)))
+                .collect();
+            for (row, (x, top)) in marks {
+                let colour = [INTERRUPTED, RESTARTED][row as usize];
                 let top = top + row * (MARK + 1) * PIXEL;
                 let line = vec![(x, top), (x, top + MARK * PIXEL)];
                 lower.draw(&PathElement::new(line, colour.stroke_width(PIXEL as u32)))?;

@@ -63,10 +63,10 @@ struct Row {
     replications: usize,
     /// The value of each replication, separated by semicolons.
     values: String,
-    /// The paper's number of replications, where that is smaller.
+    /// The paper's number of replications; absent if the paper names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     paper_replications: Option<usize>,
-    /// Mean over the first of them, the paper's number.
+    /// Mean over the first `paper_replications` replications; empty if there are fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_of_first: Option<String>,
     /// Lower end of its 95 % confidence interval.

@@ -59,9 +59,14 @@ function readJobs(reader, meta) {
   return { count, arrival, processors, shape, service, number };
 }
 
-/** A run as stretches, times in which a job runs: that with the number of a job is the job's first,
- * and behind those of all jobs are later ones, after a failure. Of each the job, its start and end
- * (`Infinity`: never), and its rectangles. */
+/** Whether an interrupted job keeps its place until that works. */
+function keepsPlace({ restart }) {
+  return restart === "in-place" || restart === "spare";
+}
+
+/** A run as stretches, the times in which a job runs. Stretch N is the first of job N; later ones,
+ * after failures, follow those of all jobs. Each has its job, its start and end (`Infinity`: never),
+ * and its rectangles. */
 function readRun(reader, about, jobs, meta) {
   const count = about.jobs;
   const total = count + about.restarts;
@@ -115,7 +120,7 @@ function readRun(reader, about, jobs, meta) {
   const stretches = { job, start, leave: end, interrupted, next, last, held, slice, ranks, first, rects };
   const run = { ...about, ...stretches, misses, refused, refusals, count, jobs };
   run.restart = meta.restart;
-  run.keeps = ["in-place", "spare"].includes(meta.restart);
+  run.keeps = keepsPlace(meta);
   run.starts = Int32Array.from(started).sort((one, other) => start[one] - start[other]);
   run.ends = run.starts.filter((at) => end[at] < Infinity).sort((one, other) => end[one] - end[other]);
   run.interruptions = run.ends.filter((at) => interrupted[at]);
@@ -182,7 +187,7 @@ function coloursOf(run, meta) {
       const gone = ends[ended];
       if (!run.keeps || !run.interrupted[gone]) cells.give(rectsAt(run, gone), gone);
     }
-    if (leave[at] <= start[at]) continue;
+    if (leave[at] <= start[at] && !(run.keeps && run.interrupted[at])) continue;
     const rects = rectsAt(run, at);
     // One that goes on where it was keeps its colour.
     if (!run.keeps || at < run.count) colour[at] = freeColour(colour[at], cells.around(rects), colour);
@@ -334,6 +339,10 @@ function waitOf(run, job) {
     if (run.job[at] >= job || run.leave[at] > to || again <= from) continue;
     if (run.leave[at] <= from) ahead++;
     else changes.push([run.leave[at], 1]);
+  }
+  for (const other of run.refusals) {
+    const at = run.refused[other];
+    if (other < job && at > from && at <= to) changes.push([at, -1]);
   }
   changes.sort(([one], [other]) => one - other);
   const steps = [[from, ahead]];

@@ -34,10 +34,9 @@ function failureSigns({ restart }) {
   if (restart === null) return [];
   const signs = [["down", "down: has failed"]];
   if (restart === "spare") signs.push(["spare", "spare: given to no job"]);
-  const keeps = restart === "in-place" || restart === "spare";
   signs.push(
-    keeps
-      ? ["stopped", "stopped by a failure: keeps its processors until they are repaired"]
+    keepsPlace({ restart })
+      ? ["stopped", "stopped by a failure: starts again when its place works"]
       : ["again", "interrupted by a failure: waits to start again"],
   );
   return signs;

@@ -1,6 +1,6 @@
 use meshalloc::StrategyKind;
 
-use crate::program::host_sim;
+use crate::program::{host_sim, host_sim_in};
 
 const SMALL: &str = "saturation --mesh 16x16 --jobs 4000 --replications 4";
 
@@ -57,6 +57,29 @@ fn intervals_are_as_narrow_as_asked() {
     );
     let capped = host_sim(&line.replace("0.005", "0.00001 --max-replications 4")).json();
     assert_eq!(capped["results"][0]["stop"], "cap-reached");
+    // Under any workload: a utilization has an error where delays have none.
+    let line = "run --mesh 8x8 --load .9 --jobs 300 --until-abs-error .00001 --max-replications 12";
+    let run = host_sim(&format!("{line} --format json")).json();
+    assert_eq!(run["results"][0]["stop"], "cap-reached");
+}
+
+#[test]
+fn pictures_that_need_times_of_arrival_refuse_a_backlog() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, part) in [
+        (
+            "view --mesh 8x8 --strategy ff,as",
+            "expected one `strategy`",
+        ),
+        (
+            "run --mesh 8x8 --plot map --plot-output m.svg",
+            "expected no `backlog`",
+        ),
+    ] {
+        let ended = host_sim_in(folder.path(), &format!("{line} --backlog 20 --jobs 300"));
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert!(ended.stderr.contains(part), "{ended}");
+    }
 }
 
 #[test]

@@ -185,6 +185,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_table_has_these_columns() {
+        let page = include_str!("../../../docs/measurements/instructions.md");
+        let head = format!("| strategy | jobs placed | {} |", KINDS.join(" | "));
+        assert!(page.contains(&head), "{head}");
+    }
+
+    #[test]
     fn the_work_is_about_as_large_as_the_machine_and_has_each_kind() {
         for (machine, strategy) in [
             (MESH, StrategyKind::FirstFit),

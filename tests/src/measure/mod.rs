@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use meshalloc::{
-    Block, Change, Configuration, Cube, Event, Grid, Query, SchedulerKind, StrategyKind, Ticks,
+    Block, Change, Configuration, ConfigureError, Cube, Error, Event, Grid, Query, SchedulerKind,
+    StrategyKind, Ticks,
 };
 use meshalloc_firmware::boards::{self, Info};
 use meshalloc_firmware::{Client, Line, Options};
@@ -139,7 +140,15 @@ impl Running {
         let clock = self.client.use_virtual_clock(true);
         clock.expect("the image has a virtual clock for a session");
         self.call(0, &Ask::Change(Change::Reset), |_| ());
-        self.call(0, &Ask::Change(Change::Configure(configuration)), |_| ())
+        let change = Change::Configure(configuration);
+        let configured = self.client.call(&change, Some(0), &mut |_, _| ());
+        match configured.expect("the image answers") {
+            Ok(_) => true,
+            Err(Error::Configure(
+                ConfigureError::MachineUnsuitable | ConfigureError::OtherMachine,
+            )) => false,
+            Err(error) => panic!("{configuration:?}: {error}"),
+        }
     }
 
     /// Asks for something at this time; events that follow from it go to `on_event`. Returns

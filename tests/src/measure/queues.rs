@@ -169,3 +169,16 @@ pub(super) fn random(job: u32, below: u64) -> u64 {
 fn run_time(job: u32) -> Ticks {
     1_000 + random(3 * job, 9_000)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_these_columns() {
+        let page = include_str!("../../../docs/measurements/instructions.md");
+        let of = SCHEDULERS.map(|kind| format!("`{0}`, median | `{0}`, most", kind.name()));
+        let head = format!("| strategy | {} |", of.join(" | "));
+        assert!(page.contains(&head), "{head}");
+    }
+}

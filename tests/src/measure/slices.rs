@@ -24,6 +24,7 @@ pub(super) fn row(image: &Image, strategy: StrategyKind) -> Row {
     let mut row = vec![format!("`{}`", strategy.name())];
     for scheduler in SCHEDULERS {
         let longest = longest(scheduler, &queues).max(alone);
+        assert!(longest > 0, "no scene is served with {strategy}");
         row.push(rounded(longest).to_string());
     }
     row
@@ -62,4 +63,17 @@ fn longest(
         }
     }
     longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_these_columns() {
+        let page = include_str!("../../../docs/measurements/instructions.md");
+        let of = SCHEDULERS.map(|kind| format!("`{}`", kind.name()));
+        let head = format!("| strategy | {} |", of.join(" | "));
+        assert!(page.contains(&head), "{head}");
+    }
 }

@@ -41,7 +41,7 @@ impl Experiment {
         if runs.len() < self.enough(0) as usize {
             return None;
         }
-        if !self.has_delays(runs) {
+        if self.judges_delays() && !self.has_delays(runs) {
             return Some(Stop::Saturated);
         }
         let exact = self.error(runs).is_some_and(|error| error <= 1.0);
@@ -69,6 +69,11 @@ impl Experiment {
         let saturated = runs.iter().filter(|run| run.saturated).count();
         let leave_jobs = runs.iter().any(|run| run.left_behind > 0);
         self.backlog.is_none() && (leave_jobs || 2 * saturated > runs.len())
+    }
+
+    /// Whether an error of the mean delay was asked for, which a saturated run does not have.
+    fn judges_delays(&self) -> bool {
+        !matches!(self.replications, Replications::UntilAbsoluteError { .. })
     }
 
     /// Whether mean delays have a value.
@@ -120,7 +125,7 @@ impl Experiment {
             Some(stop) if self.is_open_ended() => stop,
             _ if is_cut_short => Stop::Incomplete,
             _ if !self.is_open_ended() => Stop::Fixed,
-            _ if !self.has_delays(&runs) => Stop::Saturated,
+            _ if self.judges_delays() && !self.has_delays(&runs) => Stop::Saturated,
             _ => Stop::CapReached,
         };
         let mut refused = Refusals::default();

@@ -284,9 +284,9 @@ settings! {
             "arrival-rate", "batch", "service-mean", "service", "interarrival", "pattern", "io",
             "io-nodes", "swf", "jobs-file"];
 
-    /// Submit this many jobs at time 0 and none later, and measure all of them [default on a cube
-    /// without --load and --traffic-ratio: 100; a batch on a cube has --service uniform:5,10 by
-    /// default]
+    /// Submit this many jobs at time 0 and none later, and measure all of them [default on a cube:
+    /// 100, unless --load, --traffic-ratio, --arrival-rate, --interarrival or --backlog makes jobs
+    /// arrive; a batch on a cube has --service uniform:5,10 by default]
     batch: number u32 = "COUNT", SYNTHETIC,
         read = names::jobs, not = ["load", "traffic-ratio", "jobs", "warmup", "measure", "swf", "jobs-file"];
 

@@ -185,3 +185,30 @@ fn the_search_time_is_there_only_if_it_is_measured() {
     });
     ready.unwrap();
 }
+
+#[test]
+fn the_receiver_is_not_measured() {
+    let pause = std::time::Duration::from_millis(20);
+    let configuration = Configuration {
+        machine: mesh(8, 8),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut timed = InProcessBackends {
+        timed: true,
+        ..InProcessBackends::default()
+    };
+    let mut events = 0;
+    let ready = timed.with(configuration, None, &mut |backend| {
+        let submit = Change::submit(JobId(1), Request::submesh(2, 2));
+        let outcome = backend.call(&submit, 0, &mut |_, _| {
+            events += 1;
+            std::thread::sleep(pause);
+        });
+        assert_eq!(outcome.unwrap(), Ok(Outcome::Done));
+        let seconds = backend.latest_seconds().unwrap();
+        assert!(seconds.abs() < pause.as_secs_f64(), "{seconds}");
+    });
+    ready.unwrap();
+    assert_eq!(events, 1, "a grant");
+}
