@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use headless_chrome::browser::tab::point::Point;
-use meshalloc::{Serves, StrategyKind};
+use meshalloc::StrategyKind;
 use meshalloc_browser::{Window, web_page};
 use meshalloc_wasm::{Lab, answer};
 use serde_json::{Value, json};
@@ -59,8 +59,7 @@ fn the_module_decides_and_reports_what_the_core_does_outside_of_a_browser() {
     };
     for machine in ["mesh 16x16", "torus 8x8", "mesh 6x5x4", "torus 4x4x4"] {
         // The module is without those that need the description of a machine.
-        let serves_grids =
-            |kind: &StrategyKind| !matches!(kind.serves(), Serves::Cubes | Serves::Placements);
+        let serves_grids = |kind: &StrategyKind| !kind.serves().needs_description();
         let names: Vec<&str> = StrategyKind::built()
             .filter(serves_grids)
             .map(StrategyKind::name)

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
 use meshalloc::{SchedulerKind, StrategyKind};
 
-use crate::image::{self, DESCRIBED, Image, MACHINE, MAIN, needs_description};
+use crate::image::{self, DESCRIBED, Image, MACHINE, MAIN};
 use crate::setup;
 use crate::shell::shell;
 use crate::tables::{Row, Table};
@@ -86,7 +86,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } = options;
     let is_chosen = |list: &[String], name| list.is_empty() || list.iter().any(|it| it == name);
     let chosen = image::strategies().filter(|it| is_chosen(strategies, it.name()));
-    let (described, others): (Vec<_>, Vec<_>) = chosen.partition(|&it| needs_description(it));
+    let (described, others): (Vec<_>, Vec<_>) =
+        chosen.partition(|&it| it.serves().needs_description());
     setup::target_and_emulator(MAIN)?;
     for (name, features, is_by_strategy) in TABLES {
         if !is_chosen(only, name) {

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::Info;
 
-use crate::image::{self, DESCRIBED, Image, MACHINE, needs_description};
+use crate::image::{self, DESCRIBED, Image, MACHINE};
 use crate::shell::shell;
 use crate::tables::{Row, Table, code};
 use crate::{board, setup};
@@ -92,7 +92,7 @@ impl Contents {
             name: name.to_owned(),
             features: features.to_owned(),
             strategies: image::strategies()
-                .filter(|&it| !needs_description(it))
+                .filter(|&it| !it.serves().needs_description())
                 .collect(),
             scheduler: DEEPEST,
         }
@@ -101,7 +101,7 @@ impl Contents {
     /// Builds the image and measures it, or only what a check needs.
     fn measure(&self, board: &'static Info, is_check: bool) -> Result<Row> {
         let _machine = match self.strategies[..] {
-            [one] if needs_description(one) => Some(shell().push_env(MACHINE, DESCRIBED)),
+            [one] if one.serves().needs_description() => Some(shell().push_env(MACHINE, DESCRIBED)),
             _ => None,
         };
         let build = || Image::build(board, &self.features)?.sizes();

@@ -42,6 +42,12 @@ pub enum Serves {
 }
 
 impl Serves {
+    /// Whether these are machines with a description, which a grid alone does not have.
+    #[must_use]
+    pub const fn needs_description(self) -> bool {
+        matches!(self, Serves::Cubes | Serves::Placements)
+    }
+
     /// Any grid in a build with the feature `any-grid`, else two-dimensional meshes.
     #[allow(
         non_upper_case_globals,

@@ -9,7 +9,7 @@ use meshalloc::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::Estimate;
-use crate::workload::TimeUnit;
+use crate::time::TimeUnit;
 
 /// Run times count as at least this in the bounded slowdown unless another threshold is given, in
 /// the unit of the workload's times: 10 seconds, as most of the literature has it.

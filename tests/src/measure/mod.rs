@@ -172,3 +172,21 @@ impl Running {
             .expect("QEMU writes its memory")
     }
 }
+
+/// Asserts that a table of the page of measurements has this head.
+#[cfg(test)]
+fn assert_head(head: &str) {
+    let page = include_str!("../../../docs/measurements/instructions.md");
+    assert!(page.contains(head), "{head}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grid_of_the_pod_is_that_of_the_preset() {
+        let machine = meshalloc::Machine::preset("tpu-v4").expect("a preset");
+        assert_eq!(*machine.grid(), POD);
+    }
+}

@@ -2,7 +2,7 @@
 
 use meshalloc::strategy::Holds;
 use meshalloc::{
-    Block, Change, Flags, Grid, JobId, NodeId, Query, Request, Serves, Shape, StrategyKind, Ticks,
+    Block, Change, Flags, Grid, JobId, NodeId, Query, Request, Shape, StrategyKind, Ticks,
 };
 
 use super::queues::random;
@@ -56,7 +56,7 @@ impl Scene {
     /// Whether it is meant for this strategy.
     pub(super) fn is_for(&self, strategy: StrategyKind) -> bool {
         let holds_many = strategy.holds() == Holds::Processors;
-        let is_described = matches!(strategy.serves(), Serves::Cubes | Serves::Placements);
+        let is_described = strategy.serves().needs_description();
         (self.machine == POD) == is_described
             && self.holds_many.is_none_or(|only| only == holds_many)
     }

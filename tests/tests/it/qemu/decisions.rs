@@ -3,7 +3,7 @@
 use meshalloc::Threshold;
 use meshalloc::{
     Answer, Change, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId,
-    Outcome, Query, Request, SchedulerKind, Serves, Shape, Storage, StrategyKind,
+    Outcome, Query, Request, SchedulerKind, Shape, Storage, StrategyKind,
 };
 use meshalloc_firmware::{Client, Line};
 use meshalloc_tests::qemu::{Qemu, call_at};
@@ -138,8 +138,7 @@ fn compare(group: Group) {
     ];
     let parameters = parameters.map(|text| text.parse().unwrap());
     // Those that need a description are compared in `pods`.
-    let needs_none =
-        |kind: &StrategyKind| !matches!(kind.serves(), Serves::Cubes | Serves::Placements);
+    let needs_none = |kind: &StrategyKind| !kind.serves().needs_description();
     let all = StrategyKind::built().filter(needs_none).chain(parameters);
     for strategy in all.filter(|&kind| Group::of(kind) == group) {
         let (mut rounds, mut granted) = (0, 0);
