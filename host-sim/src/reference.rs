@@ -77,8 +77,8 @@ fn command_line(root: &Command, output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Command line",
-        "You can look up every command and option here. `host-sim COMMAND --help` shows the same\n\
-         texts; `host-sim man DIR` writes them as man pages.",
+        "Every command and option. `host-sim COMMAND --help` shows the same texts, and\n\
+         `host-sim man DIR` writes them as man pages.",
     )?;
     let commands = || root.get_subcommands().filter(|command| is_shown(command));
     for command in commands() {
@@ -113,9 +113,9 @@ fn scenario_keys(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Scenario files",
-        "You can look up the keys of a scenario file here. It is TOML, and its keys are options of\n\
-         [`run`](command-line.md#host-sim-run) without the dashes. A list of values is an array.\n\
-         `sweep` takes the same keys, and lists of them in a table `[grid]`.",
+        "A scenario file is TOML. Its keys are options of [`run`](command-line.md#host-sim-run)\n\
+         without the dashes, and a list of values is an array. `sweep` takes the same keys, and lists\n\
+         of values in a table `[grid]`.",
     )?;
     options(&settings::options(), "", output)
 }
@@ -202,9 +202,9 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Allocation strategies",
-        "You can look up each strategy here: its names, the machines it serves, and its source.\n\
-         [Strategies by family](../concepts/strategies.md) explains how they work and when to use which.\n\n\
-         - *pieces*: what a job holds: one block, up to two blocks, or any number of blocks.\n\
+        "The names of each strategy, the machines it serves, and its source.\n\
+         [Strategies by family](../concepts/strategies.md) explains them and helps to choose one.\n\n\
+         - *pieces*: the number of blocks that a job may hold.\n\
          - *complete*: with its default parameters the strategy finds a place whenever one exists.\n\
          - A name may be followed by a colon and parameters, as in `leb:16`.",
     )?;
@@ -256,7 +256,7 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Schedulers",
-        "You can look up each scheduler here: how it is written, what it does, and its source.\n\
+        "The text form of each scheduler, what it does, and its source.\n\
          [Schedulers](../concepts/schedulers.md) compares them.",
     )?;
     writeln!(output, "| written | meaning |\n|---|---|")?;
@@ -271,7 +271,7 @@ fn distributions(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Distributions, patterns, estimates and shapes",
-        "You can look up here what a workload can be made of.",
+        "The parts of a workload and their text forms.",
     )?;
     for part in list::Part::value_variants() {
         let Some((title, infos)) = part.entries() else {
@@ -291,9 +291,9 @@ fn metrics(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Metrics",
-        "You can look up here what each number of a result means, and its unit. JSON and CSV use\n\
-         these names. [Metrics and intervals](../concepts/metrics-and-intervals.md) explains how\n\
-         they are measured.",
+        "The meaning and unit of each metric. JSON and CSV use these names.\n\
+         [Metrics and intervals](../concepts/metrics-and-intervals.md) explains how they are\n\
+         measured.",
     )?;
     writeln!(output, "| name | meaning | unit |\n|---|---|---|")?;
     for metric in Metric::ALL {
@@ -310,9 +310,9 @@ fn outputs(output: &mut dyn Write) -> io::Result<()> {
         "Output files and documents",
         "Every key of the JSON documents and every column of the CSV files that `host-sim` writes.\n\
          `host-sim schema OUTPUT` prints the JSON Schema of a JSON document.\n\n\
-         Reading a number back gives exactly the same number. A number that does not exist is `null`\n\
-         in JSON and an empty cell in CSV. A key marked with `?` may be absent. The files of single\n\
-         points are not described: their form may change.",
+         A number that is read back is exactly the same. A missing number is `null` in JSON and an\n\
+         empty cell in CSV. A key marked with `?` may be absent. The form of the files of single\n\
+         points may change, so they are not described.",
     )?;
     schema::page(output)
 }
