@@ -77,8 +77,9 @@ fn command_line(root: &Command, output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Command line",
-        "Every command and option. `host-sim COMMAND --help` shows the same texts, and\n\
-         `host-sim man DIR` writes them as man pages.",
+        "Every command and option; [settings](scenario.md) have a page of their own.\n\
+         `host-sim COMMAND --help` shows the same texts, and `host-sim man DIR` writes them as man\n\
+         pages.",
     )?;
     let commands = || root.get_subcommands().filter(|command| is_shown(command));
     for command in commands() {
@@ -97,7 +98,16 @@ fn command_line(root: &Command, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}\n", sentence(about))?;
         let usage = command.clone().render_usage().to_string();
         writeln!(output, "{}", code(&usage))?;
-        options(command, "--", output)?;
+        let (settings, own): (Vec<_>, Vec<_>) = shown(command).partition(|arg| is_setting(arg));
+        if settings.len() == settings::options().get_arguments().count() {
+            writeln!(output, "It takes all [settings](scenario.md) as options.\n")?;
+        } else if !settings.is_empty() {
+            let longs = settings.into_iter().filter_map(Arg::get_long);
+            let names: Vec<_> = longs.map(|long| format!("`--{long}`")).collect();
+            let names = names.join(", ");
+            writeln!(output, "It takes these [settings](scenario.md): {names}.\n")?;
+        }
+        options(&own, "--", output)?;
         if let Some(text) = command.get_after_help() {
             writeln!(output, "{}", code(&text.to_string()))?;
         }
@@ -112,21 +122,47 @@ fn is_shown(command: &Command) -> bool {
 fn scenario_keys(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
-        "Scenario files",
-        "A scenario file is TOML. Its keys are options of [`run`](command-line.md#host-sim-run)\n\
-         without the dashes, and a list of values is an array. `sweep` takes the same keys, and lists\n\
-         of values in a table `[grid]`.",
+        "Settings and scenario files",
+        "The settings of a scenario. On the command line of [`run`](command-line.md#host-sim-run) and\n\
+         other commands they are options, such as `--mesh`. In a scenario file (TOML) they are keys,\n\
+         such as `mesh`, and a list of values is an array. `sweep` takes the same keys, and lists of\n\
+         values in a table `[grid]`.",
     )?;
-    options(&settings::options(), "", output)
+    options(&shown(&settings::options()).collect::<Vec<_>>(), "", output)
+}
+
+/// The options and arguments of a command that its help shows.
+fn shown(command: &Command) -> impl Iterator<Item = &Arg> {
+    let args = command.get_arguments();
+    args.filter(|arg| !arg.is_hide_set() && arg.get_id() != "help")
+}
+
+/// Whether this option means the same as the setting of its name.
+fn is_setting(arg: &Arg) -> bool {
+    let settings = settings::options();
+    let same = shown(&settings).find(|setting| setting.get_long() == arg.get_long());
+    same.is_some_and(|same| {
+        let (text, defaults) = halves(meaning(same));
+        let (of_command, own) = halves(meaning(arg));
+        // A command leaves out the defaults that depend on options that it does not take.
+        let is_same = own.iter().all(|default| defaults.contains(default));
+        is_same && (name(same, ""), text) == (name(arg, ""), of_command)
+    })
+}
+
+/// A meaning, and its defaults in brackets.
+fn halves(meaning: String) -> (String, Vec<String>) {
+    let Some((text, defaults)) = meaning.split_once(" [default: ") else {
+        return (meaning.trim_end_matches('.').to_owned(), Vec::new());
+    };
+    let (defaults, rest) = defaults.split_once(']').unwrap_or((defaults, ""));
+    let defaults = defaults.split("; ").map(str::to_owned).collect();
+    (format!("{text}{rest}"), defaults)
 }
 
 /// A table of options under each heading of the help, in its order.
-fn options(command: &Command, dashes: &str, output: &mut dyn Write) -> io::Result<()> {
-    let all = || {
-        let args = command.get_arguments();
-        args.filter(|arg| !arg.is_hide_set() && arg.get_id() != "help")
-    };
-    let mut headings: Vec<_> = all().map(Arg::get_help_heading).collect();
+fn options(args: &[&Arg], dashes: &str, output: &mut dyn Write) -> io::Result<()> {
+    let mut headings: Vec<_> = args.iter().map(|arg| arg.get_help_heading()).collect();
     // The help shows arguments and options without a heading first.
     headings.sort_by_key(Option::is_some);
     let mut done = Vec::new();
@@ -139,7 +175,7 @@ fn options(command: &Command, dashes: &str, output: &mut dyn Write) -> io::Resul
             writeln!(output, "### {heading}\n")?;
         }
         writeln!(output, "| name | meaning |\n|---|---|")?;
-        for arg in all().filter(|arg| arg.get_help_heading() == heading) {
+        for arg in args.iter().filter(|arg| arg.get_help_heading() == heading) {
             writeln!(output, "| {} | {} |", name(arg, dashes), meaning(arg))?;
         }
         writeln!(output)?;
