@@ -39,7 +39,7 @@ pub(crate) struct TrafficArgs {
     #[command(flatten)]
     format: FormatArgs,
 
-    /// Where messages go: random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
+    /// Destinations of messages: random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
     #[arg(long, value_name = "NAME", default_value = "random")]
     pattern: Pattern,
 

@@ -228,21 +228,9 @@ fn the_explained_examples_are_sent() {
         exchange(43, command(1, submit_shape(6, &[4, 2]))),
         exchange(44, command(1, submit_shape(7, &[4, 2]))),
         exchange(45, command(1, release(5))),
-        exchange(
-            46,
-            ClientMessage::Events {
-                session: SESSION,
-                since: 2,
-            },
-        ),
     ];
-    let [waits, _, released, events] = conversation;
-    let shown: Vec<Vec<u8>> = [alone]
-        .into_iter()
-        .chain(waits)
-        .chain(released)
-        .chain(events)
-        .collect();
+    let [waits, _, released] = conversation;
+    let shown: Vec<Vec<u8>> = [alone].into_iter().chain(waits).chain(released).collect();
     for (number, (explained, sent)) in explained().iter().zip(&shown).enumerate() {
         assert_eq!(explained, sent, "example {number}: {sent:02x?}");
     }

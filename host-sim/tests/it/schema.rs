@@ -164,7 +164,8 @@ fn every_key_of_the_page_has_a_meaning() {
     }
 }
 
-/// The columns of the section whose heading names this: those of a list, or the first cells of rows.
+/// The columns of the section whose heading names this: those of a list, or the first cells of
+/// rows.
 fn columns(output: &str) -> Vec<String> {
     let page = outputs_page();
     let mut sections = page.split("\n### ");
