@@ -142,8 +142,8 @@ fn is_setting(arg: &Arg) -> bool {
     let settings = settings::options();
     let same = shown(&settings).find(|setting| setting.get_long() == arg.get_long());
     same.is_some_and(|same| {
-        let (text, defaults) = halves(meaning(same));
-        let (of_command, own) = halves(meaning(arg));
+        let (text, defaults) = halves(&meaning(same));
+        let (of_command, own) = halves(&meaning(arg));
         // A command leaves out the defaults that depend on options that it does not take.
         let is_same = own.iter().all(|default| defaults.contains(default));
         is_same && (name(same, ""), text) == (name(arg, ""), of_command)
@@ -151,7 +151,7 @@ fn is_setting(arg: &Arg) -> bool {
 }
 
 /// A meaning, and its defaults in brackets.
-fn halves(meaning: String) -> (String, Vec<String>) {
+fn halves(meaning: &str) -> (String, Vec<String>) {
     let Some((text, defaults)) = meaning.split_once(" [default: ") else {
         return (meaning.trim_end_matches('.').to_owned(), Vec::new());
     };
