@@ -179,8 +179,8 @@ const QEMU: &[Step] = &[("QEMU end to end", || {
 /// The tests of core with the words of the board, in the host's target folder: in this lane, since
 /// the tests on the host take the longest.
 fn words_of_32_bits() -> Result<()> {
-    // Neither documentation nor examples nor the simulator depend on the words, nor do machines that
-    // fit into one.
+    // Neither documentation nor examples nor the simulator depend on the words, nor do machines
+    // that fit into one.
     let skipped = ["effect", "every_occupancy", "qemu_", "tidy"];
     let skipped = skipped.iter().flat_map(|name| ["--skip", name]);
     run!("cargo test --package meshalloc --features word32 --lib")?;
