@@ -9,16 +9,16 @@ use crate::layout::Layout;
 use crate::word::Word;
 
 impl<'m> Occupancy<'m> {
-    /// Makes a supposed occupancy of this machine, in memory of its own. Its bits are meaningless
-    /// before the first [`Occupancy::suppose`].
-    pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word]) -> Self {
+    /// Makes a supposed occupancy of this machine, in memory of its own, which has no faulty
+    /// processors. Its bits are meaningless before the first [`Occupancy::suppose`].
+    pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word], faulty: &'m mut [Word]) -> Self {
         Occupancy {
             layout: Layout::new(grid),
             unmarked_max: 0,
             pending: Vec::new(),
             pending_area: 0,
             busy,
-            faulty: &mut [],
+            faulty,
             free: 0,
             faulty_count: 0,
             releases: None,
@@ -53,14 +53,6 @@ impl<'m> Occupancy<'m> {
         );
         let words = actual.words();
         let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
-        if actual.faulty_count == 0 {
-            self.layout.words(block, |word, bits| {
-                busy[word] &= !bits;
-                true
-            });
-            self.free += self.layout.area(block);
-            return;
-        }
         let mut freed = 0;
         self.layout.words(block, |word, bits| {
             let free = bits & !faulty[word];

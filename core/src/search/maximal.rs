@@ -168,6 +168,10 @@ impl<'a> Planes<'a> {
         planes
     }
 
+    pub(crate) const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
     /// Makes the rows those of the bits of all processors that are not set.
     fn read(&mut self, bits: &[Word]) {
         read_rows(&self.grid, bits, self.free);
