@@ -194,7 +194,7 @@
 //! - Of running jobs with the same estimated end the one that was granted first leaves first.
 //! - A block that is reserved for a waiting job, and withheld from the job that is placed, leaves
 //!   at the waiting job's estimated end.
-//! - The other decisions are those of least expected blocking.
+//! - The other decisions, recognition and the other drawbacks are those of least expected blocking.
 //!
 //! ## Complexity and memory
 //!
@@ -203,16 +203,11 @@
 //! ends takes O(k^2). Memory: that of least expected blocking, and for the ends 8 bytes for each
 //! job that there is room for, at most one for each processor.
 //!
-//! ## Recognition
-//!
-//! Complete: every free submesh is within a maximal one, in both orientations.
-//!
 //! ## Drawbacks
 //!
-//! - It is as good as the estimates. If run times are overestimated by factors of 1 to 5, it keeps
-//!   most of its gain on the free submesh list. But under backfilling it is then no better than
-//!   least expected blocking.
-//! - The other drawbacks are those of least expected blocking.
+//! It is as good as the estimates. If run times are overestimated by factors of 1 to 5, it keeps
+//! most of its gain on the free submesh list. But under backfilling it is then no better than least
+//! expected blocking.
 //!
 //! ## Example
 //!

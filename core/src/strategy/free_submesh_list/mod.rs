@@ -163,7 +163,6 @@ const FEW_FAULTS: usize = 8;
 #[derive(Debug)]
 pub(super) struct FreeSubmeshList<'m> {
     pub(super) workspace: Workspace<'m>,
-    grid: Grid,
     form: Form,
 }
 
@@ -308,11 +307,7 @@ impl<'m> FreeSubmeshList<'m> {
             #[cfg(not(feature = "any-grid"))]
             None => return Err(ConfigureError::MachineUnsuitable),
         };
-        Ok(FreeSubmeshList {
-            workspace,
-            grid,
-            form,
-        })
+        Ok(FreeSubmeshList { workspace, form })
     }
 
     /// The list: every dominant free submesh, in the order of definition 1. `None` on a grid that
@@ -342,7 +337,11 @@ impl<'m> FreeSubmeshList<'m> {
 
 impl Strategy for FreeSubmeshList<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_in_any_order(request, &self.grid)
+        match &self.form {
+            Form::Plane(plane) => demand_in_any_order(request, &plane.mesh.grid()),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => demand_in_any_order(request, &boxes.grid),
+        }
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
@@ -434,9 +433,10 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// On a two-dimensional mesh the list has all that is free.
     fn blocks_unmarked(&self) -> usize {
-        match self.grid.is_plane() {
-            true => usize::MAX,
-            false => 0,
+        match &self.form {
+            Form::Plane(_) => usize::MAX,
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(_) => 0,
         }
     }
 
