@@ -263,10 +263,10 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             ..
         } = memory;
         let mut allocator = Allocator {
-            occupancy: Occupancy::new(grid, &mut busy[..words], &mut faulty[..words]),
+            occupancy: Occupancy::new(grid, &mut busy[..words], &mut faulty[..words], Some(0)),
             strategy,
             pool: BlockPool::new(blocks),
-            supposed: Occupancy::supposed(grid, supposed, &mut []),
+            supposed: Occupancy::new(grid, supposed, &mut [], None),
             jobs,
             tickets,
         };

@@ -274,17 +274,15 @@ impl PlaneList {
         spend: &dyn Fn(u32),
     ) {
         let place = Submesh::of_plane(block);
-        let faulty = || {
-            let is_any_faulty = occupancy.faulty_count() > 0;
-            let nodes = is_any_faulty.then(|| faulty_nodes(occupancy, place));
-            nodes.into_iter().flatten()
-        };
-        if faulty().nth(FEW_FAULTS).is_some() {
+        let is_any_faulty = occupancy.faulty_count() > 0;
+        if is_any_faulty && faulty_nodes(occupancy, place).nth(FEW_FAULTS).is_some() {
             return self.build_from(memory, occupancy, spend);
         }
         let mut len = list::release(memory, self.len, place, spend);
-        for node in faulty() {
-            len = len.and_then(|len| list::take(memory, len, node, spend));
+        if is_any_faulty {
+            for node in faulty_nodes(occupancy, place) {
+                len = len.and_then(|len| list::take(memory, len, node, spend));
+            }
         }
         self.keep(len, memory, occupancy, spend);
     }
