@@ -187,8 +187,8 @@ of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// A TOML file whose keys are options, listed below; an option on the command line replaces its
-    /// key, and the keys that contradict it
+    /// A TOML file whose keys are options; an option on the command line replaces its key, and the
+    /// keys that contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 

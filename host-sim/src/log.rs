@@ -288,28 +288,28 @@ pub(crate) struct LogDocument {
     /// The program's version.
     version: &'static str,
     log: LogJson,
-    /// The machine that the load is offered to; `null` if none is named.
+    /// The machine; `null` if none is named.
     machine: Option<String>,
-    /// Its processors.
+    /// The number of its processors.
     processors: Option<u32>,
     /// When the first job was submitted, in RFC 3339, by the clock of the logged machine, or in UTC
     /// if its time zone is not known; `null` if the header has no UnixStartTime.
     first_submitted: Option<String>,
     /// When the last job was submitted.
     last_submitted: Option<String>,
-    /// The processors of the logged machine, as the header has them.
+    /// The processors of the logged machine, from the header.
     processors_of_log: Option<String>,
     /// From the first submit time to the last one.
     span_seconds: f64,
-    /// Weeks from the first submit time on that have passed in whole.
+    /// Whole weeks from the first submit time to the last one.
     whole_weeks: usize,
     too_large: TooLargeJson,
-    /// Jobs with a requested time.
+    /// The number of jobs with a requested time.
     requested_time_known: usize,
-    /// Those of them that ran longer.
+    /// The number of these that ran longer.
     ran_longer_than_requested: usize,
     distributions: Distributions,
-    /// By the number of processors, up to each power of two.
+    /// Jobs by number of processors, up to each power of two.
     sizes: Vec<Size>,
 }
 
@@ -318,7 +318,7 @@ pub(crate) struct LogDocument {
 struct TooLargeJson {
     /// Their number.
     jobs: usize,
-    /// Their part of the work of all, 0 to 1.
+    /// Their part of the total work, 0 to 1.
     work_share: f64,
 }
 
@@ -342,16 +342,16 @@ struct Distributions {
 struct Distribution {
     /// The number of values.
     count: usize,
-    /// Their mean.
+    /// The mean.
     mean: f64,
     /// The least.
     min: f64,
-    /// Their median; of an even number of values halfway between the two in the middle.
+    /// The median; for an even number of values, halfway between the two in the middle.
     median: f64,
-    /// Their 95th percentile, interpolated between two values (definition 8 of Hyndman and Fan
+    /// The 95th percentile, interpolated between two values (definition 8 of Hyndman and Fan
     /// 1996).
     p95: f64,
-    /// Their 99th percentile, interpolated between two values (definition 8 of Hyndman and Fan
+    /// The 99th percentile, interpolated between two values (definition 8 of Hyndman and Fan
     /// 1996).
     p99: f64,
     /// The greatest.
@@ -367,6 +367,6 @@ struct Size {
     to: u64,
     /// The jobs.
     jobs: usize,
-    /// Their part of the work of all, 0 to 1.
+    /// Their part of the total work, 0 to 1.
     work_share: f64,
 }

@@ -77,8 +77,9 @@ fn command_line(root: &Command, output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Command line",
-        "You can look up every command and option here. `host-sim COMMAND --help` shows the same\n\
-         texts; `host-sim man DIR` writes them as man pages.",
+        "Every command and option; [settings](scenario.md) have a page of their own.\n\
+         `host-sim COMMAND --help` shows the same texts, and `host-sim man DIR` writes them as man\n\
+         pages.",
     )?;
     let commands = || root.get_subcommands().filter(|command| is_shown(command));
     for command in commands() {
@@ -97,7 +98,16 @@ fn command_line(root: &Command, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}\n", sentence(about))?;
         let usage = command.clone().render_usage().to_string();
         writeln!(output, "{}", code(&usage))?;
-        options(command, "--", output)?;
+        let (settings, own): (Vec<_>, Vec<_>) = shown(command).partition(|arg| is_setting(arg));
+        if settings.len() == settings::options().get_arguments().count() {
+            writeln!(output, "It takes all [settings](scenario.md) as options.\n")?;
+        } else if !settings.is_empty() {
+            let longs = settings.into_iter().filter_map(Arg::get_long);
+            let names: Vec<_> = longs.map(|long| format!("`--{long}`")).collect();
+            let names = names.join(", ");
+            writeln!(output, "It takes these [settings](scenario.md): {names}.\n")?;
+        }
+        options(&own, "--", output)?;
         if let Some(text) = command.get_after_help() {
             writeln!(output, "{}", code(&text.to_string()))?;
         }
@@ -112,21 +122,47 @@ fn is_shown(command: &Command) -> bool {
 fn scenario_keys(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
-        "Scenario files",
-        "You can look up the keys of a scenario file here. It is TOML, and its keys are options of\n\
-         [`run`](command-line.md#host-sim-run) without the dashes. A list of values is an array.\n\
-         `sweep` takes the same keys, and lists of them in a table `[grid]`.",
+        "Settings and scenario files",
+        "The settings of a scenario. On the command line of [`run`](command-line.md#host-sim-run) and\n\
+         other commands they are options, such as `--mesh`. In a scenario file (TOML) they are keys,\n\
+         such as `mesh`, and a list of values is an array. `sweep` takes the same keys, and lists of\n\
+         values in a table `[grid]`.",
     )?;
-    options(&settings::options(), "", output)
+    options(&shown(&settings::options()).collect::<Vec<_>>(), "", output)
+}
+
+/// The options and arguments of a command that its help shows.
+fn shown(command: &Command) -> impl Iterator<Item = &Arg> {
+    let args = command.get_arguments();
+    args.filter(|arg| !arg.is_hide_set() && arg.get_id() != "help")
+}
+
+/// Whether this option means the same as the setting of its name.
+fn is_setting(arg: &Arg) -> bool {
+    let settings = settings::options();
+    let same = shown(&settings).find(|setting| setting.get_long() == arg.get_long());
+    same.is_some_and(|same| {
+        let (text, defaults) = halves(&meaning(same));
+        let (of_command, own) = halves(&meaning(arg));
+        // A command leaves out the defaults that depend on options that it does not take.
+        let is_same = own.iter().all(|default| defaults.contains(default));
+        is_same && (name(same, ""), text) == (name(arg, ""), of_command)
+    })
+}
+
+/// A meaning, and its defaults in brackets.
+fn halves(meaning: &str) -> (String, Vec<String>) {
+    let Some((text, defaults)) = meaning.split_once(" [default: ") else {
+        return (meaning.trim_end_matches('.').to_owned(), Vec::new());
+    };
+    let (defaults, rest) = defaults.split_once(']').unwrap_or((defaults, ""));
+    let defaults = defaults.split("; ").map(str::to_owned).collect();
+    (format!("{text}{rest}"), defaults)
 }
 
 /// A table of options under each heading of the help, in its order.
-fn options(command: &Command, dashes: &str, output: &mut dyn Write) -> io::Result<()> {
-    let all = || {
-        let args = command.get_arguments();
-        args.filter(|arg| !arg.is_hide_set() && arg.get_id() != "help")
-    };
-    let mut headings: Vec<_> = all().map(Arg::get_help_heading).collect();
+fn options(args: &[&Arg], dashes: &str, output: &mut dyn Write) -> io::Result<()> {
+    let mut headings: Vec<_> = args.iter().map(|arg| arg.get_help_heading()).collect();
     // The help shows arguments and options without a heading first.
     headings.sort_by_key(Option::is_some);
     let mut done = Vec::new();
@@ -139,7 +175,7 @@ fn options(command: &Command, dashes: &str, output: &mut dyn Write) -> io::Resul
             writeln!(output, "### {heading}\n")?;
         }
         writeln!(output, "| name | meaning |\n|---|---|")?;
-        for arg in all().filter(|arg| arg.get_help_heading() == heading) {
+        for arg in args.iter().filter(|arg| arg.get_help_heading() == heading) {
             writeln!(output, "| {} | {} |", name(arg, dashes), meaning(arg))?;
         }
         writeln!(output)?;
@@ -202,9 +238,9 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Allocation strategies",
-        "You can look up each strategy here: its names, the machines it serves, and its source.\n\
-         [Strategies by family](../concepts/strategies.md) explains how they work and when to use which.\n\n\
-         - *pieces*: what a job holds: one block, up to two blocks, or any number of blocks.\n\
+        "The names of each strategy, the machines it serves, and its source.\n\
+         [Strategies by family](../concepts/strategies.md) explains them and helps to choose one.\n\n\
+         - *pieces*: the number of blocks that a job may hold.\n\
          - *complete*: with its default parameters the strategy finds a place whenever one exists.\n\
          - A name may be followed by a colon and parameters, as in `leb:16`.",
     )?;
@@ -256,7 +292,7 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Schedulers",
-        "You can look up each scheduler here: how it is written, what it does, and its source.\n\
+        "The text form of each scheduler, what it does, and its source.\n\
          [Schedulers](../concepts/schedulers.md) compares them.",
     )?;
     writeln!(output, "| written | meaning |\n|---|---|")?;
@@ -271,7 +307,7 @@ fn distributions(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Distributions, patterns, estimates and shapes",
-        "You can look up here what a workload can be made of.",
+        "The parts of a workload and their text forms.",
     )?;
     for part in list::Part::value_variants() {
         let Some((title, infos)) = part.entries() else {
@@ -291,9 +327,9 @@ fn metrics(output: &mut dyn Write) -> io::Result<()> {
     opening(
         output,
         "Metrics",
-        "You can look up here what each number of a result means, and its unit. JSON and CSV use\n\
-         these names. [Metrics and intervals](../concepts/metrics-and-intervals.md) explains how\n\
-         they are measured.",
+        "The meaning and unit of each metric. JSON and CSV use these names.\n\
+         [Metrics and intervals](../concepts/metrics-and-intervals.md) explains how they are\n\
+         measured.",
     )?;
     writeln!(output, "| name | meaning | unit |\n|---|---|---|")?;
     for metric in Metric::ALL {
@@ -310,9 +346,9 @@ fn outputs(output: &mut dyn Write) -> io::Result<()> {
         "Output files and documents",
         "Every key of the JSON documents and every column of the CSV files that `host-sim` writes.\n\
          `host-sim schema OUTPUT` prints the JSON Schema of a JSON document.\n\n\
-         Reading a number back gives exactly the same number. A number that does not exist is `null`\n\
-         in JSON and an empty cell in CSV. A key marked with `?` may be absent. The files of single\n\
-         points are not described: their form may change.",
+         A number that is read back is exactly the same. A missing number is `null` in JSON and an\n\
+         empty cell in CSV. A key marked with `?` may be absent. The form of the files of single\n\
+         points may change, so they are not described.",
     )?;
     schema::page(output)
 }

@@ -94,14 +94,14 @@ impl Takes for SaturationArgs {
                  all]",
             ),
             "backlog" => arg.help(
-                "Jobs that wait at all times, 1 to 1000; a new one arrives as soon as fewer do \
+                "Jobs that wait at all times, 1 to 1000; a new job arrives as soon as fewer wait \
                  [default: 100]",
             ),
             "jobs" => arg.help(
-                "Jobs in one replication, those not measured included [default: 40000]",
+                "Jobs in one replication, also those that are not measured [default: 40000]",
             ),
             "shape" => arg.help(
-                "The rule that gives a number of processors a shape, with --processors: \
+                "The rule that turns a number of processors into a shape, with --processors: \
                  near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips; `host-sim \
                  list` shows them [default: near-square on a two-dimensional mesh, else near-cubic; \
                  with --machine: chips]",

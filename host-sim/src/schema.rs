@@ -22,6 +22,7 @@ use crate::reproduce::figure;
 use crate::saturation::{self, SaturationContent};
 use crate::sweep::results;
 use crate::traffic::{self, TrafficContent};
+use meshalloc_sim::metrics::Metric;
 
 /// What to describe.
 #[derive(Args, Clone, Copy, Debug)]
@@ -123,6 +124,15 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
         shared.section(json.title(), value, value, output)?;
     }
     for (place, part) in shared.0.iter().enumerate() {
+        if part.heading == METRICS {
+            let names = Metric::ALL.map(|metric| format!("`{}`", metric.name()));
+            let names = names.join(", ");
+            writeln!(
+                output,
+                "### {METRICS}\n\n{METRICS_INTRODUCTION}\n{names}.\n"
+            )?;
+            continue;
+        }
         let mut others = shared.clone();
         others.0.remove(place);
         others.section(part.heading, part.schema, part.root, output)?;
@@ -136,10 +146,18 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
         ("`log --format csv`", log::columns()),
         ("`results.csv` of `sweep`", results::columns()),
     ];
+    // Tables with the same columns share a section.
+    let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     for (title, columns) in tables {
         let names = columns.described().into_iter();
-        let names: Vec<_> = names.map(|(name, _)| format!("`{name}`")).collect();
-        writeln!(output, "### {title}\n\nColumns: {}.\n", names.join(", "))?;
+        let names = names.map(|(name, _)| format!("`{name}`")).collect();
+        match sections.iter_mut().find(|(_, known)| *known == names) {
+            Some((titles, _)) => titles.push_str(&format!(", {title}")),
+            None => sections.push((title.to_owned(), names)),
+        }
+    }
+    for (titles, names) in sections {
+        writeln!(output, "### {titles}\n\nColumns: {}.\n", names.join(", "))?;
     }
     let tables = [
         ("`list --format csv`", ListDocument::columns()),
@@ -156,8 +174,13 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+const METRICS: &str = "Metrics of a run";
+const METRICS_INTRODUCTION: &str = "\
+    Each key is the name of a [metric](metrics.md), and has an \
+    [object](#value-of-a-metric). Metrics that were not measured are absent:";
 const JSON_INTRODUCTION: &str = "\
-    An object whose type is a link has the keys of the linked section, and those in the rows below it.";
+    An object whose type is a link has the keys of the linked section, and those of the rows below \
+    it.";
 const CSV_INTRODUCTION: &str = "\
     Where only the names of the columns are listed, a column is the key of that name in the JSON \
     document, with underscores for dots: `too_large_jobs` is `too_large.jobs`. `METRIC_mean` stands for a \
@@ -185,7 +208,7 @@ struct Alternative<'s> {
 /// Objects that stand in several outputs, by the names of their types, each with its heading.
 const SHARED: [(&str, &str); 7] = [
     ("StrategySummary", "Results of a strategy"),
-    ("Metrics", "Metrics of a run"),
+    ("Metrics", METRICS),
     ("MetricSummary", "Value of a metric"),
     ("GainSummary", "Gain over a strategy"),
     ("LogJson", "Log"),

@@ -39,7 +39,7 @@ pub(crate) struct TrafficArgs {
     #[command(flatten)]
     format: FormatArgs,
 
-    /// Where messages go: random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
+    /// Destinations of messages: random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
     #[arg(long, value_name = "NAME", default_value = "random")]
     pattern: Pattern,
 
@@ -114,10 +114,10 @@ struct TrafficResult {
     rate: f64,
     /// Metrics by name.
     metrics: TrafficMetrics,
-    /// Whether the number of messages on their way grew without end in most replications.
+    /// Whether the number of messages under way grew throughout most replications.
     saturated: bool,
-    /// Whether the run, warm-up included, is shorter than the longest route takes in an empty
-    /// network. Unless it is saturated even so, nothing is known of that.
+    /// Whether the run, with its warm-up, is shorter than the longest route takes in an empty
+    /// network. `saturated` may then be wrongly false.
     too_short: bool,
     /// Messages measured in all replications.
     messages: u64,
@@ -133,17 +133,16 @@ struct TrafficMetrics {
     /// Mean number of channels between processors that a message crosses; no value in a run that is
     /// too short.
     hops: MetricSummary,
-    /// Mean cycles for which a message stands still in the network: its header waits for a channel
-    /// behind the one into the network. The wait for that first channel is a part of the latency
-    /// alone. No value in a run that is too short.
+    /// Mean cycles for which the header of a message waits for channels, without the wait for the
+    /// first one, into the network. No value in a run that is too short.
     blocked_time: MetricSummary,
-    /// Flits generated a processor and cycle.
+    /// Flits generated per processor and cycle.
     offered: MetricSummary,
-    /// Flits delivered a processor and cycle.
+    /// Flits delivered per processor and cycle.
     accepted: MetricSummary,
-    /// Flits a cycle on the busiest link.
+    /// Flits per cycle on the busiest link.
     link_utilization_max: MetricSummary,
-    /// Flits a cycle, mean of all links.
+    /// Flits per cycle, the mean of all links.
     link_utilization: MetricSummary,
 }
 

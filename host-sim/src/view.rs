@@ -46,8 +46,8 @@ const SCRIPTS: [&str; 7] = [
 /// The options of `view`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ViewArgs {
-    /// A TOML file with options as keys (below: which); an option of the command line replaces its
-    /// key there, and those that contradict it
+    /// A TOML file whose keys are options; an option on the command line replaces its key, and the
+    /// keys that contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<PathBuf>,
 

@@ -429,7 +429,7 @@ fn measure(setting: Setting) -> Vec<String> {
         "{:<22} {:>12} {:>8} {:>14} {:>14} {:>16}",
         "allocator", "operations/s", "ns each", "x guillotiere", "refused", "hole was there"
     );
-    let (mut wrong, mut rows) = (Vec::new(), String::new());
+    let mut wrong = Vec::new();
     let mut reference = None;
     for (contender, rounds) in contenders.iter().zip(rounds) {
         let seconds = median(rounds).as_secs_f64();
@@ -445,7 +445,6 @@ fn measure(setting: Setting) -> Vec<String> {
             f64::from(audit.refused) * 100.0 / f64::from(audit.offered),
             audit.refused_in_vain,
         );
-        rows += &format!("| {title} | {} | {ratio:.3} |\n", contender.name());
         if *contender != Contender::Guillotiere && audit.refused_in_vain > 0 {
             wrong.push(format!(
                 "{} refused {} times although a hole was free, at {percent} % on offer",
@@ -460,7 +459,6 @@ fn measure(setting: Setting) -> Vec<String> {
             ));
         }
     }
-    println!("\nThe rows of docs/measurements/benchmarks.md:\n{rows}");
     wrong
 }
 

@@ -48,13 +48,13 @@ pub struct Described {
     /// The rule that gives a job of the log its side lengths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
-    /// The machine, unless it is a cube.
+    /// The machine, unless it is a k-ary n-cube.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mesh: Option<String>,
-    /// The machine.
+    /// The machine, if it is a k-ary n-cube.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cube: Option<String>,
-    /// When jobs arrive.
+    /// The arrivals: a load, a rate or a batch.
     pub offered: String,
     /// On a cube, distribution of service times, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,13 +62,13 @@ pub struct Described {
     /// Mean service time, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_mean_s: Option<String>,
-    /// What jobs send.
+    /// Messages of jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<String>,
-    /// How jobs communicate, read and write.
+    /// Communication and I/O of jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io: Option<String>,
-    /// The estimate of its run time that each request carries.
+    /// Run-time estimates of jobs.
     pub estimates: String,
 }
 

@@ -244,14 +244,14 @@ pub struct MachineKeys {
     /// Legal shapes that need not be multiples. Without these and `multiple` every shape is legal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<String>,
-    /// Of what the sides of all other legal shapes are multiples.
+    /// The sides of all other legal shapes are multiples of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multiple: Option<Vec<u16>>,
-    /// At multiples of what a slice begins, or of its own side where that is smaller; by default of
+    /// A slice begins at multiples of these, or of its own side where that is smaller; by default
     /// 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align: Option<Vec<u16>>,
-    /// The most processors of a slice; by default all. Data has an underscore, as everywhere.
+    /// The most processors of a slice; by default all. Machine files write `chips-max`.
     #[serde(
         rename(serialize = "chips_max", deserialize = "chips-max"),
         skip_serializing_if = "Option::is_none"
@@ -268,10 +268,10 @@ pub struct MachineKeys {
 pub struct PlacementKeys {
     /// The sides of a slice.
     pub dims: Vec<u16>,
-    /// Where the first place is; by default 0 along each dimension.
+    /// The start of the first place; by default 0 along each dimension.
     #[serde(default)]
     pub seed: Vec<u16>,
-    /// From one place to the next; by default, and where it is 0, the slice's own side.
+    /// The distance from one place to the next; by default, and where it is 0, the slice's side.
     #[serde(default)]
     pub spacing: Vec<u16>,
 }

@@ -159,50 +159,49 @@ metrics! {
     /// Mean time from allocation to departure.
     ServiceTime, "service_time", Time, "Alshdefat 2019";
     /// Requested processors in use, as a part of all, averaged over the time from the arrival of
-    /// the first measured job to that of the last; where departures are measured, over the time
-    /// from 0 to the last of them.
+    /// the first measured job to that of the last. Where departures are measured: from time 0 to
+    /// the last of them.
     Utilization, "utilization", Fraction, "Chuang and Wu";
-    /// Failed attempts with at least as many free processors as requested, of a strategy that gives
-    /// out submeshes as many as the requested one has, as a part of all such attempts.
+    /// Failed attempts with at least as many free processors as requested, as a part of all such
+    /// attempts. A strategy that grants submeshes needs as many as the requested submesh has.
     AllocationMiss, "allocation_miss", Fraction, "Kim and Yoon 1995";
     /// Processors held beyond those requested, as a part of those held, summed over jobs.
     InternalFragmentation, "internal_fragmentation", Fraction, "Chuang and Wu";
-    /// When the last measured job left, from the start of the workload.
+    /// Time from the start of the workload to the departure of the last measured job.
     CompletionTime, "completion_time", Time, "Liu, Hsu and Wu";
     /// Measured jobs that were served.
     Jobs, "jobs", Count, "this project";
-    /// Mean time on the wall clock that the controller took for submit and release of a job, with
-    /// every attempt that these two brought about; only where it is measured.
+    /// Mean wall-clock time of the controller for the submit and release of a job, with all
+    /// attempts that follow from them; only with `--search-time`.
     SearchTime, "search_time", WallSeconds, "Kim and Yoon 1995";
-    /// Free processors, as a part of all, averaged over the same time as the utilization: they
-    /// count while the first job that waits asks for no more than there are free, and at all other
-    /// times as 0. Processors that a job holds beyond its request are not free.
+    /// Free processors, as a part of all, averaged over the same time as the utilization. They
+    /// count only while the first waiting job asks for no more than are free. Processors that a job
+    /// holds beyond its request are not free.
     ExternalFragmentation, "external_fragmentation", Fraction, "Chuang and Wu";
-    /// Jobs that wait when the last measured job arrives, without that one; none where departures
-    /// are measured.
+    /// Jobs that wait when the last measured job arrives, without this one. Not measured where
+    /// departures are.
     WaitingAtEnd, "waiting_at_last_arrival", Count, "this project";
     /// Mean time of a message of a measured job from its request for the injection channel to the
     /// delivery of its last flit.
     MessageLatency, "message_latency", Time, "this project";
     /// Mean number of channels between nodes that a message of a measured job crosses.
     Hops, "hops", Count, "this project";
-    /// Mean time by which a message of a measured job is later than in an empty network.
+    /// Mean delay of a message of a measured job, compared with an empty network.
     BlockedTime, "blocked_time", Time, "Lo, Windisch, Liu and Nitzberg 1997";
-    /// Mean over jobs of the mean distance of two of its processors, in hops; a job with one
-    /// processor counts as 0.
+    /// Mean over jobs of the mean distance between two processors of the job, in hops; a job with
+    /// one processor counts as 0.
     Dispersal, "dispersal", Count, "Leung and others 2002";
     /// Mean number of blocks of a job, as its strategy lists them.
     Blocks, "blocks", Count, "this project";
-    /// Jobs whose processors are connected through none but themselves, as a part of all.
+    /// Jobs whose processors are connected through each other, as a part of all.
     ContiguousShare, "contiguous_share", Fraction, "this project";
-    /// Mean over jobs of the processors it holds, as a part of the smallest box around them.
+    /// Mean over jobs of the processors held, as a part of the smallest box around them.
     BoundingBoxShare, "bounding_box_share", Fraction, "Lo, Windisch, Liu and Nitzberg 1997: 1 minus their dispersal";
-    /// Mean over jobs of the time from arrival to departure, divided by the time from allocation to
-    /// departure or by the threshold (`--slowdown-threshold`), whichever is longer, and at least 1
-    /// (Feitelson and others 1997).
+    /// Mean over jobs of the turnaround, divided by the service time or by the threshold
+    /// (`--slowdown-threshold`), whichever is longer, and at least 1.
     BoundedSlowdown, "bounded_slowdown", Count, "Feitelson and others 1997";
-    /// Median of the time from arrival to allocation; of an even number of jobs halfway between the
-    /// two in the middle.
+    /// Median of the time from arrival to allocation; for an even number of jobs, halfway between
+    /// the two in the middle.
     WaitingMedian, "waiting_delay_median", Time, "this project";
     /// 95th percentile of the time from arrival to allocation, interpolated between two jobs
     /// (definition 8 of Hyndman and Fan 1996).
@@ -221,13 +220,13 @@ metrics! {
     /// Processors that have not failed, as a part of all, averaged over the same time as the
     /// utilization; only with failures.
     Availability, "availability", Fraction, "this project";
-    /// How often measured jobs started again after a failure; only with failures.
+    /// Number of times that measured jobs started again after a failure; only with failures.
     Restarts, "restarts", Count, "this project";
     /// Mean time from a failure that interrupts a measured job until the job starts again; only
     /// with failures.
     RestartTime, "restart_time", Time, "this project";
-    /// Requested processors of measured jobs times the hours that failures made these jobs lose:
-    /// all since the start or the last complete checkpoint; only with failures.
+    /// Requested processors of measured jobs, times the hours that these jobs lost by failures: all
+    /// since the start or the last complete checkpoint; only with failures.
     LostNodeHours, "lost_node_hours", Count, "this project";
 }
 

@@ -65,22 +65,21 @@ pub fn is_comparable(result: &StrategyResult) -> bool {
 /// A mean over the replications; a number that does not exist is `null`.
 #[derive(Serialize, JsonSchema)]
 pub struct MetricSummary {
-    /// The mean; `null` where it would depend on the length of the run, as the backlog grew. That
-    /// of a log is there even so.
+    /// The mean; `null` if a synthetic workload saturates the strategy, so that the mean depends on
+    /// the length of the run.
     mean: Option<f64>,
     /// Lower end of the 95 % confidence interval: Student's t on the logarithm of the mean, with
     /// arms 1 + 1/n times as long, n being the number of replications; `null` with a single one.
-    /// Where a log is resampled it is Student's t with the standard deviation of the replications
-    /// as standard error, and more of them do not narrow it.
+    /// For a resampled log: Student's t with the standard deviation of the replications as standard
+    /// error, which more replications do not narrow.
     low: Option<f64>,
-    /// Upper end of that interval.
+    /// Upper end of this interval.
     high: Option<f64>,
     /// Standard deviation of the replications; `null` with a single one.
     standard_deviation: Option<f64>,
-    /// The replications that had something to measure.
+    /// The number of replications that had something to measure.
     replications: usize,
-    /// The value of each replication, also where there is no mean; `null` where there was nothing
-    /// to measure.
+    /// The value of each replication, even without a mean; `null` if there was nothing to measure.
     values: Vec<Option<f64>>,
 }
 
@@ -125,7 +124,7 @@ impl JsonSchema for MetricSummaries {
         let properties: Map<String, Value> = Metric::ALL.into_iter().map(property).collect();
         json_schema!({
             "type": "object",
-            "description": "Metrics by name, those that were measured.",
+            "description": "The metrics that were measured, by name.",
             "properties": properties,
             "additionalProperties": false,
         })
@@ -141,9 +140,9 @@ pub struct RefusedSummary(BTreeMap<&'static str, u64>);
 #[derive(Serialize, JsonSchema)]
 pub struct ServedSummary {
     refused: RefusedSummary,
-    /// Measured jobs that were served, as a part of all of them.
+    /// Measured jobs that were served, as a part of all measured jobs.
     served_share: f64,
-    /// Whether that is less than 0.99: means of jobs leave out the others, which were refused or
+    /// Whether `served_share` is below 0.99. Means over jobs leave out those that were refused or
     /// left behind.
     partial: bool,
 }
@@ -169,7 +168,7 @@ pub struct GainSummary {
     over: String,
     /// The gain, a part of 1.
     mean: f64,
-    /// Lower end of its 95 % confidence interval, which is that of the ratio of the two means.
+    /// Lower end of the 95 % confidence interval of the ratio of the two means.
     low: Option<f64>,
     /// Upper end.
     high: Option<f64>,
@@ -193,22 +192,22 @@ pub struct StrategySummary {
     grows_with_length: bool,
     /// The number of replications.
     replications: usize,
-    /// Why there were no more: `fixed`, `error-reached`, `cap-reached`, `saturated` or
+    /// Why replication ended: `fixed`, `error-reached`, `cap-reached`, `saturated` or
     /// `incomplete`.
     stop: &'static str,
-    /// Gains over the other strategies, where neither mean depends on the length of the run or is
-    /// partial.
+    /// Gains over the other strategies. Means that depend on the length of the run or are partial
+    /// have none.
     waiting_delay_gains: Vec<GainSummary>,
     #[serde(flatten)]
     served: ServedSummary,
-    /// Measured jobs that had not left when ten times as many later ones had passed them.
+    /// Measured jobs that ten times as many later jobs had passed when the run ended.
     left_behind: u64,
     /// How often the scheduler did not see a job that it might have chosen, because the
     /// controller's table was full.
     table_limited: u64,
     /// Jobs granted in all replications.
     decisions: u64,
-    /// All decisions as one number, hexadecimal.
+    /// A checksum of all decisions, hexadecimal.
     decision_hash: String,
 }
 

@@ -74,19 +74,19 @@ pub(crate) struct ListDocument {
 struct StrategyJson {
     /// The name.
     name: &'static str,
-    /// Other names of it.
+    /// Its other names.
     aliases: &'static [&'static str],
-    /// Where it comes from.
+    /// Its source.
     source: &'static str,
     /// The machines that it serves.
     serves: String,
-    /// Whether it finds a place whenever there is one.
+    /// Whether it finds a place whenever one exists.
     complete: bool,
     /// Whether the processors of a job are one block.
     contiguous: bool,
     /// Whether it is in this build.
     built: bool,
-    /// What may follow the name and a colon.
+    /// Parameters that may follow the name and a colon.
     parameters: Vec<&'static str>,
 }
 
@@ -97,9 +97,9 @@ struct SchedulerJson {
     name: &'static str,
     /// What it does.
     meaning: &'static str,
-    /// How it is written; `SECONDS` and `COUNT` stand for numbers.
+    /// Its text forms; `SECONDS` and `COUNT` stand for numbers.
     forms: &'static [&'static str],
-    /// Where it comes from; empty where it has no author.
+    /// Its source; empty if it has none.
     source: &'static str,
 }
 
@@ -110,7 +110,7 @@ struct NamedJson {
     name: &'static str,
     /// What it means.
     meaning: &'static str,
-    /// Where it comes from; empty where it has no author.
+    /// Its source; empty if it has none.
     source: &'static str,
 }
 
@@ -123,14 +123,14 @@ struct MetricJson {
     meaning: &'static str,
     /// The unit, in words.
     unit: &'static str,
-    /// Where it comes from.
+    /// Its source.
     source: &'static str,
 }
 
 /// A row of the list as a table.
 #[derive(Serialize, JsonSchema)]
 struct ListRow<'l> {
-    /// What it is: a key of the JSON document.
+    /// The key of the list in the JSON document.
     kind: &'l str,
     #[serde(flatten)]
     item: &'l Value,

@@ -16,44 +16,43 @@ use meshalloc_sim::workload::Workload;
 /// are those that evalys reads. A job that was refused has no times after its arrival.
 #[derive(Serialize, JsonSchema)]
 struct JobRow<'r> {
-    /// Number in the log, or else in order of arrival, from 1.
+    /// Number in the log; in a synthetic workload the order of arrival, from 1.
     job_id: i64,
-    /// The log, or synthetic.
+    /// The file of the log, or `synthetic`.
     workload_name: Cow<'r, str>,
-    /// Arrival; of a log, its sum with `from` and log.unix_start_time of the JSON result is Unix
-    /// time.
+    /// Arrival. For a log, add `from` and `log.unix_start_time` of the JSON result for Unix time.
     submission_time: String,
     /// Processors that the job asked for.
     requested_number_of_resources: u32,
     /// Estimate of the run time, if it has one.
     requested_time: Option<String>,
-    /// 1; 0 of a job that was refused for good.
+    /// 1, or 0 if the job was refused for good.
     success: u8,
-    /// When it got its processors first.
+    /// Time of its first allocation.
     starting_time: Option<String>,
-    /// From then to its departure.
+    /// Time from its first allocation to its departure.
     execution_time: Option<String>,
-    /// Departure.
+    /// Time of its departure.
     finish_time: Option<String>,
-    /// From arrival to start.
+    /// Time from arrival to first allocation.
     waiting_time: Option<String>,
-    /// From arrival to departure.
+    /// Time from arrival to departure.
     turnaround_time: Option<String>,
-    /// Turnaround_time / execution_time.
+    /// `turnaround_time` / `execution_time`.
     stretch: Option<f64>,
-    /// The processors it held, by number, as intervals.
+    /// Numbers of the processors that it held, as intervals.
     allocated_resources: String,
-    /// The extents that it asked for, in the order of dimensions.
+    /// The requested extents, in the order of dimensions.
     requested_extents: String,
-    /// Processors it held, those beyond its request too.
+    /// Number of processors that it held, including those beyond its request.
     held: u32,
-    /// The blocks that they form, as the strategy lists them.
+    /// Number of blocks that they form, as the strategy lists them.
     blocks: usize,
     /// Failed attempts although enough processors were free.
     allocation_misses: u32,
     /// How often it started again after a failure.
     restarts: u32,
-    /// What failures made it lose of its run time.
+    /// Run time that it lost by failures.
     lost_time: String,
     /// Allocation strategy.
     strategy: String,
@@ -61,11 +60,11 @@ struct JobRow<'r> {
     replication: u32,
     /// The seed of all random numbers.
     seed: u64,
-    /// Who submitted it, if a log says so.
+    /// Number of the user, if the log names it.
     user: Option<i64>,
-    /// The group of the user, if a log says so.
+    /// Number of the group, if the log names it.
     group: Option<i64>,
-    /// Its priority, if a trace says so; nothing is decided by it.
+    /// Priority, if the trace names it; it changes no decision.
     priority: Option<i64>,
 }
 

@@ -94,7 +94,7 @@ pub(crate) enum Outcome<'b> {
     Released(u32),
     /// The length of the job's lease from now on, in operations; 0 if it has none.
     Leased(u64),
-    /// Why nothing was done.
+    /// The reason of the failure.
     Error(&'static str),
 }
 
@@ -102,11 +102,11 @@ pub(crate) enum Outcome<'b> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Job")]
 pub(crate) struct Served<'b> {
-    /// The line of the operation, from 1; of a job that leaves the queue or whose lease ends, that
-    /// of the operation behind which it does.
+    /// The line of the operation, from 1. For `grant` and `lease-ended`: the operation after which
+    /// it happens.
     pub(super) line: u64,
-    /// `alloc`, `lease` or `free`; `grant` of a job that leaves the queue, `lease-ended` of one
-    /// that is released since its lease has ended.
+    /// `alloc`, `lease` or `free`; `grant` if a job leaves the queue, `lease-ended` if it is
+    /// released because its lease has ended.
     pub(super) op: &'static str,
     /// The job.
     pub(super) id: u32,
@@ -125,9 +125,9 @@ pub(crate) struct Set<'b> {
     /// The processors.
     #[schemars(with = "BlockSchema")]
     pub(super) block: FormattedBlock<'b>,
-    /// For how many of them that was new.
+    /// The number of processors whose state changed.
     pub(super) changed: u32,
-    /// The jobs that hold some of them, in ascending order.
+    /// Jobs that hold some of the processors, in ascending order.
     pub(super) jobs: Vec<u32>,
 }
 

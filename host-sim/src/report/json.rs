@@ -188,50 +188,49 @@ impl Report<'_> {
 pub(crate) struct LogJson {
     /// The file.
     file: String,
-    /// The machine, as the log's header has it.
+    /// The machine, from the header.
     computer: Option<String>,
-    /// Where that is.
+    /// Its place, from the header.
     installation: Option<String>,
-    /// The acknowledgements of the header, line by line.
+    /// The lines of acknowledgement in the header.
     acknowledge: Vec<String>,
-    /// UnixStartTime: the Unix time of the log's zero, in seconds; `null` if the header does not
-    /// have it. The Unix time of a job's time is the sum of that time, of `from` if it is given,
-    /// and of this, unless `log_load` or `resample` changes the times of the log.
+    /// UnixStartTime of the header: the Unix time of the log's zero, in seconds; `null` without
+    /// one. Add it, and `from` if given, to a job's time for Unix time, unless `log_load` or
+    /// `resample` changes the times.
     unix_start_time: Option<i64>,
-    /// The time zone of the logged machine, such as Europe/Paris; `null` if the header does not
-    /// have it.
+    /// The time zone in the header, such as Europe/Paris; `null` without one.
     time_zone: Option<String>,
-    /// Jobs that are run: `records` less all that are left out.
+    /// Jobs that are run: `records` less those left out.
     jobs: usize,
     /// Jobs in the file, lines of partial executions included.
     records: u64,
-    /// Lines left out as they are partial executions of jobs that have a line of their own.
+    /// Lines left out: partial executions of jobs that have a line of their own.
     partial_executions: u64,
-    /// Jobs left out as they are of other partitions.
+    /// Jobs left out: of other partitions.
     other_partitions: u64,
-    /// Jobs left out as they have no submit time.
+    /// Jobs left out: without a submit time.
     dropped_no_submit_time: u64,
-    /// Jobs left out as they were submitted before or after the window.
+    /// Jobs left out: submitted before or after the window.
     outside: u64,
-    /// Jobs left out as they have no number of processors.
+    /// Jobs left out: without a number of processors.
     dropped_no_processors: u64,
-    /// Jobs left out as they have no run time.
+    /// Jobs left out: without a run time.
     dropped_no_run_time: u64,
-    /// Lines after the last job that the option `jobs` takes.
+    /// Lines after the last job that `jobs` takes.
     beyond_limit: u64,
-    /// The load that its jobs offer to the machine at the times of the log, whatever `log_load`
-    /// makes of these; `null` if they arrive at one time, or no machine is named.
+    /// The load that its jobs offer to the machine, before `log_load` changes it; `null` if all
+    /// arrive at one time or no machine is named.
     pub(crate) offered_load: Option<f64>,
 }
 
 /// A mix of shapes.
 #[derive(Serialize, JsonSchema)]
 struct MixJson {
-    /// Its shapes that jobs have.
+    /// The number of shapes that jobs have.
     shapes: usize,
-    /// Its shapes that were left out, as the machine never gives them.
+    /// Shapes left out because the machine never gives them.
     dropped: Vec<String>,
-    /// Their part of the weight of all, 0 to 1.
+    /// Their part of the total weight, 0 to 1.
     dropped_share: f64,
 }
 

@@ -22,11 +22,11 @@ use crate::report::{cells, refused_percent};
 struct Row {
     /// Number of the figure in the paper.
     figure: u32,
-    /// What sets the panel apart from the others of the figure.
+    /// The panel of the figure.
     panel: String,
-    /// What the horizontal axis shows.
+    /// Label of the horizontal axis.
     axis: String,
-    /// Place on it.
+    /// Value on the horizontal axis.
     x: String,
     /// Allocation strategy with its parameters.
     strategy: String,
@@ -34,20 +34,20 @@ struct Row {
     scheduler: String,
     #[serde(flatten)]
     setting: Described,
-    /// What fails, and what becomes of jobs.
+    /// Failures, checkpoints and restarts.
     #[serde(skip_serializing_if = "Option::is_none")]
     failures: Option<String>,
     /// Metric with its unit.
     metric: String,
-    /// Mean over the replications; where the system is saturated there is one for a log only.
+    /// Mean over the replications; empty where a synthetic workload saturates the system.
     mean: String,
     /// Lower end of its 95 % confidence interval.
     low: String,
-    /// Upper end of it.
+    /// Upper end of this interval.
     high: String,
     /// Standard deviation of the replications.
     standard_deviation: String,
-    /// Of relative differences, strategy and scheduler that are compared with.
+    /// For relative differences: the strategy and scheduler of the comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<String>,
     /// Mean relative difference, percent.
@@ -56,7 +56,7 @@ struct Row {
     /// Lower end of its 95 % confidence interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference_low: Option<String>,
-    /// Upper end of it.
+    /// Upper end of this interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference_high: Option<String>,
     /// The number of replications.
@@ -72,7 +72,7 @@ struct Row {
     /// Lower end of its 95 % confidence interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     low_of_first: Option<String>,
-    /// Upper end of it.
+    /// Upper end of this interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     high_of_first: Option<String>,
     /// Whether the backlog grew in most replications, or jobs were left behind in one.
@@ -83,7 +83,7 @@ struct Row {
     grows_with_length: bool,
     /// Jobs in a replication.
     jobs: Option<u32>,
-    /// What all random numbers derive from.
+    /// The seed of all random numbers.
     seed: u64,
     /// Version of host-sim.
     version: &'static str,

@@ -86,7 +86,8 @@ fn tables_of_interrupted_commands_are_marked() {
 
 #[test]
 fn without_a_complete_replication_nothing_is_printed() {
-    let ended = interrupted("run --mesh 64x64 --load .3 --jobs 16000000 --replications 2 --threads 1");
+    let ended =
+        interrupted("run --mesh 64x64 --load .3 --jobs 16000000 --replications 2 --threads 1");
     assert_eq!(ended.code, Some(130), "{ended}");
     assert_eq!(ended.stdout, "");
     assert_eq!(

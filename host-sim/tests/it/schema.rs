@@ -151,7 +151,7 @@ fn every_key_of_the_page_has_a_meaning() {
         assert!(!meaning.is_empty() && !meaning.ends_with('|'), "{row}");
     }
     // Each object that several outputs have is described once.
-    for once in ["| `waiting_delay` |", "| `over` |", "| `acknowledge` |"] {
+    for once in ["`waiting_delay`", "| `over` |", "| `acknowledge` |"] {
         assert_eq!(page.matches(once).count(), 1, "{once}");
     }
     // What the clock measures is of `run` alone, in JSON and CSV.
@@ -164,11 +164,13 @@ fn every_key_of_the_page_has_a_meaning() {
     }
 }
 
-/// The columns below this heading of the page: the names of a list, or the first cells of rows.
-fn columns(heading: &str) -> Vec<String> {
+/// The columns of the section whose heading names this: those of a list, or the first cells of
+/// rows.
+fn columns(output: &str) -> Vec<String> {
     let page = outputs_page();
-    let (_, section) = page.split_once(heading).unwrap();
-    let section = section.split("\n### ").next().unwrap();
+    let mut sections = page.split("\n### ");
+    let is_of_output = |section: &&str| section.lines().next().unwrap().contains(output);
+    let section = sections.find(is_of_output).unwrap();
     let list = section
         .lines()
         .find_map(|line| line.strip_prefix("Columns: "));
@@ -251,7 +253,7 @@ fn tables_have_the_columns_that_are_described() {
         "run --mesh 8x8 --jobs 50 --replications 1 --jobs-output j.csv",
     )
     .good();
-    assert_eq!(header("j.csv"), columns("### `run --jobs-output"));
+    assert_eq!(header("j.csv"), columns("`run --jobs-output"));
     fs::write(
         folder.path().join("s.toml"),
         "mesh = \"8x8\"\njobs = 50\nreplications = 2\n[grid]\nload = [0.2, 0.3]\n",
@@ -260,7 +262,7 @@ fn tables_have_the_columns_that_are_described() {
     host_sim_in(folder.path(), "sweep s.toml --output o").good();
     assert_eq!(
         described(&header("o/results.csv")),
-        columns("### `results.csv` of `sweep`")
+        columns("`results.csv` of `sweep`")
     );
     for line in [
         "run --mesh 8x8 --jobs 50 --replications 1",
@@ -280,14 +282,14 @@ fn tables_have_the_columns_that_are_described() {
         let command = line.split(' ').next().unwrap();
         assert_eq!(
             described(&header),
-            columns(&format!("### `{command} --format csv`"))
+            columns(&format!("`{command} --format csv`"))
         );
     }
     let document = fs::read_to_string(folder.path().join("o/results.json")).unwrap();
     assert_valid("sweep", &serde_json::from_str(&document).unwrap());
 
     write_kth(&folder.path().join("logs"));
-    let described = columns("### Figures of `reproduce`");
+    let described = columns("Figures of `reproduce`");
     for (line, file) in [
         ("chuang-wu --figure 2 --replications 12", "figure-02.csv"),
         ("liu --figure 3 --replications 2", "figure-03.csv"),

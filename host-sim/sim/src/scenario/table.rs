@@ -240,8 +240,8 @@ settings! {
     /// `host-sim list` shows variants [default: uniform]
     side_lengths: text SideDistribution = "NAME", SYNTHETIC, read = side_lengths, not = ["cube"];
 
-    /// Side lengths that are drawn, in processors: MIN..MAX (or MAX alone) for all dimensions, or
-    /// a range for each, separated by commas, dimension 0 (x) first [default: 1 to the machine's]
+    /// Range of the side lengths of jobs, in processors: MIN..MAX (or MAX alone) for all
+    /// dimensions, or one for each, dimension 0 (x) first [default: 1 to the machine's]
     side_range: text SideRanges = "MIN..MAX,...", SYNTHETIC, not = ["cube"];
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
@@ -301,14 +301,14 @@ settings! {
     arrival_rate: number f64 = "RATE", SYNTHETIC,
         read = names::positive, not = ["load", "traffic-ratio", "batch", "swf", "jobs-file"];
 
-    /// Jobs that wait at all times, 1 to 1000: in place of a load a new one arrives as soon as
-    /// fewer do. The utilization is then that of saturation
+    /// Jobs that wait at all times, 1 to 1000, in place of a load: a new job arrives as soon as
+    /// fewer wait. The utilization is then that of saturation
     backlog: number NonZeroU32 = "COUNT", SYNTHETIC, read = backlog, record = NonZeroU32::get,
         not = ["load", "traffic-ratio", "arrival-rate", "batch", "interarrival", "model", "pattern",
             "io", "io-nodes", "swf", "jobs-file", "failures"];
 
-    /// Times between arrivals in place of a Poisson process: a column of a CSV file, in seconds,
-    /// drawn with replacement. The column submit, also of a log (.swf, .swf.gz), means the
+    /// Times between arrivals in place of a Poisson process, drawn with replacement from a column
+    /// of a CSV file, in seconds. The column submit, also of a log (.swf, .swf.gz), means the
     /// differences of successive submit times. --load stretches them
     interarrival: named Empirical = "FILE:COLUMN", SYNTHETIC, read = column,
         not = ["traffic-ratio", "arrival-rate", "batch", "pattern", "io", "io-nodes", "swf", "jobs-file"];
@@ -321,16 +321,15 @@ settings! {
     /// `host-sim list service` explains them
     service: named ServiceDistribution = "DISTRIBUTION", SYNTHETIC;
 
-    /// Which jobs are measured: arrivals, the first to arrive after the warm-up; departures, the
-    /// first to leave, without a warm-up [default: arrivals; with --pattern: departures]
+    /// Measured jobs: arrivals, the first to arrive after the warm-up; departures, the first to
+    /// leave, without a warm-up [default: arrivals; with --pattern: departures]
     measure: text Measured = "WHICH", SYNTHETIC, not = ["swf", "jobs-file"];
 
     /// The shortest run time in the bounded slowdown, in seconds or cycles; shorter ones count as
     /// this [default: 10]
     slowdown_threshold: number f64 = "SECONDS", REPLICATION, read = names::positive;
 
-    /// Fraction of the jobs, the first to arrive, that is not measured, 0 to below 1 [default:
-    /// 0.05]
+    /// Fraction of the jobs that is not measured, the first to arrive, 0 to below 1 [default: 0.05]
     warmup: number f64 = "FRACTION", SYNTHETIC, read = warmup, not = ["swf", "jobs-file"];
 
     /// Jobs send messages over a wormhole network and leave when all are delivered; times are in
@@ -348,11 +347,11 @@ settings! {
     /// Messages for each pair of the pattern, one after the other [default: 1]
     messages: number u32 = "COUNT", MESSAGES, read = names::count::<u32>, needs = [["pattern"]];
 
-    /// How often each process goes through its part of the pattern [default: 1]
+    /// Number of times that each process goes through its part of the pattern [default: 1]
     iterations: number u32 = "COUNT", MESSAGES, read = names::count::<u32>, needs = [["pattern"]];
 
-    /// Give a job of a log one iteration for each SECONDS of its run time, rounded, at least one,
-    /// in place of --iterations
+    /// In place of --iterations: a job of a log has one iteration for each SECONDS of its run time,
+    /// rounded, at least one
     iteration_seconds: number f64 = "SECONDS", MESSAGES,
         read = names::positive, not = ["iterations"], needs = [["pattern"], ["swf", "jobs-file"]];
 
@@ -389,12 +388,12 @@ settings! {
         not = ["until-rel-error", "until-abs-error", "max-replications"];
 
     /// Replicate, at least 10 times, until the relative error of the mean waiting delay is at most
-    /// this, with a confidence of 95 %; of the mean turnaround where departures are measured. Not
-    /// for logs, whose intervals more replications do not narrow
+    /// this with 95 % confidence; where departures are measured, of the mean turnaround. Not for
+    /// logs, whose intervals more replications do not narrow
     until_rel_error: number f64 = "FRACTION", REPLICATION, read = names::fraction;
 
-    /// Replicate, at least 10 times, until both arms of every 95 % interval of the utilization are
-    /// at most this part of the processors long, such as 0.005
+    /// Replicate, at least 10 times, until both arms of each 95 % interval of the utilization are
+    /// at most this part of the processors, such as 0.005
     until_abs_error: number f64 = "FRACTION", REPLICATION, read = names::fraction,
         not = ["until-rel-error"];
 
@@ -420,7 +419,7 @@ settings! {
     /// a column out [default: their own names]
     columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
 
-    /// The log counts processors, and the machine allocates nodes of COUNT processors: a job gets
+    /// The log counts processors, the machine allocates nodes of COUNT processors: a job gets
     /// enough nodes for its processors [default: the machine allocates processors]
     processors_per_node: number NonZeroU32 = "COUNT", LOG, read = names::count::<NonZeroU32>,
         record = NonZeroU32::get, needs = [["swf", "jobs-file"]];
@@ -428,8 +427,8 @@ settings! {
     /// Only the log's jobs of this partition [default: all]
     partition: number i64 = "NUMBER", LOG, read = partition, needs = [["swf"]];
 
-    /// Only the log's jobs submitted this long after the log's zero, or later: seconds, or a number
-    /// with a unit, such as 90m, 12h, 30d or 4w. Times then count from there
+    /// Only the log's jobs submitted at this time after the log's zero, or later: seconds, or a
+    /// number with a unit, such as 90m, 12h, 30d or 4w. Times then count from there
     from: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
 
     /// Only the log's jobs submitted before this time, counted from the log's zero like --from
@@ -439,8 +438,8 @@ settings! {
     /// with replacement [default: one run of the log]
     resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
 
-    /// The rule that gives a number of processors a shape, of a log's jobs, with --processors or
-    /// --model: near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
+    /// The rule that turns a number of processors into a shape, for a log, --processors or --model:
+    /// near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
     /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else near-cubic;
     /// with --machine: chips]
     shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "processors", "model"]];
@@ -456,7 +455,7 @@ settings! {
     estimates: text EstimateModel = "MODEL", ESTIMATES;
 
     /// Failures and repairs: WHAT:UP,DOWN, where WHAT is node, link, cube or the sides of a box
-    /// (4x4x4). Each of them works for UP seconds and is repaired in DOWN seconds on average, both
+    /// (4x4x4). Each works for UP seconds and is down for DOWN seconds on average, both
     /// exponential. Or a CSV file, whose name has a dot or a slash, with the columns time, what,
     /// which and state (down or up). A failed link takes the processor at its lower end down
     /// [default: nothing fails]
