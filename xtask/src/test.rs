@@ -93,17 +93,6 @@ const HOST: &[Step] = &[
     ("unit, property, integration and doc tests", || {
         run!("cargo test -- --show-output --skip qemu_")
     }),
-    ("the same with 32-bit words", || {
-        run!("cargo test --package meshalloc --features word32 --lib")?;
-        // Neither documentation nor examples nor the simulator depend on the words, nor do machines
-        // that fit into one. With the workspace's packages but the default features that bring the
-        // simulator, the dependencies are those of the step before.
-        let features = "meshalloc/default,meshalloc-firmware/default,meshalloc-tests/word32";
-        run!(
-            "cargo test --no-default-features --features {features} --test across
-             -- --skip qemu_ --skip every_occupancy"
-        )
-    }),
     ("examples of core", || {
         // Built with the tests.
         let folder = target_dir().join("debug/examples");
@@ -120,7 +109,8 @@ const HOST: &[Step] = &[
 /// The steps for boards, in target folders of their own.
 const BOARD: &[Step] = &[
     ("clippy, firmware", || {
-        let chosen = ["", "journal", "qemu", "qemu,journal"];
+        // All strategies; below, the other combinations with one.
+        let chosen = ["", "qemu,journal"];
         chosen
             .iter()
             .try_for_each(|it| image::clippy(MAIN, &format!("default,{it}")))
@@ -170,6 +160,7 @@ const BOARD: &[Step] = &[
         "core, each strategy and scheduler alone",
         each_feature_alone,
     ),
+    ("tests with 32-bit words", words_of_32_bits),
     // The last one: by now the other lane has built the program that measures.
     ("flash, RAM and stack", size::check_largest),
 ];
@@ -184,6 +175,20 @@ const C: Step = ("library for C", || c::run(&c::Options::default()));
 const QEMU: &[Step] = &[("QEMU end to end", || {
     run!("env MESHALLOC_REQUIRE_QEMU=1 cargo test --test across -- --show-output qemu_")
 })];
+
+/// The tests of core with the words of the board, in the host's target folder: in this lane, since
+/// the tests on the host take the longest.
+fn words_of_32_bits() -> Result<()> {
+    // Neither documentation nor examples nor the simulator depend on the words, nor do machines that
+    // fit into one.
+    let skipped = ["effect", "every_occupancy", "qemu_", "tidy"];
+    let skipped = skipped.iter().flat_map(|name| ["--skip", name]);
+    run!("cargo test --package meshalloc --features word32 --lib")?;
+    // With the workspace's packages but the default features that bring the simulator, the
+    // dependencies are those of the other tests.
+    let features = "meshalloc/default,meshalloc-firmware/default,meshalloc-tests/word32";
+    run!("cargo test --no-default-features --features {features} --test across -- {skipped...}")
+}
 
 /// Core builds with the Rust version that its manifest names.
 fn oldest_rust() -> Result<()> {
