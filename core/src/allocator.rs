@@ -16,8 +16,7 @@ use crate::machine::{Forms, Machine, largest_box};
 use crate::message::LargestReport;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
-use crate::outlook::Held;
-use crate::outlook::{Outlook, Placing};
+use crate::outlook::{Outlook, Placing, held_by};
 use crate::pause::{LOOK_INSTRUCTIONS, Pause};
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 #[cfg(feature = "machine")]
@@ -78,27 +77,13 @@ impl<'m> Allocator<'m> {
         grid: Grid,
         strategy: StrategyKind,
     ) -> Result<Self, ConfigureError> {
-        Self::with_tickets(
-            memory.processors,
-            Tickets::new(memory.tickets),
-            grid,
-            strategy,
-            1,
-        )
+        let tickets = Tickets::new(memory.tickets);
+        Self::with_parts(memory.processors, tickets, grid, strategy, 1)
     }
 
-    /// An allocator without handles, for this number of jobs.
-    pub(crate) fn with_parts(
-        memory: Processors<'m>,
-        grid: Grid,
-        strategy: StrategyKind,
-        jobs: u32,
-    ) -> Result<Self, ConfigureError> {
-        Self::with_tickets(memory, Tickets::default(), grid, strategy, jobs)
-    }
-
+    /// An allocator for this number of jobs; those of a controller have no handles.
     #[inline]
-    fn with_tickets(
+    pub(crate) fn with_parts(
         mut memory: Processors<'m>,
         tickets: Tickets<'m>,
         grid: Grid,
@@ -131,8 +116,7 @@ impl<'m> Allocator<'m> {
 
     /// Whether the memory suffices.
     pub(crate) fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
-        let occupancy = self.occupancy.capacity_words();
-        let words = occupancy.min(self.supposed.capacity_words());
+        let words = self.occupancy.capacity_words();
         let blocks = self.pool.capacity() as usize;
         let workspace = self.strategy.workspace();
         check(words, blocks, workspace, grid, strategy, self.jobs)
@@ -253,20 +237,11 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         grid: Grid,
         strategy: S,
     ) -> Result<Self, ConfigureError> {
-        let AllocatorMemory {
-            processors,
-            tickets,
-        } = memory;
-        match processors.words() >= Occupancy::words_needed(&grid) {
-            true => Ok(Self::build(
-                processors,
-                Tickets::new(tickets),
-                grid,
-                strategy,
-                1,
-            )),
-            false => Err(ConfigureError::MachineTooLarge),
+        if memory.processors.words() < Occupancy::words_needed(&grid) {
+            return Err(ConfigureError::MachineTooLarge);
         }
+        let tickets = Tickets::new(memory.tickets);
+        Ok(Self::build(memory.processors, tickets, grid, strategy, 1))
     }
 
     /// An allocator in memory that suffices. Its value is made where the caller wants it, so that
@@ -279,6 +254,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         strategy: S,
         jobs: u32,
     ) -> Self {
+        let words = memory.words();
         let Processors {
             busy,
             faulty,
@@ -287,10 +263,10 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             ..
         } = memory;
         let mut allocator = Allocator {
-            occupancy: Occupancy::new(grid, busy, faulty),
+            occupancy: Occupancy::new(grid, &mut busy[..words], &mut faulty[..words], Some(0)),
             strategy,
             pool: BlockPool::new(blocks),
-            supposed: Occupancy::supposed(grid, supposed),
+            supposed: Occupancy::new(grid, supposed, &mut [], None),
             jobs,
             tickets,
         };
@@ -354,7 +330,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         let unmarked_max = self.strategy.blocks_unmarked();
         self.occupancy.clear(grid, unmarked_max);
         self.supposed.suppose_of(grid);
-        self.pool.clear(|| grid.nodes() as usize);
+        self.pool.clear(grid.nodes() as usize);
         self.strategy.rebuild(&self.occupancy);
     }
 
@@ -414,7 +390,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             return Err(Refusal::TooFewFree);
         }
         if self.strategy.looks_ahead() {
-            let outlook = Outlook::new(Held(&self.pool), &self.occupancy, placing);
+            let outlook = Outlook::new(&self.pool, &self.occupancy, placing);
             self.strategy.look(&outlook);
         }
         self.occupancy.settle_for_search();
@@ -555,10 +531,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         );
     }
 
-    pub(crate) const fn held(&self) -> Held<'_, 'm> {
-        Held(&self.pool)
-    }
-
     /// Keeps a chain for a reservation.
     #[cfg(all(feature = "reservations", feature = "restore"))]
     pub(crate) fn reserve(&mut self, chain: Chain) {
@@ -574,10 +546,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// The occupancy and the held blocks.
     pub(crate) const fn parts(&self) -> (&Occupancy<'m>, &BlockPool<'m>) {
         (&self.occupancy, &self.pool)
-    }
-
-    pub(crate) fn chain(&self, blocks: Chain) -> impl Iterator<Item = Block> + '_ {
-        self.pool.iter(blocks)
     }
 
     /// Marks the processors of a block of the machine as faulty: they are busy, and not given back,
@@ -641,7 +609,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         pause: Option<&Pause<'_, 'm>>,
     ) {
         self.supposed.suppose_all_free();
-        for held in Held(&self.pool).by(jobs) {
+        for held in held_by(&self.pool, jobs) {
             let mut instructions = LOOK_INSTRUCTIONS;
             if self.occupancy.grid().overlap(held, block) {
                 self.supposed.withhold(held);
@@ -711,7 +679,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.occupancy.check_invariants();
         self.pool.check_invariants(blocks);
         let grid = *self.occupancy.grid();
-        let all_held = || self.held().by(jobs);
+        let all_held = || held_by(&self.pool, jobs);
         let mut held = 0;
         for block in all_held() {
             assert!(grid.contains(block), "{block:?} lies within the machine");
@@ -746,15 +714,33 @@ fn check(
     strategy: StrategyKind,
     jobs: u32,
 ) -> Result<(), ConfigureError> {
-    let needs = Needs::of(strategy, grid, jobs as usize);
+    let jobs = jobs as usize;
+    let needs = Needs::of(strategy, grid, jobs);
     if needs.words > words {
         return Err(ConfigureError::MachineTooLarge);
     }
-    AnyStrategy::check(strategy, grid, workspace)?;
-    match needs.blocks <= blocks && needs.scratch <= workspace.words.len() {
-        true => Ok(()),
-        false => Err(ConfigureError::StrategyMemory),
+    if !strategy.is_built() {
+        return Err(ConfigureError::StrategyNotBuilt);
     }
+    let serves = strategy.serves().includes(grid);
+    #[cfg(feature = "machine")]
+    let (needs, serves) = match workspace.machine {
+        None => (needs, serves),
+        Some(machine) if machine.grid() != grid => return Err(ConfigureError::OtherMachine),
+        Some(machine) => (
+            Needs::described(strategy, machine, jobs),
+            strategy.serves_described(machine),
+        ),
+    };
+    if !serves {
+        return Err(ConfigureError::MachineUnsuitable);
+    }
+    let is_enough = needs.blocks <= blocks
+        && needs.scratch <= workspace.words.len()
+        && needs.list <= workspace.list.len();
+    is_enough
+        .then_some(())
+        .ok_or(ConfigureError::StrategyMemory)
 }
 
 #[cfg(all(test, feature = "naive"))]

@@ -39,7 +39,7 @@ pub const PART_MAX: usize = 232;
 
 /// The number of the format, with which every checkpoint begins. It changes whenever the format
 /// changes.
-pub(crate) const FORMAT: u32 = 0x6d63_7006;
+pub(crate) const FORMAT: u32 = 0x6d63_7007;
 
 /// The greatest count that is restored. Counting on from it cannot overflow in practice.
 pub(crate) const COUNT_MAX: u64 = u64::MAX >> 1;

@@ -10,85 +10,79 @@ use crate::node::NodeId;
 /// The most nearest shapes that a refusal names.
 pub const NEAREST_MAX: usize = 2;
 
-/// Why a job was refused.
-///
-/// Waiting helps against some refusals ([`Refusal::is_temporary`]): `TooFewFree` and `Fragmented`
-/// pass, `NeverFits` does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Refusal {
+/// Defines [`Refusal`]: each with its name in machine-readable output and its text.
+macro_rules! refusals {
+    ($($(#[$meta:meta])* $refusal:ident = $name:literal, $text:literal;)*) => {
+        /// Why a job was refused.
+        ///
+        /// Waiting helps against some refusals ([`Refusal::is_temporary`]): `TooFewFree` and
+        /// `Fragmented` pass, `NeverFits` does not.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
+        pub enum Refusal {
+            $($(#[$meta])* $refusal,)*
+        }
+
+        impl Refusal {
+            /// Every refusal, in the order of declaration.
+            pub const ALL: [Refusal; [$(Refusal::$refusal),*].len()] = [$(Refusal::$refusal),*];
+
+            /// The name in machine-readable output.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Refusal::$refusal => $name,)*
+                }
+            }
+        }
+
+        impl fmt::Display for Refusal {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Refusal::$refusal => $text,)*
+                })
+            }
+        }
+    };
+}
+
+refusals! {
     /// A side or the number of processors is zero.
-    EmptyRequest,
+    EmptyRequest = "empty-request", "empty request: sides and processors must be at least 1";
     /// The request has more processors than its shape.
-    Malformed,
+    Malformed = "malformed", "the request has more processors than its shape";
     /// The strategy cannot serve this request even on an empty machine without faults.
-    NeverFits,
+    NeverFits = "never-fits", "can never fit: too large for the machine under this strategy";
     /// Fewer processors are free than the job would hold.
-    TooFewFree,
+    TooFewFree = "too-few-free", "not enough free processors";
     /// Enough processors are free, but the strategy finds no place for the request.
-    Fragmented,
+    Fragmented = "fragmented", "enough free processors, but fragmented";
     /// A no-wait job that the scheduler did not let try, because other jobs wait before it.
-    QueueNotEmpty,
+    QueueNotEmpty = "queue-not-empty", "would have to wait behind other jobs";
     /// The table of jobs or the pool of blocks is full. With a journal also: the journal might not
     /// have room for the state that the command leads to.
-    TableFull,
+    TableFull = "table-full", "table full";
     /// A job with this name waits or runs already.
-    DuplicateJob,
+    DuplicateJob = "duplicate-job", "a job with this name waits or runs already";
     /// The request has more extents than the machine has dimensions.
-    TooManyExtents,
+    TooManyExtents = "too-many-extents",
+        "can never fit: more extents than the machine has dimensions";
     /// An extent is smaller than the machine's side, and the strategy serves only whole sides.
-    ExtentBelowSide,
+    ExtentBelowSide = "extent-below-side",
+        "can never fit: the strategy serves only extents equal to the machine's side";
     /// The request fits only into processors that are reserved for earlier jobs.
-    Reserved,
+    Reserved = "reserved", "fits only into processors that are reserved for earlier jobs";
     /// The machine's description has no slice of this shape, or of this number of processors.
-    NotLegal,
+    NotLegal = "not-legal", "not a legal shape of this machine";
     /// No slice of this shape has the rings that the request demands.
-    NoRing,
+    NoRing = "no-ring", "can never have the rings that it demands";
     /// Enough processors are free, but no place has the rings that the request demands.
-    RingBusy,
+    RingBusy = "ring-busy",
+        "enough free processors, but no free place with the rings that it demands";
 }
 
 impl Refusal {
-    /// Every refusal, in the order of declaration.
-    pub const ALL: [Refusal; 14] = [
-        Refusal::EmptyRequest,
-        Refusal::Malformed,
-        Refusal::NeverFits,
-        Refusal::TooFewFree,
-        Refusal::Fragmented,
-        Refusal::QueueNotEmpty,
-        Refusal::TableFull,
-        Refusal::DuplicateJob,
-        Refusal::TooManyExtents,
-        Refusal::ExtentBelowSide,
-        Refusal::Reserved,
-        Refusal::NotLegal,
-        Refusal::NoRing,
-        Refusal::RingBusy,
-    ];
-
-    /// The name in machine-readable output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Refusal::EmptyRequest => "empty-request",
-            Refusal::Malformed => "malformed",
-            Refusal::NeverFits => "never-fits",
-            Refusal::TooFewFree => "too-few-free",
-            Refusal::Fragmented => "fragmented",
-            Refusal::QueueNotEmpty => "queue-not-empty",
-            Refusal::TableFull => "table-full",
-            Refusal::DuplicateJob => "duplicate-job",
-            Refusal::TooManyExtents => "too-many-extents",
-            Refusal::ExtentBelowSide => "extent-below-side",
-            Refusal::Reserved => "reserved",
-            Refusal::NotLegal => "not-legal",
-            Refusal::NoRing => "no-ring",
-            Refusal::RingBusy => "ring-busy",
-        }
-    }
-
     /// Whether the same request could be granted later on the same machine.
     pub const fn is_temporary(self) -> bool {
         !matches!(
@@ -101,33 +95,6 @@ impl Refusal {
                 | Refusal::NotLegal
                 | Refusal::NoRing
         )
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Refusal::EmptyRequest => "empty request: sides and processors must be at least 1",
-            Refusal::Malformed => "the request has more processors than its shape",
-            Refusal::NeverFits => "can never fit: too large for the machine under this strategy",
-            Refusal::TooFewFree => "not enough free processors",
-            Refusal::Fragmented => "enough free processors, but fragmented",
-            Refusal::QueueNotEmpty => "would have to wait behind other jobs",
-            Refusal::TableFull => "table full",
-            Refusal::DuplicateJob => "a job with this name waits or runs already",
-            Refusal::TooManyExtents => {
-                "can never fit: more extents than the machine has dimensions"
-            }
-            Refusal::ExtentBelowSide => {
-                "can never fit: the strategy serves only extents equal to the machine's side"
-            }
-            Refusal::Reserved => "fits only into processors that are reserved for earlier jobs",
-            Refusal::NotLegal => "not a legal shape of this machine",
-            Refusal::NoRing => "can never have the rings that it demands",
-            Refusal::RingBusy => {
-                "enough free processors, but no free place with the rings that it demands"
-            }
-        })
     }
 }
 

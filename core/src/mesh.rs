@@ -168,27 +168,6 @@ impl Submesh {
         Submesh::new(x, y, w, h)
     }
 
-    /// In 64 bits: for memory that several forms of submeshes share.
-    #[inline]
-    #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
-    pub(crate) const fn to_bits(self) -> u64 {
-        let Submesh { base, sides } = self;
-        base.x as u64 | (base.y as u64) << 16 | (sides.w as u64) << 32 | (sides.h as u64) << 48
-    }
-
-    /// Unpacks [`Submesh::to_bits`].
-    #[inline]
-    #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
-    pub(crate) const fn from_bits(bits: u64) -> Submesh {
-        let (base, sides) = (bits as u32, (bits >> 32) as u32);
-        Submesh::new(
-            base as u16,
-            (base >> 16) as u16,
-            sides as u16,
-            (sides >> 16) as u16,
-        )
-    }
-
     /// The lower left corner.
     pub const fn lower_left(self) -> Coord {
         self.base
@@ -253,38 +232,6 @@ impl Submesh {
             && node.x < self.base.x + self.sides.w
             && self.base.y <= node.y
             && node.y < self.base.y + self.sides.h
-    }
-
-    /// The maximal submeshes of this one that avoid `hole`: at its left, its right, below and above
-    /// it. `hole` must overlap this submesh.
-    ///
-    /// ```text
-    ///   . . . . . .      left       right      below       above
-    ///   . . # # . .      L L         R R       . . . . . .  A A A A A A
-    ///   . . # # . .      L L         R R       . . . . . .  . . . . . .
-    ///   . . . . . .      L L         R R       B B B B B B  . . . . . .
-    ///                    (2 columns each)      (full width, 1 row each)
-    /// ```
-    ///
-    /// ```
-    /// use meshalloc::Submesh;
-    /// let around = Submesh::new(0, 0, 6, 4).around(Submesh::new(2, 1, 2, 2));
-    /// assert_eq!(around.map(|part| part.unwrap().to_string()), [
-    ///     "(<0, 0>, <1, 3>)", "(<4, 0>, <5, 3>)", "(<0, 0>, <5, 0>)", "(<0, 3>, <5, 3>)",
-    /// ]);
-    /// ```
-    #[inline]
-    pub fn around(self, hole: Submesh) -> [Option<Submesh>; 4] {
-        let (low, high) = (self.lower_left(), self.upper_right());
-        let (hole_low, hole_high) = (hole.lower_left(), hole.upper_right());
-        [
-            (low.x < hole_low.x).then(|| Submesh::between(low.x, low.y, hole_low.x - 1, high.y)),
-            (hole_high.x < high.x)
-                .then(|| Submesh::between(hole_high.x + 1, low.y, high.x, high.y)),
-            (low.y < hole_low.y).then(|| Submesh::between(low.x, low.y, high.x, hole_low.y - 1)),
-            (hole_high.y < high.y)
-                .then(|| Submesh::between(low.x, hole_high.y + 1, high.x, high.y)),
-        ]
     }
 
     /// Calls `visit` once with each submesh that has these sides and lies in a corner of this one.

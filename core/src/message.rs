@@ -87,7 +87,6 @@ impl Change {
     }
 
     /// Whether the change gives, renews or ends a lease.
-    #[cfg(feature = "restore")]
     pub(crate) const fn is_about_leases(&self) -> bool {
         matches!(
             self,
@@ -408,4 +407,14 @@ pub struct Counts {
     pub valid_attempts: u64,
     /// Valid attempts that failed: the papers' allocation misses.
     pub misses: u64,
+}
+
+impl Counts {
+    /// The largest of them.
+    #[cfg(feature = "restore")]
+    pub(crate) fn largest(&self) -> u64 {
+        let jobs = self.submitted.max(self.granted).max(self.released);
+        let tries = self.attempts.max(self.valid_attempts).max(self.misses);
+        jobs.max(self.refused).max(tries)
+    }
 }

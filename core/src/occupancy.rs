@@ -62,19 +62,25 @@ impl<'m> Occupancy<'m> {
         grid.rows() as usize * words_for(grid.row_len())
     }
 
-    /// An occupancy of this machine, which says nothing before [`Occupancy::clear`].
-    pub(crate) fn new(grid: Grid, busy: &'m mut [Word], faulty: &'m mut [Word]) -> Self {
-        let words = busy.len().min(faulty.len());
+    /// An occupancy of this machine, which says nothing before [`Occupancy::clear`]; `faulty` is as
+    /// long as `busy`. Without `releases` it is a supposed one, which says nothing before
+    /// [`Occupancy::suppose`] and needs no `faulty`.
+    pub(crate) fn new(
+        grid: Grid,
+        busy: &'m mut [Word],
+        faulty: &'m mut [Word],
+        releases: Option<u64>,
+    ) -> Self {
         Occupancy {
             layout: Layout::new(grid),
             unmarked_max: 0,
             pending: Vec::new(),
             pending_area: 0,
-            busy: &mut busy[..words],
-            faulty: &mut faulty[..words],
+            busy,
+            faulty,
             free: 0,
             faulty_count: 0,
-            releases: Some(0),
+            releases,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::grid::Block;
 use crate::jobs::{JobTable, Slot};
 use crate::occupancy::Occupancy;
-use crate::pool::{BlockPool, Chain};
+use crate::pool::BlockPool;
 use crate::request::{Request, Ticks};
 use crate::word::Word;
 
@@ -12,44 +12,30 @@ use crate::word::Word;
 /// An allocator without jobs knows only the held blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlook<'a, 'm> {
-    held: Held<'a, 'm>,
+    pool: &'a BlockPool<'m>,
     occupancy: &'a Occupancy<'m>,
     placing: Option<Placing<'a, 'm>>,
 }
 
-/// The held blocks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
+/// Every block that a job holds, or that is held at all where there are no jobs.
+#[cfg(feature = "reservations")]
+pub(crate) fn held_by<'p, 'j, 'm>(
+    pool: &'p BlockPool<'m>,
+    jobs: Option<&'j JobTable<'m>>,
+) -> impl Iterator<Item = Block> + use<'p, 'j, 'm> {
+    let of_jobs = jobs.into_iter().flat_map(JobTable::running);
+    let of_jobs = of_jobs.flat_map(move |job| pool.iter(job.blocks()));
+    let without_jobs = jobs.is_none().then(|| pool.held());
+    of_jobs.chain(without_jobs.into_iter().flatten())
+}
 
-impl<'a, 'm> Held<'a, 'm> {
-    /// Every block that is held, in no particular order. There are no jobs, and no reservations.
-    #[inline]
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> + use<'a, 'm> {
-        self.0.held()
-    }
-
-    /// Every block that a job holds, or that is held at all where there are no jobs.
-    #[cfg(feature = "reservations")]
-    pub(crate) fn by<'j>(
-        self,
-        jobs: Option<&'j JobTable<'m>>,
-    ) -> impl Iterator<Item = Block> + use<'a, 'j, 'm> {
-        let of_jobs = jobs.into_iter().flat_map(JobTable::running);
-        let of_jobs = of_jobs.flat_map(move |job| self.of(job.blocks()));
-        let without_jobs = jobs.is_none().then(|| self.blocks());
-        of_jobs.chain(without_jobs.into_iter().flatten())
-    }
-
-    /// Every block that a job holds: all that are in the pool, as nothing is reserved.
-    #[cfg(not(feature = "reservations"))]
-    pub(crate) fn by(self, _: Option<&JobTable<'m>>) -> impl Iterator<Item = Block> + use<'a, 'm> {
-        self.blocks()
-    }
-
-    /// The blocks of one allocation.
-    pub(crate) fn of(&self, blocks: Chain) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
-        self.0.iter(blocks)
-    }
+/// Every block that a job holds: all that are in the pool, as nothing is reserved.
+#[cfg(not(feature = "reservations"))]
+pub(crate) fn held_by<'p, 'm>(
+    pool: &'p BlockPool<'m>,
+    _: Option<&JobTable<'m>>,
+) -> impl Iterator<Item = Block> + use<'p, 'm> {
+    pool.held()
 }
 
 /// The job that is being placed, and the table with all others.
@@ -74,12 +60,12 @@ pub struct HeldBlock {
 
 impl<'a, 'm> Outlook<'a, 'm> {
     pub(crate) const fn new(
-        held: Held<'a, 'm>,
+        pool: &'a BlockPool<'m>,
         occupancy: &'a Occupancy<'m>,
         placing: Option<Placing<'a, 'm>>,
     ) -> Self {
         Outlook {
-            held,
+            pool,
             occupancy,
             placing,
         }
@@ -95,11 +81,11 @@ impl<'a, 'm> Outlook<'a, 'm> {
     /// because they are reserved for other jobs, in the order of the queue. Running jobs may hold
     /// parts of these.
     pub fn held(&self) -> impl Iterator<Item = HeldBlock> + use<'a, 'm> {
-        let (held, placing) = (self.held, self.placing);
+        let (pool, placing) = (self.pool, self.placing);
         let of_jobs = placing.into_iter().flat_map(move |placing| {
             let running = placing.jobs.running().flat_map(move |job| {
                 let ends = job.ends(placing.now);
-                let blocks = held.of(job.blocks());
+                let blocks = pool.iter(job.blocks());
                 blocks.map(move |block| HeldBlock { block, ends })
             });
             let reserved = placing.jobs.reserved_before(placing.withheld_before);
@@ -109,7 +95,7 @@ impl<'a, 'm> Outlook<'a, 'm> {
                 Some(HeldBlock { block, ends })
             }))
         });
-        let without_jobs = placing.is_none().then(|| held.blocks()).into_iter();
+        let without_jobs = placing.is_none().then(|| pool.held()).into_iter();
         let without_jobs = without_jobs
             .flatten()
             .map(|block| HeldBlock { block, ends: None });

@@ -100,7 +100,6 @@ pub(crate) struct BlockPool<'m> {
     fresh: usize,
     /// Cells from here on are not used: as many as the machine has processors are, so that a
     /// larger memory changes no decision.
-    #[cfg(feature = "reservations")]
     limit: usize,
     /// The blocks of all reservations, one after the other.
     #[cfg(feature = "reservations")]
@@ -114,35 +113,21 @@ impl<'m> BlockPool<'m> {
             cells: &mut cells[..len],
             free: NONE,
             fresh: 0,
-            #[cfg(feature = "reservations")]
             limit: len,
             #[cfg(feature = "reservations")]
             reserved: Chain::EMPTY,
         }
     }
 
-    /// Forgets all blocks. From now on `_limit()` cells may be used, if there are as many.
-    pub(crate) fn clear(&mut self, _limit: impl FnOnce() -> usize) {
+    /// Forgets all blocks. From now on this many cells may be used, if there are as many.
+    pub(crate) fn clear(&mut self, limit: usize) {
         self.free = NONE;
         self.fresh = 0;
+        self.limit = self.cells.len().min(limit);
         #[cfg(feature = "reservations")]
         {
-            self.limit = self.cells.len().min(_limit());
             self.reserved = Chain::EMPTY;
         }
-    }
-
-    /// The cells that may be used.
-    #[cfg(feature = "reservations")]
-    #[inline]
-    const fn limit(&self) -> usize {
-        self.limit
-    }
-
-    #[cfg(not(feature = "reservations"))]
-    #[inline]
-    const fn limit(&self) -> usize {
-        self.cells.len()
     }
 
     pub(crate) fn capacity(&self) -> u32 {
@@ -156,7 +141,7 @@ impl<'m> BlockPool<'m> {
             let cell = self.free;
             self.free = self.cells[cell as usize].next;
             cell
-        } else if self.fresh < self.limit() {
+        } else if self.fresh < self.limit {
             self.fresh += 1;
             (self.fresh - 1) as Link
         } else {

@@ -134,12 +134,7 @@ impl Request {
     /// assert_eq!(Request::submesh(4, 3).processors, 12);
     /// ```
     pub const fn submesh(w: u16, h: u16) -> Self {
-        Request {
-            shape: Shape::sides(w, h),
-            processors: w as u32 * h as u32,
-            flags: Flags::empty(),
-            estimate: None,
-        }
+        Request::new(Shape::sides(w, h))
     }
 
     /// The same request for fewer processors than the shape has.

@@ -21,7 +21,9 @@ use crate::jobs::JobSlot;
 use crate::machine::Machine;
 use crate::occupancy::Occupancy;
 use crate::pool::{BlockCell, Link};
-use crate::strategy::{StrategyKind, Workspace, WorkspaceSize};
+#[cfg(feature = "machine")]
+use crate::strategy::list_of_cubes;
+use crate::strategy::{StrategyKind, Workspace, scratch_and_list};
 use crate::word::Word;
 
 /// The memory that a controller works in, borrowed. Its first contents do not matter.
@@ -131,6 +133,14 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// What any storage has.
+    const LEAST: Needs = Needs {
+        words: 1,
+        scratch: 0,
+        blocks: 0,
+        list: 0,
+    };
+
     /// What this strategy needs on this machine for this number of jobs, waiting and running
     /// together. For an allocator alone it is the number of allocations that are held at a time.
     ///
@@ -147,7 +157,7 @@ impl Needs {
     /// # Ok::<(), meshalloc::MeshSidesError>(())
     /// ```
     pub const fn of(strategy: StrategyKind, machine: &Grid, jobs: usize) -> Needs {
-        let WorkspaceSize { scratch, list } = WorkspaceSize::of(strategy, machine, jobs);
+        let (scratch, list) = scratch_and_list(strategy, machine, jobs);
         Needs {
             words: Occupancy::words_needed(machine),
             scratch,
@@ -159,23 +169,17 @@ impl Needs {
     /// [`Needs::of`] on the machine of a description.
     #[cfg(feature = "machine")]
     pub const fn described(strategy: StrategyKind, machine: &Machine, jobs: usize) -> Needs {
-        let WorkspaceSize { scratch, list } = WorkspaceSize::described(strategy, machine, jobs);
-        Needs {
-            scratch,
-            list,
-            ..Needs::of(strategy, machine.grid(), jobs)
+        let mut needs = Needs::of(strategy, machine.grid(), jobs);
+        if let Some(list) = list_of_cubes(strategy, machine) {
+            needs.list = list;
         }
+        needs
     }
 
     /// [`Needs::of_build`] on the machine of a description.
     #[cfg(feature = "machine")]
     pub const fn of_described(machine: &Machine, jobs: usize) -> Needs {
-        let mut most = Needs {
-            words: 1,
-            scratch: 0,
-            blocks: 0,
-            list: 0,
-        };
+        let mut most = Needs::LEAST;
         let mut strategies = StrategyKind::ALL;
         while let [strategy, rest @ ..] = strategies {
             if strategy.is_built() && strategy.serves_described(machine) {
@@ -189,12 +193,7 @@ impl Needs {
     /// Enough for each strategy of this build, with the parameters that its name alone stands for,
     /// on those of the machines that it serves.
     pub const fn of_build(mut machines: &[Grid], jobs: usize) -> Needs {
-        let mut most = Needs {
-            words: 1,
-            scratch: 0,
-            blocks: 0,
-            list: 0,
-        };
+        let mut most = Needs::LEAST;
         while let [machine, others @ ..] = machines {
             let mut strategies = StrategyKind::ALL;
             while let [strategy, rest @ ..] = strategies {
@@ -242,9 +241,8 @@ impl Needs {
         };
         let mut most = Needs {
             words: Occupancy::words_needed(&machine),
-            scratch: 0,
             blocks,
-            list: 0,
+            ..Needs::LEAST
         };
         while let [strategy, rest @ ..] = strategies {
             assert!(

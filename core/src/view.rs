@@ -20,7 +20,6 @@ use crate::message::{
 };
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
-use crate::outlook::Held;
 use crate::pool::BlockPool;
 use crate::request::JobId;
 use crate::scheduler::kind::SchedulerKind;
@@ -49,7 +48,7 @@ pub struct Status<'a> {
 pub struct View<'a, 'm> {
     jobs: &'a JobTable<'m>,
     occupancy: &'a Occupancy<'m>,
-    held: Held<'a, 'm>,
+    pool: &'a BlockPool<'m>,
     /// What does not change during an attempt.
     pub status: Status<'a>,
 }
@@ -64,7 +63,7 @@ impl<'a, 'm> View<'a, 'm> {
         View {
             jobs,
             occupancy,
-            held: Held(pool),
+            pool,
             status,
         }
     }
@@ -79,10 +78,10 @@ impl<'a, 'm> View<'a, 'm> {
     ///
     /// O(1) for each of them.
     pub fn events_since(&self, number: u64) -> impl Iterator<Item = Event> + use<'a, 'm> {
-        let held = self.held;
+        let pool = self.pool;
         let grants = self.jobs.granted_since(number);
         let grants = grants.filter_map(move |(number, job)| {
-            let first = held.of(job.blocks()).next();
+            let first = pool.iter(job.blocks()).next();
             first.map(|block| granted(number, job, block))
         });
         #[cfg(not(feature = "leases"))]
@@ -111,9 +110,9 @@ impl<'a, 'm> View<'a, 'm> {
     /// The blocks of a job, in the order in which the strategy named them. None while it waits, or
     /// if there is no such job.
     pub fn blocks(&self, job: JobId) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
-        let (jobs, held) = (self.jobs, self.held);
+        let (jobs, pool) = (self.jobs, self.pool);
         let slot = jobs.find(job).into_iter();
-        slot.flat_map(move |slot| held.of(jobs.get(slot).blocks()))
+        slot.flat_map(move |slot| pool.iter(jobs.get(slot).blocks()))
     }
 
     /// Answers a query. [`Query::Largest`] takes a search, which `Controller::answer` makes; here
@@ -182,7 +181,7 @@ impl<'a, 'm> View<'a, 'm> {
             return Err(Error::NoBlock { held: total });
         }
         let mut blocks = Vec::new();
-        let rest = self.held.of(entry.blocks()).skip(from as usize);
+        let rest = self.pool.iter(entry.blocks()).skip(from as usize);
         blocks.extend(rest.take(blocks.capacity()));
         Ok(BlockList {
             job,
@@ -241,6 +240,10 @@ impl<'a, 'm> View<'a, 'm> {
     /// [`Error::NoSuchBlock`].
     pub fn job_list(&self, on: Option<Block>, from: u32) -> Result<JobList, Error> {
         let grid = self.occupancy.grid();
+        let is_on = |job: &JobSlot, block: Block| {
+            let mut blocks = self.pool.iter(job.blocks());
+            blocks.any(|held| grid.overlap(held, block))
+        };
         if let Some(block) = on {
             check_block(grid, block)?;
         }
@@ -249,7 +252,7 @@ impl<'a, 'm> View<'a, 'm> {
             next: None,
         };
         for (following, job) in self.jobs.jobs_from(from) {
-            if on.is_some_and(|block| !is_on(grid, self.held, job, block)) {
+            if on.is_some_and(|block| !is_on(job, block)) {
                 continue;
             }
             if list.jobs.push((job.id(), job.processors())).is_err() {
@@ -319,7 +322,7 @@ impl<'a, 'm> View<'a, 'm> {
             words: self.occupancy.capacity_words() as u32,
             word_bits: WORD_BITS as u8,
             jobs: self.jobs.capacity(),
-            blocks: self.held.0.capacity(),
+            blocks: self.pool.capacity(),
             list: self.status.list,
         }
     }
@@ -363,10 +366,4 @@ pub(crate) fn check_block(machine: &Grid, block: Block) -> Result<(), Error> {
             dimension: dimension as u8,
         }),
     }
-}
-
-/// Whether the job holds a processor of the block.
-fn is_on(grid: &Grid, held: Held<'_, '_>, job: &JobSlot, block: Block) -> bool {
-    let mut blocks = held.of(job.blocks());
-    blocks.any(|held| grid.overlap(held, block))
 }

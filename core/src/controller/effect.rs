@@ -3,7 +3,7 @@
 
 use super::Controller;
 use crate::grid::Block;
-use crate::message::Change;
+use crate::message::{Change, Configuration};
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::AnyScheduler;
 use crate::strategy::Strategy;
@@ -35,35 +35,31 @@ impl Controller<'_> {
         if !cfg!(feature = "leases") && change.is_about_leases() {
             return Effect::Nothing;
         }
-        // A change of a job is accepted if there is the job.
-        let of_job = |job| match self.jobs.find(job) {
-            Some(_) => Effect::State,
-            None => Effect::Nothing,
+        let state_if = |is_accepted: bool| match is_accepted {
+            true => Effect::State,
+            false => Effect::Nothing,
         };
+        let is_known = |job| self.jobs.find(job).is_some();
         match *change {
             Change::Configure(configuration) => {
-                let can_be_served = self.jobs.is_empty()
-                    && AnyScheduler::new(configuration.scheduler).is_ok()
-                    && self
-                        .allocator
-                        .check(&configuration.machine, configuration.strategy)
-                        .is_ok();
-                match can_be_served {
-                    true => Effect::State,
-                    false => Effect::Nothing,
-                }
+                let Configuration {
+                    machine,
+                    strategy,
+                    scheduler,
+                } = configuration;
+                let is_built = AnyScheduler::new(scheduler).is_ok();
+                let is_served = is_built && self.allocator.check(&machine, strategy).is_ok();
+                state_if(is_served && self.jobs.is_empty())
             }
             Change::Submit { job, request, .. } => self.effect_of_job(job, &request),
-            Change::Release { job } => of_job(job),
-            Change::Lease { job, ticks: None } if self.lease(job).is_none() => match of_job(job) {
-                Effect::State => Effect::Time,
-                nothing => nothing,
-            },
-            Change::Lease { job, .. } => of_job(job),
-            Change::EndLease { job } => match self.lease(job) {
-                Some(ends) if ends <= self.clock.max(now) => Effect::State,
-                _ => Effect::Nothing,
-            },
+            Change::Lease { job, ticks: None } if is_known(job) && self.lease(job).is_none() => {
+                Effect::Time
+            }
+            Change::Release { job } | Change::Lease { job, .. } => state_if(is_known(job)),
+            Change::EndLease { job } => {
+                let ends = self.lease(job);
+                state_if(ends.is_some_and(|ends| ends <= self.clock.max(now)))
+            }
             Change::MarkFaulty { block } => self.effect_on_faults(block, true),
             Change::ClearFaulty { block } => self.effect_on_faults(block, false),
             Change::Reset => Effect::State,

@@ -58,15 +58,6 @@ impl Controller<'_> {
         self.jobs.lease(slot)
     }
 
-    #[allow(
-        clippy::unused_self,
-        clippy::unnecessary_wraps,
-        reason = "the method of a build with leases"
-    )]
-    pub(super) const fn check_lease(&self, _: Option<NonZeroU64>) -> Result<(), Error> {
-        Ok(())
-    }
-
     /// Gives a job a lease of this duration from now on, or none. One that would last until the end
     /// of time is none.
     pub(super) fn set_lease(
@@ -130,13 +121,6 @@ impl Controller<'_> {
     #[cfg(feature = "restore")]
     pub(super) const fn lease(&self, _: JobId) -> Option<Ticks> {
         None
-    }
-
-    pub(super) const fn check_lease(&self, lease: Option<NonZeroU64>) -> Result<(), Error> {
-        match lease {
-            Some(_) => Err(Error::LeasesNotBuilt),
-            None => Ok(()),
-        }
     }
 
     pub(super) const fn set_lease(

@@ -24,6 +24,7 @@ pub use state::Restoring;
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
+use crate::handle::Tickets;
 use crate::jobs::{JobSlot, JobTable, Slot};
 use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
@@ -119,7 +120,13 @@ impl<'m> Controller<'m> {
         let jobs = JobTable::new(slots, index, order);
         let room = jobs.capacity();
         Ok(Controller {
-            allocator: Allocator::with_parts(processors, machine, strategy, room)?,
+            allocator: Allocator::with_parts(
+                processors,
+                Tickets::default(),
+                machine,
+                strategy,
+                room,
+            )?,
             strategy,
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,
@@ -209,6 +216,9 @@ impl<'m> Controller<'m> {
         if self.is_scheduling() {
             return Err(Error::Busy { left: self.left() });
         }
+        if !cfg!(feature = "leases") && change.is_about_leases() {
+            return Err(Error::LeasesNotBuilt);
+        }
         match *change {
             Change::Configure(configuration) => self.configure(configuration, now)?,
             Change::Submit {
@@ -216,7 +226,6 @@ impl<'m> Controller<'m> {
                 request,
                 lease,
             } => {
-                self.check_lease(lease)?;
                 self.submit(job, &request, now, pauses)
                     .map_err(|refusal| self.explained(refusal, &request))?;
                 if lease.is_some() {
@@ -315,7 +324,8 @@ impl<'m> Controller<'m> {
 
     /// A job's blocks, in the order in which the strategy named them; none while it waits.
     pub fn blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
-        self.allocator.chain(job.blocks())
+        let (_, pool) = self.allocator.parts();
+        pool.iter(job.blocks())
     }
 
     /// The blocks that are reserved for a job that waits; none if nothing is, or only a number of

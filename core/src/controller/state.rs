@@ -16,29 +16,6 @@ use crate::request::Ticks;
 use crate::scheduler::Scheduler;
 use crate::strategy::Strategy;
 
-impl Counts {
-    const fn all(&self) -> [u64; 7] {
-        let Counts {
-            submitted,
-            granted,
-            released,
-            refused,
-            attempts,
-            valid_attempts,
-            misses,
-        } = *self;
-        [
-            submitted,
-            granted,
-            released,
-            refused,
-            attempts,
-            valid_attempts,
-            misses,
-        ]
-    }
-}
-
 /// What comes first.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Head {
@@ -431,7 +408,7 @@ impl Restoring<'_, '_> {
             events,
             counts,
         } = from.take()?;
-        consistent(events <= COUNT_MAX && counts.all().iter().all(|&count| count <= COUNT_MAX))?;
+        consistent(events <= COUNT_MAX && counts.largest() <= COUNT_MAX)?;
         self.controller
             .configure(configuration, 0)
             .map_err(RestoreError::Configure)?;

@@ -41,27 +41,6 @@ impl Tuple {
         self
     }
 
-    /// All numbers, then zeros: in lexicographic order for tuples of the same length.
-    #[cfg(feature = "any-grid")]
-    #[cfg_attr(
-        not(feature = "strategies"),
-        allow(dead_code, reason = "for some strategies")
-    )]
-    pub(crate) const fn numbers(&self) -> [u16; DIMENSIONS_MAX] {
-        self.numbers
-    }
-
-    /// The product of the numbers, at most `u32::MAX`.
-    #[cfg(feature = "any-grid")]
-    #[cfg_attr(
-        not(feature = "strategies"),
-        allow(dead_code, reason = "for some strategies")
-    )]
-    pub(crate) fn product(&self) -> u32 {
-        self.iter()
-            .fold(1, |product, &number| product.saturating_mul(number.into()))
-    }
-
     /// The numbers for which `keep` returns true, in the same order.
     #[must_use]
     pub(crate) fn filtered(&self, mut keep: impl FnMut(u16) -> bool) -> Tuple {
@@ -78,6 +57,24 @@ impl Tuple {
     pub(crate) fn descending(mut self) -> Tuple {
         sort_descending(&mut self);
         self
+    }
+}
+
+#[cfg(feature = "any-grid")]
+#[cfg_attr(
+    not(feature = "strategies"),
+    allow(dead_code, reason = "for some strategies")
+)]
+impl Tuple {
+    /// All numbers, then zeros: in lexicographic order for tuples of the same length.
+    pub(crate) const fn numbers(&self) -> [u16; DIMENSIONS_MAX] {
+        self.numbers
+    }
+
+    /// The product of the numbers, at most `u32::MAX`.
+    pub(crate) fn product(&self) -> u32 {
+        self.iter()
+            .fold(1, |product, &number| product.saturating_mul(number.into()))
     }
 }
 

@@ -17,7 +17,7 @@
 //! S. Chen and others, "Toward Co-adapting Machine Learning Job Shape and Cluster Topology",
 //! arXiv:2510.03891, for folding.
 
-use super::{DESCRIBED_MAX, Extents, Machine, volume};
+use super::{DESCRIBED_MAX, Extents, Machine, padded, volume};
 use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
 use crate::search::orders::next_order;
@@ -134,7 +134,7 @@ impl<'a> Forms<'a> {
             self.is_done = true;
             let shape = self.request.shape;
             let is_legal = match self.machine {
-                Some(machine) => machine.is_legal(&Machine::padded(shape)),
+                Some(machine) => machine.is_legal(&padded(&shape.extents())),
                 None => true,
             };
             return is_legal.then_some(shape);
@@ -255,7 +255,7 @@ impl<'a> Trials<'a> {
             grid,
             n: n.min(DESCRIBED_MAX),
             cube: machine.filter(|_| is_cubes).and_then(Machine::cube_extents),
-            named: Machine::padded(shape),
+            named: padded(&shape.extents()),
             demanded,
             turns: rotates && turns,
             folds: folds && (2..=3).contains(&n),

@@ -50,6 +50,15 @@ pub(crate) const fn volume(extents: &Extents) -> u32 {
     volume.saturating_mul(c as u32).saturating_mul(d as u32)
 }
 
+/// The numbers, and 1 in every further dimension.
+pub(crate) fn padded(numbers: &[u16]) -> Extents {
+    let mut padded = [1; DESCRIBED_MAX];
+    for (entry, &number) in padded.iter_mut().zip(numbers) {
+        *entry = number;
+    }
+    padded
+}
+
 /// Places at which slices of one shape may stand: an entry of Slurm's `topology.yaml`.
 ///
 /// An *anchor* is the first processor of one of these places. Along an axis of side L anchors are
@@ -487,15 +496,6 @@ impl Machine {
         hash.max(1)
     }
 
-    /// The extents in every dimension, in their order.
-    pub(crate) fn padded(shape: Shape) -> Extents {
-        let mut padded = [1; DESCRIBED_MAX];
-        for (entry, &extent) in padded.iter_mut().zip(&*shape.extents()) {
-            *entry = extent;
-        }
-        padded
-    }
-
     /// Whether these sides, by dimension, are those of a slice that the rules allow.
     fn is_legal(&self, sides: &Extents) -> bool {
         if volume(sides) > self.chips_max() || volume(sides) == 0 {
@@ -526,7 +526,7 @@ impl Machine {
         }
         let is_listed = |order: &Extents| {
             let mut shapes = self.shapes().iter();
-            shapes.any(|&shape| Machine::padded(shape) == *order)
+            shapes.any(|&shape| padded(&shape.extents()) == *order)
         };
         let is_multiple = |order: &Extents| {
             self.multiple.is_some_and(|multiple| {

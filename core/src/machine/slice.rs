@@ -1,7 +1,7 @@
 //! What a job holds of a described machine: [`Slice`].
 
 use super::forms::{Trial, closes};
-use super::{DESCRIBED_MAX, Extents, Forms, Lays, Machine, Ranks, Trials, parts, volume};
+use super::{DESCRIBED_MAX, Extents, Forms, Lays, Machine, Ranks, Trials, padded, parts, volume};
 use crate::grid::{Block, Grid, Shape, Tuple};
 use crate::node::NodeId;
 use crate::request::Request;
@@ -82,7 +82,7 @@ impl Slice {
             Lays::Anywhere | Lays::InBlocks => return None,
         };
         let only = blocks.clone().next()?;
-        let extents = slice.padded(&grid.extent(only));
+        let extents = padded(&grid.extent(only));
         let mut forms = Forms::new(machine, grid, request);
         while let Some(shape) = forms.next() {
             slice.shape = shape;
@@ -114,14 +114,6 @@ impl Slice {
         None
     }
 
-    fn padded(&self, numbers: &[u16]) -> Extents {
-        let mut padded = [1; DESCRIBED_MAX];
-        for (entry, &number) in padded.iter_mut().zip(numbers) {
-            *entry = number;
-        }
-        padded
-    }
-
     /// Notes how the extents are laid.
     fn lay(&mut self, trials: &Trials<'_>, trial: &Trial) {
         self.folded = trial.folded;
@@ -138,7 +130,7 @@ impl Slice {
                 let Some(block) = blocks.next() else {
                     return false;
                 };
-                if self.padded(&self.grid.extent(block)) != part.extents {
+                if padded(&self.grid.extent(block)) != part.extents {
                     return false;
                 }
                 let start = self.grid.start(block);

@@ -1,30 +1,11 @@
 //! Supposed occupancies: copies of the machine's occupancy in which blocks are given back or
 //! withheld.
 
-use heapless::Vec;
-
 use super::Occupancy;
 use crate::grid::{Block, Grid};
 use crate::layout::Layout;
-use crate::word::Word;
 
-impl<'m> Occupancy<'m> {
-    /// Makes a supposed occupancy of this machine, in memory of its own. Its bits are meaningless
-    /// before the first [`Occupancy::suppose`].
-    pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word]) -> Self {
-        Occupancy {
-            layout: Layout::new(grid),
-            unmarked_max: 0,
-            pending: Vec::new(),
-            pending_area: 0,
-            busy,
-            faulty: &mut [],
-            free: 0,
-            faulty_count: 0,
-            releases: None,
-        }
-    }
-
+impl Occupancy<'_> {
     /// Whether it is supposed, and not the machine's own.
     #[cfg(feature = "free-submesh-list")]
     pub(crate) const fn is_supposed(&self) -> bool {
@@ -53,14 +34,6 @@ impl<'m> Occupancy<'m> {
         );
         let words = actual.words();
         let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
-        if actual.faulty_count == 0 {
-            self.layout.words(block, |word, bits| {
-                busy[word] &= !bits;
-                true
-            });
-            self.free += self.layout.area(block);
-            return;
-        }
         let mut freed = 0;
         self.layout.words(block, |word, bits| {
             let free = bits & !faulty[word];

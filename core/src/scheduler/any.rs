@@ -6,8 +6,8 @@ use super::*;
 use crate::delegate::delegate;
 use crate::error::ConfigureError;
 
-/// Defines [`Chosen`], and the macro `with_chosen`, which evaluates an expression for the scheduler
-/// that was chosen.
+/// Defines [`AnyScheduler`], and the macro `with_chosen`, which evaluates an expression for the
+/// scheduler that was chosen.
 macro_rules! schedulers {
     (($number:ident, $second:ident, $d:tt) $(
         $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt {
@@ -15,9 +15,9 @@ macro_rules! schedulers {
             $($rest:tt)*
         }
     )*) => {
-        /// A scheduler of this build.
+        /// A scheduler chosen at run time.
         #[derive(Clone, Debug)]
-        enum Chosen {
+        pub(crate) enum AnyScheduler {
             $(
                 #[cfg(feature = $name)]
                 $kind($kind),
@@ -27,13 +27,17 @@ macro_rules! schedulers {
             Never(Infallible),
         }
 
-        impl Chosen {
-            /// The scheduler of this kind.
-            const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
+        impl AnyScheduler {
+            /// The scheduler of this kind, before any job.
+            ///
+            /// # Errors
+            ///
+            /// `SchedulerNotBuilt`: its feature is off.
+            pub(crate) const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
                 match kind {
                     $(
                         #[cfg(feature = $name)]
-                        SchedulerKind::$kind $($bound)? => Ok(Chosen::$kind($new)),
+                        SchedulerKind::$kind $($bound)? => Ok(AnyScheduler::$kind($new)),
                     )*
                     #[allow(unreachable_patterns, reason = "reached when a feature is off")]
                     _ => Err(ConfigureError::SchedulerNotBuilt),
@@ -43,21 +47,21 @@ macro_rules! schedulers {
 
         macro_rules! with_chosen {
             ($d any:expr, $d scheduler:ident => $d result:expr) => {
-                match $d any.0 {
+                match *$d any {
                     $(
                         #[cfg(feature = $name)]
-                        Chosen::$kind(ref $d scheduler) => $d result,
+                        AnyScheduler::$kind(ref $d scheduler) => $d result,
                     )*
-                    Chosen::Never(ref $d scheduler) => $d result,
+                    AnyScheduler::Never(ref $d scheduler) => $d result,
                 }
             };
             (mut $d any:expr, $d scheduler:ident => $d result:expr) => {
-                match $d any.0 {
+                match *$d any {
                     $(
                         #[cfg(feature = $name)]
-                        Chosen::$kind(ref mut $d scheduler) => $d result,
+                        AnyScheduler::$kind(ref mut $d scheduler) => $d result,
                     )*
-                    Chosen::Never(ref mut $d scheduler) => $d result,
+                    AnyScheduler::Never(ref mut $d scheduler) => $d result,
                 }
             };
         }
@@ -65,24 +69,6 @@ macro_rules! schedulers {
 }
 
 table!(schedulers $);
-
-/// A scheduler chosen at run time.
-#[derive(Clone, Debug)]
-pub(crate) struct AnyScheduler(Chosen);
-
-impl AnyScheduler {
-    /// The scheduler of this kind, before any job.
-    ///
-    /// # Errors
-    ///
-    /// `SchedulerNotBuilt`: its feature is off.
-    pub(crate) const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
-        match Chosen::new(kind) {
-            Ok(chosen) => Ok(AnyScheduler(chosen)),
-            Err(error) => Err(error),
-        }
-    }
-}
 
 impl Scheduler for AnyScheduler {
     delegate! { with_chosen:

@@ -43,7 +43,7 @@ use crate::request::Ticks;
 
 /// Bypass queue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BypassQueue {
+pub(crate) struct BypassQueue {
     threshold: Ticks,
     /// Whether the job that tries is the head of the queue.
     head_tries: bool,
@@ -75,7 +75,7 @@ impl Scheduler for BypassQueue {
             return attempt.following.map(Try::Freely);
         }
         self.head_tries = false;
-        let waited = world.now().saturating_sub(head.submitted());
+        let waited = world.now.saturating_sub(head.submitted());
         if waited < self.threshold {
             attempt.following.map(Try::Freely)
         } else {

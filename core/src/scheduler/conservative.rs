@@ -42,48 +42,5 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::easy::Easy;
-use super::{Attempt, Scheduler, Trigger, Try, World};
-#[cfg(feature = "restore")]
-use crate::checkpoint::{Reader, RestoreError, Writer};
-
 /// Conservative backfilling.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Conservative(Easy);
-
-impl Conservative {
-    /// Conservative backfilling before any job.
-    pub(super) const fn new() -> Self {
-        Conservative(Easy::new(u64::MAX))
-    }
-}
-
-impl Default for Conservative {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Scheduler for Conservative {
-    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
-        self.0.first(world, trigger)
-    }
-
-    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
-        self.0.next(world, attempt)
-    }
-
-    fn faults_changed(&mut self) {
-        self.0.faults_changed();
-    }
-
-    #[cfg(feature = "restore")]
-    fn save(&self, state: &mut Writer<'_>) {
-        self.0.save(state);
-    }
-
-    #[cfg(feature = "restore")]
-    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.0.restore(state)
-    }
-}
+pub(crate) type Conservative = super::easy::Easy;

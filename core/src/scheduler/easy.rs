@@ -109,7 +109,7 @@ use crate::request::Flags;
 
 /// EASY backfilling.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Easy {
+pub(crate) struct Easy {
     reservations_max: u64,
     /// The number of jobs before the one that tries. All of them were refused in this pass.
     refused: u64,

@@ -7,7 +7,7 @@ use super::{Attempt, Scheduler, Trigger, Try, World};
 /// An arrival tries only if no other job waits. After a departure the head tries; after each
 /// success the next head tries.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fcfs;
+pub(crate) struct Fcfs;
 
 impl Scheduler for Fcfs {
     #[inline]

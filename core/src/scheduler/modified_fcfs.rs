@@ -51,7 +51,7 @@ use crate::request::{JobId, Ticks};
 
 /// Modified FCFS.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ModifiedFcfs {
+pub(crate) struct ModifiedFcfs {
     threshold: Threshold,
     /// The head's name and arrival. Together they differ from those of a later job with the same
     /// name.
@@ -83,7 +83,7 @@ impl ModifiedFcfs {
 
     /// Resets the counts if another job has become the head.
     fn update_head(&mut self, world: &World<'_, '_>) {
-        let (queue, now) = (world.queue(), world.now());
+        let (queue, now) = (world.queue(), world.now);
         let head = queue.head().map(|slot| {
             let job = queue.get(slot);
             (job.id(), job.submitted())
@@ -125,7 +125,7 @@ impl Scheduler for ModifiedFcfs {
             Trigger::Arrival(job) => {
                 self.arrivals += 1;
                 self.head_tries = job == head;
-                (self.head_tries || self.may_bypass(world.now())).then_some(Try::Freely(job))
+                (self.head_tries || self.may_bypass(world.now)).then_some(Try::Freely(job))
             }
             Trigger::Departure => {
                 self.head_tries = true;
@@ -139,7 +139,7 @@ impl Scheduler for ModifiedFcfs {
             self.allocated += 1;
             self.delays = self
                 .delays
-                .saturating_add(world.now().saturating_sub(attempt.submitted));
+                .saturating_add(world.now.saturating_sub(attempt.submitted));
             if self.head_tries {
                 self.update_head(world);
                 return attempt.following.map(Try::Freely);
@@ -147,7 +147,7 @@ impl Scheduler for ModifiedFcfs {
             self.bypasses += 1;
         }
         self.head_tries = false;
-        if self.may_bypass(world.now()) {
+        if self.may_bypass(world.now) {
             attempt.following.map(Try::Freely)
         } else {
             None

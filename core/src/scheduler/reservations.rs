@@ -41,7 +41,8 @@ impl<'m> World<'_, 'm> {
     /// Whether a running job has used up its estimate. It is then expected to end at once.
     pub(crate) fn is_any_overdue(&self) -> bool {
         let now = self.now;
-        self.running()
+        self.jobs
+            .running()
             .any(|job| job.ends(0).is_some_and(|end| end <= now))
     }
 
@@ -297,7 +298,12 @@ impl<'m> World<'_, 'm> {
     fn free_at(&mut self, time: Ticks) -> u32 {
         self.spend_on_jobs();
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
-        let freed: u32 = self.running().filter(ended).map(JobSlot::processors).sum();
+        let freed: u32 = self
+            .jobs
+            .running()
+            .filter(ended)
+            .map(JobSlot::processors)
+            .sum();
         let reserved = self.jobs.reserved_before(time.saturating_add(1));
         let reserved: u32 = reserved
             .filter(|job| !ended(job))

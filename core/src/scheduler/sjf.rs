@@ -46,7 +46,7 @@ use crate::request::Ticks;
 
 /// Shortest job first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ShortestJobFirst {
+pub(crate) struct ShortestJobFirst {
     threshold: Ticks,
 }
 
@@ -59,7 +59,7 @@ impl ShortestJobFirst {
     fn choice(&self, world: &World<'_, '_>) -> Option<Try> {
         let queue = world.queue();
         let head = queue.head()?;
-        let waited = world.now().saturating_sub(queue.get(head).submitted());
+        let waited = world.now.saturating_sub(queue.get(head).submitted());
         if waited >= self.threshold {
             return Some(Try::Freely(head));
         }

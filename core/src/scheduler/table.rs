@@ -60,7 +60,7 @@ macro_rules! table {
         }
         /// Conservative backfilling with reserved submeshes.
         Conservative in conservative = "conservative" [] {
-            new: [] Conservative::new(),
+            new: [] Conservative::new(u64::MAX),
             forms: "conservative" [],
             meaning: "Every job that does not fit holds a reservation. Later jobs start if they \
                 delay none of these, by the estimates of run times.",

@@ -3,7 +3,7 @@
 use super::Try;
 use crate::allocator::Allocator;
 use crate::error::Refusal;
-use crate::jobs::{JobSlot, JobTable, Queue, Slot};
+use crate::jobs::{JobTable, Queue, Slot};
 use crate::outlook::Placing;
 use crate::pause::{Pause, Pauses};
 use crate::pool::Chain;
@@ -21,18 +21,13 @@ pub(crate) struct World<'a, 'm> {
     pub(crate) jobs: &'a mut JobTable<'m>,
     pub(crate) allocator: &'a mut Allocator<'m>,
     pub(crate) strategy: &'a StrategyKind,
+    /// The present time.
     pub(crate) now: Ticks,
     /// The pauses of the work, and what they show of the controller.
     pub(crate) pauses: Option<(&'a Pauses<'a>, Status<'a>)>,
 }
 
 impl<'m> World<'_, 'm> {
-    /// The present time.
-    #[inline]
-    pub(crate) const fn now(&self) -> Ticks {
-        self.now
-    }
-
     /// The number of free processors.
     pub(crate) const fn free(&self) -> u32 {
         self.allocator.occupancy().free()
@@ -42,11 +37,6 @@ impl<'m> World<'_, 'm> {
     #[inline]
     pub(crate) fn queue(&self) -> Queue<'_> {
         self.jobs.queue()
-    }
-
-    /// The running jobs, in the order of their grants.
-    pub(crate) fn running(&self) -> impl Iterator<Item = &JobSlot> {
-        self.jobs.running()
     }
 
     /// The expected end of a waiting job if it started at `start`; `Ticks::MAX` without an

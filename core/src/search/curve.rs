@@ -180,10 +180,29 @@ impl<'a> Lengths<'a> {
     }
 }
 
-/// The start of the first processors that are taken, where no interval is chosen by the sum of
-/// squares, on the line whose free processors these are.
-fn start_of(wanted: u32, fit: CurveFit, free: &[Word]) -> Option<u32> {
+/// The start of the processors that are taken on a line of `nodes` processors, for whose places
+/// `words` has a bit each, set if the processor is free. `scratch` has a bit for each as well, and
+/// two words for each of [`lengths_max`].
+fn start_of<I: Iterator<Item = Word>>(
+    nodes: u32,
+    wanted: u32,
+    fit: CurveFit,
+    scratch: &mut [Word],
+    words: impl Fn() -> I,
+) -> Option<u32> {
     let len = |run: &Range<u32>| run.end - run.start;
+    if fit == CurveFit::SumOfSquares {
+        let mut lengths = Lengths::new(nodes, scratch);
+        runs_of(words()).for_each(|run| lengths.add(len(&run)));
+        let sufficient = runs_of(words()).filter(|run| len(run) >= wanted);
+        if let Some(run) = sufficient.min_by_key(|run| lengths.growth(len(run), wanted)) {
+            return Some(run.start);
+        }
+    }
+    let free = &mut scratch[..words_for(nodes)];
+    for (free, word) in free.iter_mut().zip(words()) {
+        *free = word;
+    }
     let mut sufficient = runs_of(free.iter().copied()).filter(|run| len(run) >= wanted);
     let found = match fit {
         CurveFit::FirstFit => sufficient.next(),
@@ -194,22 +213,6 @@ fn start_of(wanted: u32, fit: CurveFit, free: &[Word]) -> Option<u32> {
     };
     let found = found.map(|run| run.start);
     found.or_else(|| least_span(wanted, free))
-}
-
-/// The start of the free interval after which the sum of squares is least, if one is long
-/// enough. The lengths take the words in `scratch`, so the line is read from the occupancy.
-fn least_growth<I: Iterator<Item = Range<u32>>>(
-    nodes: u32,
-    wanted: u32,
-    scratch: &mut [Word],
-    runs: impl Fn() -> I,
-) -> Option<u32> {
-    let intervals = || runs().map(|run| (run.start, run.end - run.start));
-    let mut lengths = Lengths::new(nodes, scratch);
-    intervals().for_each(|(_, len)| lengths.add(len));
-    let sufficient = intervals().filter(|&(_, len)| len >= wanted);
-    let least = sufficient.min_by_key(|&(_, len)| lengths.growth(len, wanted));
-    least.map(|(start, _)| start)
 }
 
 /// The start of the allocation with the least distance from its first to its last processor,
@@ -269,21 +272,8 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     /// enough processors are free. `scratch` has as many words as the occupancy, and two for each
     /// of [`lengths_max`].
     pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
-        let grown = match fit {
-            CurveFit::SumOfSquares => {
-                let nodes = self.occupancy.grid().nodes();
-                least_growth(nodes, processors, scratch, || self.intervals_from(0))
-            }
-            CurveFit::FirstFit | CurveFit::BestFit | CurveFit::SmallestRange => None,
-        };
-        let start = grown.or_else(|| {
-            let free = &mut scratch[..words_for(self.occupancy.grid().nodes())];
-            for (free, word) in free.iter_mut().zip(self.words_from(0)) {
-                *free = word;
-            }
-            start_of(processors, fit, free)
-        });
-        let Some(start) = start else {
+        let nodes = self.occupancy.grid().nodes();
+        let Some(start) = start_of(nodes, processors, fit, scratch, || self.words_from(0)) else {
             return false;
         };
         let mut selection = Selection::new(self.occupancy, scratch);
@@ -424,18 +414,7 @@ pub(crate) fn propose_along_hilbert(
             free.fold(0, |word, (at, node)| word | Word::from(is_free(node)) << at)
         })
     };
-    let grown = match fit {
-        CurveFit::SumOfSquares => least_growth(nodes, processors, scratch, || runs_of(words())),
-        _ => None,
-    };
-    let start = grown.or_else(|| {
-        let free = &mut scratch[..words_for(nodes)];
-        for (free, word) in free.iter_mut().zip(words()) {
-            *free = word;
-        }
-        start_of(processors, fit, free)
-    });
-    let Some(start) = start else {
+    let Some(start) = start_of(nodes, processors, fit, scratch, words) else {
         return false;
     };
     let chosen = &mut scratch[..words_for(nodes)];

@@ -168,6 +168,10 @@ impl<'a> Planes<'a> {
         planes
     }
 
+    pub(crate) const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
     /// Makes the rows those of the bits of all processors that are not set.
     fn read(&mut self, bits: &[Word]) {
         read_rows(&self.grid, bits, self.free);
@@ -682,7 +686,7 @@ mod tests {
             let blocks = if is_disjoint { &blocks[..] } else { &blocks[..1] };
             let words = Occupancy::words_needed(&grid);
             let (mut busy, mut faulty) = (std::vec![0; words], std::vec![0; words]);
-            let mut occupancy = Occupancy::new(grid, &mut busy, &mut faulty);
+            let mut occupancy = Occupancy::new(grid, &mut busy, &mut faulty, Some(0));
             occupancy.clear(grid, 0);
             let nodes = || (0..grid.nodes()).map(NodeId);
             let unit = |node: NodeId| grid.unit(node).unwrap();

@@ -292,7 +292,7 @@ mod tests {
             let grid = Mesh::new(w, h).unwrap().grid();
             let words = Occupancy::words_needed(&grid);
             let (mut rows, mut faulty) = (std::vec![0; words], std::vec![0; words]);
-            let mut occupancy = Occupancy::new(grid, &mut rows, &mut faulty);
+            let mut occupancy = Occupancy::new(grid, &mut rows, &mut faulty, Some(0));
             occupancy.clear(grid, 0);
             for (x, y) in busy {
                 occupancy.mark_faulty(Submesh::new(x % w, y % h, 1, 1).into());

@@ -1,6 +1,6 @@
 //! The box with the best surroundings on any grid: best fit and the busy list.
 
-use super::arcs::{Arc, Arcs, Side, block_of};
+use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
 use super::boxes::{box_at, check_sides, free_nodes, leave_starts, padded, passes_along};
 use super::orders::each_order;
 use super::turned::keep_below;
@@ -103,13 +103,7 @@ fn best(
             let value = match value {
                 Value::OfBase => busy_neighbours(occupancy, base, least),
                 Value::OfBoundary => {
-                    let mut arcs = Arcs::default();
-                    for ((start, len), arc) in grid.spans(place).zip(&mut arcs) {
-                        *arc = Arc {
-                            start: start as u16,
-                            len: len as u16,
-                        };
-                    }
+                    let arcs = arcs_of(grid, place);
                     // Where the place one further is free, nothing is busy on that side.
                     let is_free = |dimension: usize, start: u16| {
                         let stride = layout.axis(dimension).stride;

@@ -2,7 +2,6 @@
 
 use core::convert::Infallible;
 
-use super::memory::WorkspaceSize;
 use super::*;
 use crate::delegate::delegate;
 use crate::grid::Grid;
@@ -98,47 +97,17 @@ struct Served<'m> {
 }
 
 impl<'m> AnyStrategy<'m> {
-    /// Whether a strategy of this kind could serve the machine with a workspace of this size.
+    /// The strategy of this kind for a machine that it serves, whose processors are all free. The
+    /// workspace is as large as [`Needs::of`](crate::storage::Needs::of) says.
     ///
     /// # Errors
     ///
-    /// - `StrategyNotBuilt`: its feature is off.
-    /// - `MachineUnsuitable`: the strategy does not serve the machine.
-    /// - `StrategyMemory`: the workspace is smaller than
-    ///   [`Needs::of`](crate::storage::Needs::of) says.
-    /// - `OtherMachine`: it is not that of the description.
-    pub(crate) fn check(
-        kind: StrategyKind,
-        machine: &Grid,
-        workspace: &Workspace<'_>,
-    ) -> Result<(), ConfigureError> {
-        if !kind.is_built() {
-            return Err(ConfigureError::StrategyNotBuilt);
-        }
-        #[cfg(feature = "machine")]
-        if let Some(described) = workspace.machine {
-            return Self::check_described(kind, machine, described, workspace);
-        }
-        if !kind.serves().includes(machine) {
-            return Err(ConfigureError::MachineUnsuitable);
-        }
-        match WorkspaceSize::of(kind, machine, 0).fits(workspace) {
-            true => Ok(()),
-            false => Err(ConfigureError::StrategyMemory),
-        }
-    }
-
-    /// The strategy of this kind for a machine whose processors are all free.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AnyStrategy::check`].
+    /// `StrategyNotBuilt`: its feature is off.
     pub(crate) fn new(
         kind: StrategyKind,
         machine: Grid,
         workspace: Workspace<'m>,
     ) -> Result<Self, ConfigureError> {
-        Self::check(kind, &machine, &workspace)?;
         #[cfg(feature = "machine")]
         let served = Served {
             kind,
@@ -164,17 +133,17 @@ impl<'m> AnyStrategy<'m> {
         with_chosen!(self, strategy => &strategy.workspace)
     }
 
-    /// Becomes another strategy, or the same one for another machine, in the same memory.
+    /// Becomes another strategy, or the same one for another machine, in the same memory, under the
+    /// conditions of [`AnyStrategy::new`].
     ///
     /// # Errors
     ///
-    /// Those of [`AnyStrategy::check`]; then nothing has changed.
+    /// None under these conditions.
     pub(crate) fn switch(
         &mut self,
         kind: StrategyKind,
         machine: Grid,
     ) -> Result<(), ConfigureError> {
-        Self::check(kind, &machine, self.workspace())?;
         let workspace = with_chosen!(mut self, strategy => &mut strategy.workspace);
         *self = Self::new(kind, machine, core::mem::take(workspace))?;
         Ok(())

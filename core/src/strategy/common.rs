@@ -8,45 +8,23 @@ use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
 #[cfg(feature = "machine")]
 use crate::machine::{Lays, Trials};
-use crate::mesh::{Mesh, Sides};
 #[cfg(feature = "machine")]
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 #[cfg(feature = "machine")]
 use crate::search::boxes::first_of_sides;
 use crate::search::orders::Orders;
-use crate::search::tree::{TreeSearch, radices};
-
-/// What a strategy keeps of the grid that it serves.
-pub(super) trait FromGrid: Sized {
-    /// `None` for a grid of another kind.
-    fn from_grid(grid: Grid) -> Option<Self>;
-}
-
-impl FromGrid for Grid {
-    fn from_grid(grid: Grid) -> Option<Grid> {
-        Some(grid)
-    }
-}
-
-impl FromGrid for Mesh {
-    fn from_grid(grid: Grid) -> Option<Mesh> {
-        Mesh::of(&grid)
-    }
-}
-
-impl FromGrid for TreeSearch {
-    fn from_grid(grid: Grid) -> Option<TreeSearch> {
-        Some(grid.into())
-    }
-}
+use crate::search::tree::radices;
 
 /// Defines a strategy that keeps only what it needs of the grid, its workspace, and the parameters
 /// of its kind.
 macro_rules! simple_strategy {
     (@Grid) => { crate::grid::Grid };
     (@Mesh) => { crate::mesh::Mesh };
-    (@TreeSearch) => { crate::search::tree::TreeSearch };
+    (@Grid $grid:ident) => { $grid };
+    (@Mesh $grid:ident) => {
+        crate::mesh::Mesh::of(&$grid).ok_or(crate::error::ConfigureError::MachineUnsuitable)?
+    };
     (
         $(#[$meta:meta])*
         $name:ident, $field:ident: $type:ident $(, $parameter:ident: $number:ty)*
@@ -66,32 +44,11 @@ macro_rules! simple_strategy {
                 workspace: crate::strategy::Workspace<'m>,
                 $($parameter: $number,)*
             ) -> Result<Self, crate::error::ConfigureError> {
-                let $field = crate::strategy::common::FromGrid::from_grid(grid)
-                    .ok_or(crate::error::ConfigureError::MachineUnsuitable)?;
+                let $field = simple_strategy!(@$type grid);
                 Ok($name { $field, $($parameter,)* workspace })
             }
         }
     };
-}
-
-/// The demand of a strategy that places a request only as it is, on a two-dimensional mesh.
-#[inline(never)]
-pub(super) fn demand_as_requested(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
-    let sides = request.sides();
-    match sides.fits_in(mesh.sides()) {
-        true => Ok(sides.area()),
-        false => Err(Refusal::NeverFits),
-    }
-}
-
-/// The demand of a strategy that may rotate a request, on a two-dimensional mesh.
-#[inline(never)]
-pub(super) fn demand_either_way(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
-    let mut orientations = request.orientations();
-    orientations
-        .find(|sides| sides.fits_in(mesh.sides()))
-        .map(Sides::area)
-        .ok_or(Refusal::NeverFits)
 }
 
 /// The demand of a strategy for which the shape does not matter, only the number of processors.

@@ -54,7 +54,7 @@
 //! ```
 
 use super::Strategy;
-use super::common::demand_as_requested;
+use super::common::demand_as_named;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::grid::Block;
@@ -70,7 +70,7 @@ simple_strategy! {
 
 impl Strategy for FrameSliding<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_as_requested(request, self.mesh)
+        demand_as_named(request, &self.mesh.grid())
     }
 
     fn propose(

@@ -55,20 +55,23 @@
 //! - Faulty processors stay busy when their job leaves.
 //! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that
 //!   of the blocks in memory.
-//! - A supposition knows of running jobs only what the latest outlook said. Without an outlook, no
-//!   job runs.
+//! - What is known of jobs is good for one decision. So the place of a reservation, which is a
+//!   supposition, is chosen as if no job ran and none waited.
 //!
 //! # How it is computed
 //!
-//! A set of expected requests is a mask of 72 bits. For each length, tables hold which requests are
-//! not wider and which are not higher. So four look-ups find the requests that fit into a
-//! rectangle, and an OR over the maximal free rectangles finds those that fit at all.
+//! A set of expected requests is a mask of 72 bits. A rotated request fits into a rectangle exactly
+//! if its longer side is not longer than the rectangle's longer side, and its shorter side not
+//! longer than the shorter one. So for each length, tables hold which requests are not longer, by
+//! rank. Two look-ups find the requests that fit into a rectangle, two more those that keep their
+//! orientation, and an OR over the maximal free rectangles finds those that fit at all.
 //!
 //! A request that fits now also fits after any departure. When a set of jobs leaves, the new
-//! rectangles are those that meet each job of the set, less what the candidate cuts out of them (at
-//! most four pieces). All others were free after fewer departures. So only these rectangles are
-//! built for a set, once for all candidates. They are built from the rows of the mesh, with equal
-//! neighbour rows merged into one.
+//! rectangles are those that meet each job of the set, less what the candidate cuts out of them.
+//! All others were free after fewer departures. So only these rectangles are built for a set, once
+//! for all candidates. They are built from the rows of the mesh, with equal neighbour rows merged
+//! into one. None is kept: those that are free now are searched once for the candidates and once
+//! for the requests that fit.
 //!
 //! # On any grid
 //!
@@ -87,14 +90,8 @@
 //!   three dimensions.
 //! - What a candidate leaves of a box is as long as the box in all dimensions but one, where it is
 //!   the longest arc that the candidate does not meet. Of a whole ring one arc is left.
-//! - An outlook is good for one decision. So the place of a reservation, which is a supposition, is
-//!   chosen as if no job ran and none waited.
 //!
-//! A rotated request fits into a box exactly if its longest extent is not longer than the box's
-//! longest, and so on. So a table for each rank of extents takes the place of two for widths and
-//! heights, and one for each dimension serves requests that keep their orientation. The maximal
-//! free boxes are found by `search/maximal.rs`, and none is kept: those that are free now are
-//! searched once for the candidates and once for the requests that fit.
+//! There is a table for each dimension. `search/maximal.rs` finds the maximal free boxes.
 //!
 //! # Complexity and memory
 //!
@@ -102,10 +99,9 @@
 //! takes O(rows^2 * words in a row), in practice a few dozen pairs of rows. The decision computes
 //! at most E values. An arrival takes O(W + H), a release nothing.
 //!
-//! Memory: a list of `W * H` entries of 8 bytes for the running jobs and the maximal free
-//! submeshes, which are no more than the free processors. Scratch: twice the words of the
-//! occupancy, two words for each row, 2 masks for each length up to the longest side, and a mask
-//! and three words for each unit of the budget.
+//! Memory: a list of `W * H` entries of 8 bytes for the running jobs and the candidates. Scratch:
+//! twice the words of the occupancy, two words for each row, 2 masks for each length up to the
+//! longest side, and a mask and two words for each unit of the budget.
 //!
 //! # Recognition
 //!
@@ -198,7 +194,7 @@
 //! - Of running jobs with the same estimated end the one that was granted first leaves first.
 //! - A block that is reserved for a waiting job, and withheld from the job that is placed, leaves
 //!   at the waiting job's estimated end.
-//! - The other decisions are those of least expected blocking.
+//! - The other decisions, recognition and the other drawbacks are those of least expected blocking.
 //!
 //! ## Complexity and memory
 //!
@@ -207,16 +203,11 @@
 //! ends takes O(k^2). Memory: that of least expected blocking, and for the ends 8 bytes for each
 //! job that there is room for, at most one for each processor.
 //!
-//! ## Recognition
-//!
-//! Complete: every free submesh is within a maximal one, in both orientations.
-//!
 //! ## Drawbacks
 //!
-//! - It is as good as the estimates. If run times are overestimated by factors of 1 to 5, it keeps
-//!   most of its gain on the free submesh list. But under backfilling it is then no better than
-//!   least expected blocking.
-//! - The other drawbacks are those of least expected blocking.
+//! It is as good as the estimates. If run times are overestimated by factors of 1 to 5, it keeps
+//! most of its gain on the free submesh list. But under backfilling it is then no better than least
+//! expected blocking.
 //!
 //! ## Example
 //!
@@ -270,7 +261,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::foresight::{Decision, Foresight, Rule, Space, departures};
+use super::foresight::{Decision, Foresight, Rule, departures};
 use crate::request::Request;
 
 /// Least expected blocking.
@@ -291,7 +282,7 @@ impl Rule for AnyDepartures {
         departures::candidates_max(budget, running)
     }
 
-    fn score<S: Space>(decision: &mut Decision<'_, S>, budget: u64, _: &Request) {
+    fn score(decision: &mut Decision<'_>, budget: u64, _: &Request) {
         departures::score(decision, budget);
     }
 }
@@ -312,7 +303,7 @@ impl Rule for FirstEndFirst {
         }
     }
 
-    fn score<S: Space>(decision: &mut Decision<'_, S>, budget: u64, request: &Request) {
+    fn score(decision: &mut Decision<'_>, budget: u64, request: &Request) {
         let Some(own) = request.estimate else {
             departures::score(decision, budget);
             return;

@@ -1,9 +1,9 @@
-//! How much memory a strategy needs: [`WorkspaceSize`].
+//! How much memory a strategy needs: [`scratch_and_list`].
 
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 use super::foresight;
 use super::kind::StrategyKind;
-use super::workspace::{StrategyMemory, Workspace};
+use super::workspace::StrategyMemory;
 use crate::grid::Grid;
 #[cfg(feature = "machine")]
 use crate::machine::{Machine, volume};
@@ -12,55 +12,42 @@ use crate::search::curve::lengths_max;
 #[cfg(feature = "any-grid")]
 use crate::search::maximal::words_for_boxes;
 
-/// The lengths of the parts of a [`Workspace`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WorkspaceSize {
-    /// Of `words`.
-    pub(crate) scratch: usize,
-    /// Of `list`.
-    pub(crate) list: usize,
+/// The lengths of the parts of a [`Workspace`](super::Workspace), words and list, that this
+/// strategy, which must be in this build, needs on this machine for this number of jobs, waiting
+/// and running together.
+pub(crate) const fn scratch_and_list(
+    strategy: StrategyKind,
+    machine: &Grid,
+    jobs: usize,
+) -> (usize, usize) {
+    let (words, nodes) = (Occupancy::words_needed(machine), machine.nodes() as usize);
+    match strategy.memory() {
+        StrategyMemory::Nothing => (0, 0),
+        StrategyMemory::Scratch if machine.is_plane() => (words, 0),
+        StrategyMemory::Scratch | StrategyMemory::TwiceScratch => (2 * words, 0),
+        StrategyMemory::Lengths => {
+            let lengths = 2 * lengths_max(machine.nodes());
+            (if lengths > words { lengths } else { words }, 0)
+        }
+        #[cfg(feature = "any-grid")]
+        StrategyMemory::List if !machine.is_plane() => (words_for_boxes(machine), nodes),
+        StrategyMemory::List => (0, nodes),
+        StrategyMemory::Foresight { budget } => (foresight::words(machine, budget, 0), nodes),
+        StrategyMemory::ForesightWithEnds { budget } => {
+            let ends = if jobs < nodes { jobs } else { nodes };
+            (foresight::words(machine, budget, ends), nodes)
+        }
+        // A grid has no cubes.
+        StrategyMemory::Cubes => (0, 0),
+    }
 }
 
-impl WorkspaceSize {
-    /// The workspace that this strategy, which must be in this build, needs on this machine for
-    /// this number of jobs, waiting and running together.
-    pub(crate) const fn of(strategy: StrategyKind, machine: &Grid, jobs: usize) -> Self {
-        let (words, nodes) = (Occupancy::words_needed(machine), machine.nodes() as usize);
-        let ends = if jobs < nodes { jobs } else { nodes };
-        let (scratch, list) = match strategy.memory() {
-            StrategyMemory::Nothing => (0, 0),
-            StrategyMemory::Scratch if machine.is_plane() => (words, 0),
-            StrategyMemory::Scratch | StrategyMemory::TwiceScratch => (2 * words, 0),
-            StrategyMemory::Lengths => {
-                let lengths = 2 * lengths_max(machine.nodes());
-                (if lengths > words { lengths } else { words }, 0)
-            }
-            #[cfg(feature = "any-grid")]
-            StrategyMemory::List if !machine.is_plane() => (words_for_boxes(machine), nodes),
-            StrategyMemory::List => (0, nodes),
-            StrategyMemory::Foresight { budget } => (foresight::words(machine, budget, 0), nodes),
-            StrategyMemory::ForesightWithEnds { budget } => {
-                (foresight::words(machine, budget, ends), nodes)
-            }
-            // A grid has no cubes.
-            StrategyMemory::Cubes => (0, 0),
-        };
-        WorkspaceSize { scratch, list }
-    }
-
-    /// The same on the machine of this description.
-    #[cfg(feature = "machine")]
-    pub(crate) const fn described(strategy: StrategyKind, machine: &Machine, jobs: usize) -> Self {
-        let mut size = Self::of(strategy, machine.grid(), jobs);
-        if let (StrategyMemory::Cubes, Some(cubes)) = (strategy.memory(), Cubes::of(machine)) {
-            size.list = cubes.list_len();
-        }
-        size
-    }
-
-    /// Whether a workspace is as large.
-    pub(super) const fn fits(self, workspace: &Workspace<'_>) -> bool {
-        workspace.words.len() >= self.scratch && workspace.list.len() >= self.list
+/// The list that a strategy with cubes needs on the machine of this description, if it has some.
+#[cfg(feature = "machine")]
+pub(crate) const fn list_of_cubes(strategy: StrategyKind, machine: &Machine) -> Option<usize> {
+    match (strategy.memory(), Cubes::of(machine)) {
+        (StrategyMemory::Cubes, Some(cubes)) => Some(cubes.list_len()),
+        _ => None,
     }
 }
 

@@ -53,7 +53,9 @@ pub use foresight::Candidate;
 pub use free_submesh_list::reservation_factor;
 pub(crate) use gather::Gather;
 pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
-pub(crate) use memory::WorkspaceSize;
+#[cfg(feature = "machine")]
+pub(crate) use memory::list_of_cubes;
+pub(crate) use memory::scratch_and_list;
 pub use serves::Serves;
 pub use text::StrategyTextError;
 pub(crate) use workspace::Workspace;

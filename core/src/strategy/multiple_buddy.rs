@@ -99,7 +99,7 @@ use crate::error::Refusal;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::aligned::Aligned;
+use crate::search::selection::Selection;
 use crate::word::Word;
 
 simple_strategy! {
@@ -107,48 +107,35 @@ simple_strategy! {
     MultipleBuddy, grid: Grid
 }
 
-/// The free processors while the blocks of one request are chosen.
-struct Choice<'a, 'm, 's> {
-    occupancy: &'a Occupancy<'m>,
-    /// The occupancy with the blocks that have been chosen.
-    busy: &'s mut [Word],
-    scratch: &'s mut [Word],
-}
-
-impl Choice<'_, '_, '_> {
-    /// Chooses blocks of this side, at most `missing`: first the free ones, then parts of the
-    /// smallest larger ones. Returns how many are missing.
-    ///
-    /// Taking a free block changes nothing for others of its size, as none of them has a larger
-    /// block around it, nor for larger ones. Once a part of a larger block is taken, its other
-    /// parts are the smallest free blocks. So all of its parts are taken before any part of another
-    /// block.
-    fn of_side(&mut self, side: u16, mut missing: u32, draft: &mut Draft<'_, '_>) -> u32 {
-        let stride = self.occupancy.stride();
-        let sides = Sides::new(side, side);
-        let mut squares = Aligned::new(self.busy, stride, sides, self.scratch);
-        while !squares.is_empty() {
-            let parts = squares.width() / u32::from(side);
-            squares.each_largest(draft, |x, y, draft| {
-                for part in 0..missing.min(parts * parts) {
-                    let (right, up) = (even_bits(part) as u16, even_bits(part >> 1) as u16);
-                    let block = Submesh::new(x + right * side, y + up * side, side, side);
-                    self.occupancy.layout().words(block.into(), |word, bits| {
-                        self.busy[word] |= bits;
-                        true
-                    });
-                    draft.push(block);
-                    missing -= 1;
-                }
-                missing > 0
-            });
-            if missing == 0 {
-                break;
+/// Selects blocks of this side, at most `missing`: first the free ones, then parts of the smallest
+/// larger ones. Returns how many are missing. `scratch` has as many words as the occupancy.
+///
+/// Taking a free block changes nothing for others of its size, as none of them has a larger block
+/// around it, nor for larger ones. Once a part of a larger block is taken, its other parts are the
+/// smallest free blocks. So all of its parts are taken before any part of another block.
+fn take_of_side(
+    side: u16,
+    mut missing: u32,
+    selection: &mut Selection<'_, '_>,
+    scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> u32 {
+    let mut squares = selection.free_rectangles(Sides::new(side, side), scratch);
+    while missing > 0 && !squares.is_empty() {
+        let parts = squares.width() / u32::from(side);
+        squares.each_largest(draft, |x, y, draft| {
+            for part in 0..missing.min(parts * parts) {
+                let (right, up) = (even_bits(part) as u16, even_bits(part >> 1) as u16);
+                let block = Submesh::new(x + right * side, y + up * side, side, side);
+                selection.fill(block);
+                draft.push(block);
+                missing -= 1;
             }
-            squares.double();
-        }
-        missing
+            missing > 0
+        });
+        squares.double();
     }
+    missing
 }
 
 /// The bits at even places, moved next to each other. Applied to the number of a part of a block,
@@ -178,14 +165,9 @@ impl Strategy for MultipleBuddy<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let rows = occupancy.busy_rows();
-        let (busy, scratch) = self.workspace.words.split_at_mut(rows.len());
-        busy.copy_from_slice(rows);
-        let mut choice = Choice {
-            occupancy,
-            busy,
-            scratch,
-        };
+        let words = occupancy.busy_rows().len();
+        let (selected, scratch) = self.workspace.words.split_at_mut(words);
+        let mut selection = Selection::new(occupancy, selected);
         let shorter = self.grid.side(0).min(self.grid.side(1));
         let digits = request.processors.ilog(4) + 1;
         // No block is larger than the mesh, so `missing` begins with what the higher digits ask
@@ -195,7 +177,7 @@ impl Strategy for MultipleBuddy<'_> {
         for level in (0..levels).rev() {
             missing = 4 * missing + (request.processors >> (2 * level) & 3);
             if missing > 0 {
-                missing = choice.of_side(1 << level, missing, draft);
+                missing = take_of_side(1 << level, missing, &mut selection, scratch, draft);
             }
         }
         missing == 0

@@ -94,7 +94,7 @@
 //! ```
 
 use super::Strategy;
-use super::common::{demand_as_requested, demand_of_processors};
+use super::common::{demand_as_named, demand_of_processors};
 use super::gather::Gather;
 use crate::blocks::Draft;
 use crate::error::Refusal;
@@ -191,7 +191,7 @@ impl Strategy for Neighbor<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         match request.may_rotate() {
             true => demand_of_processors(request, &self.mesh.grid()),
-            false => demand_as_requested(request, self.mesh),
+            false => demand_as_named(request, &self.mesh.grid()),
         }
     }
 

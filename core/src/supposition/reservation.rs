@@ -5,7 +5,6 @@ use crate::error::Refusal;
 use crate::grid::Block;
 use crate::jobs::{JobSlot, Reserved};
 use crate::mesh::{Sides, Submesh};
-use crate::outlook::Held;
 use crate::outlook::{Outlook, Placing};
 use crate::pause::Pause;
 use crate::pool::Chain;
@@ -30,7 +29,7 @@ impl Supposition<'_, '_> {
         if demand > self.free() {
             return Err(Refusal::Reserved);
         }
-        let outlook = Outlook::new(Held(self.pool), self.occupancy, Some(placing));
+        let outlook = Outlook::new(self.pool, self.occupancy, Some(placing));
         self.strategy.look(&outlook);
         self.propose(request).map_err(|_| Refusal::Reserved)
     }

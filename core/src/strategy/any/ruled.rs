@@ -2,12 +2,10 @@
 //! a number of processors or demands rings stands for, and what is legal.
 
 use super::{AnyStrategy, Chosen};
-use crate::error::{ConfigureError, Refusal};
+use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
 use crate::machine::{Forms, Machine, Trials, demanded_rings};
 use crate::request::{Flags, Request};
-use crate::strategy::memory::WorkspaceSize;
-use crate::strategy::workspace::Workspace;
 use crate::strategy::{Holds, Strategy, StrategyKind};
 
 /// The flags that the rules are about.
@@ -19,25 +17,6 @@ fn counts_processors(kind: StrategyKind) -> bool {
 }
 
 impl AnyStrategy<'_> {
-    /// [`AnyStrategy::check`] where there is a description.
-    pub(super) fn check_described(
-        kind: StrategyKind,
-        grid: &Grid,
-        machine: &Machine,
-        workspace: &Workspace<'_>,
-    ) -> Result<(), ConfigureError> {
-        if machine.grid() != grid {
-            return Err(ConfigureError::OtherMachine);
-        }
-        if !kind.serves_described(machine) {
-            return Err(ConfigureError::MachineUnsuitable);
-        }
-        match WorkspaceSize::described(kind, machine, 0).fits(workspace) {
-            true => Ok(()),
-            false => Err(ConfigureError::StrategyMemory),
-        }
-    }
-
     /// Whether there are rules for this request.
     #[inline]
     pub(super) fn is_ruled(&self, request: &Request) -> bool {

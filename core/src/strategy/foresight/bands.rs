@@ -30,9 +30,13 @@
 
 use core::ops::Range;
 
+use super::candidates::Candidates;
+use super::{Adding, Space};
+use crate::grid::{Block, Grid, Tuple};
 use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
+use crate::request::Request;
 use crate::word::{Span, WORD_BITS, Word, low_half, next_bit};
 
 /// Rows of at most this many words are handled as one number.
@@ -44,41 +48,36 @@ pub(super) struct Bands<'a> {
     stride: usize,
     /// The columns of the mesh.
     columns: u32,
+    len: usize,
     /// The first row of each band, and the number of rows.
-    starts: &'a [Word],
+    starts: &'a mut [Word],
     /// The band of each row, and the number of bands.
-    of_rows: &'a [Word],
+    of_rows: &'a mut [Word],
     /// The busy bits of each band.
     busy: &'a mut [Word],
     /// The bits of each band that never become free; nothing if there are none.
-    fixed: &'a [Word],
-}
-
-/// Memory for [`Bands`].
-#[derive(Debug)]
-pub(super) struct Room<'a> {
-    /// One more than rows.
-    pub(super) starts: &'a mut [Word],
-    /// One more than rows.
-    pub(super) of_rows: &'a mut [Word],
-    /// As many as the occupancy has.
-    pub(super) busy: &'a mut [Word],
-    /// The bits of each row that never become free, or nothing if there are none. Those of the
-    /// bands are put in their place.
-    pub(super) fixed: &'a mut [Word],
+    fixed: &'a mut [Word],
 }
 
 impl<'a> Bands<'a> {
+    /// The words that it needs.
+    pub(super) const fn words(grid: &Grid) -> usize {
+        Occupancy::words_needed(grid) + 2 * (grid.side(1) as usize + 1)
+    }
+
     /// The bands of an occupancy. `running` are busy blocks: a band begins wherever one of them
-    /// begins or ends, so that they consist of whole bands.
+    /// begins or ends, so that they consist of whole bands. `fixed` has the bits of each row that
+    /// never become free, or nothing if there are none; those of the bands are put in their place.
+    /// `memory` has as many words as [`Bands::words`] says.
     ///
     /// # Time complexity
     ///
     /// O(words + blocks).
     pub(super) fn new(
         occupancy: &Occupancy<'_>,
-        running: impl Iterator<Item = Submesh>,
-        mut room: Room<'a>,
+        running: impl Iterator<Item = Block>,
+        fixed: &'a mut [Word],
+        memory: &'a mut [Word],
     ) -> Self {
         // One more than rows: a block may end at the top.
         let mut edges: [Word; STRIDE_MAX + 1] = [0; _];
@@ -86,31 +85,70 @@ impl<'a> Bands<'a> {
             let row = u32::from(row);
             edges[(row / WORD_BITS) as usize] |= 1 << (row % WORD_BITS);
         };
-        for block in running {
+        for block in running.map(Submesh::of_plane) {
             mark(block.base.y);
             mark(block.base.y + block.sides.h);
         }
         let stride = occupancy.stride();
         let rows = occupancy.busy_rows();
-        // With a length that is known, rows of one word are compared in registers.
-        let len = match stride {
-            1 => gather(1, rows, &edges, &mut room),
-            stride => gather(stride, rows, &edges, &mut room),
-        };
-        Bands {
+        let (busy, memory) = memory.split_at_mut(rows.len());
+        let (starts, of_rows) = memory.split_at_mut(rows.len() / stride + 1);
+        let mut bands = Bands {
             stride,
             columns: occupancy.grid().row_len(),
-            starts: &room.starts[..=len],
-            of_rows: room.of_rows,
-            busy: &mut room.busy[..len * stride],
-            fixed: room.fixed,
+            len: 0,
+            starts,
+            of_rows,
+            busy,
+            fixed,
+        };
+        // With a length that is known, rows of one word are compared in registers.
+        match stride {
+            1 => bands.gather(1, rows, &edges),
+            stride => bands.gather(stride, rows, &edges),
         }
+        bands
+    }
+
+    /// Gathers neighbouring rows that are alike, and between which no block begins or ends, in
+    /// bands.
+    #[inline(always)]
+    fn gather(&mut self, stride: usize, rows: &[Word], edges: &[Word]) {
+        let (busy, fixed) = (&mut *self.busy, &mut *self.fixed);
+        let mut len = 0;
+        for (row, bits) in rows.chunks_exact(stride).enumerate() {
+            let own = row * stride;
+            let is_edge = edges[row / WORD_BITS as usize] >> (row % WORD_BITS as usize) & 1 == 1;
+            // The bits of the band before are those of the row before.
+            let is_alike = len > 0 && !is_edge && {
+                let before = (len - 1) * stride;
+                (0..stride).all(|word| {
+                    busy[before + word] == bits[word]
+                        && (fixed.is_empty() || fixed[before + word] == fixed[own + word])
+                })
+            };
+            if !is_alike {
+                self.starts[len] = row as Word;
+                for word in 0..stride {
+                    busy[len * stride + word] = bits[word];
+                    if !fixed.is_empty() {
+                        fixed[len * stride + word] = fixed[own + word];
+                    }
+                }
+                len += 1;
+            }
+            self.of_rows[row] = len as Word - 1;
+        }
+        let count = rows.len() / stride;
+        self.starts[len] = count as Word;
+        self.of_rows[count] = len as Word;
+        self.len = len;
     }
 
     /// The number of bands.
     #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.starts.len() - 1
+    const fn len(&self) -> usize {
+        self.len
     }
 
     #[inline]
@@ -146,18 +184,9 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// One of the running blocks becomes free.
-    pub(super) fn release(&mut self, block: Submesh) {
-        self.change(block, |busy, fixed, bits| *busy &= !(bits & !fixed));
-    }
-
-    /// It is busy again.
-    pub(super) fn take(&mut self, block: Submesh) {
-        self.change(block, |busy, _, bits| *busy |= bits);
-    }
-
     #[inline]
-    fn change(&mut self, block: Submesh, change: impl Fn(&mut Word, Word, Word)) {
+    fn change(&mut self, block: Block, change: impl Fn(&mut Word, Word, Word)) {
+        let block = Submesh::of_plane(block);
         let span = Span::new(block.base.x.into(), block.sides.w.into());
         for word in span.first..=span.last {
             let bits = span.mask(word);
@@ -180,22 +209,22 @@ impl<'a> Bands<'a> {
     /// # Time complexity
     ///
     /// O(bands^2 * words in a row).
-    pub(super) fn for_each_maximal_meeting(
+    fn for_each_maximal_meeting(
         &self,
-        blocks: &[Submesh],
+        blocks: &[Block],
         spend: &dyn Fn(u32),
         visit: &mut dyn FnMut(Submesh),
     ) {
         let whole = Submesh::new(0, 0, self.columns as u16, self.start(self.len()));
         let mut spans = [whole; 3];
         for (span, block) in spans.iter_mut().zip(blocks) {
-            *span = *block;
+            *span = Submesh::of_plane(*block);
         }
         let spans = &spans[..blocks.len().max(1)];
         // A submesh that meets all blocks begins at or below the first band, and ends at or above
         // the second.
         let (mut begins, mut ends) = (self.len() - 1, 0);
-        for &block in blocks {
+        for &block in &spans[..blocks.len()] {
             let bands = self.bands(block);
             (begins, ends) = (begins.min(bands.end - 1), ends.max(bands.start));
         }
@@ -360,7 +389,7 @@ impl<'a> Bands<'a> {
     ///   +---+------
     ///   # # # . # #
     /// ```
-    pub(super) fn contact(&self, place: Submesh, free: Submesh, least: u32) -> Option<u32> {
+    fn contact(&self, place: Submesh, free: Submesh, least: u32) -> Option<u32> {
         let Submesh { base, sides } = place;
         let (right, top) = (base.x + sides.w, base.y + sides.h);
         let (w, h) = (u32::from(sides.w), u32::from(sides.h));
@@ -410,44 +439,55 @@ impl<'a> Bands<'a> {
     }
 }
 
-/// Gathers neighbouring rows that are alike, and between which no block begins or ends, in bands;
-/// returns the number of bands.
-#[inline(always)]
-fn gather(stride: usize, rows: &[Word], edges: &[Word], room: &mut Room<'_>) -> usize {
-    let Room {
-        starts,
-        of_rows,
-        busy,
-        fixed,
-    } = room;
-    let mut len = 0;
-    for (row, bits) in rows.chunks_exact(stride).enumerate() {
-        let own = row * stride;
-        let is_edge = edges[row / WORD_BITS as usize] >> (row % WORD_BITS as usize) & 1 == 1;
-        // The bits of the band before are those of the row before.
-        let is_alike = len > 0 && !is_edge && {
-            let before = (len - 1) * stride;
-            (0..stride).all(|word| {
-                busy[before + word] == bits[word]
-                    && (fixed.is_empty() || fixed[before + word] == fixed[own + word])
-            })
-        };
-        if !is_alike {
-            starts[len] = row as Word;
-            for word in 0..stride {
-                busy[len * stride + word] = bits[word];
-                if !fixed.is_empty() {
-                    fixed[len * stride + word] = fixed[own + word];
-                }
+impl Space for Bands<'_> {
+    fn find(
+        &mut self,
+        _: &Occupancy<'_>,
+        request: &Request,
+        candidates: &mut Candidates<'_>,
+        spend: &dyn Fn(u32),
+    ) {
+        self.for_each_maximal_meeting(&[], spend, &mut |free| {
+            spend(1_500 + (300 * self.len() + 100 * candidates.len()) as u32);
+            for sides in request.orientations() {
+                free.for_each_corner(sides, |place| {
+                    candidates.consider(place.into(), |least| self.contact(place, free, least));
+                });
             }
-            len += 1;
-        }
-        of_rows[row] = len as Word - 1;
+        });
     }
-    let count = rows.len() / stride;
-    starts[len] = count as Word;
-    of_rows[count] = len as Word;
-    len
+
+    fn release(&mut self, block: Block) {
+        self.change(block, |busy, fixed, bits| *busy &= !(bits & !fixed));
+    }
+
+    fn take(&mut self, block: Block) {
+        self.change(block, |busy, _, bits| *busy |= bits);
+    }
+
+    fn add(&mut self, blocks: &[Block], mut adding: Adding<'_, '_>, spend: &dyn Fn(u32)) {
+        let instructions = 1_000 + 250 * adding.candidates() as u32;
+        self.for_each_maximal_meeting(blocks, spend, &mut |free| {
+            spend(instructions);
+            let extents = [free.sides.w, free.sides.h];
+            adding.free(Tuple::new(2, |at| extents[at]), |place| {
+                let place = Submesh::of_plane(place);
+                let (low, taken) = (free.base, place.base);
+                let left = [
+                    longer_rest((low.x, free.sides.w), (taken.x, place.sides.w)),
+                    longer_rest((low.y, free.sides.h), (taken.y, place.sides.h)),
+                ];
+                free.overlaps(place).then(|| Tuple::new(2, |at| left[at]))
+            });
+        });
+    }
+}
+
+/// The length of the longer one of what is left of a stretch at both sides of a part, each a start
+/// and a length.
+fn longer_rest((start, len): (u16, u16), (part, part_len): (u16, u16)) -> u16 {
+    let before = part.saturating_sub(start);
+    before.max((start + len).saturating_sub(part + part_len))
 }
 
 /// The runs of ones that have a bit of this run in them, and perhaps others between these.

@@ -1,8 +1,6 @@
 //! The places among which a rule chooses: [`Candidates`].
 
-use crate::grid::{Block, MESH_SIDE_MAX};
-use crate::mesh::{Coord, Sides, Submesh};
-use crate::request::Request;
+use crate::grid::Block;
 use crate::word::{Word, low_half};
 
 /// A place for the request.
@@ -18,72 +16,41 @@ pub struct Candidate {
 
 /// Candidates, up to a number those of the largest contact.
 #[derive(Debug)]
-pub(super) struct Candidates<'a, K> {
-    /// A number for each place, each once, in the order of the places.
-    keys: &'a mut [K],
+pub(super) struct Candidates<'a> {
+    /// The key of each place, each once.
+    keys: &'a mut [u64],
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     len: usize,
+    /// How many there may be.
+    most: usize,
 }
 
-/// The sides of candidates: as requested and rotated, the lower first, or twice the same.
-///
-/// With them a candidate is a word, its key. Keys are in the order of the lower left corners of
-/// their places, then of the upper right ones, rows first.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shapes([Sides; 2]);
-
-impl Shapes {
-    pub(super) fn of(request: &Request) -> Shapes {
-        let sides = request.sides();
-        let other = request.orientations().last().unwrap_or(sides);
-        Shapes(match sides.h < other.h {
-            true => [sides, other],
-            false => [other, sides],
-        })
-    }
-
-    #[inline]
-    pub(super) fn key(self, place: Submesh) -> Word {
-        let Submesh { base, sides } = place;
-        let is_higher = sides.h > self.0[0].h;
-        Word::from(base.y) << KEY_ROW | Word::from(base.x) << 1 | Word::from(is_higher)
-    }
-
-    #[inline]
-    pub(super) fn places(
-        self,
-        candidates: &Candidates<'_, Word>,
-    ) -> impl ExactSizeIterator<Item = Submesh> {
-        let keys = candidates.keys().iter();
-        keys.map(move |&key| self.place(key))
-    }
-
-    #[inline]
-    pub(super) fn place(self, key: Word) -> Submesh {
-        let x = key >> 1 & (Word::from(MESH_SIDE_MAX) - 1);
-        Submesh {
-            base: Coord::new(x as u16, (key >> KEY_ROW) as u16),
-            sides: self.0[(key & 1) as usize],
-        }
-    }
+/// The key of a place: in the order of the first nodes, then of the extents from the highest
+/// dimension down, since the codes of both are ([`Block`]).
+const fn key_of(place: Block) -> u64 {
+    place.into_raw().rotate_left(32)
 }
 
-/// Where the row begins in a key.
-const KEY_ROW: u32 = 1 + MESH_SIDE_MAX.ilog2();
+/// The place with this key.
+pub(super) const fn place_of(key: u64) -> Block {
+    Block::from_raw(key.rotate_left(32))
+}
 
-impl<'a, K: Copy + Ord> Candidates<'a, K> {
-    /// None yet; there is room for as many as the shortest of the slices has.
+impl<'a> Candidates<'a> {
+    /// None yet; there is room for `most`.
     pub(super) const fn new(
-        keys: &'a mut [K],
+        keys: &'a mut [u64],
         contacts: &'a mut [Word],
         scores: &'a mut [Word],
+        most: usize,
     ) -> Self {
         Candidates {
             keys,
             contacts,
             scores,
             len: 0,
+            most,
         }
     }
 
@@ -92,20 +59,16 @@ impl<'a, K: Copy + Ord> Candidates<'a, K> {
     }
 
     #[inline]
-    pub(super) fn keys(&self) -> &[K] {
-        &self.keys[..self.len]
+    pub(super) fn places(&self) -> impl Iterator<Item = Block> {
+        self.keys[..self.len].iter().map(|&key| place_of(key))
     }
 
-    /// Adds a place unless it is a candidate already, or there are `most` candidates that are
+    /// Adds a place unless it is a candidate already, or there are as many as there may be that are
     /// better: of larger contact, or of the same contact and first in order. `contact` gets the
     /// least contact that matters, and may return `None` for a smaller one.
-    pub(super) fn consider(
-        &mut self,
-        key: K,
-        most: usize,
-        contact: impl FnOnce(u32) -> Option<u32>,
-    ) {
-        if self.keys().contains(&key) {
+    pub(super) fn consider(&mut self, place: Block, contact: impl FnOnce(u32) -> Option<u32>) {
+        let (key, most) = (key_of(place), self.most);
+        if self.keys[..self.len].contains(&key) {
             return;
         }
         let least = match self.len == most {
@@ -160,12 +123,12 @@ impl<'a, K: Copy + Ord> Candidates<'a, K> {
     }
 
     /// The one of the largest score; ties: of the largest contact, then the first.
-    pub(super) fn best(&self) -> Option<K> {
+    pub(super) fn best(&self) -> Option<Block> {
         let value = |at: usize| (self.scores[at], self.contacts[at]);
         let best = (0..self.len).reduce(|best, other| match value(other) > value(best) {
             true => other,
             false => best,
         });
-        best.map(|best| self.keys[best])
+        best.map(|best| place_of(self.keys[best]))
     }
 }

@@ -1,6 +1,6 @@
 //! Any of the running jobs may be the next that leaves.
 
-use super::{Decision, Space};
+use super::Decision;
 
 /// The most departures that are looked ahead.
 const DEPARTURES_MAX: u64 = 3;
@@ -16,7 +16,7 @@ pub(in crate::strategy) fn candidates_max(budget: u64, running: u64) -> u64 {
 
 /// Scores the candidates: after each set of departures, up to a number of them, all sets of as many
 /// being equally likely.
-pub(in crate::strategy) fn score<S: Space>(decision: &mut Decision<'_, S>, budget: u64) {
+pub(in crate::strategy) fn score(decision: &mut Decision<'_>, budget: u64) {
     let running = decision.running();
     let candidates = decision.candidates() as u64;
     let mut departures = departures_max(budget, running as u64, candidates);

@@ -1,14 +1,15 @@
 //! Which requests are expected: [`Expected`].
 
-use crate::mesh::{Mesh, Sides};
+use crate::grid::{Grid, Shape, Tuple};
 use crate::request::Request;
+use crate::search::boxes::padded;
 use crate::word::{WORD_BITS, Word};
 
 /// How many of the latest requests are remembered.
-pub(super) const RECENT: usize = 64;
+const RECENT: usize = 64;
 
 /// How many waiting requests are looked at.
-pub(super) const WAITING: usize = 8;
+const WAITING: usize = 8;
 
 /// What it is worth that a waiting request fits, in the order of the queue; a recent request is
 /// worth 1.
@@ -23,78 +24,98 @@ pub(super) const MASK_WORDS: usize = RECENT_WORDS + 1;
 /// A set of expected requests: a bit for each.
 pub(super) type Mask = [Word; MASK_WORDS];
 
-/// For a length: the requests that are not wider, and those that are not higher.
-pub(super) type Within = [Mask; 2];
-
-/// Sides, and whether they may be rotated.
+/// A shape, and whether it may be rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "restore", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Wanted {
-    sides: Sides,
+    shape: Shape,
     may_rotate: bool,
-}
-
-impl Wanted {
-    /// What fits nowhere.
-    const NOTHING: Wanted = Wanted {
-        sides: Sides::new(u16::MAX, u16::MAX),
-        may_rotate: false,
-    };
 }
 
 impl From<&Request> for Wanted {
     fn from(request: &Request) -> Wanted {
         Wanted {
-            sides: request.sides(),
+            shape: request.shape,
             may_rotate: request.may_rotate(),
         }
     }
 }
 
 /// The requests that arrived lately, and the first of those that wait.
+///
+/// A rotated request fits into a box exactly if its longest extent is not longer than the box's
+/// longest, its second longest not longer than the second longest, and so on. So the table of a
+/// dimension is about the extents of that rank for requests that may be rotated, and about the
+/// extents along it for the others. It has a mask for each length: the requests that are not
+/// longer.
 #[derive(Debug)]
 pub(super) struct Expected {
-    /// First the recent ones, a ring, then those that wait.
-    wanted: [Wanted; RECENT + WAITING],
+    pub(super) grid: Grid,
+    /// First the recent ones, a ring, then those that wait; `None` is none.
+    wanted: [Option<Wanted>; RECENT + WAITING],
     /// The place in the ring of the next request.
     next: usize,
-    may_rotate: Mask,
+    /// Those that keep their orientation.
+    kept: Mask,
+}
+
+/// The lengths in a table: from 0 to the longest side.
+const fn lengths(grid: &Grid) -> usize {
+    let (mut longest, mut dimension) = (0, 0);
+    while dimension < grid.dimensions() {
+        if grid.side(dimension) > longest {
+            longest = grid.side(dimension);
+        }
+        dimension += 1;
+    }
+    longest as usize + 1
 }
 
 impl Expected {
-    pub(super) const fn new() -> Expected {
+    pub(super) const fn new(grid: Grid) -> Expected {
         Expected {
-            wanted: [Wanted::NOTHING; RECENT + WAITING],
+            grid,
+            wanted: [None; _],
             next: 0,
-            may_rotate: [0; MASK_WORDS],
+            kept: [0; _],
         }
     }
 
-    /// The words of the table for a mesh with a longest side of this length.
-    pub(super) const fn words(longest: u16) -> usize {
-        (longest as usize + 1) * 2 * MASK_WORDS
+    /// The words of the tables.
+    pub(super) const fn words(grid: &Grid) -> usize {
+        grid.dimensions() * lengths(grid) * MASK_WORDS
     }
 
-    /// As at the beginning: all eighths of the mesh's sides arrived, each with each, and nothing
+    /// As at the beginning: as many parts of each side arrived, each with each, as make no more
+    /// than 64 requests: eighths in two dimensions, quarters in three, halves from four on. Nothing
     /// waits.
-    pub(super) fn begin(&mut self, mesh: Mesh, table: &mut [Within]) {
-        *self = Expected::new();
-        table.fill([[0; MASK_WORDS]; 2]);
-        let Sides { w, h } = mesh.sides();
-        let eighths = |eighths: usize, side: u16| (eighths * usize::from(side) / 8).max(1) as u16;
+    pub(super) fn begin(&mut self, table: &mut [Mask]) {
+        *self = Expected::new(self.grid);
+        table.fill([0; MASK_WORDS]);
+        let dimensions = self.grid.dimensions() as u32;
+        let is_within =
+            |parts: &usize| parts.checked_pow(dimensions).is_some_and(|it| it <= RECENT);
+        let parts = (2..=RECENT).rev().find(is_within).unwrap_or(2);
         for at in 0..RECENT {
-            let sides = Sides::new(eighths(at % 8 + 1, w), eighths(at / 8 + 1, h));
-            let wanted = Wanted {
-                sides,
+            let mut rest = at;
+            let extents = Tuple::new(self.grid.dimensions(), |dimension| {
+                let digit = rest % parts;
+                rest /= parts;
+                let side = usize::from(self.grid.side(dimension));
+                ((digit + 1) * side / parts).max(1) as u16
+            });
+            // No longer than the sides, so it is a shape.
+            let wanted = Shape::new(&extents).ok().map(|shape| Wanted {
+                shape,
                 may_rotate: true,
-            };
+            });
             self.set(at, wanted, table);
         }
     }
 
     /// A request has arrived; the oldest is forgotten.
-    pub(super) fn arrived(&mut self, wanted: Wanted, table: &mut [Within]) {
-        self.set(self.next, wanted, table);
+    pub(super) fn arrived(&mut self, wanted: Wanted, table: &mut [Mask]) {
+        self.set(self.next, Some(wanted), table);
         self.next = (self.next + 1) % RECENT;
     }
 
@@ -102,49 +123,74 @@ impl Expected {
     #[cfg(feature = "restore")]
     pub(super) fn recent(&self) -> impl Iterator<Item = Wanted> {
         let (later, earlier) = self.wanted[..RECENT].split_at(self.next);
-        earlier.iter().chain(later).copied()
+        earlier.iter().chain(later).copied().flatten()
     }
 
     /// These requests wait, and maybe others behind them.
     pub(super) fn wait<'r>(
         &mut self,
-        waiting: impl Iterator<Item = &'r Request>,
-        table: &mut [Within],
+        mut waiting: impl Iterator<Item = &'r Request>,
+        table: &mut [Mask],
     ) {
-        let mut waiting = waiting.map(Wanted::from);
         for at in RECENT..RECENT + WAITING {
-            self.set(at, waiting.next().unwrap_or(Wanted::NOTHING), table);
+            self.set(at, waiting.next().map(Wanted::from), table);
         }
     }
 
-    /// Stores an expected request in a place.
-    fn set(&mut self, at: usize, wanted: Wanted, table: &mut [Within]) {
-        let Wanted {
-            sides: before,
-            may_rotate,
-        } = self.wanted[at];
-        let (word, bit) = (at / WORD_BITS as usize, 1 << (at % WORD_BITS as usize));
-        if wanted.may_rotate != may_rotate {
-            self.may_rotate[word] ^= bit;
-        }
-        self.wanted[at] = wanted;
-        // It is not longer than any length from its own on: only what lies between is different.
-        let lengths = [(before.w, wanted.sides.w), (before.h, wanted.sides.h)];
-        for (along, (before, after)) in lengths.into_iter().enumerate() {
-            let end = usize::from(before.max(after)).min(table.len());
-            let start = usize::from(before.min(after)).min(end);
-            for within in &mut table[start..end] {
-                within[along][word] ^= bit;
+    /// From which length on a request is not longer, in each table; never, if it is none.
+    fn lengths(&self, wanted: Option<Wanted>) -> Tuple {
+        match wanted {
+            None => Tuple::new(self.grid.dimensions(), |_| u16::MAX),
+            Some(wanted) => {
+                let extents = padded(&self.grid, wanted.shape);
+                match wanted.may_rotate {
+                    true => extents.descending(),
+                    false => extents,
+                }
             }
         }
     }
 
-    /// Those that fit into a free rectangle of these sides.
+    /// Stores an expected request in a place.
+    fn set(&mut self, at: usize, wanted: Option<Wanted>, table: &mut [Mask]) {
+        let before = core::mem::replace(&mut self.wanted[at], wanted);
+        if before == wanted {
+            return;
+        }
+        let (word, bit) = (at / WORD_BITS as usize, 1 << (at % WORD_BITS as usize));
+        match wanted.is_some_and(|wanted| !wanted.may_rotate) {
+            true => self.kept[word] |= bit,
+            false => self.kept[word] &= !bit,
+        }
+        let (old, new) = (self.lengths(before), self.lengths(wanted));
+        let len = lengths(&self.grid);
+        for (lengths, (&old, &new)) in table.chunks_exact_mut(len).zip(old.iter().zip(&*new)) {
+            // Only what lies between is different.
+            let (start, end) = (usize::from(old.min(new)), usize::from(old.max(new)));
+            for mask in &mut lengths[start.min(len)..end.min(len)] {
+                mask[word] ^= bit;
+            }
+        }
+    }
+
+    /// Those that fit into a free box of these extents.
     #[inline]
-    pub(super) fn fitting(&self, sides: Sides, table: &[Within]) -> Mask {
-        let (w, h) = (&table[usize::from(sides.w)], &table[usize::from(sides.h)]);
+    pub(super) fn fitting(&self, extents: Tuple, table: &[Mask]) -> Mask {
+        let len = lengths(&self.grid);
+        let within = |extents: &[u16]| {
+            let tables = table.chunks_exact(len).zip(extents);
+            tables.fold([Word::MAX; MASK_WORDS], |mask, (table, &extent)| {
+                let other = &table[usize::from(extent)];
+                core::array::from_fn(|word| mask[word] & other[word])
+            })
+        };
+        let rotated = within(&extents.descending());
+        if self.kept == [0; MASK_WORDS] {
+            return rotated;
+        }
+        let named = within(&extents);
         core::array::from_fn(|word| {
-            (w[0][word] & h[1][word]) | (h[0][word] & w[1][word] & self.may_rotate[word])
+            named[word] & self.kept[word] | rotated[word] & !self.kept[word]
         })
     }
 }

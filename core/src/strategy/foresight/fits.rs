@@ -1,25 +1,32 @@
 //! Which requests fit, for each candidate and after departures: [`Fits`].
 
-use super::expected::{Expected, MASK_WORDS, Mask, Within, value};
-use crate::mesh::Submesh;
+use super::candidates::Candidates;
+use super::expected::{Expected, MASK_WORDS, Mask, value};
+use crate::grid::{Block, Tuple};
 use crate::word::Word;
 
 /// For each state, and each candidate that is placed in it, the requests that fit. A state is known
 /// by a number.
 #[derive(Debug)]
-pub(super) struct Fits<'a, E> {
-    /// The expected requests and their table.
-    pub(super) expected: E,
+pub(super) struct Fits<'a> {
+    expected: &'a Expected,
+    /// Their tables.
+    table: &'a [Mask],
     /// As many for each state as there are candidates.
     masks: &'a mut [Mask],
     /// Requests that fit in state 0 whichever candidate is placed, and so in every state.
     always: Mask,
 }
 
-impl<'a, E> Fits<'a, E> {
-    pub(super) const fn new(expected: E, masks: &'a mut [Mask]) -> Self {
+impl<'a> Fits<'a> {
+    pub(super) const fn new(
+        expected: &'a Expected,
+        table: &'a [Mask],
+        masks: &'a mut [Mask],
+    ) -> Self {
         Fits {
             expected,
+            table,
             masks,
             always: [0; MASK_WORDS],
         }
@@ -31,14 +38,26 @@ impl<'a, E> Fits<'a, E> {
         value(&self.masks[state * candidates + candidate])
     }
 
-    /// In the state fits what fits in any of these states, which have been computed.
-    pub(super) fn begin(&mut self, state: usize, from: &[usize], candidates: usize) {
-        for at in 0..candidates {
+    /// In the state fits what fits in any of these states, which have been computed. More is
+    /// [added](Adding::free).
+    pub(super) fn begin<'f>(
+        &'f mut self,
+        state: usize,
+        from: &[usize],
+        candidates: &'f Candidates<'a>,
+    ) -> Adding<'f, 'a> {
+        let count = candidates.len();
+        for at in 0..count {
             let mut mask = [0; MASK_WORDS];
             for from in from {
-                mask = or(mask, &self.masks[from * candidates + at]);
+                or(&mut mask, &self.masks[from * count + at]);
             }
-            self.masks[state * candidates + at] = mask;
+            self.masks[state * count + at] = mask;
+        }
+        Adding {
+            fits: self,
+            first: state * count,
+            candidates,
         }
     }
 
@@ -50,58 +69,64 @@ impl<'a, E> Fits<'a, E> {
             core::array::from_fn(|word| all[word] & mask[word])
         });
     }
-
-    /// The requests that fit in a state for each candidate, unless all of `whole` fit anyway.
-    #[inline]
-    pub(super) fn open(
-        &mut self,
-        whole: &Mask,
-        state: usize,
-        candidates: usize,
-    ) -> Option<&mut [Mask]> {
-        match is_within(whole, &self.always) {
-            true => None,
-            false => Some(&mut self.masks[state * candidates..][..candidates]),
-        }
-    }
 }
 
-impl Fits<'_, (&Expected, &[Within])> {
-    /// In the state this submesh is free, but for the candidate that is placed.
+/// A state to which free boxes are added.
+pub(super) struct Adding<'f, 'a> {
+    fits: &'f mut Fits<'a>,
+    /// The first mask of the state.
+    first: usize,
+    candidates: &'f Candidates<'a>,
+}
+
+impl Adding<'_, '_> {
+    /// The number of candidates.
+    pub(super) const fn candidates(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// In the state a box of these extents is free, but for the candidate that is placed. `left`
+    /// returns how long the longest arc is, along each dimension, that a candidate leaves of the
+    /// box; `None` if they do not overlap. What is left is as long as the box in all other
+    /// dimensions.
     #[inline]
-    pub(super) fn add(
-        &mut self,
-        state: usize,
-        free: Submesh,
-        candidates: impl ExactSizeIterator<Item = Submesh>,
-    ) {
-        let (expected, table) = self.expected;
-        let whole = expected.fitting(free.sides, table);
-        let Some(masks) = self.open(&whole, state, candidates.len()) else {
+    pub(super) fn free(&mut self, extents: Tuple, left: impl Fn(Block) -> Option<Tuple>) {
+        let Fits {
+            expected,
+            table,
+            masks,
+            always,
+        } = &mut *self.fits;
+        let whole = expected.fitting(extents, table);
+        if is_within(&whole, always) {
             return;
-        };
-        for (mask, candidate) in masks.iter_mut().zip(candidates) {
-            if !free.overlaps(candidate) {
-                *mask = or(*mask, &whole);
-            } else if !is_within(&whole, mask) {
-                for piece in free.around(candidate).into_iter().flatten() {
-                    *mask = or(*mask, &expected.fitting(piece.sides, table));
-                }
+        }
+        for (place, mask) in self.candidates.places().zip(&mut masks[self.first..]) {
+            if is_within(&whole, mask) {
+                continue;
+            }
+            let Some(left) = left(place) else {
+                or(mask, &whole);
+                continue;
+            };
+            for (dimension, &left) in left.iter().enumerate().filter(|&(_, &left)| left > 0) {
+                let mut extents = extents;
+                extents[dimension] = left;
+                or(mask, &expected.fitting(extents, table));
             }
         }
     }
 }
 
 #[inline]
-pub(super) fn or(mut mask: Mask, other: &Mask) -> Mask {
+fn or(mask: &mut Mask, other: &Mask) {
     for (word, other) in mask.iter_mut().zip(other) {
         *word |= other;
     }
-    mask
 }
 
 #[inline]
-pub(super) fn is_within(inner: &Mask, outer: &Mask) -> bool {
+fn is_within(inner: &Mask, outer: &Mask) -> bool {
     let mut words = inner.iter().zip(outer);
     words.all(|(inner, outer)| inner & !outer == 0)
 }

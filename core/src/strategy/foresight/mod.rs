@@ -6,23 +6,28 @@
 //! over its maximal free boxes. So nothing is computed for a single request.
 //!
 //! The rules that choose ([`Rule`]) know only jobs that leave and states of the machine. A
-//! [`Space`] knows the machine: [`plane`] a two-dimensional mesh, [`boxes`] any other grid.
+//! [`Space`] knows what is free: [`Bands`] of a two-dimensional mesh,
+//! [`Planes`](crate::search::maximal::Planes) of any other grid.
 
 use core::fmt;
 use core::marker::PhantomData;
 
+use super::common::demand_in_any_order;
 use super::kind::BUDGETS;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
-use crate::grid::Grid;
+use crate::grid::{Block, Grid};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::{Request, Ticks};
-use crate::word::{WORD_BITS, Word};
+use crate::search::boxes::first_in_any_order;
+#[cfg(feature = "any-grid")]
+use crate::search::maximal::{Planes, words_for_boxes};
+use crate::word::{WORD_BITS, Word, low_half};
 
 mod bands;
 #[cfg(feature = "any-grid")]
@@ -31,12 +36,12 @@ mod candidates;
 pub(super) mod departures;
 mod expected;
 mod fits;
-mod plane;
 
-#[cfg(feature = "any-grid")]
-use boxes::Boxes;
+use bands::Bands;
 pub use candidates::Candidate;
-use plane::Plane;
+use candidates::{Candidates, place_of};
+use expected::{Expected, MASK_WORDS, Mask};
+use fits::{Adding, Fits};
 
 /// Words of a time.
 const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
@@ -47,11 +52,70 @@ pub(crate) const fn words(machine: &Grid, budget: u64, ends: usize) -> usize {
     if budget < *BUDGETS.start() || budget > *BUDGETS.end() {
         return usize::MAX;
     }
-    #[cfg(feature = "any-grid")]
-    if !machine.is_plane() {
-        return boxes::words(machine, budget) + ends * TICKS_WORDS;
+    let division = Division::new(machine, budget);
+    division.contacts() + 2 * division.candidates + ends * TICKS_WORDS
+}
+
+/// How the words of the workspace are divided. The rest is for the ends of running jobs.
+#[derive(Clone, Copy, Debug)]
+struct Division {
+    /// For the tables of [`Expected`].
+    table: usize,
+    /// For a bitmap of all processors.
+    fixed: usize,
+    /// For the [`Space`] and searches of one box.
+    space: usize,
+    /// For [`Fits`].
+    masks: usize,
+    /// For the contacts of the candidates, and for their scores: as many for each.
+    candidates: usize,
+}
+
+impl Division {
+    const fn new(grid: &Grid, budget: u64) -> Division {
+        Division {
+            table: Expected::words(grid),
+            fixed: Occupancy::words_needed(grid),
+            space: match grid.is_plane() {
+                #[cfg(feature = "any-grid")]
+                false => words_for_boxes(grid),
+                _ => Bands::words(grid),
+            },
+            masks: budget as usize * MASK_WORDS,
+            candidates: budget as usize,
+        }
     }
-    plane::words(machine, budget) + ends * TICKS_WORDS
+
+    /// Where the contacts begin; the scores are behind them.
+    const fn contacts(self) -> usize {
+        self.table + self.fixed + self.space + self.masks
+    }
+}
+
+/// The parts of the words.
+struct Parts<'a> {
+    table: &'a mut [Mask],
+    fixed: &'a mut [Word],
+    space: &'a mut [Word],
+    masks: &'a mut [Mask],
+    contacts: &'a mut [Word],
+    scores: &'a mut [Word],
+    ends: &'a mut [[Word; TICKS_WORDS]],
+}
+
+impl<'a> Parts<'a> {
+    fn new(mut words: &'a mut [Word], division: Division) -> Self {
+        let mut part = |len: usize| words.split_off_mut(..len).unwrap_or_default();
+        Parts {
+            table: part(division.table).as_chunks_mut().0,
+            fixed: part(division.fixed),
+            space: part(division.space),
+            masks: part(division.masks).as_chunks_mut().0,
+            contacts: part(division.candidates),
+            scores: part(division.candidates),
+            ends: words.as_chunks_mut().0,
+        }
+    }
 }
 
 /// How a strategy that looks ahead chooses.
@@ -63,118 +127,50 @@ pub(super) trait Rule: fmt::Debug {
     fn candidates_max(budget: u64, running: u64, request: &Request) -> u64;
 
     /// Scores several candidates.
-    fn score<S: Space>(decision: &mut Decision<'_, S>, budget: u64, request: &Request);
+    fn score(decision: &mut Decision<'_>, budget: u64, request: &Request);
 }
 
-/// A machine with candidates: what is free, and which requests fit. Blocks are those of
-/// [`Block::into_raw`].
-pub(super) trait Space {
-    /// The processors of a block.
-    fn area(&self, block: u64) -> u32;
+/// The free processors of a machine, with blocks that can become free for a while.
+trait Space {
+    /// Considers every corner of every free box that is maximal, in all orders of the extents that
+    /// the request allows.
+    fn find(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        candidates: &mut Candidates<'_>,
+        spend: &dyn Fn(u32),
+    );
 
-    /// Whether two blocks share a processor.
-    fn overlap(&self, one: u64, other: u64) -> bool;
+    /// The block of a running job becomes free.
+    fn release(&mut self, block: Block);
 
-    /// A running job leaves.
-    fn release(&mut self, block: u64);
+    /// It is busy again.
+    fn take(&mut self, block: Block);
 
-    /// It is there again.
-    fn take(&mut self, block: u64);
-
-    /// The number of candidates.
-    fn candidates(&self) -> usize;
-
-    /// Describes a state: in it fits what fits in any of the states `from`, and what fits into
-    /// boxes that are free now and meet each of these blocks, at most three.
-    fn describe(&mut self, state: usize, from: &[usize], blocks: &[u64], spend: &dyn Fn(u32));
-
-    /// Adds to the scores what the state is worth.
-    fn score(&mut self, state: usize, weight: u32);
+    /// Adds the maximal boxes that are free now and meet each of these blocks, at most three.
+    fn add(&mut self, blocks: &[Block], adding: Adding<'_, '_>, spend: &dyn Fn(u32));
 }
 
 /// A strategy that looks ahead and chooses by this rule.
 #[derive(Debug)]
 pub(super) struct Foresight<'m, R> {
     /// `list[..running]` are the other jobs of the latest outlook: those that run, and those for
-    /// which something is reserved.
+    /// which something is reserved. Blocks are those of [`Block::into_raw`].
     pub(super) workspace: Workspace<'m>,
-    known: Known,
-    form: Form,
-    rule: PhantomData<R>,
-}
-
-/// What is known for the next decision.
-#[derive(Debug)]
-struct Known {
+    division: Division,
+    expected: Expected,
     budget: u64,
     running: usize,
     /// Whether some of them may hold the same processors.
     may_overlap: bool,
     /// Whether a bit is set in the bitmap of what never becomes free.
     is_any_fixed: bool,
-}
-
-impl Known {
-    /// The number of running jobs, and the most candidates that are kept. What the outlook said is
-    /// forgotten: it is good for one decision.
-    fn take<R: Rule>(&mut self, occupancy: &Occupancy<'_>, request: &Request) -> (usize, usize) {
-        // Of reservations that lie where jobs run there may be more than there is room for.
-        let busy = occupancy.grid().nodes() - occupancy.free();
-        let running = core::mem::take(&mut self.running).min(busy as usize);
-        let most = R::candidates_max(self.budget, running as u64, request);
-        (running, most.min(occupancy.free().into()) as usize)
-    }
-
-    /// The bits of what never becomes free; none if no bit is set.
-    const fn fixed<'w>(&self, bits: &'w mut [Word]) -> &'w mut [Word] {
-        match self.is_any_fixed {
-            true => bits,
-            false => &mut [],
-        }
-    }
-
-    /// Has the rule score the candidates of a machine.
-    fn scored<R: Rule, S: Space>(
-        &self,
-        space: S,
-        request: &Request,
-        running: &mut [u64],
-        ends: &mut [[Word; TICKS_WORDS]],
-        spend: &dyn Fn(u32),
-    ) -> S {
-        let mut decision = Decision {
-            space,
-            running,
-            may_overlap: self.may_overlap,
-            ends,
-            spend,
-        };
-        R::score(&mut decision, self.budget, request);
-        decision.space
-    }
-}
-
-/// The machine that is served.
-#[derive(Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one, and no heap to put it on"
-)]
-enum Form {
-    Plane(Plane),
-    #[cfg(feature = "any-grid")]
-    Boxes(Boxes),
-}
-
-/// Evaluates an expression with the form of the machine that is served.
-macro_rules! with_form {
-    ($form:expr, $name:ident => $result:expr) => {
-        match $form {
-            Form::Plane($name) => $result,
-            #[cfg(feature = "any-grid")]
-            Form::Boxes($name) => $result,
-        }
-    };
+    /// Whether there was an outlook since the latest decision: it is good for one.
+    has_looked: bool,
+    /// The candidates of the latest decision: where they are in the list, and how many.
+    latest: (usize, usize),
+    rule: PhantomData<R>,
 }
 
 impl<'m, R: Rule> Foresight<'m, R> {
@@ -184,22 +180,19 @@ impl<'m, R: Rule> Foresight<'m, R> {
         workspace: Workspace<'m>,
         budget: u64,
     ) -> Result<Self, ConfigureError> {
-        let form = match Plane::new(&grid, budget) {
-            Some(plane) => Form::Plane(plane),
-            #[cfg(feature = "any-grid")]
-            None => Form::Boxes(Boxes::new(grid, budget)),
-            #[cfg(not(feature = "any-grid"))]
-            None => return Err(ConfigureError::MachineUnsuitable),
-        };
+        if !cfg!(feature = "any-grid") && !grid.is_plane() {
+            return Err(ConfigureError::MachineUnsuitable);
+        }
         let mut foresight = Foresight {
             workspace,
-            known: Known {
-                budget,
-                running: 0,
-                may_overlap: false,
-                is_any_fixed: true,
-            },
-            form,
+            division: Division::new(&grid, budget),
+            expected: Expected::new(grid),
+            budget,
+            running: 0,
+            may_overlap: false,
+            is_any_fixed: false,
+            has_looked: false,
+            latest: (0, 0),
             rule: PhantomData,
         };
         foresight.forget();
@@ -208,20 +201,97 @@ impl<'m, R: Rule> Foresight<'m, R> {
 
     /// Nothing has happened yet.
     fn forget(&mut self) {
-        with_form!(&mut self.form, form => form.forget(self.workspace.words));
-        self.known.running = 0;
+        let parts = Parts::new(self.workspace.words, self.division);
+        self.expected.begin(parts.table);
+        self.running = 0;
+        self.latest = (0, 0);
+    }
+
+    /// Chooses among the corners of the maximal free boxes.
+    fn decide(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &Draft<'_, '_>,
+    ) -> Option<Block> {
+        let spend = |instructions| draft.spend(instructions);
+        let parts = Parts::new(self.workspace.words, self.division);
+        if !core::mem::take(&mut self.has_looked) {
+            self.expected.wait(core::iter::empty(), parts.table);
+        }
+        // Of reservations that lie where jobs run there may be more than there is room for.
+        let busy = occupancy.grid().nodes() - occupancy.free();
+        let running = core::mem::take(&mut self.running).min(busy as usize);
+        let most = R::candidates_max(self.budget, running as u64, request);
+        // Behind the jobs there is room for as many places as processors are free.
+        let most = most.min(occupancy.free().into()) as usize;
+        let (running, keys) = self.workspace.list.split_at_mut(running);
+        let mut candidates = Candidates::new(keys, parts.contacts, parts.scores, most);
+
+        let blocks = running.iter().map(|&block| Block::from_raw(block));
+        let fixed = match self.is_any_fixed {
+            true => parts.fixed,
+            false => &mut [],
+        };
+        let mut bands;
+        #[cfg(feature = "any-grid")]
+        let mut planes;
+        let space: &mut dyn Space = match occupancy.layout().is_plane() {
+            #[cfg(feature = "any-grid")]
+            false => {
+                draft.spend_passes(2, occupancy.grid());
+                planes = Planes::new(occupancy, blocks, fixed, parts.space);
+                &mut planes
+            }
+            _ => {
+                bands = Bands::new(occupancy, blocks, fixed, parts.space);
+                &mut bands
+            }
+        };
+        space.find(occupancy, request, &mut candidates, &spend);
+        candidates.sort(&spend);
+        self.latest = (running.len(), candidates.len());
+        if candidates.len() > 1 {
+            let mut decision = Decision {
+                space,
+                candidates,
+                fits: Fits::new(&self.expected, parts.table, parts.masks),
+                grid: occupancy.grid(),
+                running,
+                may_overlap: self.may_overlap,
+                ends: parts.ends,
+                spend: &spend,
+            };
+            // State 0: nothing has changed but that the candidate is placed.
+            decision.describe(0, &[], &[]);
+            decision.fits.settle(decision.candidates.len());
+            R::score(&mut decision, self.budget, request);
+            candidates = decision.candidates;
+        }
+        candidates.best()
     }
 
     /// The candidates of the latest decision with their scores, which are 0 if there was only one.
     /// For tests.
     pub(super) fn latest(&self, show: &mut dyn FnMut(Candidate)) {
-        with_form!(&self.form, form => form.latest(&self.workspace).for_each(show));
+        let Workspace { words, list, .. } = &self.workspace;
+        let (first, len) = self.latest;
+        let contacts = &words[self.division.contacts()..];
+        let scores = &contacts[self.division.candidates..];
+        let both = contacts.iter().zip(scores);
+        for (&key, (&contact, &score)) in list[first..].iter().zip(both).take(len) {
+            show(Candidate {
+                place: place_of(key),
+                contact: low_half(contact),
+                score: low_half(score),
+            });
+        }
     }
 }
 
 impl<R: Rule> Strategy for Foresight<'_, R> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        with_form!(&self.form, form => form.demand(request))
+        demand_in_any_order(request, &self.expected.grid)
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
@@ -234,10 +304,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let (known, workspace) = (&mut self.known, &mut self.workspace);
-        let place = with_form!(&mut self.form, form => {
-            form.decide::<R>(known, workspace, occupancy, request, draft)
-        });
+        let place = self.decide(occupancy, request, draft);
         place.map(|block| draft.push(block)).is_some()
     }
 
@@ -247,12 +314,13 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let words = &mut *self.workspace.words;
-        with_form!(&self.form, form => form.would_fit(supposed, request, words, draft))
+        let parts = Parts::new(self.workspace.words, self.division);
+        first_in_any_order(supposed, request, parts.space, draft).is_some()
     }
 
     fn arrived(&mut self, request: &Request) {
-        with_form!(&mut self.form, form => form.arrived(request.into(), self.workspace.words));
+        let parts = Parts::new(self.workspace.words, self.division);
+        self.expected.arrived(request.into(), parts.table);
     }
 
     fn looks_ahead(&self) -> bool {
@@ -260,25 +328,22 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
     }
 
     fn look(&mut self, outlook: &Outlook<'_, '_>) {
-        let words = &mut *self.workspace.words;
-        let (fixed, ends) = with_form!(&mut self.form, form => form.look(outlook, words));
-        let known = &mut self.known;
-        if known.is_any_fixed {
-            fixed.fill(0);
-        }
-        known.is_any_fixed = outlook.mark_never_free(fixed);
-        known.running = 0;
-        known.may_overlap = outlook.is_any_reserved();
+        let parts = Parts::new(self.workspace.words, self.division);
+        self.expected.wait(outlook.waiting(), parts.table);
+        self.has_looked = true;
+        self.is_any_fixed = outlook.mark_never_free(parts.fixed);
+        self.running = 0;
+        self.may_overlap = outlook.is_any_reserved();
         for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
             *entry = held.block.into_raw();
             if R::BY_ENDS
-                && let Some(end) = ends.get_mut(known.running)
+                && let Some(end) = parts.ends.get_mut(self.running)
             {
                 // Jobs without a known end end last.
                 let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
                 *end = ticks_to_words(left);
             }
-            known.running += 1;
+            self.running += 1;
         }
     }
 
@@ -289,20 +354,25 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
     /// The recent requests, the oldest first.
     #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {
-        with_form!(&self.form, form => form.save(state));
+        for wanted in self.expected.recent() {
+            state.put(&wanted);
+        }
     }
 
     #[cfg(feature = "restore")]
     fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let words = &mut *self.workspace.words;
-        with_form!(&mut self.form, form => form.arrived(state.take()?, words));
+        let parts = Parts::new(self.workspace.words, self.division);
+        self.expected.arrived(state.take()?, parts.table);
         Ok(())
     }
 }
 
 /// A choice among several candidates, which are to be scored.
-pub(super) struct Decision<'a, S> {
-    space: S,
+pub(super) struct Decision<'a> {
+    space: &'a mut dyn Space,
+    candidates: Candidates<'a>,
+    fits: Fits<'a>,
+    grid: &'a Grid,
     running: &'a mut [u64],
     may_overlap: bool,
     /// How long the running jobs are expected to run, in ticks, as far as there is room: for all
@@ -315,19 +385,23 @@ pub(super) struct Decision<'a, S> {
     spend: &'a dyn Fn(u32),
 }
 
-impl<S: Space> Decision<'_, S> {
+impl Decision<'_> {
     pub(super) const fn running(&self) -> usize {
         self.running.len()
     }
 
-    pub(super) fn candidates(&self) -> usize {
-        self.space.candidates()
+    pub(super) const fn candidates(&self) -> usize {
+        self.candidates.len()
+    }
+
+    fn block(&self, job: usize) -> Block {
+        Block::from_raw(self.running[job])
     }
 
     /// Puts the `count` largest of the running jobs first, the largest at the front; of the same
     /// size those that were granted first.
     pub(super) fn largest_first(&mut self, count: usize) {
-        let area = |block| self.space.area(block);
+        let area = |block| self.grid.area(Block::from_raw(block));
         for at in 0..self.running.len() {
             let mut to = at.min(count);
             self.running.swap(at, to);
@@ -341,14 +415,14 @@ impl<S: Space> Decision<'_, S> {
     /// A running job leaves. What another one holds as well, of those that are not gone, stays
     /// busy.
     pub(super) fn leave(&mut self, job: usize, is_gone: &dyn Fn(usize) -> bool) {
-        let block = self.running[job];
+        let block = self.block(job);
         self.space.release(block);
         if !self.may_overlap {
             return;
         }
         for other in 0..self.running.len() {
-            let held = self.running[other];
-            if other != job && self.space.overlap(held, block) && !is_gone(other) {
+            let held = self.block(other);
+            if other != job && self.grid.overlap(held, block) && !is_gone(other) {
                 self.space.take(held);
             }
         }
@@ -356,29 +430,32 @@ impl<S: Space> Decision<'_, S> {
 
     /// It is there again.
     pub(super) fn come_back(&mut self, job: usize) {
-        self.space.take(self.running[job]);
+        self.space.take(self.block(job));
     }
 
     /// Describes a state: in it fits what fits in any of the states `from`, and what fits into
-    /// submeshes that are free now and meet each of these jobs.
+    /// boxes that are free now and meet each of these jobs, at most three.
     pub(super) fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
-        let mut blocks = [0; 3];
+        // The filling is never read.
+        let mut blocks = [Block::ZERO; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {
-            *block = self.running[job];
+            *block = self.block(job);
         }
-        let blocks = &blocks[..jobs.len()];
-        self.space.describe(state, from, blocks, self.spend);
+        let adding = self.fits.begin(state, from, &self.candidates);
+        self.space.add(&blocks[..jobs.len()], adding, self.spend);
     }
 
     /// Adds to the scores what the state is worth.
     pub(super) fn score(&mut self, state: usize, weight: u32) {
-        self.space.score(state, weight);
+        let (fits, count) = (&self.fits, self.candidates.len());
+        self.candidates
+            .score(weight, |at| fits.value(state, at, count));
     }
 }
 
 /// What only a rule that goes by ends asks.
 #[cfg(feature = "leb-estimates")]
-impl<S> Decision<'_, S> {
+impl Decision<'_> {
     /// How long a running job is expected to run, in ticks; one that is not known to end never
     /// does.
     pub(super) fn end(&self, job: usize) -> Ticks {

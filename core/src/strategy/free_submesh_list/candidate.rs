@@ -5,6 +5,7 @@ use core::cmp::Ordering;
 use super::entry::Entry;
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
+use crate::request::Request;
 
 /// The size of the largest submesh that `reserved` still holds when `taken` is taken out of it: the
 /// reservation factor `rf(taken, reserved)` of Kim and Yoon 1995, definition 2, with the signs
@@ -26,6 +27,24 @@ pub fn reservation_factor(taken: Submesh, reserved: Submesh) -> u32 {
     Entry::from(reserved).left_without(taken.into())
 }
 
+/// The best place for a request in this list of dominant free submeshes, which is in order. The
+/// request fits into the mesh in one orientation at least.
+pub(super) fn best_place(
+    list: &[u64],
+    request: &Request,
+    mesh: Submesh,
+    draft: &Draft<'_, '_>,
+) -> Option<Submesh> {
+    let mut best = Best {
+        list,
+        requested: request.sides(),
+        mesh: mesh.into(),
+        found: None,
+    };
+    best.find(request.may_rotate(), draft);
+    best.found.map(|found| found.place.into())
+}
+
 /// The search for the best candidate.
 ///
 /// The paper sieves a list of candidates by one free submesh after the other. Comparing two
@@ -35,7 +54,7 @@ pub fn reservation_factor(taken: Submesh, reserved: Submesh) -> u32 {
 /// A candidate's factor against a submesh is the submesh's size exactly if the two do not overlap,
 /// and no factor is larger. So of two candidates the one that overlaps a submesh of the list only
 /// later is better, and factors need to be computed only if both overlap the same one first.
-pub(super) struct Best<'a> {
+struct Best<'a> {
     list: &'a [u64],
     requested: Sides,
     mesh: Entry,
@@ -53,25 +72,9 @@ struct Candidate {
     from: usize,
 }
 
-impl<'a> Best<'a> {
-    /// A search in this list of dominant free submeshes, ordered. The request fits into the mesh in
-    /// one orientation at least.
-    pub(super) fn new(list: &'a [u64], requested: Sides, mesh: Submesh) -> Self {
-        Best {
-            list,
-            requested,
-            mesh: mesh.into(),
-            found: None,
-        }
-    }
-
-    /// The best candidate.
-    pub(super) fn place(&self) -> Option<Submesh> {
-        self.found.map(|found| found.place.into())
-    }
-
+impl Best<'_> {
     /// Considers every candidate that could be the best.
-    pub(super) fn find(&mut self, may_rotate: bool, draft: &Draft<'_, '_>) {
+    fn find(&mut self, may_rotate: bool, draft: &Draft<'_, '_>) {
         // A candidate overlaps at the latest the submesh it comes from. So from the last to the
         // first, and no further than to the first that the best one overlaps.
         let area = self.requested.area();

@@ -18,6 +18,7 @@ use crate::search::rectangles::for_each_maximal;
 use crate::word::LONG_WORDS;
 
 /// There is not enough scratch memory behind the list.
+#[derive(Clone, Copy)]
 pub(super) struct NoRoom;
 
 /// Sorts in the order of definition 1, by a heap in the same memory (Williams 1964, Algorithm 232,

@@ -130,8 +130,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::common::demand_either_way;
-#[cfg(feature = "any-grid")]
 use super::common::demand_in_any_order;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
@@ -153,7 +151,7 @@ mod list;
 
 #[cfg(feature = "any-grid")]
 use boxes::BoxList;
-use candidate::Best;
+use candidate::best_place;
 pub use candidate::reservation_factor;
 use entry::Entry;
 use list::NoRoom;
@@ -195,16 +193,9 @@ impl PlaneList {
         memory[..self.len].iter().map(|&cell| Entry(cell).into())
     }
 
-    /// The place for a request of these side lengths: the paper's steps 1 and 2 of `Alloc`.
-    fn best(
-        &self,
-        memory: &[u64],
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<Submesh> {
-        let mut best = Best::new(&memory[..self.len], request.sides(), self.mesh.whole());
-        best.find(request.may_rotate(), draft);
-        best.place()
+    /// The place for a request: the paper's steps 1 and 2 of `Alloc`.
+    fn place(&self, memory: &[u64], request: &Request, draft: &Draft<'_, '_>) -> Option<Submesh> {
+        best_place(&memory[..self.len], request, self.mesh.whole(), draft)
     }
 
     fn build_from(&mut self, memory: &mut [u64], occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
@@ -223,9 +214,8 @@ impl PlaneList {
     ) -> Result<Option<Submesh>, NoRoom> {
         let spend = |instructions| draft.spend(instructions);
         let len = list::build(memory, occupancy, &spend)?;
-        let mut best = Best::new(&memory[..len], request.sides(), self.mesh.whole());
-        best.find(request.may_rotate(), draft);
-        Ok(best.place())
+        let whole = self.mesh.whole();
+        Ok(best_place(&memory[..len], request, whole, draft))
     }
 
     /// The list of the supposed occupancy is made behind the list that is kept, or over it if there
@@ -256,7 +246,19 @@ impl PlaneList {
         block: Block,
         spend: &dyn Fn(u32),
     ) {
-        match list::take(memory, self.len, Submesh::of_plane(block), spend) {
+        let len = list::take(memory, self.len, Submesh::of_plane(block), spend);
+        self.keep(len, memory, occupancy, spend);
+    }
+
+    /// The list has changed to this length, or is made anew.
+    fn keep(
+        &mut self,
+        len: Result<usize, NoRoom>,
+        memory: &mut [u64],
+        occupancy: &Occupancy<'_>,
+        spend: &dyn Fn(u32),
+    ) {
+        match len {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(memory, occupancy, spend),
         }
@@ -271,25 +273,18 @@ impl PlaneList {
         block: Block,
         spend: &dyn Fn(u32),
     ) {
+        let place = Submesh::of_plane(block);
         let is_any_faulty = occupancy.faulty_count() > 0;
-        if is_any_faulty
-            && faulty_nodes(occupancy, Submesh::of_plane(block))
-                .nth(FEW_FAULTS)
-                .is_some()
-        {
+        if is_any_faulty && faulty_nodes(occupancy, place).nth(FEW_FAULTS).is_some() {
             return self.build_from(memory, occupancy, spend);
         }
-        let place = Submesh::of_plane(block);
         let mut len = list::release(memory, self.len, place, spend);
         if is_any_faulty {
             for node in faulty_nodes(occupancy, place) {
                 len = len.and_then(|len| list::take(memory, len, node, spend));
             }
         }
-        match len {
-            Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(memory, occupancy, spend),
-        }
+        self.keep(len, memory, occupancy, spend);
     }
 }
 
@@ -325,12 +320,23 @@ impl<'m> FreeSubmeshList<'m> {
             Form::Boxes(_) => None,
         }
     }
+
+    /// Something has changed. On a two-dimensional mesh `update` follows in the list; any other
+    /// list is made anew for the next decision.
+    #[inline]
+    fn change(&mut self, update: impl FnOnce(&mut PlaneList, &mut [u64])) {
+        match &mut self.form {
+            Form::Plane(plane) => update(plane, self.workspace.list),
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => boxes.forget(),
+        }
+    }
 }
 
 impl Strategy for FreeSubmeshList<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         match &self.form {
-            Form::Plane(plane) => demand_either_way(request, plane.mesh),
+            Form::Plane(plane) => demand_in_any_order(request, &plane.mesh.grid()),
             #[cfg(feature = "any-grid")]
             Form::Boxes(boxes) => demand_in_any_order(request, &boxes.grid),
         }
@@ -346,17 +352,15 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        match &mut self.form {
-            Form::Plane(plane) => plane
-                .best(self.workspace.list, request, draft)
-                .map(|submesh| draft.push(submesh))
-                .is_some(),
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => {
-                let place = boxes.place(_occupancy, request, &mut self.workspace, draft);
-                place.map(|block| draft.push(block)).is_some()
+        let place = match &mut self.form {
+            Form::Plane(plane) => {
+                let place = plane.place(self.workspace.list, request, draft);
+                place.map(Block::from)
             }
-        }
+            #[cfg(feature = "any-grid")]
+            Form::Boxes(boxes) => boxes.place(_occupancy, request, &mut self.workspace, draft),
+        };
+        place.map(|block| draft.push(block)).is_some()
     }
 
     fn suppose(
@@ -365,19 +369,20 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        match &mut self.form {
-            Form::Plane(plane) => plane
-                .suppose(self.workspace.list, supposed, request, draft)
-                .map(|submesh| draft.push(submesh))
-                .is_some(),
+        let place = match &mut self.form {
+            Form::Plane(plane) => {
+                let place = plane.suppose(self.workspace.list, supposed, request, draft);
+                place.map(Block::from)
+            }
             #[cfg(feature = "any-grid")]
             Form::Boxes(boxes) => {
                 boxes.forget();
                 let place = boxes.place(supposed, request, &mut self.workspace, draft);
                 boxes.forget();
-                place.map(|block| draft.push(block)).is_some()
+                place
             }
-        }
+        };
+        place.map(|block| draft.push(block)).is_some()
     }
 
     fn would_fit(
@@ -409,31 +414,19 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match &mut self.form {
-            Form::Plane(plane) => plane.taken(self.workspace.list, occupancy, block, spend),
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => boxes.forget(),
-        }
+        self.change(|plane, list| plane.taken(list, occupancy, block, spend));
     }
 
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match &mut self.form {
-            Form::Plane(plane) => plane.released(self.workspace.list, occupancy, block, spend),
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => boxes.forget(),
-        }
+        self.change(|plane, list| plane.released(list, occupancy, block, spend));
     }
 
     /// What was free of the block before is not known, unless it is one processor.
     fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        match &mut self.form {
-            Form::Plane(plane) => match occupancy.grid().area(block) {
-                1 => plane.released(self.workspace.list, occupancy, block, spend),
-                _ => plane.build_from(self.workspace.list, occupancy, spend),
-            },
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => boxes.forget(),
-        }
+        self.change(|plane, list| match occupancy.grid().area(block) {
+            1 => plane.released(list, occupancy, block, spend),
+            _ => plane.build_from(list, occupancy, spend),
+        });
     }
 
     /// On a two-dimensional mesh the list has all that is free.
@@ -446,11 +439,7 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        match &mut self.form {
-            Form::Plane(plane) => plane.build_from(self.workspace.list, occupancy, &|_| ()),
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => boxes.forget(),
-        }
+        self.change(|plane, list| plane.build_from(list, occupancy, &|_| ()));
     }
 
     fn check_invariants(&self, occupancy: &Occupancy<'_>) {
