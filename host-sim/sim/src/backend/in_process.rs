@@ -13,23 +13,32 @@ use super::stopwatch::Stopwatch;
 use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
-/// Memory on the heap that is enough for this strategy, and for any other as its name alone says,
-/// on this machine, perhaps one with a description, and for this number of jobs, waiting and
-/// running together.
+/// The memory that is enough for this strategy, and for any other as its name alone says, on this
+/// machine, perhaps one with a description, and for this number of jobs, waiting and running
+/// together.
+pub fn needs(
+    machine: Grid,
+    description: Option<&Machine>,
+    strategy: StrategyKind,
+    jobs: usize,
+) -> Needs {
+    match description {
+        None => Needs::of_build(&[machine], jobs).and(Needs::of(strategy, &machine, jobs)),
+        Some(machine) => {
+            let needs = Needs::of_described(machine, jobs);
+            needs.and(Needs::described(strategy, machine, jobs))
+        }
+    }
+}
+
+/// As much memory on the heap as [`needs`] says.
 pub fn heap_storage(
     machine: Grid,
     description: Option<&Machine>,
     strategy: StrategyKind,
     jobs: usize,
 ) -> HeapStorage {
-    let needs = match description {
-        None => Needs::of_build(&[machine], jobs).and(Needs::of(strategy, &machine, jobs)),
-        Some(machine) => {
-            let needs = Needs::of_described(machine, jobs);
-            needs.and(Needs::described(strategy, machine, jobs))
-        }
-    };
-    HeapStorage::new(needs, jobs)
+    HeapStorage::new(needs(machine, description, strategy, jobs), jobs)
 }
 
 /// The memory of a storage, for a machine that may have a description.

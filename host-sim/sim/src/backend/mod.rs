@@ -12,7 +12,7 @@ pub mod own;
 mod stopwatch;
 
 pub use around::Around;
-pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage};
+pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage, needs};
 pub use own::{OwnBackends, Policy, PolicyBackends, Waiting};
 
 /// Takes an event, with the blocks of a job that was granted.
