@@ -72,7 +72,7 @@ enum Command {
     #[command(after_help = SWEEP_FORMAT)]
     Sweep(SweepArgs),
     /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: write
-    /// its scripts, submit them
+    /// its scripts
     ///
     /// Task I of N computes shard I of N. A second job, after the array, merges the shards. Slurm
     /// queues a lost or killed task again, and it continues from its last complete point. All nodes

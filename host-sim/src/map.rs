@@ -48,13 +48,11 @@ pub enum Plot {
     Map(MapMoment),
     /// How much the links carry.
     Links,
-    /// Which jobs hold which processors over time.
-    Gantt,
     /// Processors in use and fragmented, and jobs that wait, over time.
     Timeline,
 }
 
-/// `map`, `map:SECONDS`, `map:jobs=N`, `links`, `gantt` or `timeline`, as it is written on the
+/// `map`, `map:SECONDS`, `map:jobs=N`, `links` or `timeline`, as it is written on the
 /// command line.
 impl FromStr for Plot {
     type Err = String;
@@ -62,12 +60,11 @@ impl FromStr for Plot {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "links" => Ok(Plot::Links),
-            "gantt" => Ok(Plot::Gantt),
             "timeline" => Ok(Plot::Timeline),
             moment => moment
                 .parse()
                 .map(Plot::Map)
-                .map_err(|error: String| format!("{error}, links, gantt or timeline")),
+                .map_err(|error: String| format!("{error}, links or timeline")),
         }
     }
 }
@@ -78,7 +75,6 @@ impl Plot {
         match self {
             Plot::Map(_) => "map",
             Plot::Links => "links",
-            Plot::Gantt => "gantt",
             Plot::Timeline => "timeline",
         }
     }

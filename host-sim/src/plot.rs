@@ -27,7 +27,6 @@ use meshalloc_sim::workload::TimeUnit;
 
 mod axis;
 mod bars;
-mod gaps;
 mod head;
 mod marks;
 pub mod over_time;
@@ -272,12 +271,12 @@ impl Frame {
                 let longest = head::text_width(names.max().unwrap_or(0), NAME);
                 let legend = LEGEND_WIDTH.max(LEGEND_NAME + longest + BESIDE_NUMBERS);
                 let left = LEFT + numbers + 2;
-                let head = Head::new(title, subtitle, "", left, width + legend);
+                let head = Head::new(title, subtitle, left, width + legend);
                 let height = height.max(entries);
                 (head, height, (legend, height))
             }
             Layout::Column => {
-                let head = Head::new(title, subtitle, "", 14, width).larger();
+                let head = Head::new(title, subtitle, 14, width).larger();
                 (head, height, (width, entries))
             }
         };
@@ -592,21 +591,8 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
 /// so the viewer that shows it chooses the font, and nothing depends on the fonts of the machine
 /// that drew it.
 fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: HPos) -> Drawn {
-    label_in(area, text, at, size, side, BLACK)
-}
-
-/// The same in a colour.
-fn label_in(
-    area: &Area<'_>,
-    text: impl Display,
-    at: (i32, i32),
-    size: i32,
-    side: HPos,
-    colour: RGBColor,
-) -> Drawn {
     let style = ("sans-serif", size * PIXEL)
         .into_text_style(area)
-        .color(&colour)
         .pos(Pos::new(side, VPos::Center));
     area.draw_text(&text.to_string(), &style, at)?;
     Ok(())

@@ -168,9 +168,7 @@ fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
         Plot::Map(moment) => map::check(moment, experiment),
         Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
         Plot::Links => LinkMap::check(experiment.machine),
-        // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused
-        // have none.
-        Plot::Gantt | Plot::Timeline => Ok(()),
+        Plot::Timeline => Ok(()),
     }
 }
 
@@ -193,15 +191,12 @@ fn draw(
             let maps = map::link_maps(experiment, backends);
             show.links(&maps.map_err(Failure::from)?, subtitle, output)
         }
-        Plot::Gantt | Plot::Timeline => {
+        Plot::Timeline => {
             let histories = history::histories(experiment, backends, bar);
             bar.clear();
             let histories = histories.map_err(Failure::from)?;
-            let draw = match plot {
-                Plot::Gantt => over_time::gantt,
-                _ => over_time::timeline,
-            };
-            show.drawn(plot.kind(), &draw(&histories, subtitle)?, output)
+            let drawn = over_time::timeline(&histories, subtitle)?;
+            show.drawn(plot.kind(), &drawn, output)
         }
     }
 }

@@ -137,19 +137,6 @@ fn text_of(input: impl Read) -> io::Result<String> {
     })
 }
 
-/// The first [`LINE_BYTES_MAX`] bytes of an input that is read to its end.
-///
-/// # Errors
-///
-/// When it cannot be read.
-pub fn beginning(mut input: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut part = input.by_ref().take(LINE_BYTES_MAX as u64);
-    part.read_to_end(&mut bytes)?;
-    io::copy(&mut input, &mut io::sink())?;
-    Ok(bytes)
-}
-
 /// Whether a text that begins with these bytes may be read byte by byte.
 ///
 /// # Errors

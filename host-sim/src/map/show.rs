@@ -62,9 +62,8 @@ pub(crate) struct PlotArgs {
     /// Also draw a picture of the first replication. map: which job holds which processors when the
     /// last measured job arrives; map:SECONDS: at that time (cycles where jobs send messages);
     /// map:jobs=N: when N jobs have been granted. links: the traffic on each link, for jobs that
-    /// send messages. gantt: when each job runs and on how many processors, with one dimension on
-    /// which ones. timeline: processors in use and fragmented, and jobs that wait, over time
-    #[arg(long, value_name = "map[:WHEN]|links|gantt|timeline", value_parser = Plot::from_str)]
+    /// send messages. timeline: processors in use and fragmented, and jobs that wait, over time
+    #[arg(long, value_name = "map[:WHEN]|links|timeline", value_parser = Plot::from_str)]
     pub(crate) plot: Option<Plot>,
 
     #[command(flatten)]

@@ -21,8 +21,6 @@ pub(super) fn text_width(characters: usize, height: i32) -> i32 {
 pub(super) struct Head {
     title: String,
     subtitle: String,
-    /// Empty if there is none.
-    note: String,
     left: i32,
     /// Of the picture.
     width: i32,
@@ -31,11 +29,10 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn new(title: &str, subtitle: &str, note: &str, left: i32, width: i32) -> Self {
+    pub(super) fn new(title: &str, subtitle: &str, left: i32, width: i32) -> Self {
         Head {
             title: title.to_owned(),
             subtitle: subtitle.to_owned(),
-            note: note.to_owned(),
             left,
             width,
             size: 15,
@@ -50,12 +47,7 @@ impl Head {
     /// The lines below the title, none wider than the picture.
     fn lines(&self) -> Vec<String> {
         let characters = 10 * (self.width - self.left) / text_width(10, self.size);
-        let texts = [&self.subtitle, &self.note];
-        let lines = texts
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .flat_map(|text| wrapped(text, characters.max(1) as usize));
-        lines.collect()
+        wrapped(&self.subtitle, characters.max(1) as usize)
     }
 
     pub(super) fn height(&self) -> i32 {
