@@ -16,7 +16,7 @@ use std::fmt::Display;
 use axis::Axis;
 use bars::{Slot, draw_swatch};
 use head::Head;
-use marks::{Look, draw_arrow, draw_line, draw_marker, draw_ring};
+use marks::{Look, draw_arrow, draw_interval, draw_line, draw_marker, draw_ring};
 use plotters::coord::ranged1d::{BoldPoints, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -63,13 +63,6 @@ const MARKER: i32 = 4 * PIXEL;
 const THIN: u32 = PIXEL as u32;
 /// Width of the lines between the points.
 const THICK: u32 = 2 * PIXEL as u32;
-
-/// What the rings mean.
-const STATED: &str = "number in the text";
-/// What the arrow means.
-const GROWS: &str = "grows with the run";
-/// What the percentages mean.
-const REFUSED: &str = "refused jobs";
 
 /// What the picture shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -247,13 +240,7 @@ impl Frame {
         let longest = head::text_width(longest.max().unwrap_or(0), NAME);
         let numbers = NUMBERS_MIN.max(AXIS_TITLE + longest + 2 * BESIDE_NUMBERS);
         let beyond = (saturated_rows(picture) as i32 - STRIP_ROWS).max(0);
-        let notes = [
-            has_bars(picture),
-            has_growing(picture),
-            has_refused(picture),
-            !picture.stated.is_empty(),
-        ];
-        let entries = picture.series.len() + notes.map(usize::from).iter().sum::<usize>();
+        let entries = picture.series.len() + notes(picture).len();
         let rows = entries.div_ceil(legend_columns(picture)) as i32;
         let entries = rows * LEGEND_ROW + 14;
         let (width, height) = match picture.layout {
@@ -317,24 +304,38 @@ fn legend_columns(picture: &Picture) -> usize {
     }
 }
 
-/// Whether a point has a confidence interval.
-fn has_bars(picture: &Picture) -> bool {
-    any_measured(picture, |y| y.ci95.is_some())
-}
-
-/// Whether a mean still grows with the length of the run.
-fn has_growing(picture: &Picture) -> bool {
-    any_measured(picture, |y| y.grows)
-}
-
-/// Whether a mean leaves out jobs that were refused.
-fn has_refused(picture: &Picture) -> bool {
-    any_measured(picture, |y| y.refused.is_some())
-}
-
-fn any_measured(picture: &Picture, is_so: impl Fn(&Measured) -> bool) -> bool {
-    let mut points = picture.series.iter().flat_map(|series| &series.points);
-    points.any(|point| point.y.as_ref().is_some_and(&is_so))
+/// What the legend explains below the series: a mark, drawn around a place, and its meaning.
+fn notes(picture: &Picture) -> Vec<(fn(&Area<'_>, (i32, i32)) -> Drawn, &'static str)> {
+    let any = |is_so: fn(&Measured) -> bool| {
+        let mut points = picture.series.iter().flat_map(|series| &series.points);
+        points.any(|point| point.y.as_ref().is_some_and(is_so))
+    };
+    let mut notes: Vec<(fn(&Area<'_>, (i32, i32)) -> Drawn, _)> = Vec::new();
+    if any(|y| y.ci95.is_some()) {
+        notes.push((
+            |area, (x, y)| draw_interval(area, x, [y - 7 * PIXEL, y + 7 * PIXEL], BLACK),
+            "95 % confidence",
+        ));
+    }
+    if any(|y| y.grows) {
+        notes.push((
+            |area, (x, y)| draw_arrow(area, (x - 12 * PIXEL, y + 10 * PIXEL), BLACK),
+            "grows with the run",
+        ));
+    }
+    if any(|y| y.refused.is_some()) {
+        notes.push((
+            |area, place| label(area, "n %", place, 13, HPos::Center),
+            "refused jobs",
+        ));
+    }
+    if !picture.stated.is_empty() {
+        notes.push((
+            |area, place| draw_ring(area, place, BLACK),
+            "number in the text",
+        ));
+    }
+    notes
 }
 
 /// Whether the horizontal axis has categories, so that each series has bars and no line.
@@ -433,16 +434,7 @@ fn draw_series(
         if let Some(Interval { low, high }) = y.ci95 {
             let (x, top) = place(point.x, high);
             let (_, bottom) = place(point.x, axis.clipped(low));
-            for bar in [
-                [(x, top), (x, bottom)],
-                [(x - MARKER, top), (x + MARKER, top)],
-                [(x - MARKER, bottom), (x + MARKER, bottom)],
-            ] {
-                root.draw(&PathElement::new(
-                    bar.to_vec(),
-                    look.color.stroke_width(THIN),
-                ))?;
-            }
+            draw_interval(root, x, [top, bottom], look.color)?;
         }
         draw_marker(root, place(point.x, y.mean), look)?;
         if y.grows {
@@ -528,6 +520,10 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
         let x = left + column_width * column as i32;
         (x, 20 + LEGEND_ROW * row as i32)
     };
+    let name = |index: usize, name: &str| {
+        let (x, y) = place(index);
+        label(area, name, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)
+    };
     for (index, series) in picture.series.iter().enumerate() {
         let look = Look::of(index);
         let (x, y) = place(index);
@@ -537,52 +533,12 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
             _ => draw_line(area, &[at(x, y), at(x + 44, y)], &look)?,
         }
         draw_marker(area, at(x + 22, y), &look)?;
-        label(
-            area,
-            &series.name,
-            at(x + LEGEND_NAME - 6, y),
-            NAME,
-            HPos::Left,
-        )?;
+        name(index, &series.name)?;
     }
-    if has_bars(picture) {
-        let (x, y) = place(picture.series.len());
-        for bar in [
-            [at(x + 22, y - 7), at(x + 22, y + 7)],
-            [at(x + 18, y - 7), at(x + 26, y - 7)],
-            [at(x + 18, y + 7), at(x + 26, y + 7)],
-        ] {
-            area.draw(&PathElement::new(bar.to_vec(), BLACK.stroke_width(THIN)))?;
-        }
-        label(
-            area,
-            "95 % confidence",
-            at(x + LEGEND_NAME - 6, y),
-            NAME,
-            HPos::Left,
-        )?;
-    }
-    if has_growing(picture) {
-        let (x, y) = place(picture.series.len() + usize::from(has_bars(picture)));
-        draw_arrow(area, at(x + 10, y + 10), BLACK)?;
-        label(area, GROWS, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
-    }
-    if has_refused(picture) {
-        let before = [has_bars(picture), has_growing(picture)].map(usize::from);
-        let (x, y) = place(picture.series.len() + before.iter().sum::<usize>());
-        label(area, "n %", at(x + 22, y), 13, HPos::Center)?;
-        label(area, REFUSED, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
-    }
-    if !picture.stated.is_empty() {
-        let before = [
-            has_bars(picture),
-            has_growing(picture),
-            has_refused(picture),
-        ];
-        let before = before.map(usize::from);
-        let (x, y) = place(picture.series.len() + before.iter().sum::<usize>());
-        draw_ring(area, at(x + 22, y), BLACK)?;
-        label(area, STATED, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
+    for (index, (draw, meaning)) in (picture.series.len()..).zip(notes(picture)) {
+        let (x, y) = place(index);
+        draw(area, at(x + 22, y))?;
+        name(index, meaning)?;
     }
     Ok(())
 }

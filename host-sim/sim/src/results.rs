@@ -82,6 +82,9 @@ pub struct MetricSummary {
     /// The value of each replication, also where there is no mean; `null` where there was nothing
     /// to measure.
     values: Vec<Option<f64>>,
+    /// What is shown of it.
+    #[serde(skip)]
+    pub estimate: Option<Estimate>,
 }
 
 impl MetricSummary {
@@ -95,6 +98,7 @@ impl MetricSummary {
             standard_deviation: shown.and_then(|estimate| estimate.deviation),
             replications: values.iter().flatten().count(),
             values,
+            estimate: shown,
         }
     }
 }
