@@ -216,7 +216,6 @@ struct RunArgs {
     plot: PlotArgs,
 }
 
-/// All of them.
 impl Takes for RunArgs {
     fn take(arg: Arg) -> Option<Arg> {
         Some(arg)
@@ -293,7 +292,6 @@ const OF_RUN_ONLY: &[&str] = &[
     "threads",
 ];
 
-/// Those of `view`.
 const OF_VIEW_ONLY: &[&str] = &["output", "scenario"];
 
 /// The scenario of the settings on the command line and of a file, if one is given.

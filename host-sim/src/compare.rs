@@ -177,11 +177,6 @@ struct Comparison<'a> {
     loads: Vec<f64>,
 }
 
-/// Compares, draws and reports.
-///
-/// # Errors
-///
-/// When the workload cannot be used, or the picture or the report cannot be written.
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
     let files = [("--output", compared.picture_path())];
@@ -283,7 +278,6 @@ impl<'a> Comparison<'a> {
         &self.experiments[0][0]
     }
 
-    /// The number of replications.
     fn replications(&self) -> u32 {
         self.settings.replications.unwrap_or(1)
     }
@@ -297,7 +291,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The schedulers as they are written.
     fn scheduler_names(&self) -> Vec<String> {
         let text = |&kind| names::scheduler_text(kind, TimeUnit::Second);
         self.schedulers.iter().map(text).collect()
@@ -420,7 +413,6 @@ fn short(kind: StrategyKind) -> String {
     text.replacen(name, alias, 1)
 }
 
-/// The columns of `compare --format csv`.
 pub(crate) fn columns() -> Columns {
     Columns::of_runs::<StrategySummary>(settings::takes::<CompareArgs>, &[])
 }

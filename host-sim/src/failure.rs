@@ -19,7 +19,6 @@ const EXIT_INCOMPLETE: u8 = 1;
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
-/// The exit codes, for the help.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or standard output was closed by its reader

@@ -20,10 +20,6 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// The same with content that `fill` writes piece by piece.
-///
-/// # Errors
-///
-/// Those of [`write`] and of `fill`.
 pub(crate) fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -40,10 +36,6 @@ pub(crate) fn write_with(
 
 /// Brings the name of a new file to the disk, so that it survives a loss of power. Does nothing
 /// where folders cannot be opened.
-///
-/// # Errors
-///
-/// When the folder cannot be opened or synced.
 pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder_of(file))?.sync_all()?;
@@ -52,10 +44,6 @@ pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
 }
 
 /// A file for what will become a part of `path`; in the same folder, if that is a regular file.
-///
-/// # Errors
-///
-/// When it cannot be made.
 pub(crate) fn part(path: &Path) -> io::Result<NamedTempFile> {
     match is_special(path) {
         true => NamedTempFile::new(),
@@ -70,10 +58,6 @@ fn is_special(path: &Path) -> bool {
 
 /// Whether [`write`] can be expected to succeed: now rather than after a minute's work. Makes the
 /// folder if need be.
-///
-/// # Errors
-///
-/// Those of [`write`].
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),
@@ -106,10 +90,6 @@ pub(crate) fn check_ending(path: &Path, what: &str, endings: &[&str]) -> Result<
 
 /// Whether the files of these options are different ones: of two that are the same, one would take
 /// the place of the other. What is no regular file, such as a pipe, may be named twice.
-///
-/// # Errors
-///
-/// The first option with the file of an earlier one.
 pub(crate) fn distinct(paths: &[(&str, Option<&Path>)]) -> Result<(), String> {
     let mut seen: Vec<(&str, PathBuf)> = Vec::new();
     for &(option, path) in paths {
@@ -130,10 +110,6 @@ pub(crate) fn distinct(paths: &[(&str, Option<&Path>)]) -> Result<(), String> {
 }
 
 /// The same for files of which some are only read: those may be named twice.
-///
-/// # Errors
-///
-/// The first of the others with the file of an earlier one, or of one that is read.
 pub(crate) fn spare(
     read: &[(&str, &Path)],
     others: &[(&str, Option<&Path>)],
@@ -156,13 +132,11 @@ fn place(path: &Path) -> PathBuf {
     whole.or_else(of_folder).unwrap_or_else(absolute)
 }
 
-/// The name of a file without its folder.
 pub(crate) fn name(file: &Path) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
-/// The folder that a file is in.
 pub(crate) fn folder_of(file: &Path) -> &Path {
     let parent = file.parent();
     let folder = parent.filter(|folder| !folder.as_os_str().is_empty());

@@ -112,7 +112,6 @@ impl Part {
     }
 }
 
-/// A part with its title.
 fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
     let Some((title, infos)) = part.entries() else {
         return match part {
@@ -212,7 +211,6 @@ pub(crate) fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
     parameters(kind.info().forms.iter().map(|form| form.text))
 }
 
-/// A name and paragraphs about it.
 fn item(output: &mut dyn Write, name: &str, texts: &[&str]) -> io::Result<()> {
     writeln!(output, "  {name}")?;
     let width = report::width().min(WIDTH_MAX).saturating_sub(6);

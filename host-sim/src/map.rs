@@ -89,7 +89,6 @@ impl fmt::Display for Plot {
     }
 }
 
-/// `map`, `map:SECONDS` or `map:jobs=N`, as it is written on the command line.
 impl FromStr for MapMoment {
     type Err = String;
 
@@ -239,10 +238,6 @@ fn check_end(
 }
 
 /// Whether a moment may come in an experiment.
-///
-/// # Errors
-///
-/// When its runs have fewer jobs than the moment is about, or the workload cannot be used.
 pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), String> {
     if experiment.backlog.is_some() {
         return Err(format!(

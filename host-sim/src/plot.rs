@@ -277,7 +277,6 @@ impl Frame {
         }
     }
 
-    /// Of the whole picture.
     fn size(&self) -> (i32, i32) {
         let (width, height) = self.body;
         match self.layout {
@@ -287,13 +286,11 @@ impl Frame {
     }
 }
 
-/// The series that have a saturated point.
 fn saturated_rows(picture: &Picture) -> usize {
     let is_saturated = |series: &&Series| series.points.iter().any(Point::is_saturated);
     picture.series.iter().filter(is_saturated).count()
 }
 
-/// How many entries of the legend stand beside each other.
 fn legend_columns(picture: &Picture) -> usize {
     let mut names = picture.series.iter().map(|series| series.name.chars());
     let short = names.all(|name| name.count() <= NAME_BESIDE_MAX);
@@ -402,7 +399,6 @@ fn draw(picture: &Picture, frame: &Frame, root: &Area<'_>) -> Drawn {
     draw_legend(&legend, picture, frame, !axis.is_logarithmic())
 }
 
-/// The place of a pixel.
 const fn at(x: i32, y: i32) -> (i32, i32) {
     (x * PIXEL, y * PIXEL)
 }

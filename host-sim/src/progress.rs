@@ -27,19 +27,10 @@ pub(crate) struct Bar {
 impl Bar {
     /// A bar for as many jobs as the experiments announce. The first Ctrl-C, SIGTERM or SIGHUP
     /// interrupts the experiments, the second one ends the process.
-    ///
-    /// # Errors
-    ///
-    /// When the system takes no handler: a process may have one bar.
     pub(crate) fn interruptible() -> Result<Self, String> {
         Self::of("jobs")
     }
 
-    /// The same for something else.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Bar::interruptible`].
     pub(crate) fn of(what: &'static str) -> Result<Self, String> {
         let target = ProgressDrawTarget::stderr_with_hz(10);
         let bar = ProgressBar::with_draw_target(Some(0), target);

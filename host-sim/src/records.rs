@@ -28,7 +28,6 @@ use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 mod log;
 pub mod table;
 
-/// The form of a file of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Table,
@@ -44,7 +43,6 @@ pub(crate) struct JobsFile<'e> {
     parts: Mutex<BTreeMap<(usize, u32), io::Result<Part>>>,
 }
 
-/// The jobs of one run.
 struct Part {
     file: TempPath,
     jobs: u64,
@@ -52,10 +50,6 @@ struct Part {
 
 impl<'e> JobsFile<'e> {
     /// Looks at the path before the runs begin; makes the folder if need be.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be written, or a log would have several runs.
     pub(crate) fn open(path: &Path, experiment: &'e Experiment) -> Result<Self, String> {
         let what = "the jobs are written as a table (CSV) or a log (SWF)";
         file::check_ending(path, what, &["csv", "swf"])?;
@@ -81,7 +75,6 @@ impl<'e> JobsFile<'e> {
         })
     }
 
-    /// Receives the jobs of a run.
     fn recorder(&self, strategy: StrategyKind, replication: u32) -> Recorder<'_> {
         let mut writer = None;
         let opened = file::part(&self.path).map(|part| {
@@ -106,10 +99,6 @@ impl<'e> JobsFile<'e> {
     }
 
     /// Puts the runs together that the results are about.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be written, or a part could not.
     pub(crate) fn finish(self, results: &[StrategyResult]) -> Result<(), String> {
         let parts = self.parts.into_inner();
         let mut parts = parts.unwrap_or_else(PoisonError::into_inner);
@@ -140,7 +129,6 @@ fn failed(path: &Path, error: impl Display) -> String {
     format!("{}: cannot write the jobs: {error}", path.display())
 }
 
-/// Which run a job is of.
 #[derive(Clone, Copy)]
 struct RunOf<'e> {
     experiment: &'e Experiment,
@@ -157,7 +145,6 @@ impl RunOf<'_> {
         }
     }
 
-    /// Who submitted it, if a log says so.
     fn owner(&self, number: u32) -> Owner {
         match &self.experiment.workload {
             Workload::Log(log) => log.owner(number),
@@ -170,7 +157,6 @@ impl RunOf<'_> {
     }
 }
 
-/// Writes the jobs of one run.
 struct Recorder<'f> {
     file: &'f JobsFile<'f>,
     run: RunOf<'f>,
@@ -245,9 +231,7 @@ impl Observer for Recorder<'_> {
 
 /// Progress of an experiment whose jobs may be recorded.
 pub(crate) struct Recorded<'p> {
-    /// What is shown.
     pub(crate) progress: &'p dyn Progress,
-    /// Where the jobs go, if anywhere.
     pub(crate) jobs: Option<&'p JobsFile<'p>>,
 }
 

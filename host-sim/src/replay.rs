@@ -388,7 +388,6 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The blocks of the grant at this place.
     fn blocks_of(&self, place: usize) -> &[Block] {
         let begin = match place.checked_sub(1) {
             Some(before) => self.events[before].1,

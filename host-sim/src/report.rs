@@ -69,7 +69,6 @@ pub struct Report<'r> {
     pub incomplete: Option<&'r Incomplete>,
 }
 
-/// A mark in a table.
 const fn symbol(mark: Mark) -> char {
     match mark {
         Mark::Grows => '↑',
@@ -138,7 +137,6 @@ pub(crate) fn axis(metric: Metric, unit: TimeUnit) -> (String, Option<TimeUnit>)
     }
 }
 
-/// Words as a title.
 pub(crate) fn title(words: &str) -> String {
     let (first, rest) = words.split_at(1);
     first.to_uppercase() + rest
@@ -359,7 +357,6 @@ impl Report<'_> {
         table
     }
 
-    /// The lines below the tables.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(result) = self.results.iter().find(|result| result.runs.len() > 1) {
@@ -551,7 +548,6 @@ fn jobs_per_second(result: &StrategyResult, timing: &Timing) -> Option<f64> {
     rate.is_finite().then_some(rate)
 }
 
-/// How many measured jobs were refused, and in percent.
 fn refused_text(result: &StrategyResult) -> String {
     match refused_percent(result) {
         Some(percent) => format!("{} ({percent})", result.refused.total()),

@@ -39,7 +39,6 @@ use meshalloc_papers::setting::Setting;
 static PAPERS: LazyLock<Vec<File>> =
     LazyLock::new(|| paper::all().expect("a test reads every paper"));
 
-/// Reads the name of a paper.
 fn papers() -> impl TypedValueParser<Value = &'static File> {
     let values = PAPERS.iter();
     let values = values.map(|paper| PossibleValue::new(paper.name.as_str()).help(&paper.about));
@@ -49,7 +48,6 @@ fn papers() -> impl TypedValueParser<Value = &'static File> {
     })
 }
 
-/// Reads the name of a paper, as a name.
 pub(crate) fn paper_name() -> impl TypedValueParser<Value = String> {
     papers().map(|paper| paper.name.clone())
 }
@@ -117,7 +115,6 @@ impl Takes for ReproduceArgs {
     }
 }
 
-/// The least of [`sides`].
 const LEAST_SIDE: u16 = 16;
 
 fn sides() -> impl TypedValueParser<Value = u16> {
@@ -163,10 +160,6 @@ impl ReproduceArgs {
     }
 
     /// Whether every option that is given changes something about the chosen figures.
-    ///
-    /// # Errors
-    ///
-    /// The first option that does not.
     fn check_used(&self, paper: &Paper, numbers: &[u32]) -> Result<(), String> {
         let given = self.settings.scenario();
         let cells = || paper.figures.iter().flat_map(Figure::cells);
@@ -366,7 +359,6 @@ fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
     paper.figures.iter().filter_map(missing).collect()
 }
 
-/// Everything that the figures need.
 struct Sweep {
     /// A point for each setting of `simulated`.
     points: Vec<sweep::Point>,
@@ -431,7 +423,6 @@ impl Sweep {
     }
 }
 
-/// Writes a file anew.
 fn write(path: &Path, text: &str) -> Result<(), String> {
     let written = file::write(path, text.as_bytes());
     written.map_err(|error| format!("{}: cannot write: {error}", path.display()))

@@ -33,23 +33,13 @@ const THREADS_NEED_IN_PROCESS: &str =
 
 /// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {
-    /// How results are written.
     pub(crate) format: Format,
-    /// The number of threads; `None` for as many as there may be.
     pub(crate) threads: Option<NonZero<usize>>,
-    /// Whether the search time is measured.
     pub(crate) search_time: bool,
-    /// Where the single jobs go.
     pub(crate) jobs_output: Option<&'a Path>,
-    /// Whether a picture is drawn.
     pub(crate) plot: &'a PlotArgs,
 }
 
-/// Runs a scenario and writes its report.
-///
-/// # Errors
-///
-/// When it cannot be run, or the report cannot be written.
 pub(crate) fn run(
     scenario: &Resolved,
     how: &RunHow<'_>,
@@ -159,10 +149,6 @@ pub(crate) fn run(
 }
 
 /// What is known of a picture before the runs.
-///
-/// # Errors
-///
-/// When it cannot be drawn of this experiment.
 fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
     match plot {
         Plot::Map(moment) => map::check(moment, experiment),
@@ -172,7 +158,6 @@ fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
     }
 }
 
-/// Draws what runs of the first replication show.
 fn draw(
     plot: Plot,
     show: Show,
@@ -206,7 +191,6 @@ fn draw(
 struct Clock(Mutex<Vec<(StrategyKind, Duration)>>);
 
 impl Clock {
-    /// Backends whose runs are timed by this clock.
     fn time<B: Backends>(&self, backends: B) -> Timed<'_, B> {
         Timed {
             inner: backends,
@@ -214,13 +198,11 @@ impl Clock {
         }
     }
 
-    /// Every run so far and how long it took.
     fn runs(&self) -> MutexGuard<'_, Vec<(StrategyKind, Duration)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Backends whose runs are timed.
 struct Timed<'c, B> {
     inner: B,
     clock: &'c Clock,

@@ -98,21 +98,12 @@ impl Json {
     }
 }
 
-/// Writes the JSON Schema of an output.
-///
-/// # Errors
-///
-/// When `output` does not take it.
 pub(crate) fn schema(args: &SchemaArgs, output: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *output, &args.output.schema())?;
     writeln!(output)
 }
 
 /// Writes the sections of the page about all outputs, JSON and CSV.
-///
-/// # Errors
-///
-/// When `output` does not take it.
 pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
     let documents = Json::value_variants();
     let schemas: Vec<_> = documents.iter().map(|json| json.schema()).collect();
@@ -165,7 +156,6 @@ const CSV_INTRODUCTION: &str = "\
     setting that the command takes, empty where it has none. The other columns are options of the \
     command, and the version of host-sim.";
 
-/// Text as a cell of a table.
 pub(crate) fn cell(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
@@ -206,7 +196,6 @@ impl Part<'_> {
         self.schema["properties"].get(key).is_some()
     }
 
-    /// The end of the link to its section.
     fn anchor(&self) -> String {
         self.heading.to_lowercase().replace(' ', "-")
     }

@@ -57,11 +57,6 @@ pub(crate) struct SlurmArgs {
 const REQUEUES_MAX: u32 = 10;
 
 /// Writes the scripts, and last the command that submits both.
-///
-/// # Errors
-///
-/// When the file is wrong, there are more tasks than points, a path or option cannot stand in a
-/// script, or a script cannot be written.
 pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let job = Job::new(args)?;
     let made = fs::create_dir_all(&job.folder);
@@ -85,10 +80,8 @@ pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Fail
     Ok(())
 }
 
-/// What stands in both scripts.
 struct Job<'a> {
     args: &'a SlurmArgs,
-    /// The name of the array.
     name: String,
     /// The command of `host-sim` without shards.
     command: String,
@@ -164,7 +157,6 @@ impl<'a> Job<'a> {
         Ok(script)
     }
 
-    /// The script of the array.
     fn array(&self) -> Result<String, String> {
         let Job { args, command, .. } = self;
         let tasks = args.tasks;
@@ -189,7 +181,6 @@ exit "$code"
         ))
     }
 
-    /// The script of the merge.
     fn merge(&self) -> Result<String, String> {
         let command = &self.command;
         let head = self.head(&format!("{}-merge", self.name), "slurm-merge-%j.log", &[])?;
@@ -232,7 +223,6 @@ fn directive(option: &str) -> Result<String, String> {
     }
 }
 
-/// A word as a POSIX shell needs it.
 fn quoted(word: &str) -> Result<String, String> {
     let quoted = shlex::try_quote(word);
     let quoted = quoted.map_err(|error| format!("{word:?}: cannot stand in a script: {error}"))?;

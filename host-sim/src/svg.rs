@@ -6,7 +6,6 @@ use std::fmt::{self, Display, Write as _};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// The units of a pixel.
 pub(crate) const PIXEL: i32 = 10;
 
 /// Where shapes are drawn, in units.
@@ -20,7 +19,6 @@ pub struct Svg {
     pub size: (i32, i32),
     /// The same in units.
     units: (u32, u32),
-    /// The elements of the shapes.
     shapes: String,
 }
 
@@ -64,7 +62,6 @@ impl Svg {
     }
 }
 
-/// The text of a file.
 impl Display for Svg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.element(""))

@@ -106,10 +106,6 @@ impl SweepError {
 
 /// Runs experiments over several threads, and writes no files. Their results, and why they may not
 /// be of all replications.
-///
-/// # Errors
-///
-/// When not one replication is complete.
 pub(crate) fn run_here<B: Backends>(
     experiments: &[&Experiment],
     threads: Option<NonZero<usize>>,
@@ -218,10 +214,6 @@ pub fn gather(
 }
 
 /// Removes the files of all points, and the folder if no other file is in it.
-///
-/// # Errors
-///
-/// When a file cannot be removed.
 pub(crate) fn remove(points: &[Point], folder: &Path) -> Result<(), SweepError> {
     let store = Store::new(points, folder);
     for point in 0..points.len() {

@@ -155,7 +155,6 @@ fn rate(text: &str) -> Result<f64, String> {
     names::value(text, expected, |rate| *rate > 0.0 && *rate <= 1.0)
 }
 
-/// The longest run.
 const RUN_MAX: Ticks = 1_000_000_000;
 
 fn cycles(text: &str) -> Result<Ticks, String> {

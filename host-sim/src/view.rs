@@ -28,7 +28,6 @@ use meshalloc_sim::workload::SharedLogs;
 
 mod data;
 
-/// Where the page goes by default.
 const OUTPUT_DEFAULT: &str = "out/view.html";
 
 const STYLE: &str = include_str!("view/view.css");
@@ -77,10 +76,6 @@ impl Takes for ViewArgs {
 }
 
 /// Runs the first replication of each strategy and writes the page.
-///
-/// # Errors
-///
-/// When it cannot be run, or the page cannot be written.
 pub(crate) fn view(
     scenario: &Resolved,
     path: &std::path::Path,

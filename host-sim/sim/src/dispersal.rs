@@ -138,7 +138,6 @@ impl Disperser {
         self.spans[block * self.grid.dimensions() + dimension]
     }
 
-    /// Counts the processors by coordinate.
     fn count(&mut self, dimension: usize, areas: impl Iterator<Item = u64>) {
         let side = u32::from(self.grid.side(dimension));
         self.counts.clear();
@@ -236,7 +235,6 @@ impl Disperser {
     }
 }
 
-/// No block.
 const NONE: u32 = u32::MAX;
 
 /// Joins the groups of two blocks; returns whether they were different. Each block names itself or

@@ -255,7 +255,6 @@ impl Observer for Seen {
     }
 }
 
-/// What is different in a run from a time on.
 enum Change {
     /// A job waits, or does so no more.
     Waits(usize, bool),

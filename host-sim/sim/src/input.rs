@@ -21,7 +21,6 @@ const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 pub struct Lines<R> {
     reader: BufReader<R>,
     longest: usize,
-    /// The latest.
     line: Vec<u8>,
     number: usize,
     bytes: u64,

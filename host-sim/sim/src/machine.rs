@@ -58,7 +58,6 @@ pub enum MachineSource {
     },
 }
 
-/// Whether the name is that of a YAML file.
 fn is_yaml(path: &str) -> bool {
     let extension = Path::new(path).extension();
     extension.is_some_and(|of| of.eq_ignore_ascii_case("yaml") || of.eq_ignore_ascii_case("yml"))

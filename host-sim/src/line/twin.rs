@@ -31,10 +31,6 @@ struct Twinned<'l, 'm> {
 }
 
 /// Calls `body` with a controller that has just taken this configuration.
-///
-/// # Errors
-///
-/// When no controller can take it.
 pub(super) fn with(
     line: &mut LineBackends,
     configuration: Configuration,

@@ -137,7 +137,6 @@ struct ListRow<'l> {
 }
 
 impl ListDocument {
-    /// The columns of [`ListDocument::csv`].
     pub(crate) fn columns() -> Columns {
         let columns = Columns::of::<ListRow<'_>>().and(Columns::of::<MetricJson>());
         let columns = columns.and(Columns::of::<SchedulerJson>());
@@ -145,11 +144,6 @@ impl ListDocument {
         columns.and(Columns::of::<MachineKeys>())
     }
 
-    /// Writes a row for each item.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take them.
     pub(crate) fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
         let document = serde_json::to_value(self)?;
         let parts = document.as_object().into_iter().flatten();
@@ -160,7 +154,6 @@ impl ListDocument {
         ListDocument::columns().rows(rows, output)
     }
 
-    /// The whole list, or a part of it.
     pub(crate) fn new(part: Option<Part>) -> Self {
         let is_wanted = |of| part.is_none_or(|part| part == of);
         let named = |of, infos: &[DistributionInfo]| {

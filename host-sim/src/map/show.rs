@@ -25,7 +25,6 @@ impl PictureFile {
         }
     }
 
-    /// Puts the picture in the place of what was there.
     pub(crate) fn write(&self, svg: &str) -> Result<(), String> {
         file::write(&self.0, svg.as_bytes()).map_err(|error| failed(&self.0, &error))
     }
@@ -45,7 +44,6 @@ pub(crate) struct PictureArgs {
 }
 
 impl PictureArgs {
-    /// The file of a picture of this kind.
     pub(crate) fn path(&self, kind: &str) -> PathBuf {
         let default = || PathBuf::from(format!("out/{kind}.svg"));
         self.plot_output.clone().unwrap_or_else(default)
@@ -71,7 +69,6 @@ pub(crate) struct PlotArgs {
 }
 
 impl PlotArgs {
-    /// The file of the picture, if there is to be one.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         self.plot.map(|plot| self.picture.path(plot.kind()))
     }
@@ -97,7 +94,6 @@ pub(crate) struct EndMapArgs {
 }
 
 impl EndMapArgs {
-    /// The file of the picture, if there is to be one.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         let kind = self.plot.as_ref()?;
         Some(self.picture.path(kind))
@@ -110,7 +106,6 @@ impl EndMapArgs {
     }
 }
 
-/// What the commands need to show maps.
 #[derive(Debug)]
 pub(crate) struct Show {
     file: PictureFile,
@@ -141,7 +136,6 @@ impl Show {
         Ok(())
     }
 
-    /// Writes a picture that is drawn already, of this kind.
     pub(crate) fn drawn(
         self,
         kind: &str,
@@ -155,7 +149,6 @@ impl Show {
         Ok(())
     }
 
-    /// Draws maps of links.
     pub(crate) fn links(
         self,
         maps: &[LinkMap],

@@ -202,7 +202,6 @@ impl Snapshot {
     }
 }
 
-/// All blocks of a job.
 fn blocks_of(
     backend: &mut dyn Backend,
     machine: Grid,

@@ -25,7 +25,6 @@ mod place;
 
 pub use links::{LinkMap, same_scale};
 
-/// The units of a pixel.
 const PIXEL: f64 = crate::svg::PIXEL as f64;
 /// Room right of each machine, in pixels, and above it: for its name, and for each line of its
 /// caption.
@@ -149,7 +148,6 @@ pub fn svg<C: Content>(maps: &[C], subtitle: &str) -> Result<String, String> {
     Svg::of(size, |root| picture.draw(root)).map(|svg| svg.to_string())
 }
 
-/// Pixels in units.
 fn units(pixels: f64) -> i32 {
     (pixels * PIXEL).round() as i32
 }

@@ -148,14 +148,12 @@ enum Field {
     Faulty,
 }
 
-/// The lines above a map.
 fn caption(map: &Map) -> Vec<Line> {
     let lines = map.caption();
     let lines = std::iter::once(map.strategy.to_string()).chain(lines);
     lines.map(Line::from).collect()
 }
 
-/// The lines of one map.
 fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let snapshot = &map.snapshot;
     let letters = !colours;
@@ -214,7 +212,6 @@ fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
     most.map(|(field, _)| field)
 }
 
-/// How fields look.
 struct Paint {
     /// A colour or a letter for each job.
     numbers: Vec<usize>,

@@ -13,7 +13,6 @@ use super::{Measured, Picture, Scale};
 /// Spans of values below this factor are linear.
 const LOGARITHMIC_FROM: f64 = 10.0;
 
-/// An axis, of either direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     range: Range<f64>,
@@ -24,9 +23,7 @@ pub(super) struct Axis {
 #[derive(Clone, Debug, PartialEq)]
 enum Spacing {
     Differences,
-    /// Powers of ten.
     Decades,
-    /// Powers of two.
     Doublings,
     /// Categories with these names, at 0, 1 and so on.
     Names(Vec<String>),

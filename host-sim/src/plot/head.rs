@@ -17,7 +17,6 @@ pub(super) fn text_width(characters: usize, height: i32) -> i32 {
     characters as i32 * height * 12 / 25
 }
 
-/// A title and lines below it, and the room that they take.
 pub(super) struct Head {
     title: String,
     subtitle: String,
@@ -39,7 +38,6 @@ impl Head {
         }
     }
 
-    /// The same with larger lines.
     pub(super) fn larger(self) -> Self {
         Head { size: 17, ..self }
     }

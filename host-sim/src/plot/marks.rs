@@ -6,7 +6,6 @@ use plotters::prelude::*;
 use super::{MARKER, THICK, THIN};
 use crate::svg::{Area, Drawn, PIXEL};
 
-/// How one line looks.
 pub(super) struct Look {
     pub(super) color: RGBColor,
     /// Lengths, in pixels, of a dash and the gap behind it; `None` for a solid line.

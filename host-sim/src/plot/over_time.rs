@@ -148,7 +148,6 @@ fn svg(height: i32, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String, Str
     Svg::of(units, draw).map(|svg| svg.to_string())
 }
 
-/// The axes of one part of a picture.
 struct Axes<'t> {
     name: &'t str,
     vertical: &'t str,

@@ -18,7 +18,6 @@ pub fn check(file: &str, input: impl Read, machine: Grid) -> Result<(), ReplayEr
     Ok(())
 }
 
-/// The operations of a file.
 pub(super) struct Lines<'f, I> {
     file: &'f str,
     machine: Grid,
@@ -34,7 +33,6 @@ impl<'f, I: Read> Lines<'f, I> {
         }
     }
 
-    /// The number of the latest line, from 1.
     pub(super) const fn number(&self) -> u64 {
         self.lines.number() as u64
     }

@@ -323,7 +323,6 @@ fn digits(text: &str, what: &str) -> Result<u64, String> {
     Ok(text.parse().unwrap_or(u64::MAX))
 }
 
-/// A whole number in a range.
 fn number<'de, D: Deserializer<'de>>(
     deserializer: D,
     what: &str,
@@ -359,7 +358,6 @@ fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>, D:
     number(deserializer, "a lease", 1..=Ticks::MAX).map(Some)
 }
 
-/// A shape of any extents.
 fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u64>>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let texts = match &value {
@@ -382,7 +380,6 @@ fn chips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::E
     Ok(Some(count as u32))
 }
 
-/// The request with this estimate.
 fn estimated(request: Request, estimate: Option<Ticks>) -> Request {
     estimate.map_or(request, |ticks| request.with_estimate(ticks))
 }

@@ -24,7 +24,6 @@ pub(crate) fn columns() -> Columns {
     Columns::of_runs::<StrategySummary>(|_| true, &[]).reproducible()
 }
 
-/// The CSV file.
 pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u8>> {
     let rows = grid
         .iter()

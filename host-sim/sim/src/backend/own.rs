@@ -59,7 +59,6 @@ struct Own<'m, S, P> {
     policy: P,
     queue: Vec<Waiting>,
     running: HashMap<JobId, Allocation>,
-    /// Events so far.
     events: u64,
     room: u32,
     /// The blocks of a job; kept for its memory.

@@ -11,7 +11,6 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// A clock that runs.
 pub(super) struct Stopwatch {
     begin: Instant,
     spent: Duration,
@@ -20,7 +19,6 @@ pub(super) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Begins to measure.
     pub(super) fn start() -> Self {
         Stopwatch {
             begin: Instant::now(),

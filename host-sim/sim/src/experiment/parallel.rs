@@ -190,13 +190,10 @@ impl Drop for StopOnPanic<'_, '_> {
     }
 }
 
-/// One run, to be carried out.
 #[derive(Clone, Copy, Debug)]
 struct Task {
-    /// Which experiment.
     place: usize,
     replication: u32,
-    /// Which of its strategies.
     column: usize,
 }
 
@@ -224,7 +221,6 @@ impl<'e> Board<'e> {
         }
     }
 
-    /// The next run, if any is left.
     fn next(&mut self, progress: &dyn Progress) -> Option<Task> {
         if self.stopped || self.failed.is_some() {
             return None;
@@ -288,7 +284,6 @@ impl<'e> Board<'e> {
         Some(results)
     }
 
-    /// Keeps the results of an experiment that has ended.
     fn keep(&mut self, place: usize, results: Vec<StrategyResult>) {
         self.points[place].results = Some(results);
     }
@@ -310,10 +305,8 @@ impl<'e> Board<'e> {
 
 type Outcome = Result<RunResult, ExperimentError>;
 
-/// How far an experiment has come.
 struct Point<'e> {
     experiment: &'e Experiment,
-    /// The most replications.
     most: u32,
     jobs_per_run: u64,
     /// Runs handed out, in the order of replications and, within one, of strategies.
@@ -324,9 +317,7 @@ struct Point<'e> {
     /// all earlier replications have ended: its own may not be needed.
     ahead: BTreeMap<(u32, usize), Outcome>,
     ended: bool,
-    /// Its results, when it has ended.
     results: Option<Vec<StrategyResult>>,
-    /// How many runs have been announced.
     announced: u64,
 }
 
@@ -358,7 +349,6 @@ impl<'e> Point<'e> {
         self.runs.first().map_or(0, Vec::len) as u32
     }
 
-    /// The most runs there can be.
     fn runs_max(&self) -> u64 {
         u64::from(self.most) * self.columns()
     }
@@ -433,7 +423,6 @@ impl<'e> Point<'e> {
         })
     }
 
-    /// Reports a change of the expected number of runs.
     fn announce(&mut self, usual: u32, progress: &dyn Progress) {
         let expected = if self.ended {
             self.begun

@@ -76,7 +76,6 @@ impl Experiment {
         !matches!(self.replications, Replications::UntilAbsoluteError { .. })
     }
 
-    /// Whether mean delays have a value.
     pub(super) fn has_delays(&self, runs: &[RunResult]) -> bool {
         self.measures_departures() || !self.is_saturated(runs)
     }

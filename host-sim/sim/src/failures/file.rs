@@ -54,12 +54,10 @@ impl Serialize for Recorded {
     }
 }
 
-/// Reads a file for these failures.
 pub(super) fn read(path: &Path, failures: &Failures) -> Result<Vec<Recorded>, LogError> {
     of_file(TextFile::open(path)?, failures)
 }
 
-/// Reads the events of an open file.
 pub(crate) fn of_file<R: Read>(
     mut file: TextFile<'_, R>,
     failures: &Failures,

@@ -16,7 +16,6 @@ pub(super) struct Spares {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// It is in this place.
     Place(u32),
     Spare,
     Failed,

@@ -29,7 +29,6 @@ enum Source {
     Recorded(Arc<[Recorded]>, usize),
 }
 
-/// A failure or a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) at: Ticks,
@@ -107,7 +106,6 @@ impl Timeline {
         self.next.as_ref().map(|event| event.at)
     }
 
-    /// Takes the next event.
     pub(crate) fn take(&mut self) -> Option<Event> {
         let event = self.next.take()?;
         self.next = self.draw();

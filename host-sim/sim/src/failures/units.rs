@@ -13,7 +13,6 @@ pub(crate) enum Effect<P = Block> {
     Up(P),
     /// Jobs on it are interrupted, and it works.
     Interrupts(P),
-    /// None.
     Nothing,
 }
 

@@ -3,7 +3,6 @@
 
 use meshalloc::Ticks;
 
-/// What happens in one cycle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Day {
     /// Channels that are released.
@@ -33,7 +32,6 @@ impl Day {
 pub(super) struct Calendar {
     /// A power of two of them; the day of cycle t is at t modulo their number.
     days: Vec<Day>,
-    /// Events there are.
     events: usize,
 }
 

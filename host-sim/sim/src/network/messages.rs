@@ -40,7 +40,6 @@ impl Record {
 pub(super) struct Messages {
     records: Vec<Record>,
     free: u32,
-    /// How many there are.
     present: u32,
 }
 

@@ -13,12 +13,9 @@ pub(crate) fn has_links_around(grid: Grid, dimension: usize) -> bool {
     grid.wraps(dimension) && grid.side(dimension) > 2
 }
 
-/// A dimension of more than one processor.
 #[derive(Clone, Copy, Debug)]
 struct Dimension {
-    /// Its number in the grid.
     number: u8,
-    /// Whether it has links around.
     wraps: bool,
     side: u32,
     /// How far apart neighbours are by number.
@@ -118,7 +115,6 @@ impl Routes {
         self.nodes
     }
 
-    /// The number of channels.
     pub(super) fn channels(&self) -> u32 {
         self.eject + self.nodes
     }

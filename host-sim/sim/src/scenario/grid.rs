@@ -82,7 +82,6 @@ fn pair(entry: &Entry) -> (String, String) {
     (entry.setting.key.to_owned(), value)
 }
 
-/// The content of a file.
 #[derive(Debug)]
 struct Grid {
     /// The same at every point.
@@ -174,7 +173,6 @@ impl Grid {
         points
     }
 
-    /// The scenario of a point.
     fn scenario(&self, choice: &[&Entry], origin: Origin) -> Result<Resolved, String> {
         let entries = self.fixed.iter().chain(choice.iter().copied());
         match Scenario::of(entries) {

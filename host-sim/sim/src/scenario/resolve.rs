@@ -118,7 +118,6 @@ impl Resolved {
     }
 }
 
-/// The option that names a log.
 const fn log_option(form: &LogForm) -> &'static str {
     match form {
         LogForm::Swf => "swf",
@@ -126,7 +125,6 @@ const fn log_option(form: &LogForm) -> &'static str {
     }
 }
 
-/// The error about a log without a machine.
 fn unnamed_machine(log: &Log) -> SettingError {
     let path = log.path.display().to_string().replace('`', "'");
     let reason = format!(
@@ -331,10 +329,6 @@ impl Scenario {
     }
 
     /// The strategies, each once, in the order in which they were named first.
-    ///
-    /// # Errors
-    ///
-    /// When one does not serve the machine: what it serves, and which strategies would do.
     fn strategies(
         &mut self,
         machine: Grid,
@@ -444,7 +438,6 @@ impl Scenario {
         })
     }
 
-    /// The rule of shapes.
     fn shape(&mut self, machine: Grid) -> Result<ShapeRule, SettingError> {
         let default = match self.machine {
             Some(_) => ShapeRule::Chips,
@@ -519,7 +512,6 @@ impl Scenario {
         Ok(Some(failures))
     }
 
-    /// What jobs ask for.
     fn requests(
         &mut self,
         machine: Grid,
@@ -578,7 +570,6 @@ impl Scenario {
         Ok(Requests::Submeshes(submeshes))
     }
 
-    /// When jobs arrive.
     fn arrivals(&mut self, machine: Grid) -> Result<Arrivals, SettingError> {
         if let Some(gaps) = self.interarrival.clone() {
             return Ok(Arrivals::Process {
@@ -637,7 +628,6 @@ impl Scenario {
         service
     }
 
-    /// What jobs send, if they do.
     fn messages(&mut self) -> Option<Messages> {
         let patterns = self.pattern?;
         let default = Messages::new(patterns);
@@ -698,7 +688,6 @@ impl Scenario {
         }
     }
 
-    /// How often it is repeated.
     fn replications(&mut self) -> Result<Replications, SettingError> {
         let most = &mut self.max_replications;
         let mut max = || *most.get_or_insert(REPLICATIONS_MAX_DEFAULT);
@@ -731,7 +720,6 @@ fn default_strategy(machine: Grid, description: Option<&Description>) -> Strateg
     }
 }
 
-/// Whether the strategy serves the machine.
 fn serves(machine: Grid, description: Option<&Description>, strategy: StrategyKind) -> bool {
     match description {
         Some(description) => strategy.serves_described(&description.machine),
@@ -748,10 +736,6 @@ fn suitable(
 }
 
 /// Checks that the strategy serves the machine.
-///
-/// # Errors
-///
-/// When it does not: what it serves, and which strategies would do.
 fn check_serves(
     machine: Grid,
     description: Option<&Description>,

@@ -650,7 +650,6 @@ impl Display for StrategyChoice {
     }
 }
 
-/// Reads the name of a strategy, or `all`.
 fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
     match text {
         "all" => Ok(StrategyChoice::All),
@@ -658,13 +657,11 @@ fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
     }
 }
 
-/// Reads the column of a file.
 fn column(text: &str) -> Result<Empirical, String> {
     let expected = "expected FILE:COLUMN, where the name of the file has a dot or a slash";
     Empirical::unread(text).ok_or_else(|| expected.to_owned())
 }
 
-/// Reads a distribution of side lengths.
 fn side_lengths(text: &str) -> Result<SideDistribution, String> {
     text.parse::<SideDistribution>().map_err(|error| {
         let name = |text: &'static str| text.split(':').next().unwrap_or(text);

@@ -131,7 +131,6 @@ struct Process {
     sent: u32,
 }
 
-/// A job that runs.
 #[derive(Clone, Debug)]
 struct Running {
     number: u32,

@@ -12,7 +12,6 @@ use crate::workload::{Job, Work};
 
 mod events;
 
-/// What failures do in a run.
 pub(super) struct Failing {
     machine: Grid,
     timeline: Timeline,

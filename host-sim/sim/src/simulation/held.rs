@@ -2,7 +2,6 @@
 
 use meshalloc::Block;
 
-/// What a job holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Held {
     Nothing,
@@ -41,7 +40,6 @@ impl Lists {
         }
     }
 
-    /// The blocks of a job.
     #[inline]
     pub(super) fn get<'h>(&'h self, held: &'h Held) -> &'h [Block] {
         match held {

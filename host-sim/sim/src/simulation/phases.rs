@@ -37,7 +37,6 @@ pub struct Phases {
     places: Vec<NodeId>,
 }
 
-/// A job that runs.
 #[derive(Clone, Debug)]
 struct Running {
     order: u64,

@@ -210,7 +210,6 @@ struct Jobs {
     completed: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
 }
 
-/// The process on a processor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
     /// Among those of its job.

@@ -191,7 +191,6 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Whether the job has processors.
     pub(super) fn runs(&mut self, number: u32) -> bool {
         let record = self.present.get(number);
         record.is_some_and(|record| record.stage == Stage::Runs)
@@ -330,7 +329,6 @@ impl<'o> State<'o> {
         }
     }
 
-    /// A running job leaves.
     #[inline]
     pub(super) fn depart(&mut self, number: u32, messages: MessageSums) {
         let now = self.now;

@@ -129,7 +129,6 @@ impl ArrivalSource {
         })
     }
 
-    /// The next arrival after this one.
     #[inline]
     pub(super) fn next(&mut self, clock: Ticks, unit: TimeUnit) -> Ticks {
         let next = match self {

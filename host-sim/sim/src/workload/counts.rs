@@ -144,7 +144,6 @@ impl Counts {
 }
 
 impl CountSampler {
-    /// Draws a request.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
         let Counts { machine, shape, .. } = self.counts;
         let processors = match self.kind {

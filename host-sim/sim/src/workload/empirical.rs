@@ -34,7 +34,6 @@ pub struct Empirical {
     values: Arc<[Ticks]>,
 }
 
-/// Serializes a shared list.
 pub(crate) fn slice<T: Serialize, S: Serializer>(
     list: &Arc<[T]>,
     serializer: S,

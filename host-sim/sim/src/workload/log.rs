@@ -180,7 +180,6 @@ pub struct LogJob {
     pub owner: Owner,
 }
 
-/// What becomes of a line.
 pub(super) enum Entry {
     Job(LogJob),
     PartialExecution,
@@ -322,7 +321,6 @@ impl Log {
         (load.is_finite() && load > 0.0).then_some(load)
     }
 
-    /// The processors of the largest job.
     fn largest(&self) -> u32 {
         let sizes = self.jobs.iter().map(|job| job.processors);
         sizes.max().unwrap_or_default()
@@ -398,7 +396,6 @@ impl Log {
         (0..count).map(|week| at(week)..at(week + 1)).collect()
     }
 
-    /// When the first week begins.
     fn first_week(&self) -> Ticks {
         match self.options.from {
             Some(_) => 0,

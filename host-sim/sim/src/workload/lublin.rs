@@ -342,7 +342,6 @@ pub(super) struct Sizes {
     middle: f64,
     high: f64,
     first_stage_share: f64,
-    /// The most processors.
     most: u32,
 }
 
@@ -362,7 +361,6 @@ impl Sizes {
         }
     }
 
-    /// Draws a number.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> u32 {
         let kind = fraction(rng);
         if kind < self.serial {
@@ -425,7 +423,6 @@ pub struct RunTimes {
 }
 
 impl RunTimes {
-    /// Those of one class.
     pub(super) fn new(class: Lublin) -> Self {
         let of = class.parameters();
         let run = of.run.map(|(shape, scale)| Truncated {
@@ -454,7 +451,6 @@ impl RunTimes {
         mixed(self.means) / mixed(self.masses)
     }
 
-    /// Draws a run time, in seconds.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, processors: u32, rng: &mut R) -> f64 {
         let first = self.first(processors);
         loop {

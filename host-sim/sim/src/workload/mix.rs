@@ -292,7 +292,6 @@ pub(super) struct MixSampler {
 }
 
 impl MixSampler {
-    /// Draws a request.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
         let (all, last) = *self.cumulative.last().expect("there is a shape");
         // What rounding leaves at the top goes to the last shape.
@@ -352,7 +351,6 @@ fn of_file<R: std::io::Read>(file: TextFile<'_, R>) -> Result<Vec<MixEntry>, Log
     Ok(entries)
 }
 
-/// Reads a shape, such as `4x4x8`.
 pub(super) fn read_shape(cell: &str) -> Result<Shape, String> {
     let shape = cell.to_ascii_lowercase().parse().ok();
     let shape = shape.filter(|shape: &Shape| shape.area() > 0);

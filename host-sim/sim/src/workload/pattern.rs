@@ -248,7 +248,6 @@ impl fmt::Display for Patterns {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
     pattern: Pattern,
-    /// The number of processes.
     processes: u32,
     /// For each dimension of the logical box the side and the distance of neighbours, in process
     /// numbers.

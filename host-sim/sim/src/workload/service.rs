@@ -72,7 +72,6 @@ pub enum ServiceDistribution {
 const FEITELSON: &str =
     "Feitelson 2015, Workload Modeling for Computer Systems Performance Evaluation";
 
-/// The forms on the command line.
 const FORMS: &str = "exponential:MEAN, uniform:SHORTEST,LONGEST, hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, \
                      weibull:SHAPE,SCALE or FILE:COLUMN, in seconds";
 

@@ -20,7 +20,6 @@ const BARS: f64 = 0.5;
 /// What of a cell is left of its middle, where no bar is, and right of it.
 const FREE: f64 = 0.5 - BARS / 2.0;
 
-/// The colour of the outlines of processors.
 const PROCESSOR: RGBColor = RGBColor(150, 150, 150);
 
 /// The colours of a link that is not used, half and most used, as red, green, blue.
@@ -45,7 +44,6 @@ pub struct LinkMap {
     pub most: f64,
 }
 
-/// The most processors of a picture of links.
 const LINKS_NODES_MAX: u32 = 1 << 14;
 
 impl LinkMap {

@@ -79,7 +79,6 @@ impl Place {
         }
     }
 
-    /// The same at another position.
     pub(super) fn moved(&self, left: f64, bottom: f64) -> Place {
         Place {
             left,
@@ -88,7 +87,6 @@ impl Place {
         }
     }
 
-    /// Width and height in pixels.
     pub(super) fn size(&self) -> (f64, f64) {
         let side = |axis: &Axis, scale| axis.len() as f64 * scale + axis.gaps() as f64 * self.gap;
         let Layout { across, up, .. } = &self.layout;
@@ -103,7 +101,6 @@ impl Place {
         (units(x), units(y))
     }
 
-    /// The same in pixels.
     pub(super) fn pixels(&self, within: &Rect, x: f64, y: f64) -> (f64, f64) {
         let gaps = |axis: &Axis, at: usize| axis.gaps_before(at) as f64 * self.gap;
         let (across, up) = (&self.layout.across, &self.layout.up);

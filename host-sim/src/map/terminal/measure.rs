@@ -119,7 +119,6 @@ impl Measure {
         fields(&self.layout.across, self.scale)
     }
 
-    /// The lines from above.
     pub(super) fn lines(&self, letters: bool) -> Vec<MapLine> {
         // A character is about twice as high as wide. With colours it has two fields, one above the
         // other; a letter stands for one processor as long as there is room.
@@ -220,7 +219,6 @@ impl Measure {
         }
     }
 
-    /// The lower side of the frame.
     pub(super) fn ticks(&self) -> String {
         let mut since = 0;
         let ticks = self.columns().into_iter().map(|column| {
@@ -296,7 +294,6 @@ impl Measure {
         shown.find(|shown| whole && shown.windows(2).all(|pair| pair[0].0 + room <= pair[1].0))
     }
 
-    /// A line with numbers below characters of the map.
     fn line(&self, begin: String, numbers: impl Iterator<Item = (usize, usize)>) -> String {
         let mut line = begin;
         for (column, number) in numbers {
@@ -339,7 +336,6 @@ fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
     fields
 }
 
-/// How many characters a number takes.
 fn digits(number: usize) -> usize {
     number.to_string().len()
 }
