@@ -57,11 +57,8 @@ pub struct Incomplete {
     code: u8,
 }
 
-/// The results of each experiment, as far as they are complete, and why they may not be all.
-///
-/// # Errors
-///
-/// When not one replication is complete.
+/// The results of each experiment, as far as they are complete, and why they may not be all; an
+/// error when not one replication is.
 pub(crate) fn complete(
     outcome: Result<Vec<Vec<StrategyResult>>, Failed>,
 ) -> Result<(Vec<Vec<StrategyResult>>, Option<Incomplete>), Failure> {

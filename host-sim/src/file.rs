@@ -9,12 +9,8 @@ use tempfile::NamedTempFile;
 
 /// Puts a file in the place of another, by way of a temporary one in the same folder, and brings
 /// both the file and its name to the disk; what is no regular file (a pipe, a terminal, a symbolic
-/// link) is written in place. Makes the folder if need be.
-///
-/// # Errors
-///
-/// When the folder cannot be made or written; the regular file that was there before is still
-/// there.
+/// link) is written in place. Makes the folder if need be. After an error the regular file that was
+/// there before still is.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(content))
 }
@@ -68,10 +64,7 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
 }
 
 /// Whether a file's name says what is written into it: it has one of these endings, or none.
-///
-/// # Errors
-///
-/// When it has another ending; `what` says what is written, such as "the picture is SVG".
+/// `what`, such as "the picture is SVG", is for the error.
 pub(crate) fn check_ending(path: &Path, what: &str, endings: &[&str]) -> Result<(), String> {
     let is_known = |ending: &OsStr| {
         endings

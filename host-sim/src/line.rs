@@ -36,9 +36,8 @@ fn hint(error: &ClientError) -> &'static str {
 
 /// The one controller at the end of a line, for one run after another.
 ///
-/// Opening it takes the controller over, and its clock, unless jobs of other clients have leases;
-/// jobs and faults of earlier clients are forgotten when a run begins. At its end it leaves no job
-/// behind, and the controller's own clock.
+/// Opening it takes the controller over, and its clock; jobs and faults of earlier clients are
+/// forgotten when a run begins. At its end it leaves no job behind, and the controller's own clock.
 pub struct LineBackends {
     endpoint: Endpoint,
     client: Client<Box<dyn Line + Send>>,
@@ -53,12 +52,7 @@ pub struct LineBackends {
 
 impl LineBackends {
     /// Opens the line, reads the greeting and takes the clock, which is virtual until this is
-    /// dropped.
-    ///
-    /// # Errors
-    ///
-    /// When the line cannot be opened, nothing that speaks this protocol answers, or jobs have
-    /// leases.
+    /// dropped. Jobs of other clients that have leases are an error.
     pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
         let failed = |reason: String| BackendError::Line {
             endpoint: endpoint.to_string(),

@@ -55,10 +55,6 @@ pub enum Part {
 }
 
 /// Writes the list, or a part of it.
-///
-/// # Errors
-///
-/// When `output` does not take it.
 pub fn list(part: Option<Part>, format: Format, output: &mut dyn Write) -> io::Result<()> {
     match format {
         Format::Table => text(part, output),

@@ -1,9 +1,6 @@
-//! Maps: pictures of which job holds which processors at one moment.
-//!
-//! A [`Snapshot`] is read from a controller through its
-//! [`Backend`](meshalloc_sim::backend::Backend), with the commands any client has, so it does not
-//! matter where the controller is. It is drawn as [`svg`] or on the [`terminal`]; jobs that touch
-//! differ in [colour](colouring).
+//! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] is read from a
+//! controller, wherever it is, through its [`Backend`](meshalloc_sim::backend::Backend), and drawn
+//! as [`svg`] or on the [`terminal`]; jobs that touch differ in [colour](colouring).
 
 use std::fmt;
 use std::str::FromStr;
@@ -170,14 +167,8 @@ fn asked(machine: &Grid, block: Block) -> String {
     }
 }
 
-/// The maps of all strategies of an experiment, at one moment of its first replication.
-///
-/// Runs that replication again, as far as the moment.
-///
-/// # Errors
-///
-/// When the workload cannot be used, a controller cannot be made ready, or the moment never comes
-/// or is after the end of all runs.
+/// The maps of all strategies of an experiment, at one moment of its first replication, which is
+/// run again as far as that; an error when the moment never comes or is after the end of all runs.
 pub fn maps(
     experiment: &Experiment,
     moment: MapMoment,
@@ -258,10 +249,6 @@ pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), St
 }
 
 /// For each strategy, how much the links carried in its first replication, which is run again.
-///
-/// # Errors
-///
-/// When the workload cannot be used, a controller cannot be made ready, or a run ends early.
 pub fn link_maps(
     experiment: &Experiment,
     backends: &mut dyn Backends,

@@ -1,14 +1,11 @@
 //! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one
 //! line a strategy; over categories, one bar a strategy.
 //!
-//! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
-//! colour, the legend stands outside the axes, and a saturated point stands in a strip of its own
-//! above the axes, and among the numbers only if it has a mean, as that of a log has. A point whose
-//! mean still grows with the length of the run has an arrow; one that leaves out refused jobs has
-//! their part of all below it; a number that a text states about a point is a ring, larger than any
-//! marker.
-//!
-//! [`Layout`] chooses between a picture for a whole page and one for a column of it.
+//! They are made to be printed: every strategy has a marker and a dash pattern of its own beside
+//! its colour, and a saturated point stands in a strip above the axes, and among the numbers only
+//! if it has a mean, as that of a log has. A point whose mean still grows with the length of the
+//! run has an arrow; one that leaves out refused jobs has their part of all below it; a number that
+//! a text states about a point is a ring. [`Layout`] is for a whole page or for a column of it.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -205,11 +202,7 @@ impl Picture {
     }
 }
 
-/// Draws the picture.
-///
-/// # Errors
-///
-/// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
+/// Draws the picture; errors are as [`Svg::of`] has them.
 pub fn svg(picture: &Picture) -> Result<Svg, String> {
     let picture = &*picture.with_readable_times();
     let frame = Frame::new(picture);
@@ -301,13 +294,16 @@ fn legend_columns(picture: &Picture) -> usize {
     }
 }
 
-/// What the legend explains below the series: a mark, drawn around a place, and its meaning.
-fn notes(picture: &Picture) -> Vec<(fn(&Area<'_>, (i32, i32)) -> Drawn, &'static str)> {
+/// A mark, drawn around a place, and its meaning.
+type Note = (fn(&Area<'_>, (i32, i32)) -> Drawn, &'static str);
+
+/// What the legend explains below the series.
+fn notes(picture: &Picture) -> Vec<Note> {
     let any = |is_so: fn(&Measured) -> bool| {
         let mut points = picture.series.iter().flat_map(|series| &series.points);
         points.any(|point| point.y.as_ref().is_some_and(is_so))
     };
-    let mut notes: Vec<(fn(&Area<'_>, (i32, i32)) -> Drawn, _)> = Vec::new();
+    let mut notes: Vec<Note> = Vec::new();
     if any(|y| y.ci95.is_some()) {
         notes.push((
             |area, (x, y)| draw_interval(area, x, [y - 7 * PIXEL, y + 7 * PIXEL], BLACK),
@@ -539,9 +535,8 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
     Ok(())
 }
 
-/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only,
-/// so the viewer that shows it chooses the font, and nothing depends on the fonts of the machine
-/// that drew it.
+/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only:
+/// nothing depends on the fonts of the machine that drew it.
 fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: HPos) -> Drawn {
     let style = ("sans-serif", size * PIXEL)
         .into_text_style(area)

@@ -4,11 +4,10 @@
 //! measured jobs in order of arrival. Its columns are those of a `jobs.csv` of Batsim (Dutot et al.
 //! 2016, Batsim: a realistic language-independent resources and jobs management systems simulator,
 //! JSSPP), which evalys reads, and some more. With the ending `.swf` it is a log in the Standard
-//! Workload Format of a single run; endings other than `.csv` and `.swf` are refused.
+//! Workload Format of a single run; other endings are refused.
 //!
-//! A run writes its jobs into a part of its own while it goes on, so that neither the number of
-//! jobs nor that of threads shows: a job waits in memory only for earlier ones that have not left.
-//! The parts are put together when all runs have ended.
+//! A run writes its jobs into a part of its own while it goes on: a job waits in memory only for
+//! earlier ones that have not left. The parts are put together when all runs have ended.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;

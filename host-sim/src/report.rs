@@ -1,7 +1,6 @@
-//! What `run` shows: a table for people, JSON for programs.
-//!
-//! A number that does not exist (the interval of a single run, the mean delay of a saturated
-//! system) is `null` in JSON and a word in the table; no number stands in for it.
+//! What `run` shows: a table for people, JSON for programs. A number that does not exist (the
+//! interval of a single run, the mean delay of a saturated system) is `null` in JSON and a word in
+//! the table.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -151,10 +150,6 @@ pub(crate) fn bar(part: f64, width: usize) -> String {
 
 impl Report<'_> {
     /// Writes tables as wide as the terminal.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take them.
     pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
         if let Some(log) = self.workload.log() {
@@ -228,8 +223,7 @@ impl Report<'_> {
     }
 
     /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
-    /// of one. Next to the mean waiting delay stand the jobs that it leaves out, as they were
-    /// refused.
+    /// of one. Next to the mean waiting delay stand the refused jobs that it leaves out.
     fn metric_tables(&self, groups: &[[Metric; 4]]) -> Vec<String> {
         let any_refused = self.results.iter().any(|result| result.refused.total() > 0);
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;

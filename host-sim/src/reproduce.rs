@@ -1,9 +1,8 @@
 //! `reproduce`: the figures of a paper, its claims, and the verdict on each.
 //!
-//! A [paper] is a list of figures and of claims. What the figures need is measured as one sweep,
-//! in parallel, and continues after an interruption; search times follow, one after
-//! the other. Each claim is then judged by a rule on the measurement, and a page puts everything
-//! together.
+//! What the figures of a [paper] need is measured as one sweep, which continues after an
+//! interruption; search times follow, one after the other. Each claim is then judged by a rule on
+//! the measurement, and a page puts everything together.
 
 use std::fs;
 use std::io::{ErrorKind, Write};

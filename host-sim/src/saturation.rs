@@ -1,8 +1,6 @@
-//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait, as a
-//! table or JSON.
-//!
-//! The utilization is averaged over the time from the arrival of the first measured job to that of
-//! the last. All strategies get the same jobs in the same order.
+//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait,
+//! averaged from the arrival of the first measured job to that of the last. All strategies get the
+//! same jobs in the same order.
 
 use std::io::Write;
 use std::num::NonZero;

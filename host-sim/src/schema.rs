@@ -1,8 +1,7 @@
 //! The content of every file and document that `host-sim` writes, and of the operations that
-//! `replay` reads, from the types that write and read them.
-//!
-//! `schema` prints the JSON Schema of a JSON output, for validators. `page` writes the page
-//! `outputs.md` of the reference. Tests compare real output with both.
+//! `replay` reads, from the types that write and read them: `schema` prints the JSON Schema of a
+//! JSON output, `page` writes the page `outputs.md` of the reference. Tests compare real output
+//! with both.
 
 use std::io::{self, Write};
 

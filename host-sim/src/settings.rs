@@ -1,6 +1,5 @@
-//! The settings of a scenario as options of commands, and what commands share beside them.
-//!
-//! Options are made from [`SETTINGS`], the table of settings.
+//! The settings of a scenario, [`SETTINGS`], as options of commands, and what commands share beside
+//! them.
 
 use std::ffi::{OsStr, OsString};
 use std::marker::PhantomData;

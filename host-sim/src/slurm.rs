@@ -1,11 +1,9 @@
-//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm and a job that merges
-//! the results of its tasks.
+//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm, whose task I of N
+//! runs shard I of N, and a job that merges the results.
 //!
-//! Task I of N runs shard I of N. Slurm requeues a task that is lost with its node or preempted; a
-//! task whose process is killed requeues itself, a limited number of times. A requeued task runs
-//! the points of its shard that have no file yet, so it loses at most the points it was running,
-//! one for each of its threads. The merge begins when all tasks have ended, and names what is
-//! missing.
+//! Slurm requeues a task that is lost with its node or preempted; a task whose process is killed
+//! requeues itself, a limited number of times. A requeued task runs the points of its shard that
+//! have no file yet. The merge begins when all tasks have ended, and names what is missing.
 
 use std::fmt::Write as _;
 use std::fs;

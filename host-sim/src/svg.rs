@@ -23,11 +23,8 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// A picture of this many units, on white, that `draw` fills.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong, in words. Drawing into memory gives no cause for it to happen.
+    /// A picture of this many units, on white, that `draw` fills. An error has what went wrong, in
+    /// words; drawing into memory gives no cause for it to happen.
     pub fn of(units: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<Self, String> {
         let mut text = String::new();
         let drawn = || -> Drawn {

@@ -123,13 +123,9 @@ pub(crate) fn run_here<B: Backends>(
 }
 
 /// Runs the points whose files are not in `folder` yet, in this process and over several threads,
-/// and writes the file of each as soon as it has ended. Returns the chosen points, in the order of
-/// `points`. `damaged` receives the files that had to be left out, before the first point is run.
-///
-/// # Errors
-///
-/// When the folder cannot be read or written, or a point cannot be run. The files of the points
-/// that have ended stay.
+/// and writes the file of each as soon as it has ended; these stay after an error. Returns the
+/// chosen points, in the order of `points`. `damaged` receives the files that had to be left out,
+/// before the first point is run.
 pub fn run_points(
     points: &[Point],
     folder: &Path,
@@ -182,11 +178,7 @@ pub fn run_points(
     Ok(finished.collect())
 }
 
-/// The results of all points from their files in `folder`; runs none.
-///
-/// # Errors
-///
-/// When a file is missing, damaged or cannot be read.
+/// The results of all points from their files in `folder`, each of which must be there whole.
 pub fn gather(
     points: &[Point],
     folder: &Path,

@@ -1,8 +1,5 @@
 //! `traffic`: messages on the bare network, generated at given rates whatever becomes of them (open
-//! loop).
-//!
-//! What network simulators are compared by: latency and accepted throughput against the rate. One
-//! row for each rate, with intervals over independent replications.
+//! loop). One row for each rate: latency and accepted throughput, over independent replications.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -220,11 +217,6 @@ impl TrafficResult {
 }
 
 /// Measures and reports.
-///
-/// # Errors
-///
-/// When the pattern is not for the machine, the runs are interrupted, or the report cannot be
-/// written.
 pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let traffic = Traffic::new(args)?;
     let (args, grid) = (&traffic, traffic.grid);

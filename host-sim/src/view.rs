@@ -1,9 +1,7 @@
 //! `view`: the first replication of a scenario as one HTML page that needs no network: the mesh
-//! over time, strategies side by side.
-//!
-//! The page has the history of each run ([`data`]) and computes the state at any time from it: the
-//! jobs that run and wait follow from their times, and lists of the running jobs every some hundred
-//! starts keep it from reading a run from its beginning.
+//! over time, strategies side by side. The page has the history of each run ([`data`]) and computes
+//! the state at any time from it; lists of the running jobs every some hundred starts keep it from
+//! reading a run from its beginning.
 
 use std::io::Write;
 use std::path::PathBuf;

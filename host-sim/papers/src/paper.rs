@@ -202,11 +202,7 @@ struct ClaimRow {
     at: String,
 }
 
-/// Every paper.
-///
-/// # Errors
-///
-/// What is wrong with a file.
+/// Every paper; an error says what is wrong with a file.
 pub fn all() -> Result<Vec<File>, String> {
     let read = |text: &&str| toml::from_str(text).map_err(|error| error.to_string());
     FILES.iter().map(read).collect()
@@ -223,11 +219,7 @@ impl File {
         numbers
     }
 
-    /// The paper with these figures, on meshes up to `largest_mesh`.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the file.
+    /// The paper with these figures, on meshes up to `largest_mesh`; an error says what is wrong.
     pub fn paper(&self, numbers: &[u32], largest_mesh: Option<u16>) -> Result<Paper, String> {
         let reader = Reader {
             file: self,

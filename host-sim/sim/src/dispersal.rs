@@ -1,24 +1,18 @@
-//! How far apart the processors of a job are: [`Dispersal`].
-//!
-//! Distances are hops on the grid: along each dimension the difference of the coordinates, or the
-//! shorter way around where the dimension wraps.
+//! How far apart the processors of a job are: [`Dispersal`]. Distances are hops on the grid, the
+//! shorter way around where a dimension wraps.
 
 use std::mem::take;
 
 use meshalloc::{Block, Grid};
 
-/// Measures allocations of one machine, and keeps the memory for it.
+/// Measures allocations of one machine, and keeps the memory for it: none as long as allocations
+/// are one block, else four bytes for each processor of the machine and a few for each block.
 ///
 /// # Time complexity
 ///
 /// For one block O(dimensions), and O(extent) for each dimension that wraps. For b blocks O(b +
 /// side) for each dimension, and little more than O(1) for each processor at the surface of a
 /// block, to see whether they are connected.
-///
-/// # Memory
-///
-/// Four bytes for each processor of the machine, and a few for each block; none as long as
-/// allocations are one block.
 #[derive(Clone, Debug)]
 pub struct Disperser {
     grid: Grid,

@@ -1,8 +1,8 @@
 //! Several strategies on one workload, replicated.
 //!
 //! Replication `i` of every strategy has the same jobs, so differences between strategies are
-//! paired. A run depends on the seed and the number of its replication and on nothing else: runs
-//! may be carried out in any order.
+//! paired. A run depends on the seed and the number of its replication alone, not on the order of
+//! runs.
 
 use serde::Serialize;
 use std::num::NonZero;
@@ -39,9 +39,9 @@ pub use parallel::{Failed, run, run_all, run_parallel};
 pub enum Replications {
     /// This number of times.
     Fixed(u32),
-    /// Until the mean waiting delay of every strategy that has one is within `target` of the true
-    /// one, relative to that and with a confidence of 95 % (where departures are measured, the mean
-    /// turnaround), but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule is that of
+    /// Until the mean waiting delay (where departures are measured, the mean turnaround) of every
+    /// strategy that has one is within `target` of the true one, relative to that and with a
+    /// confidence of 95 %: at least [`REPLICATIONS_MIN`] and at most `max` times, by the rule of
     /// [`statistics`](crate::statistics).
     UntilRelativeError {
         /// For instance .03.
@@ -119,8 +119,7 @@ pub struct Experiment {
     pub measure: Measure,
     /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as
     /// fewer do, whatever its arrival time. The utilization is then the load at which the strategy
-    /// saturates: below it the queue runs empty again and again, above it the queue grows without
-    /// limit.
+    /// saturates.
     pub backlog: Option<NonZero<u32>>,
     /// What fails and is repaired, and what becomes of the jobs, which then have service times.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,8 +192,8 @@ pub struct StrategyResult {
     pub is_of_log: bool,
     /// Whether mean delays still grow with the length of the run, by more than
     /// [`EMPTY_START_BIAS_MAX`](crate::statistics::EMPTY_START_BIAS_MAX) of the long-run value: the
-    /// run is too short, and the mean decides no claim. Not where `saturated`, and never for a log,
-    /// for measured departures or a backlog that is kept up.
+    /// mean decides no claim. Not where `saturated`, for a log, for measured departures or a
+    /// backlog.
     pub grows_with_length: bool,
     /// Why replicating ended.
     pub stop: Stop,
@@ -398,11 +397,8 @@ impl Experiment {
         }
     }
 
-    /// Which jobs of a replication are measured.
-    ///
-    /// # Errors
-    ///
-    /// When there is none, or there are too many.
+    /// Which jobs of a replication are measured; an error when there is none, or there are too
+    /// many.
     pub fn measured(&self, replication: u32) -> Result<Measured, WorkloadError> {
         let (jobs, measure) = match &self.workload {
             Workload::Synthetic(workload) => match workload.arrivals.batch() {
@@ -465,11 +461,8 @@ impl Experiment {
         })
     }
 
-    /// The failures of a replication, if anything fails.
-    ///
-    /// # Errors
-    ///
-    /// When the machine has not what fails, or jobs have no service times.
+    /// The failures of a replication, if anything fails; an error when the machine has not what
+    /// fails, or jobs have no service times.
     pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, WorkloadError> {
         let Some(failures) = &self.failures else {
             return Ok(None);
@@ -485,11 +478,8 @@ impl Experiment {
         failures.timeline(self.seed, replication).map(Some)
     }
 
-    /// The most replications that a strategy may need.
-    ///
-    /// # Errors
-    ///
-    /// When the number of replications or the error asked for is out of range.
+    /// The most replications that a strategy may need; an error when their number or the error
+    /// asked for is out of range.
     pub fn replications_max(&self) -> Result<u32, WorkloadError> {
         let (most, target) = match (&self.workload, self.replications) {
             (workload, _) if !workload.is_replicated() => (1, None),

@@ -342,11 +342,7 @@ impl History {
 
     /// The steps of the run in order, the first at 0: one for each time at which a job arrives,
     /// starts, stops or leaves, or a place fails or is repaired, with what holds when all of that
-    /// time has happened.
-    ///
-    /// # Time complexity
-    ///
-    /// For `n` stretches and events O(n log n).
+    /// time has happened. For `n` stretches and events O(n log n).
     pub fn steps(&self) -> Vec<Step> {
         let spares = self.failures.iter().flat_map(|failures| &failures.spares);
         let kept: u32 = spares.map(|&block| self.machine.area(block)).sum();

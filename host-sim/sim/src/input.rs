@@ -1,8 +1,6 @@
 //! What all readers share: lines of bounded length, whole files of bounded size, and byte order
-//! marks.
-//!
-//! Memory is bounded on any input. An error about the text is an [`io::Error`] of the kind
-//! `InvalidData`; the caller adds the file and the line, as to any other error of reading.
+//! marks. Memory is bounded on any input. An error about the text is an [`io::Error`] of the kind
+//! `InvalidData`; the caller adds the file and the line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -53,8 +51,7 @@ impl<R: Read> Lines<R> {
         self.reader.buffer().is_empty()
     }
 
-    /// The next line with its end; `None` behind the last. The first comes without its byte order
-    /// mark.
+    /// The next line with its end, the first without its byte order mark; `None` behind the last.
     ///
     /// # Errors
     ///
@@ -81,10 +78,6 @@ impl<R: Read> Lines<R> {
     }
 
     /// Like [`Lines::next_line`], with an empty line in place of one that is too long or not UTF-8.
-    ///
-    /// # Errors
-    ///
-    /// When the input cannot be read.
     pub fn next_or_empty(&mut self) -> io::Result<Option<&[u8]>> {
         match self.next_line() {
             Err(error) if error.kind() == ErrorKind::InvalidData => {}
@@ -106,11 +99,8 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// A text file as a whole, without its byte order mark.
-///
-/// # Errors
-///
-/// When it cannot be read, is not UTF-8, or has more than [`FILE_BYTES_MAX`] bytes.
+/// A text file as a whole, without its byte order mark; an error when it cannot be read, is not
+/// UTF-8, or has more than [`FILE_BYTES_MAX`] bytes.
 pub fn text(path: &Path) -> io::Result<String> {
     text_of(File::open(path)?)
 }
@@ -136,11 +126,8 @@ fn text_of(input: impl Read) -> io::Result<String> {
     })
 }
 
-/// Whether a text that begins with these bytes may be read byte by byte.
-///
-/// # Errors
-///
-/// When it is UTF-16: it has the byte order mark, or one of its first two bytes is zero.
+/// An error for UTF-16: a text that begins with its byte order mark, or with a zero among its first
+/// two bytes.
 fn check_encoding(first: &[u8]) -> io::Result<()> {
     match first {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] => Err(invalid(

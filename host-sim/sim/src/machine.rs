@@ -119,8 +119,7 @@ impl MachineSource {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or describes no machine: one line, with the file and the line
-    /// in it.
+    /// When the file cannot be read, or describes no machine: one line, with the file and its line.
     pub fn read(&self) -> Result<Description, String> {
         if let MachineSource::Preset(name) = self {
             let machine = Machine::preset(name).expect("the name is that of a preset");
@@ -132,11 +131,8 @@ impl MachineSource {
         self.read_text(&text)
     }
 
-    /// The description in this text, which is that of the file.
-    ///
-    /// # Errors
-    ///
-    /// When it describes no machine: one line, with the file and the line in it.
+    /// The description in this text, which is that of the file. Errors are those of
+    /// [`read`](Self::read).
     pub fn read_text(&self, text: &str) -> Result<Description, String> {
         let path = self.path().unwrap_or(Path::new(""));
         let read = match self {
@@ -308,11 +304,7 @@ impl MachineKeys {
         }
     }
 
-    /// The machine that they describe.
-    ///
-    /// # Errors
-    ///
-    /// The key that is wrong, and why.
+    /// The machine that they describe, or the key that is wrong, and why.
     fn machine(&self) -> Result<Machine, (&'static str, String)> {
         let at = |key: &'static str| move |error: MachineError| (key, error.to_string());
         let count = self.sides.len();

@@ -167,9 +167,8 @@ pub struct Heading {
 }
 
 /// The digits of all coordinates, each with whether it is upwards, in the order in which they
-/// change. Up to `columns` planes of three dimensions, or layers of cubes, are in a row.
-///
-/// Also how many of the first are those of a plane, or of a cube.
+/// change, and how many of the first are those of a plane, or of a cube. Up to `columns` planes of
+/// three dimensions, or layers of cubes, are in a row.
 fn digits(plan: &Plan, columns: usize) -> (Vec<(Dimension, bool)>, usize) {
     let Plan { machine, cube } = plan;
     let mut digits: Vec<(Dimension, bool)> = Vec::new();
@@ -236,10 +235,10 @@ fn digits(plan: &Plan, columns: usize) -> (Vec<(Dimension, bool)>, usize) {
 }
 
 impl Layout {
-    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: the gaps of
-    /// level 1 lie between planes next to each other, those of level 2 between groups of such
-    /// planes, and so on. Each is wider by one unit than those of the level below. Up to `columns`
-    /// planes of three dimensions, or layers of cubes, are in a row.
+    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: those of level
+    /// 1 lie between planes next to each other, those of level 2, wider by one unit, between groups
+    /// of such planes, and so on. Up to `columns` planes of three dimensions, or layers of cubes,
+    /// are in a row.
     pub fn new(plan: impl Into<Plan>, columns: usize, finest: usize) -> Layout {
         let plan = plan.into();
         let machine = plan.machine;

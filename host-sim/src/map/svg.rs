@@ -138,10 +138,6 @@ fn text_width(text: &str, size: f64) -> f64 {
 }
 
 /// The maps as the text of an SVG file; `subtitle` has what all of them share.
-///
-/// # Errors
-///
-/// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
 pub fn svg<C: Content>(maps: &[C], subtitle: &str) -> Result<String, String> {
     let picture = Picture::new(maps, subtitle);
     let size = (units(picture.size.0) as u32, units(picture.size.1) as u32);

@@ -51,10 +51,6 @@ const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
 /// Draws the maps, beside each other where there is room: two of them always if they can be made
 /// small enough.
-///
-/// # Errors
-///
-/// When `output` does not take them.
 pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
     let Some(plan) = maps.first().map(|map| map.snapshot.plan()) else {
         return Ok(());

@@ -1,7 +1,6 @@
 //! The two axes. Values are linear, or logarithmic where they span more than a decade: delays
-//! explode near saturation, and a linear axis that holds the last point would press all others onto
-//! its foot. The horizontal axis is linear for loads, by doublings for the sides of meshes, and has
-//! categories by name.
+//! explode near saturation. The horizontal axis is linear for loads, by doublings for the sides of
+//! meshes, and has categories by name.
 
 use std::ops::Range;
 

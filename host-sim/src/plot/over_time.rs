@@ -36,10 +36,6 @@ const RESTARTED: RGBColor = RGBColor(0, 158, 115);
 /// an SVG file. Each value is a mean over a span of time; the jobs that wait have the same scale
 /// for all strategies. Processors that are down hang from 100 %, and marks stand where failures
 /// interrupt jobs and where these start again.
-///
-/// # Errors
-///
-/// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
 pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String> {
     let end = end_of(histories);
     let means = histories.iter().map(|history| history.means(end, POINTS));

@@ -8,10 +8,6 @@ use super::{Operation, ReplayError};
 use meshalloc_sim::input::{self, LINE_BYTES_MAX};
 
 /// Reads all operations of `input`, and carries out none.
-///
-/// # Errors
-///
-/// The first line that cannot be read.
 pub fn check(file: &str, input: impl Read, machine: Grid) -> Result<(), ReplayError> {
     let mut lines = Lines::new(file, input, machine);
     while lines.next()?.is_some() {}

@@ -48,9 +48,7 @@ pub enum Operation {
     },
 }
 
-/// A line of a file of operations.
-///
-/// Words are short for an object: `alloc 17 4x3 lease=50` is
+/// A line of a file of operations. Words are short for an object: `alloc 17 4x3 lease=50` is
 /// `{"op":"alloc","id":17,"shape":"4x3","lease":50}`; `object` has the keys that words stand for.
 #[derive(Deserialize, JsonSchema, Debug)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
@@ -124,12 +122,9 @@ enum SpanSchema {
 }
 
 impl Operation {
-    /// Reads one line, without its end; `None` for a blank line or a comment.
-    ///
-    /// # Errors
-    ///
-    /// One line that says what is wrong and what was expected. A request that is only too large
-    /// for this machine is no error, even with an extent over 65,535: it never fits.
+    /// Reads one line, without its end; `None` for a blank line or a comment. An error says what is
+    /// wrong and what was expected. A request that is only too large for this machine is none, even
+    /// with an extent over 65,535: it never fits.
     pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Self>, String> {
         let line = line.trim_ascii();
         let mut usage = Usage {
@@ -384,11 +379,9 @@ fn estimated(request: Request, estimate: Option<Ticks>) -> Request {
     estimate.map_or(request, |ticks| request.with_estimate(ticks))
 }
 
-/// The request for a shape.
-///
-/// A shape holds extents up to 65,535. A request with a longer one fits no machine, nor does the
-/// largest for two extents, or for one on a shorter dimension. Extents of zero are left as they
-/// are, because an empty request is another error.
+/// The request for a shape, which holds extents up to 65,535. A request with a longer one fits no
+/// machine, nor does the largest for two extents, or for one on a shorter dimension. Extents of
+/// zero are left as they are, because an empty request is another error.
 fn request(extents: &[u64], estimate: Option<Ticks>, machine: Grid) -> Result<Request, String> {
     let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
     let shape = if is_beyond && !extents.contains(&0) {

@@ -144,10 +144,6 @@ impl Report<'_> {
     }
 
     /// Writes a row for each strategy.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take them.
     pub fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
         let scenario = self.scenario.settings.record();
         let rows = self.rows().map(|row| (scenario.clone(), row));
@@ -155,10 +151,6 @@ impl Report<'_> {
     }
 
     /// Writes one JSON object.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take it.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
         let content = RunContent {
             log: self.workload.log().map(LogJson::new),

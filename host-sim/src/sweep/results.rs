@@ -1,8 +1,7 @@
-//! The results of a sweep as files: CSV, one row for each point and strategy, and JSON.
-//!
-//! Both have everything that the scenario determines and nothing else: no wall-clock time. Numbers
-//! are written with as many digits as it takes to read back the same number. A number that does not
-//! exist is an empty cell, or `null`.
+//! The results of a sweep as files: CSV, one row for each point and strategy, and JSON. Both have
+//! everything that the scenario determines and nothing else: no wall-clock time. Numbers have as
+//! many digits as it takes to read back the same; one that does not exist is an empty cell, or
+//! `null`.
 
 use std::io;
 

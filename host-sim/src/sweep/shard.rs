@@ -4,11 +4,11 @@
 //! machine computes a shard, it finds the same points in it. The costliest points are dealt out
 //! first, each to the shard that has least so far (longest processing time first: R. L. Graham,
 //! "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17(2), 1969).
-//! Points of equal cost are dealt out in a shuffled order, since neighbours in a grid differ in one
-//! key, and a key that changes the cost in ways not modelled here must not put its costly points
-//! into one shard.
+//! Points of equal cost are dealt out in a shuffled order: a key of a grid that changes the cost in
+//! ways not modelled here must not put its costly points into one shard.
 //!
-//! The cost of a point is that of its runs:
+//! The cost of a point is that of its runs, not of more replications for an error or of longer
+//! searches:
 //!
 //! - runs: the replications, or the least number of them where an error decides, times the
 //!   strategies;
@@ -18,9 +18,6 @@
 //! - 256 more for each message of a job, where jobs send messages: as many as a job of a quarter of
 //!   the machine sends in one iteration, the square of its processors for patterns in which each
 //!   sends to each.
-//!
-//! What is not in it: how many replications an error takes, and how much longer searches are on a
-//! crowded machine.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

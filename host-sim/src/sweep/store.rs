@@ -6,11 +6,11 @@
 //!        +- hash of the experiment, of the log's jobs, and of the program's revision
 //! ```
 //!
-//! A file is put in place whole, so a process that is killed leaves no half of one, and several
-//! processes may work in one folder: for one point they write the same bytes. The values of each
-//! run are there to the last bit; means and intervals are computed again. A file that is damaged is
-//! reported and its point is run again: it ends with a CRC-64 (ECMA-182, as xz uses it), which
-//! finds every damage of up to 64 bits in a row, and any other but for one in 2^64.
+//! A file is put in place whole, so several processes may work in one folder: for one point they
+//! write the same bytes. The values of each run are there to the last bit; means and intervals are
+//! computed again. A damaged file is reported and its point is run again: it ends with a CRC-64
+//! (ECMA-182, as xz uses it), which finds every damage of up to 64 bits in a row, and any other but
+//! for one in 2^64.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};

@@ -72,11 +72,7 @@ pub struct InProcess<'m> {
 }
 
 impl<'m> InProcess<'m> {
-    /// A controller in this memory.
-    ///
-    /// # Errors
-    ///
-    /// When it does not take the configuration.
+    /// A controller in this memory; an error when it does not take the configuration.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, BackendError> {
         Ok(InProcess {
             controller: controller(memory, configuration)?,
@@ -87,8 +83,8 @@ impl<'m> InProcess<'m> {
         })
     }
 
-    /// A controller of a machine, perhaps one with a description, whose table has room for this
-    /// number of jobs; the room doubles each time that [`Backend::make_room`] is called.
+    /// A controller of a machine, perhaps one with a description, with room for this number of
+    /// jobs; the room doubles with each [`Backend::make_room`].
     ///
     /// # Errors
     ///

@@ -1,11 +1,9 @@
 //! Many experiments over several threads, with the results they have on one.
 //!
-//! A run depends on its experiment, its strategy and the number of its replication alone, so it
-//! does not matter which thread carries it out, or when. What could depend on it is how many
-//! replications an experiment has when it goes on until an error is reached. So replications are
-//! taken into account in the order of their numbers, as if they had ended in that order: the first
-//! with which the error is reached is the last, and those that were carried out beyond it are
-//! dropped.
+//! A run depends on its experiment, its strategy and the number of its replication alone. What
+//! could depend on the threads is how many replications there are when they go on until an error is
+//! reached. So they are taken into account in the order of their numbers: the first with which the
+//! error is reached is the last, and those beyond it are dropped.
 //!
 //! Runs that are certain to be needed go first, in the order of the experiments. Only a thread that
 //! finds none carries out a replication that may turn out to be one too many.
@@ -83,12 +81,12 @@ pub fn run(
 }
 
 /// Runs experiments over `threads` threads, or as many as this machine has processors, but no more
-/// than there are runs. Each run has a controller from backends of its own, which `backends` makes.
+/// than there are runs. Each run has a controller from backends that `backends` makes.
 ///
-/// Returns the results of each experiment: those of [`run`], whatever the number of threads.
-/// `finished` receives them as soon as the last run of the experiment has ended, on the thread that
-/// carried it out, in any order; with [`ControlFlow::Break`] it ends everything early, without an
-/// error, and experiments that have not ended have the results that [`Failed::complete`] describes.
+/// The results of each experiment are those of [`run`], whatever the number of threads. `finished`
+/// receives them as soon as its last run has ended, on that run's thread, in any order; with
+/// [`ControlFlow::Break`] it ends everything early, without an error, and experiments that have not
+/// ended have the results that [`Failed::complete`] describes.
 ///
 /// # Errors
 ///
@@ -157,11 +155,7 @@ pub fn run_all<B: Backends>(
     board.end()
 }
 
-/// One experiment over several threads.
-///
-/// # Errors
-///
-/// Those of [`run_all`].
+/// One experiment over several threads; errors are those of [`run_all`].
 pub fn run_parallel<B: Backends>(
     experiment: &Experiment,
     threads: Option<NonZero<usize>>,

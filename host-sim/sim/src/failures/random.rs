@@ -13,12 +13,9 @@ use crate::workload::{TIME_MAX, TimeUnit};
 /// Units that fail and are repaired after exponential times, each on its own.
 ///
 /// Of `n` units that work the next to fail does so after an exponential time with an n-th of the
-/// mean, and is each of them equally likely. What has passed so far does not matter, so the time is
-/// drawn anew after each failure and repair. Memory grows with the units that have failed.
-///
-/// # Time complexity
-///
-/// A failure takes time in proportion to the units that have failed, a repair its logarithm.
+/// mean, and is each of them equally likely; the time is drawn anew after each failure and repair.
+/// Memory, and the time for a failure, grow with the units that have failed, the time for a repair
+/// with its logarithm.
 #[derive(Clone, Debug)]
 pub(super) struct Random {
     up_seconds: f64,

@@ -39,11 +39,8 @@ pub(crate) struct Event {
 }
 
 impl Failures {
-    /// The failures of one replication. A file is [read](Failures::read).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Failures::check`].
+    /// The failures of one replication. A file is [read](Failures::read). Errors are those of
+    /// [`Failures::check`].
     pub fn timeline(&self, seed: u64, replication: u32) -> Result<Timeline, WorkloadError> {
         self.check()?;
         let units = |unit| {

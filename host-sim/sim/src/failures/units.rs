@@ -16,11 +16,9 @@ pub(crate) enum Effect<P = Block> {
     Nothing,
 }
 
-/// The units of one kind, numbered from 0.
-///
-/// Boxes are numbered in the order of their first processors, dimension 0 fastest; links by the
-/// processor from which they lead upwards, then by dimension. A link around a ring leads upwards
-/// from the last processor.
+/// The units of one kind, numbered from 0: boxes in the order of their first processors, dimension
+/// 0 fastest; links by the processor from which they lead upwards, then by dimension. A link around
+/// a ring leads upwards from the last processor.
 #[derive(Clone, Debug)]
 pub(super) struct Units {
     machine: Grid,

@@ -9,19 +9,9 @@ use super::messages::{Messages, NONE};
 use super::routes::{Link, Routes, Usage};
 use super::{CYCLES_MAX, Delivery, Message, NetworkError, Parameters, Requests, Traffic};
 
-/// A network in virtual time, in cycles from 0.
-///
-/// The same calls give the same deliveries.
-///
-/// # Time complexity
-///
-/// Constant for each channel that a message is granted, and for each cycle in which messages are on
-/// their way.
-///
-/// # Memory
-///
-/// 32 bytes a channel, 64 a message on its way and some for its events, whatever has been sent
-/// before.
+/// A network in virtual time, in cycles from 0. The same calls give the same deliveries. Time is
+/// constant for each channel that a message is granted, and for each cycle in which messages are on
+/// their way; memory is 32 bytes a channel, 64 a message on its way and some for its events.
 #[derive(Clone, Debug)]
 pub struct Network {
     grid: Grid,
@@ -68,11 +58,7 @@ const FREE: Channel = Channel {
 };
 
 impl Network {
-    /// A network without messages at time 0.
-    ///
-    /// # Errors
-    ///
-    /// When a parameter is out of range.
+    /// A network without messages at time 0; an error when a parameter is out of range.
     pub fn new(grid: Grid, parameters: Parameters) -> Result<Network, NetworkError> {
         let Parameters {
             flits,
@@ -125,22 +111,17 @@ impl Network {
         self.fabric.messages.len() as usize + self.requests.messages.len()
     }
 
-    /// Sends a message in the current cycle.
-    ///
-    /// # Panics
-    ///
-    /// Those of [`Requests::send`].
+    /// Sends a message in the current cycle. Panics as [`Requests::send`] does.
     #[inline]
     pub fn send(&mut self, message: Message) {
         self.requests.send(message);
     }
 
-    /// Advances to cycle `until`: all requests of earlier cycles are made, and in `until` itself
-    /// channels are released and messages delivered, but no requests made. Does nothing if `until`
-    /// is not later than [`Network::now`].
-    ///
-    /// Ends early, in the same state of an earlier cycle, with [`ControlFlow::Break`], if the
-    /// traffic asked for it in that cycle. The same call goes on from there.
+    /// Advances to cycle `until`, if that is later than [`Network::now`]: all requests of earlier
+    /// cycles are made, and in `until` itself channels are released and messages delivered, but no
+    /// requests made. Ends early, in the same state of an earlier cycle, with
+    /// [`ControlFlow::Break`], if the traffic asked for it in that cycle; the same call goes on
+    /// from there.
     pub fn advance(&mut self, until: Ticks, traffic: &mut impl Traffic) -> ControlFlow<()> {
         while self.now() < until {
             self.request();

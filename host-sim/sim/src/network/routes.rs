@@ -1,9 +1,7 @@
-//! The channels of a grid by number, and the routes over them.
-//!
-//! The links that leave a processor are numbered together, from `node * ports` on: by dimension,
-//! upwards before downwards, virtual channel 0 before 1. Behind the links of all processors come
-//! the channels into the network, then those out of it. A mesh has no links at its border, but
-//! numbers for them.
+//! The channels of a grid by number, and the routes over them. The links that leave a processor
+//! have numbers from `node * ports` on: by dimension, upwards before downwards, virtual channel 0
+//! before 1. Behind the links of all processors come the channels into the network, then those out
+//! of it. A mesh has no links at its border, but numbers for them.
 
 use meshalloc::{Grid, NodeId, Ticks};
 

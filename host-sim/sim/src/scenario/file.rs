@@ -127,12 +127,8 @@ impl<'r> Reader<'r> {
         pairs.collect()
     }
 
-    /// Reads the value of a key in this line.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such setting, or it does not take the value; the line is that of the value,
-    /// among several of the wrong one.
+    /// Reads the value of a key in this line. An error has the line of the value, among several of
+    /// the wrong one.
     pub(super) fn entry(
         &self,
         key: &str,

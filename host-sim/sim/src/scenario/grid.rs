@@ -48,12 +48,8 @@ pub fn grid(path: &Path, foreign: Foreign<'_>) -> Result<Vec<GridPoint>, String>
     grid_of(&text, path, foreign, POINTS_MAX)
 }
 
-/// The points of the text of a scenario file. Errors call it `path`, and paths in it are relative
-/// to the folder of `path`.
-///
-/// # Errors
-///
-/// Those of [`grid`], and where there are more than `points_max` points.
+/// The points of the text of a scenario file, which errors call `path` and whose folder paths in it
+/// are relative to. Errors are those of [`grid`], and more than `points_max` points.
 pub fn grid_of(
     text: &str,
     path: &Path,
@@ -182,11 +178,8 @@ impl Grid {
     }
 }
 
-/// The scenario of these keys, as a point of a grid has it.
-///
-/// # Errors
-///
-/// When a key is unknown or has a value that its setting does not take.
+/// The scenario of these keys, as a point of a grid has it; an error when a key is unknown or its
+/// setting does not take the value.
 pub fn of_keys(keys: &[(String, String)]) -> Result<Scenario, SettingError> {
     let mut scenario = Scenario::default();
     for (key, value) in keys {

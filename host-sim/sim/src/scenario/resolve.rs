@@ -150,10 +150,6 @@ impl Scenario {
     }
 
     /// The same, with this in place of reading the description of the machine.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Scenario::resolve`].
     pub fn resolve_with(
         &self,
         read: impl Fn(&MachineSource) -> Result<Description, String>,
@@ -224,11 +220,7 @@ impl Scenario {
         })
     }
 
-    /// The same, of settings that were given there.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Scenario::resolve`], with the place.
+    /// The same, of settings that were given there; errors have the place.
     pub fn resolve_of(&self, origin: Origin) -> Result<Resolved, String> {
         match self.resolve() {
             Ok(resolved) => Ok(Resolved { origin, ..resolved }),
@@ -267,11 +259,8 @@ impl Scenario {
         self.mesh.is_some() || self.torus.is_some() || self.cube.is_some() || self.machine.is_some()
     }
 
-    /// The description of the machine, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// When its file cannot be read, or describes no machine.
+    /// The description of the machine, if it has one; an error when its file cannot be read, or
+    /// describes no machine.
     pub fn description(&self) -> Result<Option<Description>, SettingError> {
         self.described(MachineSource::read)
     }
@@ -285,8 +274,8 @@ impl Scenario {
         read.map_err(|error| SettingError::unquoted(&["machine"], &error))
     }
 
-    /// The machine that is named, or else the default; `description` is what
-    /// [`Scenario::description`] gives.
+    /// The machine that is named, or else the default; `description` is that of
+    /// [`Scenario::description`].
     ///
     /// # Errors
     ///
@@ -410,11 +399,7 @@ impl Scenario {
         })
     }
 
-    /// Which jobs of a log are taken, near-square or near-cubic.
-    ///
-    /// # Errors
-    ///
-    /// When the window is empty.
+    /// Which jobs of a log are taken, near-square or near-cubic; an error when the window is empty.
     pub fn window(&self, machine: Grid) -> Result<LogOptions, SettingError> {
         if let (Some(from), Some(to)) = (self.from, self.to)
             && to <= from

@@ -74,11 +74,7 @@ impl Failing {
         self.attempts.contains_key(&number)
     }
 
-    /// The job starts. What it does from then on.
-    ///
-    /// # Panics
-    ///
-    /// When it has no service time.
+    /// The job starts. What it does from then on. Panics when it has no service time.
     pub(super) fn start(&mut self, number: u32, job: Job, now: Ticks, order: u64) -> Job {
         let Work::Service(service) = job.work else {
             panic!("jobs that are interrupted have service times");

@@ -51,8 +51,8 @@ pub enum Measured {
         /// One past the last, at most [`JOBS_MAX`](crate::workload::JOBS_MAX).
         end: u32,
     },
-    /// This number of jobs (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), the first to leave;
-    /// refused jobs leave, too. Averages are taken from the start to the departure of the last: the
+    /// This number of jobs (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), the first to leave,
+    /// refused ones as well. Averages are taken from the start to the departure of the last: the
     /// machine fills within. A closed workload is measured whole by as many departures as it has
     /// jobs.
     Departures(u32),

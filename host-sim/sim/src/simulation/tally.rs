@@ -224,10 +224,8 @@ impl Tally {
 }
 
 /// How much longer a job was there than it ran, or than the threshold if it ran for less; at least
-/// 1.
-///
-/// Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, Theory and practice in parallel job
-/// scheduling, JSSPP 1997.
+/// 1 (Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, Theory and practice in parallel job
+/// scheduling, JSSPP 1997).
 fn bounded_slowdown(turnaround: Ticks, run: Ticks, threshold: Ticks) -> f64 {
     (turnaround as f64 / run.max(threshold) as f64).max(1.0)
 }

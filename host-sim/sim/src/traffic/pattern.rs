@@ -92,12 +92,8 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// The destinations on a grid.
-    ///
-    /// # Errors
-    ///
-    /// When the grid has no such destinations: a single processor, sides that differ from those in
-    /// reverse order, a hot spot that is no processor.
+    /// The destinations on a grid. It has none when it is a single processor, its sides differ from
+    /// those in reverse order, or the hot spot is no processor.
     pub fn on(self, grid: Grid) -> Result<Destinations, String> {
         let nodes = grid.nodes();
         if nodes < 2 {

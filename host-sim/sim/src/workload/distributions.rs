@@ -1,7 +1,5 @@
-//! The distributions of side lengths.
-//!
-//! Side lengths are whole numbers: a continuous distribution is rounded half up and drawn again
-//! outside the range, and the mean is exact for what that leaves.
+//! The distributions of side lengths, whole numbers: a continuous distribution is rounded half up
+//! and drawn again outside the range, and the mean is exact for what that leaves.
 
 use serde::Serialize;
 use std::fmt;
@@ -22,11 +20,7 @@ pub struct SideRange {
 }
 
 impl SideRange {
-    /// Sides of `min` to `max` processors.
-    ///
-    /// # Errors
-    ///
-    /// When `min` is 0 or more than `max`.
+    /// Sides of `min` to `max` processors; an error when `min` is 0 or more than `max`.
     pub fn new(min: u16, max: u16) -> Result<Self, WorkloadError> {
         if min == 0 || min > max {
             return Err(WorkloadError::OutOfRange {

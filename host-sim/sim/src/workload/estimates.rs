@@ -1,8 +1,6 @@
-//! Estimates of run times: what a request says of how long its job will hold its processors.
-//!
-//! Schedulers that backfill and strategies that look ahead decide by them; all others ignore them.
-//! Factors have a stream of random numbers of their own (source 22), so the jobs are the same
-//! whatever is estimated.
+//! Estimates of run times: what a request says of how long its job will hold its processors. Only
+//! schedulers that backfill and strategies that look ahead decide by them. Factors have random
+//! numbers of their own (source 22), so the jobs are the same whatever is estimated.
 
 use std::fmt;
 use std::str::FromStr;
@@ -81,10 +79,6 @@ impl EstimateModel {
     }
 
     /// Whether it can be used where jobs have a service time, or not, and come from a log, or not.
-    ///
-    /// # Errors
-    ///
-    /// When it needs what there is not.
     pub fn check(self, has_service: bool, is_log: bool) -> Result<(), WorkloadError> {
         let expected = match self {
             EstimateModel::None => return Ok(()),

@@ -3,11 +3,9 @@
 //! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from
 //! the beginning of a window, and their run times.
 //!
-//! # Load
-//!
 //! The offered load is the processor seconds of all jobs that the machine can hold over those that
 //! it has from the first submit time to the last. With [`Log::load`] all submit times are
-//! multiplied by one factor, so that it becomes that load; run times stay as they are.
+//! multiplied by one factor, so that it becomes that load.
 //!
 //! # Resampling
 //!
@@ -19,24 +17,18 @@
 //! and D. Feitelson, "Workload resampling for performance evaluation of parallel job schedulers",
 //! Concurrency and Computation: Practice and Experience 26(12), 2014, who resample the jobs of
 //! single users. Weeks are counted from the first submit time, or from the beginning of the window;
-//! what is left at the end is not used. The load is then that of all whole weeks: what a
-//! replication offers is that in the mean, but for weeks without jobs (below).
+//! what is left at the end is not used. The load is then that of all whole weeks.
 //!
-//! A replication is as long as the log, so the standard deviation of the replications is itself the
-//! standard error of what the log says, and more replications do not narrow an interval:
-//! [`Sampling::Resampled`].
+//! The standard deviation of the replications is itself the standard error of what the log says,
+//! and more of them do not narrow an interval: [`Sampling::Resampled`]. Dependence over more than a
+//! week is lost: a log whose load rises over months has replications in which it does not.
 //!
 //! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be
 //! simulated, and all weeks are drawn again from the same stream. With `e` such weeks of `k` that
 //! has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all
 //! whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004 with four of eight.
 //!
-//! Dependence over more than a week is lost: a log whose load rises over months has replications in
-//! which it does not.
-//!
-//! # Random numbers
-//!
-//! Those of the weeks have source 23, those of drawn shapes 24.
+//! Random numbers of the weeks have source 23, those of drawn shapes 24.
 
 use serde::Serialize;
 use std::collections::HashMap;
@@ -489,11 +481,7 @@ impl Log {
         }
     }
 
-    /// The number of jobs of a replication.
-    ///
-    /// # Errors
-    ///
-    /// When there are too few weeks to resample.
+    /// The number of jobs of a replication; an error when there are too few weeks to resample.
     pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, WorkloadError> {
         let parts = self.parts(seed, replication)?;
         let count: usize = parts.iter().map(|part| part.jobs.len()).sum();

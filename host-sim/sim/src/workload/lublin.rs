@@ -35,13 +35,6 @@
 //! mean of which is 1, from a third gamma distribution over the half hours from 5:00 to 5:00. The
 //! first day begins at midnight.
 //!
-//! ```text
-//!   time between arrivals by the clock of weights      g1      g2   g3
-//!                                                   |-----|-------|--|
-//!   half hours, each as long as its weight          |---|-----|------|--..
-//!   the same arrivals in real time                     x       x    x
-//! ```
-//!
 //! # Differences from the authors' program
 //!
 //! Times are not cut to whole seconds. What is left of a half hour is carried over exactly. Random
@@ -107,10 +100,8 @@ impl Truncated {
     }
 
     /// The mean of the exponential function over that part, not divided by its mass; the scale is
-    /// less than 1.
-    ///
-    /// The density of gamma times `e^x` is a gamma density of the scale `1 / (1 / scale - 1)` times
-    /// `(1 - scale)^-shape`.
+    /// less than 1. The density of gamma times `e^x` is a gamma density of the scale `1 / (1 /
+    /// scale - 1)` times `(1 - scale)^-shape`.
     fn exponential(self) -> f64 {
         let rate = 1.0 / self.scale - 1.0;
         (1.0 - self.scale).powf(-self.shape) * gamma_lr(self.shape, self.most * rate)
@@ -232,11 +223,8 @@ impl Lublin {
         }
     }
 
-    /// Whether the model has jobs for a machine with this number of processors.
-    ///
-    /// # Errors
-    ///
-    /// When the machine is too small for its largest jobs.
+    /// An error when a machine with this number of processors is too small for the model's largest
+    /// jobs.
     pub fn check(self, nodes: u32) -> Result<(), WorkloadError> {
         let least = |class: &Lublin| {
             let of = class.parameters();

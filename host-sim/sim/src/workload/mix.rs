@@ -1,9 +1,7 @@
-//! Mixes: shapes of jobs with their weights.
-//!
-//! A mix is built in or a CSV file with the columns `shape` and `weight`, and `rings` if jobs
-//! demand some: `all`, or the numbers of the extents along which there is to be one, from 0, with
-//! `+` between them. A job has a shape with a probability in proportion to its weight. The draws
-//! are source 25 of the random numbers.
+//! Mixes: shapes of jobs with their weights, built in or of a CSV file with the columns `shape` and
+//! `weight`, and `rings` if jobs demand some: `all`, or the numbers of the extents along which
+//! there is to be one, from 0, with `+` between them. A job has a shape with a probability in
+//! proportion to its weight. The draws are source 25 of the random numbers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -187,10 +185,6 @@ impl Mix {
     }
 
     /// The same with the shapes of a text in place of a file, which has the form of one.
-    ///
-    /// # Errors
-    ///
-    /// When a line cannot be read; else those of [`Mix::read`].
     pub fn read_text(
         &self,
         text: &str,
@@ -434,12 +428,10 @@ const RFOLD_CUBE: u32 = 4;
 const RFOLD_CUBES: u32 = 64;
 const RFOLD_CHIPS: u32 = RFOLD_CUBES * RFOLD_CUBE.pow(3);
 
-/// The mix of RFold's simulator.
-///
-/// The sizes are 1, 2 and the even numbers up to 4096 that have a shape. The place of a job's size
-/// in this list is exponential with a quarter of the list as the mean, rounded down, and within the
-/// list. A dimension is drawn, and of the shapes that have this size and dimension one, each
-/// equally likely. Two shapes that differ in the order of their sides are one shape.
+/// The mix of RFold's simulator. The sizes are 1, 2 and the even numbers up to 4096 that have a
+/// shape. The place of a job's size in this list is exponential with a quarter of the list as the
+/// mean, rounded down, and within the list. A dimension is drawn, and of the shapes that have this
+/// size and dimension one, each equally likely. The order of sides makes no other shape.
 fn rfold() -> Vec<MixEntry> {
     let shapes = rfold_shapes();
     let count = shapes.len() as f64;

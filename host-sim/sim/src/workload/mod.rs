@@ -1,9 +1,8 @@
 //! What jobs arrive, when, for how long, and what they ask for.
 //!
-//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log) of a real
-//! machine or cluster. Its jobs run for a service time, and then one tick of virtual time is one
-//! microsecond, or until their messages are delivered, and then it is one cycle of the network
-//! ([`TimeUnit`]).
+//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log). Its jobs run
+//! for a service time, and then one tick of virtual time is one microsecond, or until their
+//! messages are delivered, and then it is one cycle of the network ([`TimeUnit`]).
 
 use meshalloc::{Request, Ticks};
 use serde::Serialize;
@@ -112,11 +111,8 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The jobs of one replication, in order of arrival.
-    ///
-    /// # Errors
-    ///
-    /// When a part of the description cannot be used.
+    /// The jobs of one replication, in order of arrival; an error when the description cannot be
+    /// used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
         Ok(match self {
             Workload::Synthetic(workload) => {

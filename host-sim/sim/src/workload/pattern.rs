@@ -240,11 +240,7 @@ impl fmt::Display for Patterns {
     }
 }
 
-/// The steps of one job: who sends to whom.
-///
-/// # Memory
-///
-/// Some 160 bytes, whatever the number of processes and messages.
+/// The steps of one job: who sends to whom. Some 160 bytes, whatever the number of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
     pattern: Pattern,
@@ -309,11 +305,7 @@ impl Steps {
     }
 
     /// To whom process `p` sends in this step, from 0, of this iteration, from 0; `None`: to no
-    /// one.
-    ///
-    /// # Time complexity
-    ///
-    /// Constant for a given number of dimensions.
+    /// one. Constant time for a given number of dimensions.
     #[inline]
     pub fn destination(&self, p: u32, step: u32, iteration: u32) -> Option<u32> {
         let n = self.processes;

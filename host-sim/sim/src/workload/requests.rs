@@ -1,7 +1,6 @@
-//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths,
-//! subcubes of a k-ary n-cube, a number of processors, or shapes with weights.
-//!
-//! Numbers of dimensions and radices are drawn as side lengths are: whole numbers out of a range.
+//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths, subcubes
+//! of a k-ary n-cube (dimensions and radices are drawn as side lengths are), a number of
+//! processors, or shapes with weights.
 
 use serde::{Serialize, Serializer};
 use std::array;
@@ -220,11 +219,8 @@ impl Requests {
         }
     }
 
-    /// The mean number of processors of a request, exact for the whole numbers that are drawn.
-    ///
-    /// # Errors
-    ///
-    /// When the distribution of side lengths cannot be used on these sides.
+    /// The mean number of processors of a request, exact for the whole numbers that are drawn; an
+    /// error when the distribution of side lengths cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         match self {
             Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),

@@ -1,7 +1,4 @@
-//! From a number of processors to extents.
-//!
-//! Logs have the number of processors of a job and not its shape, so results name the rule
-//! that chose it.
+//! From a number of processors, which is all that logs have, to extents; results name the rule.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -100,11 +97,7 @@ impl ShapeRule {
         }
     }
 
-    /// Whether the rule is for this machine.
-    ///
-    /// # Errors
-    ///
-    /// When it is not: which one is.
+    /// Whether the rule is for this machine; the error says which one is.
     pub fn check(self, machine: Grid) -> Result<(), String> {
         match self {
             ShapeRule::NearSquare if !machine.is_plane() => Err(format!(
@@ -123,11 +116,9 @@ impl ShapeRule {
     }
 
     /// A request for exactly `processors`, at least 1, in the shape of this rule. Random numbers
-    /// are taken from `rng` only where the shape is drawn.
-    ///
-    /// When the machine has fewer processors, the shape is the near-cubic one for an unbounded
-    /// machine, in at most three dimensions, as far as such extents can be written down. A shape
-    /// may then have fewer processors than the request, which never fits.
+    /// are taken from `rng` only where the shape is drawn. When the machine has fewer processors,
+    /// the shape is the near-cubic one for an unbounded machine, in at most three dimensions, as
+    /// far as such extents can be written down; the request never fits.
     ///
     /// # Errors
     ///
@@ -257,11 +248,9 @@ fn unbounded(processors: u32, machine: Grid) -> Shape {
 /// extents lie along the longer sides, along the lower dimension when these are equal. A dimension
 /// of side 1 does not count for the ratio. `None` when no extents fit.
 ///
-/// # Time complexity
-///
-/// Shapes are tried from the shortest extent on, as long as their product can be no larger than the
-/// best so far: up to some thousands of them for any machine, about the square root of the number
-/// of processors in two dimensions.
+/// Up to some thousands of shapes are tried, about the square root of the number of processors in
+/// two dimensions: from the shortest extent on, as long as the product can be no larger than the
+/// best.
 ///
 /// ```
 /// use meshalloc::Shape;

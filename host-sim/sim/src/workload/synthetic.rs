@@ -10,8 +10,8 @@
 //! and every strategy gets the same jobs from the same seed (common random numbers).
 //!
 //! The numbers are the same on every machine but for the last bit of a logarithm or an exponential
-//! function, which a platform's mathematics may round differently: about one draw in a thousand
-//! uses one, and a difference would have to survive rounding to ticks to be seen.
+//! function: about one draw in a thousand uses one, and a difference would have to survive rounding
+//! to ticks to be seen.
 
 use meshalloc::{Grid, Request, Ticks};
 use rand_distr::{Distribution, StandardUniform};
@@ -209,11 +209,8 @@ impl Synthetic {
         self.requests.machine()
     }
 
-    /// The mean number of processors a job requests, exact for the whole numbers that are drawn.
-    ///
-    /// # Errors
-    ///
-    /// When the distribution of side lengths cannot be used on these sides.
+    /// The mean number of processors a job requests, exact for the whole numbers that are drawn; an
+    /// error when the distribution of side lengths cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         self.requests.mean_processors()
     }
@@ -266,11 +263,8 @@ impl Synthetic {
         Err(self.rate_error(expected))
     }
 
-    /// Whether the jobs are expected to arrive before virtual time ends.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Synthetic::arrival_rate`], and when the rate is too low.
+    /// Whether the jobs are expected to arrive before virtual time ends; an error, too, where there
+    /// is no [arrival rate](Synthetic::arrival_rate).
     pub fn check_span(&self, jobs: u32) -> Result<(), WorkloadError> {
         let Some(rate) = self.arrival_rate()? else {
             return Ok(());
@@ -312,21 +306,14 @@ impl Synthetic {
         }
     }
 
-    /// Whether there can be such estimates.
-    ///
-    /// # Errors
-    ///
-    /// When they are those of a log, or of jobs whose run time is not known beforehand.
+    /// An error for estimates of a log, or of jobs whose run time is not known beforehand.
     pub fn check_estimates(&self) -> Result<(), WorkloadError> {
         let has_service = matches!(self.work, WorkDistribution::Service(_));
         self.estimates.check(has_service, false)
     }
 
-    /// The jobs of one replication, in order of arrival; without end, unless all arrive at once.
-    ///
-    /// # Errors
-    ///
-    /// When a part of the description cannot be used.
+    /// The jobs of one replication, in order of arrival; without end, unless all arrive at once. An
+    /// error when a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
         if let WorkDistribution::Service(service) = &self.work {
             // The rate depends on it.

@@ -1,9 +1,8 @@
 //! Maps of links: how much each of them is used.
 //!
-//! Every processor is a cell with a bar for each link that leaves it, between the middle and the
-//! side at which the neighbour is: dimension 0 to the right and to the left, dimension 1 up and
-//! down, further dimensions in turn beside these. So the two directions of a link, and links that
-//! lead around, never cover each other. A square in the middle of a cell is the processor.
+//! Every processor is a cell with a square in the middle and a bar for each link that leaves it,
+//! towards the neighbour: dimension 0 to the right and to the left, dimension 1 up and down,
+//! further dimensions in turn beside these. So no links cover each other.
 
 use meshalloc::{Grid, NodeId};
 use plotters::prelude::*;
@@ -47,11 +46,7 @@ pub struct LinkMap {
 const LINKS_NODES_MAX: u32 = 1 << 14;
 
 impl LinkMap {
-    /// Whether the links of this machine can be drawn.
-    ///
-    /// # Errors
-    ///
-    /// When there are too many.
+    /// An error when the machine has too many links to draw.
     pub fn check(machine: Grid) -> Result<(), String> {
         if machine.nodes() <= LINKS_NODES_MAX {
             return Ok(());
