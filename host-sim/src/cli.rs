@@ -294,7 +294,6 @@ const OF_RUN_ONLY: &[&str] = &[
 
 const OF_VIEW_ONLY: &[&str] = &["output", "scenario"];
 
-/// The scenario of the settings on the command line and of a file, if one is given.
 fn read<T>(
     given: &Given<T>,
     file: Option<&Path>,

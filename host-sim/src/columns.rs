@@ -23,15 +23,12 @@ struct Column {
     name: String,
     meaning: String,
     is_setting: bool,
-    /// The fields that lead to its value.
     path: Vec<String>,
 }
 
-/// The columns of rows of one type.
 pub(crate) struct Columns(Vec<Column>);
 
 impl Columns {
-    /// One for each field.
     pub(crate) fn of<T: JsonSchema>() -> Self {
         // Of what is written: a field that may be null is there.
         let generator = SchemaSettings::default().for_serialize().into_generator();
@@ -156,7 +153,6 @@ impl Columns {
         writer.write_record(self.0.iter().map(|column| &column.name))
     }
 
-    /// Writes a table of rows of the type whose columns these are.
     pub(crate) fn rows<R: Serialize>(
         &self,
         rows: impl IntoIterator<Item = R>,

@@ -96,7 +96,6 @@ impl Takes for CompareArgs {
     }
 }
 
-/// Where the picture goes by default.
 const OUTPUT_DEFAULT: &str = "out/compare.svg";
 
 /// What `compare` adds to a document.
@@ -127,7 +126,6 @@ struct Row {
 }
 
 impl Row {
-    /// Under all schedulers.
     fn all(&self) -> impl Iterator<Item = &StrategyResult> {
         self.results.iter().flatten()
     }
@@ -171,9 +169,7 @@ struct Comparison<'a> {
     /// Under each scheduler; in ascending order of loads.
     experiments: Vec<Vec<Experiment>>,
     strategies: Vec<StrategyKind>,
-    /// Each once.
     schedulers: Vec<SchedulerKind>,
-    /// In ascending order.
     loads: Vec<f64>,
 }
 
@@ -273,7 +269,6 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Any of them: they differ in schedulers and loads alone.
     fn any(&self) -> &Experiment {
         &self.experiments[0][0]
     }
@@ -282,7 +277,6 @@ impl<'a> Comparison<'a> {
         self.settings.replications.unwrap_or(1)
     }
 
-    /// Where the picture goes, if there is one.
     fn picture_path(&self) -> Option<&Path> {
         match &self.args.output {
             _ if self.args.no_picture => None,
@@ -305,7 +299,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// All parameters but the loads.
     fn parameters(&self) -> String {
         let schedulers = self.scheduler_names().join(" and ");
         let Experiment {
@@ -417,7 +410,6 @@ pub(crate) fn columns() -> Columns {
     Columns::of_runs::<StrategySummary>(settings::takes::<CompareArgs>, &[])
 }
 
-/// A row for each load, scheduler and strategy.
 fn write_csv(
     compared: &Comparison<'_>,
     rows: &[Row],

@@ -84,7 +84,6 @@ pub(crate) fn complete(
     })
 }
 
-/// The exit code of experiments that ended early before anything was complete.
 fn code(reason: &ExperimentError) -> u8 {
     match reason {
         ExperimentError::Interrupted | ExperimentError::Backend(BackendError::Interrupted) => {
@@ -100,7 +99,6 @@ fn code(reason: &ExperimentError) -> u8 {
     }
 }
 
-/// Of settings on the command line.
 impl From<SettingError> for Failure {
     fn from(error: SettingError) -> Self {
         Failure::Message(error.on_command_line())
@@ -181,7 +179,6 @@ impl Failure {
         }
     }
 
-    /// The exit code, and the line on standard error.
     pub(crate) fn ending(&self) -> (u8, Option<&str>) {
         match self {
             Failure::Message(message) => (EXIT_FAILURE, Some(message)),
@@ -199,7 +196,6 @@ impl From<String> for Failure {
 }
 
 impl From<io::Error> for Failure {
-    /// Of an error while writing to standard output.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Failure::OutputClosed

@@ -47,7 +47,6 @@ pub(crate) fn part(path: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Whether something is there that is no regular file.
 fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }

@@ -43,7 +43,6 @@ pub struct LineBackends {
     client: Client<Box<dyn Line + Send>>,
     /// Of the configurations so far, the latest last.
     round_trips: Vec<(StrategyKind, RoundTrips)>,
-    /// Whether it was given a configuration.
     is_used: bool,
     /// Whether there is nothing to be put in order any more: the line is gone, or another client
     /// has taken the controller over.
@@ -114,7 +113,6 @@ impl LineBackends {
         }
     }
 
-    /// A change before a run, whose events do not matter.
     fn prepare(&mut self, change: &Change) -> Result<Result<Outcome, Error>, BackendError> {
         let outcome = self.client.call(change, Some(0), &mut |_, _| ());
         outcome.map_err(|error| self.failed(&error))

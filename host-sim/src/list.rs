@@ -167,7 +167,6 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The machines that have names.
 pub(crate) fn presets() -> impl Iterator<Item = Description> {
     let presets = Machine::PRESETS.into_iter();
     presets.filter_map(|name| Some(Description::new(name, Machine::preset(name)?)))

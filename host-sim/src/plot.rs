@@ -211,13 +211,11 @@ pub fn svg(picture: &Picture) -> Result<Svg, String> {
     Svg::of(units, |root| draw(picture, &frame, root))
 }
 
-/// How large the parts of a picture are, in pixels.
 struct Frame {
     axis: Axis,
     head: Head,
     /// The axes with their labels, and the strip of saturated points.
     body: (i32, i32),
-    /// Room for the title and the numbers of the vertical axis.
     numbers: i32,
     legend: (i32, i32),
     layout: Layout,
@@ -297,7 +295,6 @@ fn legend_columns(picture: &Picture) -> usize {
 /// A mark, drawn around a place, and its meaning.
 type Note = (fn(&Area<'_>, (i32, i32)) -> Drawn, &'static str);
 
-/// What the legend explains below the series.
 fn notes(picture: &Picture) -> Vec<Note> {
     let any = |is_so: fn(&Measured) -> bool| {
         let mut points = picture.series.iter().flat_map(|series| &series.points);

@@ -12,7 +12,6 @@ use meshalloc_sim::experiment::Progress;
 /// Whether the command is to end: after the first Ctrl-C, SIGTERM or SIGHUP.
 pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// The seconds between lines of progress where standard error is no terminal.
 const LINE_EVERY: u64 = 30;
 
 /// A progress bar on standard error, if that is a terminal, otherwise a line every [`LINE_EVERY`].
@@ -51,7 +50,6 @@ impl Bar {
         })
     }
 
-    /// Takes it off the screen. Experiments that begin later start it again, from 0.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }

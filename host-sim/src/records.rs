@@ -33,7 +33,6 @@ enum Form {
     Log,
 }
 
-/// A file of jobs that is being made.
 pub(crate) struct JobsFile<'e> {
     path: PathBuf,
     form: Form,

@@ -59,7 +59,6 @@ pub(crate) fn reference(
     Ok(())
 }
 
-/// The first lines of a page: its title, how it is made, and its subject.
 fn opening(output: &mut dyn Write, title: &str, subject: &str) -> io::Result<()> {
     writeln!(
         output,

@@ -444,7 +444,6 @@ pub(crate) fn incomplete_line(incomplete: &Incomplete, count: &str) -> String {
     format!("INCOMPLETE: {reason}\nReplications that all strategies completed: {count}.")
 }
 
-/// The machine, with its name if it has one.
 pub(crate) fn machine_text(experiment: &Experiment) -> String {
     let machine = experiment.machine;
     match &experiment.description {
@@ -536,7 +535,6 @@ pub(crate) fn log_line(log: &Log) -> String {
     line
 }
 
-/// Jobs granted per second of wall clock time; `None` when no time passed.
 fn jobs_per_second(result: &StrategyResult, timing: &Timing) -> Option<f64> {
     let rate = result.decisions as f64 / timing.elapsed.as_secs_f64();
     rate.is_finite().then_some(rate)

@@ -359,10 +359,8 @@ fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
 }
 
 struct Sweep {
-    /// A point for each setting of `simulated`.
     points: Vec<sweep::Point>,
     simulated: Plan,
-    /// What is measured with a clock.
     clocked: Plan,
 }
 

@@ -31,7 +31,6 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
 const THREADS_NEED_IN_PROCESS: &str =
     "--threads requires --backend in-process: a line serves one run at a time";
 
-/// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {
     pub(crate) format: Format,
     pub(crate) threads: Option<NonZero<usize>>,
@@ -186,7 +185,6 @@ fn draw(
     }
 }
 
-/// What each run took on the wall clock.
 #[derive(Default)]
 struct Clock(Mutex<Vec<(StrategyKind, Duration)>>);
 

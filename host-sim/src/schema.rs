@@ -163,11 +163,9 @@ pub(crate) fn cell(text: &str) -> String {
 /// What is known of an object that is one of several forms of a value.
 #[derive(Default)]
 struct Alternative<'s> {
-    /// Whether its keys are missing in other forms.
     is_one_of_several: bool,
     /// What it means, which is also the meaning of its only key, or of the key that names it.
     meaning: Option<&'s str>,
-    /// Whether it has one key only.
     has_one_key: bool,
 }
 
@@ -229,7 +227,6 @@ impl<'s> Shared<'s> {
         self.0.iter().find(is_in).copied()
     }
 
-    /// A table of the keys of an object.
     fn section(
         &self,
         title: &str,
@@ -306,7 +303,6 @@ impl<'s> Shared<'s> {
         Ok(())
     }
 
-    /// The types of a value, in words.
     fn kind(&self, schema: &Value, root: &Value) -> String {
         let schema = resolved(schema, root);
         let words = match (&schema["type"], &schema["items"]) {

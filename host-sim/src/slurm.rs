@@ -54,7 +54,6 @@ pub(crate) struct SlurmArgs {
 /// A task whose process is killed requeues itself as often as this.
 const REQUEUES_MAX: u32 = 10;
 
-/// Writes the scripts, and last the command that submits both.
 pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let job = Job::new(args)?;
     let made = fs::create_dir_all(&job.folder);
@@ -81,7 +80,6 @@ pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Fail
 struct Job<'a> {
     args: &'a SlurmArgs,
     name: String,
-    /// The command of `host-sim` without shards.
     command: String,
     /// Absolute.
     folder: PathBuf,

@@ -85,7 +85,6 @@ impl Takes for TrafficArgs {
     }
 }
 
-/// What is run, every parameter known.
 struct Traffic<'a> {
     args: &'a TrafficArgs,
     grid: Grid,
@@ -93,7 +92,6 @@ struct Traffic<'a> {
     replications: u32,
     seed: u64,
     format: Format,
-    /// What a result records.
     settings: Scenario,
 }
 
@@ -216,7 +214,6 @@ impl TrafficResult {
     }
 }
 
-/// Measures and reports.
 pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let traffic = Traffic::new(args)?;
     let (args, grid) = (&traffic, traffic.grid);
@@ -279,7 +276,6 @@ impl<'a> Traffic<'a> {
         })
     }
 
-    /// Of all runs.
     fn results(&self, grid: Grid, bar: &Bar) -> Result<Vec<TrafficResult>, Failure> {
         let rates = names::each_once(self.args.rate.iter().copied());
         let of_rate = |&rate| (0..self.replications).map(move |replication| (rate, replication));
@@ -311,7 +307,6 @@ impl<'a> Traffic<'a> {
             .collect())
     }
 
-    /// The file of the picture, if there is to be one.
     fn picture(&self, grid: Grid) -> Result<Option<PictureFile>, String> {
         let Some(kind) = &self.args.plot else {
             return Ok(None);
@@ -327,7 +322,6 @@ impl<'a> Traffic<'a> {
         maps
     }
 
-    /// What all rates have in common, but the machine.
     fn parameters_text(&self) -> String {
         let Parameters {
             flits,
@@ -402,7 +396,6 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// What a result records.
     fn record(&self, results: &[TrafficResult]) -> Value {
         let mut scenario = self.settings.record();
         scenario["pattern"] = self.args.pattern.to_string().into();
@@ -413,7 +406,6 @@ impl<'a> Traffic<'a> {
     }
 }
 
-/// The columns of `traffic --format csv`.
 pub(crate) fn columns() -> Columns {
     let more = [
         ("pattern", "Where messages go."),

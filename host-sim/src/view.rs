@@ -73,7 +73,6 @@ impl Takes for ViewArgs {
     }
 }
 
-/// Runs the first replication of each strategy and writes the page.
 pub(crate) fn view(
     scenario: &Resolved,
     path: &std::path::Path,

@@ -193,7 +193,6 @@ struct ClaimRow {
     /// The systems that it is compared with.
     #[serde(default)]
     rivals: Vec<String>,
-    /// The name of a line.
     #[serde(default)]
     name: String,
     /// The points of a line: every combination, the last axis fastest.

@@ -93,7 +93,6 @@ impl Measure {
     }
 }
 
-/// All of them.
 const WHOLE: Measure = Measure::Arrivals {
     warmup_fraction: 0.0,
 };
@@ -296,7 +295,6 @@ pub trait Progress: Sync {
     }
 }
 
-/// Ignores progress.
 impl Progress for () {}
 
 /// Why an experiment gives no result.

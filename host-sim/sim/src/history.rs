@@ -173,7 +173,6 @@ pub fn histories(
     runs.collect()
 }
 
-/// The times in which places were down.
 fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
     let mut outages: Vec<Outage> = Vec::new();
     let mut open: Vec<usize> = Vec::new();

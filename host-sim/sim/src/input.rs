@@ -76,27 +76,6 @@ impl<R: Read> Lines<R> {
         let line = self.line.strip_prefix(UTF8_MARK).filter(|_| is_first);
         Ok((read > 0).then_some(line.unwrap_or(&self.line)))
     }
-
-    /// Like [`Lines::next_line`], with an empty line in place of one that is too long or not UTF-8.
-    pub fn next_or_empty(&mut self) -> io::Result<Option<&[u8]>> {
-        match self.next_line() {
-            Err(error) if error.kind() == ErrorKind::InvalidData => {}
-            Err(error) => return Err(error),
-            Ok(None) => return Ok(None),
-            Ok(Some(_)) => return Ok(Some(&self.line)),
-        }
-        while self.line.last() != Some(&b'\n') {
-            self.line.clear();
-            let mut part = self.reader.by_ref().take(LINE_BYTES_MAX as u64);
-            let read = part.read_until(b'\n', &mut self.line)?;
-            self.bytes += read as u64;
-            if read == 0 {
-                break;
-            }
-        }
-        self.line.clear();
-        Ok(Some(&self.line))
-    }
 }
 
 /// A text file as a whole, without its byte order mark; an error when it cannot be read, is not
@@ -242,28 +221,5 @@ mod tests {
             );
             assert!(taken <= 4 * FILE_BYTES_MAX as u64, "{taken}");
         }
-    }
-
-    #[test]
-    fn a_line_that_is_too_long_is_passed_over_where_that_is_asked() {
-        let long = vec![b'x'; 3 * LINE_BYTES_MAX];
-        for end in ["", "\n", "\nlast"] {
-            let input = [b"first\n", &long[..], end.as_bytes()].concat();
-            let mut lines = Lines::new(&input[..], 8);
-            assert_eq!(lines.next_or_empty().unwrap(), Some(&b"first\n"[..]));
-            assert_eq!(lines.next_or_empty().unwrap(), Some(&b""[..]));
-            assert_eq!(
-                lines.bytes(),
-                (6 + long.len() + end.trim_end_matches("last").len()) as u64
-            );
-            let last = (end == "\nlast").then_some(&b"last"[..]);
-            assert_eq!(lines.next_or_empty().unwrap(), last);
-            assert_eq!(lines.next_or_empty().unwrap(), None);
-            assert_eq!(lines.bytes(), input.len() as u64);
-        }
-        // The line break is the last byte that is read of the part that is too long.
-        let mut lines = Lines::new(&b"12345678\nnext\n"[..], 8);
-        assert_eq!(lines.next_or_empty().unwrap(), Some(&b""[..]));
-        assert_eq!(lines.next_or_empty().unwrap(), Some(&b"next\n"[..]));
     }
 }

@@ -87,7 +87,6 @@ impl Default for Bandwidths {
 #[derive(Clone, Debug)]
 pub struct IoMesh {
     processors: Grid,
-    /// The sides with the I/O nodes.
     w: usize,
     h: usize,
     /// Where processor <0, 0> is.

@@ -360,7 +360,6 @@ impl MachineKeys {
 
 /// What is wrong with a file, and in which line.
 struct Wrong {
-    /// From 1.
     line: Option<usize>,
     reason: String,
 }

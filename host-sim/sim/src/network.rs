@@ -182,7 +182,6 @@ pub trait Traffic {
 #[derive(Clone, Debug)]
 pub struct Requests {
     now: Ticks,
-    /// The number of processors.
     nodes: u32,
     messages: Vec<Message>,
 }

@@ -249,7 +249,6 @@ impl StrategySummary {
     }
 }
 
-/// Only where both means can be compared.
 fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<GainSummary> {
     let metric = Metric::WaitingDelay;
     let others = all.iter().filter(|other| {

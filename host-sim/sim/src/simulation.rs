@@ -255,7 +255,6 @@ pub fn run_with(
 struct Run<'b, J, E> {
     backend: &'b mut dyn Backend,
     execution: E,
-    /// Jobs the controller can hold.
     room: u32,
     /// It had no room for the next job although there are fewer, and none has left since.
     is_full: bool,
@@ -276,7 +275,6 @@ struct Run<'b, J, E> {
     next: Option<(u64, Job)>,
     /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
     backlog: Option<NonZero<u32>>,
-    /// Whether the largest slice that could be placed is measured.
     largest: bool,
     /// Whether a change was made since it was measured.
     has_changed: bool,
@@ -427,7 +425,6 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         }
     }
 
-    /// Jobs that wait, in the controller or here.
     fn waiting(&self) -> u32 {
         self.state.waiting + self.kept.len() as u32
     }

@@ -93,7 +93,6 @@ impl Search {
         self.extents[dimension] = 1;
     }
 
-    /// The processors of the best so far.
     fn most(&self) -> usize {
         self.best.map_or(0, |(most, _)| most)
     }

@@ -31,7 +31,6 @@ const PIXEL: f64 = crate::svg::PIXEL as f64;
 const RIGHT: f64 = 16.0;
 const ABOVE: f64 = 30.0;
 const CAPTION_LINE: f64 = 16.0;
-/// The least width of a map.
 const WIDTH_MIN: f64 = 340.0;
 /// Room for the title and what stands below the maps: its first line, and each further one.
 const HEAD: f64 = 50.0;
@@ -46,13 +45,11 @@ const SCALE_HEIGHT: f64 = 40.0;
 const SCALE_LEFT: f64 = 24.0;
 const SCALE_LENGTH: f64 = 240.0;
 const SCALE_BAR: f64 = 12.0;
-/// Steps of colour along it.
 const SCALE_STEPS: u32 = 60;
 /// Maps beside each other, and how wide they may be together.
 const COLUMNS_MAX: usize = 3;
 const BESIDE_MAX: f64 = 1400.0;
 
-/// Width of the borders of planes and of ticks.
 const THIN: f64 = 0.8;
 
 /// What is drawn on the picture of a machine.
@@ -118,7 +115,6 @@ impl ColourScale {
         Label::new(beside, top + SCALE_BAR / 2.0, TEXT).draw(area, self.unit)
     }
 
-    /// In pixels.
     fn width(&self) -> f64 {
         SCALE_LEFT + SCALE_LENGTH + text_width(self.unit, TEXT)
     }
@@ -152,20 +148,15 @@ fn stroke(colour: RGBColor, pixels: f64) -> ShapeStyle {
     colour.stroke_width(units(pixels).max(1) as u32)
 }
 
-/// All maps, and where each of them goes.
 struct Picture<'m, C> {
     title: String,
     subtitle: &'m str,
-    /// The lines below the maps.
     legend: Vec<String>,
     scale: Option<ColourScale>,
     panels: Vec<Panel<'m, C>>,
-    /// Maps beside each other.
     columns: usize,
-    /// Room for each map.
     width: f64,
     height: f64,
-    /// Of the whole.
     size: (f64, f64),
 }
 
@@ -264,7 +255,6 @@ impl Label {
     }
 }
 
-/// A map and where its parts go.
 struct Panel<'m, C> {
     map: &'m C,
     /// As if the lower left corner of the machine were at the origin.
@@ -272,7 +262,6 @@ struct Panel<'m, C> {
     margins: Margins,
     /// Room for its name and caption.
     above: f64,
-    /// With everything around it.
     width: f64,
     height: f64,
 }

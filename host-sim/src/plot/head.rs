@@ -21,9 +21,7 @@ pub(super) struct Head {
     title: String,
     subtitle: String,
     left: i32,
-    /// Of the picture.
     width: i32,
-    /// The height of the letters of lines.
     size: i32,
 }
 

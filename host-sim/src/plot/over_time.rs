@@ -18,7 +18,6 @@ const QUEUE_HEIGHT: i32 = 100;
 /// Room for the legend of a timeline, and below the last axis, in pixels.
 const LEGEND_HEIGHT: i32 = 30;
 const BELOW: i32 = 8;
-/// Room for the numbers of the vertical axis and its title.
 const LEFT: i32 = 78;
 /// The length of a mark of an interruption or restart.
 const MARK: i32 = 7;
@@ -133,7 +132,6 @@ pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String>
     })
 }
 
-/// When the last run ended, in ticks.
 fn end_of(histories: &[History]) -> u64 {
     let ends = histories.iter().map(|history| history.end);
     ends.max().unwrap_or(0).max(1)

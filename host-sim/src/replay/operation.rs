@@ -250,7 +250,6 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
     Ok(Some(object))
 }
 
-/// How an operation on a machine is written.
 struct Usage {
     op: String,
     machine: Grid,
@@ -301,7 +300,6 @@ fn dimensions(machine: Grid) -> impl Iterator<Item = String> {
 
 // Values, which are numbers of JSON or words.
 
-/// A number or a word as it was written.
 fn written(value: &Value) -> String {
     match value {
         Value::String(word) => word.clone(),
@@ -398,7 +396,6 @@ fn request(extents: &[u64], estimate: Option<Ticks>, machine: Grid) -> Result<Re
     Ok(estimated(request, estimate))
 }
 
-/// The block of a coordinate, range or `*` for each dimension.
 fn block(at: &[Value], machine: Grid) -> Result<Block, String> {
     const KNOWN: &str = "coordinates below each side and extents up to it are a block";
     let tuple = |numbers: &[u16]| Tuple::from_slice(numbers).expect(KNOWN);

@@ -25,7 +25,6 @@ pub(super) struct Content<'c> {
     pub(super) claims: &'c [Claim],
     /// For each figure that is left out, why.
     pub(super) left_out: &'c [String],
-    /// The command that reproduces the page.
     pub(super) command: &'c str,
     pub(super) extent: &'c Extent,
 }

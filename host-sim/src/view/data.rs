@@ -43,13 +43,11 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::workload::Workload;
 
-/// Points of the curves over time.
 const POINTS: usize = 1200;
 
 pub(super) struct Data {
     /// JSON without a `<`.
     pub(super) meta: String,
-    /// Base64.
     pub(super) columns: String,
 }
 

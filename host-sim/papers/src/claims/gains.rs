@@ -8,7 +8,6 @@ use meshalloc_sim::statistics::{Estimate, Interval};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::wording::number as number_text;
 
-/// On which side of 0 a gain is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Over,
@@ -202,7 +201,6 @@ fn sides(gains: &[At<Gain>], level: f64) -> Vec<Side> {
     sides.flatten().collect()
 }
 
-/// A gain in a table.
 fn gain_text(gain: &Gain) -> String {
     match gain {
         Gain::By(estimate) => format!("{} %", number_text(estimate, 100.0)),

@@ -34,7 +34,6 @@ impl Backlog {
     }
 }
 
-/// A system is saturated at all these points.
 pub(super) fn saturates(points: &[At<Backlog>]) -> Judgement {
     let has = |backlog| points.iter().any(|point| point.value == backlog);
     let verdict = if points.is_empty() || (has(Backlog::Open) && !has(Backlog::Level)) {

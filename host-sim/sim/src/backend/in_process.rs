@@ -61,11 +61,9 @@ pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 #[derive(Debug)]
 pub struct InProcess<'m> {
     controller: Controller<'m>,
-    /// The blocks of a job; kept for its memory.
     blocks: Vec<Block>,
     /// Places for the memories that are still to come, if the table may grow.
     larger: IterMut<'m, Option<HeapStorage>>,
-    /// Of the machine, where larger memory is to be made for it.
     description: Option<&'m Machine>,
     /// What the latest change took, where that is measured.
     latest_seconds: Option<f64>,

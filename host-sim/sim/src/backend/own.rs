@@ -59,7 +59,6 @@ struct Own<'m, S, P> {
     running: HashMap<JobId, Allocation>,
     events: u64,
     room: u32,
-    /// The blocks of a job; kept for its memory.
     blocks: Vec<Block>,
 }
 
@@ -90,7 +89,6 @@ impl<S: Strategy, P: Policy> Own<'_, S, P> {
         self.allocator.release(allocation).ok()
     }
 
-    /// Lets jobs try as the policy says.
     fn pass(&mut self, now: Ticks, on_event: OnEvent<'_>) -> Result<(), BackendError> {
         for waiting in &mut self.queue {
             waiting.has_failed = false;

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 pub(super) struct Stopwatch {
     begin: Instant,
     spent: Duration,
-    /// How often it ran.
     spans: u32,
 }
 

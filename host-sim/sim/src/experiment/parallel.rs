@@ -194,7 +194,6 @@ struct Task {
 /// Which runs are to be carried out, and the results of those that were.
 struct Board<'e> {
     points: Vec<Point<'e>>,
-    /// All before it have ended.
     first_open: usize,
     /// How many replications the latest experiment to end needed, of those that go on until an
     /// error is reached.
@@ -303,7 +302,6 @@ struct Point<'e> {
     experiment: &'e Experiment,
     most: u32,
     jobs_per_run: u64,
-    /// Runs handed out, in the order of replications and, within one, of strategies.
     begun: u64,
     /// By strategy: the runs of the replications that were taken into account.
     runs: Vec<Vec<RunResult>>,

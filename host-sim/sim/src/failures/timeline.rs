@@ -93,12 +93,10 @@ impl Timeline {
         blocks.collect()
     }
 
-    /// Whether spares take the places of what fails.
     pub(crate) const fn has_spares(&self) -> bool {
         self.spares.is_some()
     }
 
-    /// When the next event is.
     pub(crate) fn next_at(&self) -> Option<Ticks> {
         self.next.as_ref().map(|event| event.at)
     }

@@ -7,9 +7,7 @@ use super::{Unit, Wrong};
 /// What an event does to the places in which jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect<P = Block> {
-    /// The place is down from now on.
     Down(P),
-    /// It is down no more.
     Up(P),
     /// Jobs on it are interrupted, and it works.
     Interrupts(P),

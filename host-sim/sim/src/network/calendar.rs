@@ -5,9 +5,7 @@ use meshalloc::Ticks;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Day {
-    /// Channels that are released.
     pub(super) releases: Vec<u32>,
-    /// Messages that arrive.
     pub(super) deliveries: Vec<u32>,
     /// Headers that request their next channel: the source in the upper half, the message in the
     /// lower.
@@ -19,7 +17,6 @@ impl Day {
         self.releases.len() + self.deliveries.len() + self.requests.len()
     }
 
-    /// Empties it, and keeps its room.
     pub(super) fn clear(&mut self) {
         self.releases.clear();
         self.deliveries.clear();
@@ -27,7 +24,6 @@ impl Day {
     }
 }
 
-/// The events of the coming cycles.
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
     /// A power of two of them; the day of cycle t is at t modulo their number.

@@ -22,7 +22,6 @@ pub struct Network {
     fabric: Fabric,
 }
 
-/// The channels and what is on them.
 #[derive(Clone, Debug)]
 struct Fabric {
     parameters: Parameters,
@@ -42,7 +41,6 @@ struct Channel {
     /// no first.
     first: u32,
     last: u32,
-    /// Grants.
     granted: u64,
     /// Cycles in which it was held, less the time of its grant while it is held, modulo 2^64.
     held: Ticks,
@@ -137,7 +135,6 @@ impl Network {
         ControlFlow::Continue(())
     }
 
-    /// The first half of a cycle: releases, and grants to those that wait.
     fn release(&mut self, traffic: &mut impl Traffic) {
         let now = self.now();
         for &channel in &self.today.releases {
@@ -149,7 +146,6 @@ impl Network {
         }
     }
 
-    /// The first half of a cycle: deliveries.
     fn deliver(&mut self, traffic: &mut impl Traffic) -> ControlFlow<()> {
         let now = self.now();
         let mut flow = ControlFlow::Continue(());
@@ -162,7 +158,6 @@ impl Network {
         flow
     }
 
-    /// The second half of a cycle: requests.
     fn request(&mut self) {
         let now = self.now();
         // Of the same source no two headers request the same channel: they hold different channels,

@@ -23,13 +23,11 @@ struct Dimension {
 }
 
 impl Dimension {
-    /// The number of virtual channels of a link.
     fn lanes(&self) -> u8 {
         if self.wraps { 2 } else { 1 }
     }
 }
 
-/// The numbers of channels.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
     dimensions: Vec<Dimension>,

@@ -24,7 +24,6 @@ pub struct Foreign<'f> {
     pub useless: &'f [(&'f str, &'f str)],
 }
 
-/// Reads a scenario file.
 pub(super) fn read(path: &Path, foreign: Foreign<'_>) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = text(path)?;
@@ -39,7 +38,6 @@ pub(super) fn text(path: &Path) -> Result<String, String> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
-    /// From 1.
     pub(super) line: usize,
     pub(super) reason: String,
 }
@@ -156,7 +154,6 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// The setting of a key.
     fn setting(&self, key: &str) -> Result<&'static Setting, String> {
         if key == GRID {
             let sweep = "`host-sim sweep` runs files with one";

@@ -80,9 +80,7 @@ fn pair(entry: &Entry) -> (String, String) {
 
 #[derive(Debug)]
 struct Grid {
-    /// The same at every point.
     fixed: Vec<Entry>,
-    /// For each key of the grid its values.
     axes: Vec<Vec<Entry>>,
 }
 

@@ -364,7 +364,6 @@ impl Scenario {
         Ok(())
     }
 
-    /// The log, whose jobs are not read yet.
     fn log(
         &mut self,
         file: PathBuf,
@@ -434,7 +433,6 @@ impl Scenario {
         Ok(shape)
     }
 
-    /// The workload of distributions.
     fn synthetic(
         &mut self,
         machine: Grid,
@@ -470,7 +468,6 @@ impl Scenario {
         })
     }
 
-    /// The workload with the estimates that are asked for.
     fn estimated(&mut self, mut workload: Synthetic) -> Result<Synthetic, SettingError> {
         workload.estimates = *self.estimates.get_or_insert(workload.estimates);
         workload.check_estimates()?;
@@ -634,7 +631,6 @@ impl Scenario {
         }
     }
 
-    /// What jobs communicate, read and write, if they do.
     fn io(&mut self, machine: Grid) -> Result<Option<IoJobs>, SettingError> {
         if self.io.is_none() && self.io_nodes.is_none() {
             return Ok(None);

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use meshalloc::{Grid, Request};
 use rand_distr::{Distribution, Exp};
 
-use super::distributions::positive;
+use super::distributions::{info, positive};
 use super::lublin::{Lublin, Sizes};
 use super::{DistributionInfo, ShapeRule, WorkloadError};
 use crate::wording::Number;
@@ -46,11 +46,11 @@ pub enum CountDistribution {
 
 impl CountDistribution {
     /// Every distribution by name.
-    pub const LIST: &'static [DistributionInfo] = &[DistributionInfo {
-        name: "exponential:16",
-        meaning: "exponential with this mean, rounded up, at most the whole machine",
-        source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
-    }];
+    pub const LIST: &'static [DistributionInfo] = &[info(
+        "exponential:16",
+        "exponential with this mean, rounded up, at most the whole machine",
+        "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
+    )];
 
     /// The mean number of processors on a machine of `nodes` processors, exact for the whole
     /// numbers that are drawn.

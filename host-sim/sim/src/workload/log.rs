@@ -395,7 +395,6 @@ impl Log {
         }
     }
 
-    /// The factor of submit times.
     fn stretch(&self) -> Result<f64, WorkloadError> {
         let Some(load) = self.load else {
             return Ok(1.0);

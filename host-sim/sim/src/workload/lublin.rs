@@ -48,6 +48,7 @@ use rand_distr::{Distribution, Gamma};
 use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
 
+use super::distributions::info;
 use super::stream::fraction;
 use super::{DistributionInfo, WorkloadError};
 
@@ -175,26 +176,18 @@ const INTERACTIVE: Parameters = Parameters {
 impl Lublin {
     /// Every form of the model.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "lublin",
-            meaning: "the parameters of all jobs, as one class",
-            source: SOURCE,
-        },
-        DistributionInfo {
-            name: "lublin:batch",
-            meaning: "batch jobs alone",
-            source: SOURCE,
-        },
-        DistributionInfo {
-            name: "lublin:interactive",
-            meaning: "interactive jobs alone, up to 0.35 of the machine",
-            source: SOURCE,
-        },
-        DistributionInfo {
-            name: "lublin:both",
-            meaning: "batch and interactive jobs, each with arrivals of their own",
-            source: SOURCE,
-        },
+        info("lublin", "the parameters of all jobs, as one class", SOURCE),
+        info("lublin:batch", "batch jobs alone", SOURCE),
+        info(
+            "lublin:interactive",
+            "interactive jobs alone, up to 0.35 of the machine",
+            SOURCE,
+        ),
+        info(
+            "lublin:both",
+            "batch and interactive jobs, each with arrivals of their own",
+            SOURCE,
+        ),
     ];
 
     const ALL: [Lublin; 4] = [
@@ -214,7 +207,6 @@ impl Lublin {
         }
     }
 
-    /// The parameters of a class; of both those of the first.
     const fn parameters(self) -> &'static Parameters {
         match self {
             Lublin::Combined => &COMBINED,
@@ -366,7 +358,6 @@ impl Sizes {
         self.rounded(logarithm)
     }
 
-    /// The number of this logarithm.
     fn rounded(&self, logarithm: f64) -> u32 {
         ((logarithm.exp2() + 0.5).floor() as u32).min(self.most)
     }
@@ -426,7 +417,6 @@ impl RunTimes {
         }
     }
 
-    /// The probability of the first distribution.
     fn first(&self, processors: u32) -> f64 {
         let (each, none) = self.first;
         (each * f64::from(processors) + none).clamp(0.0, 1.0)
@@ -499,7 +489,6 @@ impl DailyCycle {
     }
 }
 
-/// The weight of each half hour from midnight.
 fn weights(class: Lublin) -> [f64; SLOTS] {
     let (shape, scale) = class.parameters().slots;
     let up_to = |slot: f64| gamma_lr(shape, slot / scale);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use meshalloc::{Flags, Grid, Request, Shape};
 use serde::Serialize;
 
+use super::distributions::info;
 use super::empirical::{is_file_name, slice};
 use super::stream::fraction;
 use super::text_file::{Header, TextFile, bad};
@@ -64,16 +65,16 @@ impl BuiltInMix {
 impl MixSource {
     /// Those that are built in.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "tpu-v4",
-            meaning: "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
-            source: "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2",
-        },
-        DistributionInfo {
-            name: "rfold",
-            meaning: "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
-            source: "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator",
-        },
+        info(
+            "tpu-v4",
+            "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
+            "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2",
+        ),
+        info(
+            "rfold",
+            "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
+            "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator",
+        ),
     ];
 }
 

@@ -34,6 +34,7 @@ use std::str::FromStr;
 
 use meshalloc::{DIMENSIONS_MAX, Request};
 
+use super::distributions::info;
 use super::{DistributionInfo, WorkloadError};
 use crate::names;
 
@@ -133,14 +134,6 @@ impl Pattern {
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         Pattern::LIST[self as usize].name
-    }
-}
-
-const fn info(name: &'static str, meaning: &'static str, source: &'static str) -> DistributionInfo {
-    DistributionInfo {
-        name,
-        meaning,
-        source,
     }
 }
 

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::counts::{CountSampler, Counts};
-use super::distributions::SideSampler;
+use super::distributions::{SideSampler, info};
 use super::mix::{Mix, MixSampler};
 use super::stream::{Source, Stream};
 use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
@@ -176,16 +176,16 @@ pub enum CubeDistribution {
 impl CubeDistribution {
     /// Every distribution by name.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "uniform",
-            meaning: "every number of dimensions 1..n, or every radix 2..k, equally likely",
-            source: CHUANG_WU,
-        },
-        DistributionInfo {
-            name: "normal",
-            meaning: "mean in the middle of the range, standard deviation a quarter of the range",
-            source: CHUANG_WU,
-        },
+        info(
+            "uniform",
+            "every number of dimensions 1..n, or every radix 2..k, equally likely",
+            CHUANG_WU,
+        ),
+        info(
+            "normal",
+            "mean in the middle of the range, standard deviation a quarter of the range",
+            CHUANG_WU,
+        ),
     ];
 
     /// Over the numbers `min..=max`, of which there is one at least.

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use meshalloc::machine::DESCRIBED_MAX;
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 
+use super::distributions::info;
 use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
 
 /// A rule that gives a number of processors a shape.
@@ -42,36 +43,36 @@ const DRAWN_EXPECTED: &str = "drawn:uniform, drawn:normal, drawn:normal:var or d
 impl ShapeRule {
     /// Every rule.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "near-square",
-            meaning: "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter",
-            source: "",
-        },
-        DistributionInfo {
-            name: "near-cubic",
-            meaning: "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest",
-            source: "",
-        },
-        DistributionInfo {
-            name: "power-of-two",
-            meaning: "extents that are powers of two: least product, then most cubic; near-cubic where none hold the job",
-            source: "",
-        },
-        DistributionInfo {
-            name: "flat",
-            meaning: "least along the shortest side of the machine, then along the next: whole rows where one is not enough",
-            source: "",
-        },
-        DistributionInfo {
-            name: "drawn:uniform",
-            meaning: "extents drawn one after the other, the last is the least that holds the job; or drawn:normal, drawn:normal:var, drawn:exponential",
-            source: "",
-        },
-        DistributionInfo {
-            name: "chips",
-            meaning: "no shape: the most compact legal shape with this number of processors that fits; up to four dimensions",
-            source: "",
-        },
+        info(
+            "near-square",
+            "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter",
+            "",
+        ),
+        info(
+            "near-cubic",
+            "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest",
+            "",
+        ),
+        info(
+            "power-of-two",
+            "extents that are powers of two: least product, then most cubic; near-cubic where none hold the job",
+            "",
+        ),
+        info(
+            "flat",
+            "least along the shortest side of the machine, then along the next: whole rows where one is not enough",
+            "",
+        ),
+        info(
+            "drawn:uniform",
+            "extents drawn one after the other, the last is the least that holds the job; or drawn:normal, drawn:normal:var, drawn:exponential",
+            "",
+        ),
+        info(
+            "chips",
+            "no shape: the most compact legal shape with this number of processors that fits; up to four dimensions",
+            "",
+        ),
     ];
 
     /// The distributions that extents may be drawn from.
@@ -290,7 +291,6 @@ pub fn near_cubic(processors: u32, sides: &[u16]) -> Option<Shape> {
 /// A search for the best extents, from the shortest to the longest.
 struct Search<'s> {
     processors: u64,
-    /// In descending order.
     sides: &'s [u64],
     /// Of the longest extent to the shortest.
     ratio_max: u64,

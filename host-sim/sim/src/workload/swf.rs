@@ -41,7 +41,6 @@ pub(super) mod line;
 
 use line::*;
 
-/// The most lines of acknowledgements.
 const ACKNOWLEDGEMENTS_MAX: usize = 1000;
 
 /// What the lines of a file are.

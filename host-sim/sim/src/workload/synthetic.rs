@@ -26,7 +26,7 @@ use super::work::DRAWS;
 use super::{
     ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Lublin,
     Messages, MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution,
-    SideRange, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
+    Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
 };
 use crate::wording::{Number, counted};
 
@@ -165,43 +165,6 @@ impl Synthetic {
                 .map_err(|error| ("interarrival", error.into()))?;
         }
         Ok(read)
-    }
-
-    /// The same workload with sides of `min` to `max` processors along each dimension; a side
-    /// longer than the machine's is an error, for such jobs would only be refused.
-    ///
-    /// # Errors
-    ///
-    /// When the range is empty, starts at 0 or exceeds the machine, or the jobs do not ask for
-    /// sides.
-    pub fn with_sides(mut self, min: u16, max: u16) -> Result<Self, WorkloadError> {
-        let range = SideRange::new(min, max)?;
-        let machine = self.requests.machine();
-        let given = match &self.requests {
-            Requests::Submeshes(_) => "sides",
-            Requests::Subcubes(_) => "radices",
-            Requests::Counts(_) => "numbers of processors",
-            Requests::Mix(_) => "shapes of a mix",
-        };
-        let Requests::Submeshes(submeshes) = &mut self.requests else {
-            return Err(WorkloadError::OutOfRange {
-                what: "what jobs ask for".into(),
-                options: &[],
-                given: given.into(),
-                expected: "sides".into(),
-            });
-        };
-        let shortest = machine.sides().iter().copied().min().unwrap_or(1);
-        if max > shortest {
-            return Err(WorkloadError::OutOfRange {
-                what: "the longest side of a job".into(),
-                options: &[],
-                given: max.to_string(),
-                expected: format!("at most {shortest}, on {machine}"),
-            });
-        }
-        submeshes.sides.fill(range);
-        Ok(self)
     }
 
     /// The machine whose load is meant.
@@ -430,7 +393,6 @@ enum WorkSource {
     Messages {
         draws: Box<Source<StandardUniform>>,
         messages: Messages,
-        /// The number of jobs drawn so far.
         jobs: u32,
     },
     Io(Box<Source<StandardUniform>>),

@@ -91,7 +91,6 @@ impl<'p, R: Read> TextFile<'p, R> {
         Ok(Some(String::from_utf8_lossy(text).trim().to_owned()))
     }
 
-    /// The error about the latest line.
     pub(crate) fn wrong(&self, reason: String) -> LogError {
         LogError::Line {
             path: self.path.into(),

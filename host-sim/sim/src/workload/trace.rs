@@ -25,7 +25,6 @@ use super::log::{Entry, LogJob, LogOptions, Owner};
 use super::mix::{read_rings, read_shape};
 use super::text_file::{Header, bad, time};
 
-/// The rows of a trace.
 pub(super) struct Trace {
     header: Header,
     /// Of each column its place in a row, if there is one.

@@ -17,12 +17,10 @@ const BELOW: f64 = 30.0;
 /// digits below.
 const DIGIT_COLUMN: f64 = 24.0;
 const DIGIT_ROW: f64 = 14.0;
-/// Height of the numbers, and of the names of dimensions.
 const NUMBER: f64 = 11.0;
 const NAME: f64 = 9.0;
 /// Width of a character as a part of its height.
 const CHARACTER: f64 = 0.6;
-/// The least space between numbers.
 const SPACE: f64 = 2.0;
 /// From the border to the ends of the ticks, to the right of row numbers, and to the middle of
 /// column numbers.
@@ -30,7 +28,6 @@ const TICK: f64 = 4.0;
 const ROW_NUMBER: f64 = 7.0;
 const COLUMN_NUMBER: f64 = 13.0;
 
-/// Room around a machine in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Margins {
     pub(super) left: f64,

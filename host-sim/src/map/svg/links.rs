@@ -171,7 +171,6 @@ fn in_cell(place: &Place, node: NodeId, (right, up): (f64, f64)) -> (i32, i32) {
     )
 }
 
-/// The colour of a link that carries this part of what the most used one does.
 fn colour(part: f64) -> RGBColor {
     let part = part.clamp(0.0, 1.0);
     let (from, part) = if part < 0.5 {

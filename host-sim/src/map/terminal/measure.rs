@@ -13,14 +13,11 @@ const TOGETHER_MAX: usize = 16;
 const LINES_EACH: usize = 4;
 const COLUMNS_EACH: usize = 8;
 
-/// The measure of a map.
 #[derive(Clone, Debug)]
 pub(super) struct Measure {
     /// With the gaps that are drawn: one character wide, or one line high, for each unit.
     pub(super) layout: Layout,
-    /// Columns in a character.
     pub(super) scale: usize,
-    /// Characters left of the map, its frame included.
     pub(super) left: usize,
     /// The parts of a row without a gap, all of the same length.
     stretches: usize,
@@ -44,7 +41,6 @@ pub(super) enum MapLine {
 pub(super) struct Row {
     pub(super) upper: Range<usize>,
     pub(super) lower: Range<usize>,
-    /// Whether the row number is due.
     numbered: bool,
 }
 

@@ -7,7 +7,6 @@ use meshalloc::Ticks;
 use crate::time::{TIME_MAX, TimeUnit};
 use crate::wording::{counted, quoted};
 
-/// A field of the format.
 #[derive(Clone, Copy)]
 pub(crate) struct Field {
     /// Its number, from 1.
@@ -73,7 +72,6 @@ pub(crate) fn check_time(time: Ticks, record: &Record<'_>, field: Field) -> Resu
     Err(record.bad(field, &format!("less than {seconds} seconds")))
 }
 
-/// The words of a line.
 pub(crate) struct Record<'t>([&'t str; FIELDS]);
 
 impl<'t> Record<'t> {
