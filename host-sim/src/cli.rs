@@ -479,8 +479,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     shown.map_err(|failure| failure.after_results(&"--plot map"))
 }
 
-/// The operations of the file, or of standard input for `-`, and what errors call it. Those of a
-/// regular file can be read.
+/// The operations of the file, or of standard input for `-`, which can be read, and their name.
 fn open(path: &Path, machine: Grid) -> Result<(String, Box<dyn Read>), String> {
     if path == Path::new("-") {
         return Ok(("standard input".to_owned(), Box::new(io::stdin())));

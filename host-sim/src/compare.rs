@@ -398,8 +398,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
     }
 }
 
-/// The name of a strategy where there is little room: its abbreviation, if it has one, with its
-/// parameters.
+/// The abbreviation of a strategy, or its name if it has none, with its parameters.
 fn short(kind: StrategyKind) -> String {
     let (name, text) = (kind.name(), kind.to_string());
     let alias = kind.info().aliases.first().copied().unwrap_or(name);

@@ -12,8 +12,7 @@ use meshalloc_sim::simulation::SimulationError;
 /// Exit code of everything that could not be done.
 const EXIT_FAILURE: u8 = 2;
 
-/// Exit code when the controller was lost, a run failed after others were complete, or the picture
-/// of results failed that are written.
+/// Exit code of incomplete results, or of results whose picture failed.
 const EXIT_INCOMPLETE: u8 = 1;
 
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
@@ -44,8 +43,7 @@ pub enum Failure {
     OutputClosed,
     /// The experiments ended early. What is complete has been printed.
     Incomplete(Incomplete),
-    /// The results have been written, but something that was to be made of them was not: the line
-    /// on standard error.
+    /// Results are written, something that was to be made of them is not: the line of the error.
     AfterResults(String),
 }
 
@@ -57,8 +55,8 @@ pub struct Incomplete {
     code: u8,
 }
 
-/// The results of each experiment, as far as they are complete, and why they may not be all; an
-/// error when not one replication is.
+/// The complete results of each experiment, and why they may not be all; an error if there are
+/// none.
 pub(crate) fn complete(
     outcome: Result<Vec<Vec<StrategyResult>>, Failed>,
 ) -> Result<(Vec<Vec<StrategyResult>>, Option<Incomplete>), Failure> {
@@ -153,8 +151,7 @@ pub(crate) fn goes_on(kept: &Path, without: &[&str]) -> Failure {
     })
 }
 
-/// Carries out a command that writes files, and its report after them: no file is lost when
-/// standard output is closed early.
+/// Writes files, and only then the report: none is lost when standard output is closed early.
 pub(crate) fn files_first(
     output: &mut dyn Write,
     command: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,

@@ -30,8 +30,7 @@ pub(crate) fn write_with(
     sync_folder(path)
 }
 
-/// Brings the name of a new file to the disk, so that it survives a loss of power. Does nothing
-/// where folders cannot be opened.
+/// Brings the name of a new file to the disk, against a loss of power, where folders can be opened.
 pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder_of(file))?.sync_all()?;
@@ -51,8 +50,7 @@ fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }
 
-/// Whether [`write`] can be expected to succeed: now rather than after a minute's work. Makes the
-/// folder if need be.
+/// Whether [`write`] can be expected to succeed, asked before the work; makes the folder.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),

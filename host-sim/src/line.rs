@@ -44,8 +44,7 @@ pub struct LineBackends {
     /// Of the configurations so far, the latest last.
     round_trips: Vec<(StrategyKind, RoundTrips)>,
     is_used: bool,
-    /// Whether there is nothing to be put in order any more: the line is gone, or another client
-    /// has taken the controller over.
+    /// Whether there is nothing to put in order: the line is gone, or has another client.
     is_lost: bool,
 }
 

@@ -49,8 +49,7 @@ pub enum Plot {
     Timeline,
 }
 
-/// `map`, `map:SECONDS`, `map:jobs=N`, `links` or `timeline`, as it is written on the
-/// command line.
+/// `map`, `map:SECONDS`, `map:jobs=N`, `links` or `timeline`, as on the command line.
 impl FromStr for Plot {
     type Err = String;
 
@@ -126,8 +125,8 @@ pub struct Map {
 }
 
 impl Map {
-    /// Three short lines for under the title, short enough for two maps on a terminal: jobs,
-    /// processors, and the largest free block.
+    /// Three lines, short enough for two maps on a terminal: jobs, processors, the largest free
+    /// block.
     pub fn caption(&self) -> [String; 3] {
         let snapshot = &self.snapshot;
         let mut first = format!("{} running, {} waiting", snapshot.jobs.len(), self.waiting);
@@ -191,8 +190,7 @@ pub fn maps(
     Ok(maps)
 }
 
-/// Whether a run has not ended by this time, of one strategy at least. Runs are made for it only
-/// where the last job has arrived by then.
+/// Whether a run has not ended by this time; made only if the last job has arrived by then.
 fn check_end(
     experiment: &Experiment,
     at: Ticks,

@@ -40,16 +40,13 @@ const LEGEND_ROW: i32 = 24;
 const LEGEND_NAME: i32 = 58;
 /// Longer names do not fit beside each other below the axes, in characters.
 const NAME_BESIDE_MAX: usize = 22;
-/// Height of one row of the strip of saturated points, in pixels, and for how many rows the axes
-/// have room.
+/// Height of a row of the strip of saturated points, in pixels; the axes have room for so many.
 const STRIP_ROW: i32 = 16;
 const STRIP_ROWS: i32 = 5;
-/// Heights of the names of the legend and of the numbers at the axes, and of the titles of the
-/// axes.
+/// Heights of names in the legend and numbers at the axes, and of the titles of the axes.
 const NAME: i32 = 16;
 const AXIS_TITLE: i32 = 18;
-/// From the left border to the title of the vertical axis, and from its numbers to it and to the
-/// axis.
+/// From the left border to the title of the vertical axis, and between it, numbers and axis.
 const LEFT: i32 = 10;
 const BESIDE_NUMBERS: i32 = 10;
 /// The least room for these numbers and the title, in pixels.
@@ -74,8 +71,7 @@ pub struct Picture {
     pub x_scale: Scale,
     /// What the vertical axis shows, with its unit unless `y_time` has one.
     pub y_label: String,
-    /// The unit of the values where these are times. The axis has them in a
-    /// [readable](TimeUnit::readable) one.
+    /// The unit of the values if they are times; shown in a [readable](TimeUnit::readable) one.
     pub y_time: Option<TimeUnit>,
     /// The lines.
     pub series: Vec<Series>,
@@ -93,8 +89,7 @@ pub enum Scale {
     Linear,
     /// Doublings; for values over 0, powers of two as a rule.
     Doubling,
-    /// Categories with these names: point `x` stands at number `x`, from 0, and the series beside
-    /// each other.
+    /// Categories with these names: point `x` stands at number `x`, series beside each other.
     Categories(Vec<String>),
 }
 
@@ -132,8 +127,7 @@ impl Point {
     }
 }
 
-/// A number that a text states about a point of a series: a ring, with an entry of the legend for
-/// all of them.
+/// A number that a text states about a point of a series: a ring, with one legend entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stated {
     /// The number of the series.
@@ -155,8 +149,7 @@ pub struct Measured {
     pub grows: bool,
     /// Whether the system was saturated, so that the mean belongs to this log alone.
     pub saturated: bool,
-    /// The part of the jobs that was refused and is missing in the mean, in words; it stands below
-    /// the marker.
+    /// The part of the jobs that was refused, in words, which stands below the marker.
     pub refused: Option<String>,
 }
 

@@ -346,8 +346,7 @@ impl Replay<'_> {
         self.write_events(own, output)
     }
 
-    /// Writes the jobs of the queue that the latest change let in, and those whose leases have
-    /// ended, without the grant of `own`.
+    /// Writes the jobs that the change let in but `own`, and those whose leases have ended.
     fn write_events(
         &mut self,
         own: Option<JobId>,

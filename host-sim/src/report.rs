@@ -493,8 +493,7 @@ fn identical_text(results: &[StrategyResult]) -> Vec<String> {
     groups.map(text).collect()
 }
 
-/// How far the others are below the strategy with the longest mean waiting delay, of those whose
-/// means can be compared.
+/// How far the others are below the strategy with the longest comparable mean waiting delay.
 fn best_gains(results: &[StrategyResult]) -> Vec<String> {
     let metric = Metric::WaitingDelay;
     let mean = |result: &StrategyResult| {

@@ -425,8 +425,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("{}: cannot write: {error}", path.display()))
 }
 
-/// Whether the folder has results of another command, which may be longer or have more figures, or
-/// tables that are of no known one.
+/// Whether the folder has results of another command, perhaps longer, or unknown tables.
 fn check_folder(
     folder: &Path,
     record: &Path,
@@ -458,8 +457,7 @@ fn check_folder(
     }
 }
 
-/// Removes the files that the record names, those of another command: its first line is the
-/// command, each further one the name of a file.
+/// Removes the files of another command that the record names, each in a line behind it.
 fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     let recorded = input::text(record).unwrap_or_default();
     for name in recorded.lines().skip(1) {
@@ -474,8 +472,7 @@ fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Each claim below its figure, and at the end, where they stay on the screen, a line for each
-/// figure with the number of each verdict.
+/// Each claim below its figure, and at the end each figure with the number of each verdict.
 fn write_summary(
     figures: &[Figure],
     claims: &[Claim],

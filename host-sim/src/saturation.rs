@@ -34,8 +34,7 @@ use meshalloc_sim::workload::{
     EstimateModel, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
-/// Jobs that wait at all times by default. First come, first served needs 1 only; others
-/// look for jobs that fit among those that wait.
+/// Jobs that wait at all times by default: schedulers that look for jobs that fit need some.
 const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 
 /// What to run.

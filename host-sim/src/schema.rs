@@ -242,8 +242,8 @@ impl<'s> Shared<'s> {
         writeln!(output)
     }
 
-    /// A row for each key of an object, and of the objects in it, except for those of a part;
-    /// `before` is the path to it.
+    /// A row for each key of an object, and of objects in it that are no part; `before` leads
+    /// there.
     fn rows(
         &self,
         schema: &Value,

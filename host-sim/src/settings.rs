@@ -18,8 +18,7 @@ use meshalloc_sim::scenario::{
 
 /// A command that takes settings of a scenario.
 pub(crate) trait Takes {
-    /// The option of a setting, with the command's own words if it has some; `None` if the command
-    /// does not take it.
+    /// The option of a setting, perhaps in the command's words; `None` if it is not taken.
     fn take(arg: Arg) -> Option<Arg>;
 }
 
@@ -99,8 +98,7 @@ impl<T> Given<T> {
         &self.entries
     }
 
-    /// Takes out the value of a setting, of which the command allows a list; `default` if it was
-    /// not given.
+    /// Takes out the value of a setting that is a list here; `default` if it was not given.
     pub(crate) fn take(&mut self, key: &str, default: &str) -> Vec<String> {
         let place = self
             .entries

@@ -186,8 +186,7 @@ exit "$code"
     }
 }
 
-/// An option as a line of a script has it: Slurm splits these lines at blanks that are not in
-/// quotes.
+/// An option as a line of a script has it: Slurm splits it at blanks that are not quoted.
 fn directive(option: &str) -> Result<String, String> {
     // A blank ends a word, and this sign what is read of a line.
     let needs_quotes = |text: &str| text.contains([' ', '\t', '#']);

@@ -104,8 +104,7 @@ impl SweepError {
     }
 }
 
-/// Runs experiments over several threads, and writes no files. Their results, and why they may not
-/// be of all replications.
+/// Runs experiments without files; their results, and why they may not be of all replications.
 pub(crate) fn run_here<B: Backends>(
     experiments: &[&Experiment],
     threads: Option<NonZero<usize>>,

@@ -56,8 +56,7 @@ pub(crate) struct ViewArgs {
     pub(crate) output: PathBuf,
 }
 
-/// A page of the first replication has no use for the others. A scenario file, which other commands
-/// read as well, may have them.
+/// The page has no use for replications, which a scenario file for other commands may have.
 impl Takes for ViewArgs {
     fn take(arg: Arg) -> Option<Arg> {
         let others = only(

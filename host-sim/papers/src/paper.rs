@@ -70,8 +70,7 @@ pub struct Lengths {
     pub replications: u32,
     /// Until the relative error of the waiting delay is below this.
     pub until_rel_error: Option<f64>,
-    /// How often runs whose jobs are all there at time 0 are made, as they are short;
-    /// `replications` by default.
+    /// How often runs with all jobs at time 0 are made, as they are short; else `replications`.
     pub closed_replications: Option<u32>,
     /// How often runs are made in which every processor sends to every other of its job, or the
     /// largest slice is measured, as they are long; `replications` by default.

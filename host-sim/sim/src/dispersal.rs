@@ -20,7 +20,7 @@ pub struct Disperser {
     spans: Vec<(u32, u32)>,
     /// Processors by coordinate along one dimension, then their differences.
     counts: Vec<i64>,
-    /// The blocks whose first processors along a dimension these are, [`NONE`] between two
+    /// The blocks whose first processors along a dimension these are, [`NONE`] between
     /// measurements.
     labels: Vec<u32>,
     /// For each block itself, or an earlier one that it is connected with.
@@ -39,8 +39,7 @@ pub struct Dispersal {
     pub blocks: u64,
     /// The sum of the distances of all pairs of processors, in hops.
     pub distances: u64,
-    /// The size of the smallest box that holds all of them; along a dimension that wraps it may
-    /// wrap, too.
+    /// The size of the smallest box that holds all of them; it may wrap where a dimension does.
     pub bounding_box: u64,
     /// Whether there is a way from any of them to any other through none but them.
     pub contiguous: bool,
@@ -231,8 +230,8 @@ impl Disperser {
 
 const NONE: u32 = u32::MAX;
 
-/// Joins the groups of two blocks; returns whether they were different. Each block names itself or
-/// an earlier one of its group.
+/// Joins the groups of two blocks, each of which names itself or an earlier one; whether they
+/// differed.
 fn join(groups: &mut [u32], one: u32, other: u32) -> bool {
     let mut first = |mut block: u32| {
         while groups[block as usize] != block {
@@ -266,8 +265,7 @@ fn in_box(grid: &Grid, block: Block, processors: u64) -> u64 {
     along.sum()
 }
 
-/// The sum of the distances along a line: each gap between two coordinates lies on the way of every
-/// pair on both of its sides.
+/// The sum of the distances along a line: each gap lies on the way of every pair on its two sides.
 fn along(counts: &[i64], processors: u64) -> u64 {
     let mut below = 0;
     let gaps = counts.iter().map(|&count| {

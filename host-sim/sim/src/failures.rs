@@ -206,11 +206,9 @@ impl Serialize for FailureSource {
 pub enum Restart {
     /// On the same processors. It keeps them until all of them work.
     InPlace,
-    /// In the same place, in which a spare takes the part of a cube that has failed; see the
-    /// [module](self).
+    /// In the same place, where a spare takes the part of the failed cube; see the [module](self).
     Spare,
-    /// Anywhere. It gives its processors back and joins the queue at its old place: before all jobs
-    /// that arrived after it.
+    /// Anywhere, from its old place in the queue: before all jobs that arrived after it.
     #[default]
     Elsewhere,
     /// Anywhere. It gives its processors back and joins the end of the queue.
@@ -257,8 +255,7 @@ impl Checkpoint {
         work.saturating_add(cost).min(TIME_MAX)
     }
 
-    /// What a job with so much work left has saved after it ran for this time, and what part of the
-    /// time is lost.
+    /// What a job with so much work left has saved after this time, and what part of that is lost.
     pub(crate) fn saved(this: Option<Self>, work: Ticks, ran: Ticks) -> (Ticks, Ticks) {
         let Some(this) = this else { return (0, ran) };
         let each = this.interval + this.cost;
@@ -323,8 +320,7 @@ fn as_text<T: fmt::Display, S: Serializer>(
 }
 
 impl Failures {
-    /// Whether the machine has what fails, and spares if jobs need them. What is wrong with a file
-    /// shows when it is read.
+    /// Whether the machine has what fails, and spares if jobs need them; a file is not read for it.
     pub fn check(&self) -> Result<(), WorkloadError> {
         match self.source {
             FailureSource::Random { unit, .. } => {
@@ -337,8 +333,8 @@ impl Failures {
         }
     }
 
-    /// The same with the events of its file, if it has one; an error when it cannot be read, or an
-    /// event makes no sense.
+    /// The same with the events of its file; an error when it cannot be read, or one makes no
+    /// sense.
     pub fn read(&self) -> Result<Self, LogError> {
         let FailureSource::File { path, events } = &self.source else {
             return Ok(self.clone());

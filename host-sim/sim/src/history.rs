@@ -94,8 +94,7 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
-    /// The processors of the largest slice that could be placed, each from a time on, where that
-    /// was measured.
+    /// The processors of the largest slice that could be placed, from when on, if it was measured.
     pub largest: Vec<(Ticks, u32)>,
     /// What failed, if anything could.
     pub failures: Option<PastFailures>,
@@ -112,8 +111,7 @@ pub struct Step {
     pub at: Ticks,
     /// Requested processors of the jobs that run.
     pub used: u32,
-    /// Processors that are free while the first job that waits asks for no more than there are, and
-    /// else 0.
+    /// Processors that are free while the first job that waits asks for no more of them, or 0.
     pub fragmented: u32,
     /// Jobs that wait.
     pub waiting: u32,

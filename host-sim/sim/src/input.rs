@@ -105,8 +105,7 @@ fn text_of(input: impl Read) -> io::Result<String> {
     })
 }
 
-/// An error for UTF-16: a text that begins with its byte order mark, or with a zero among its first
-/// two bytes.
+/// An error for UTF-16: a text with its byte order mark, or a zero among its first two bytes.
 fn check_encoding(first: &[u8]) -> io::Result<()> {
     match first {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] => Err(invalid(

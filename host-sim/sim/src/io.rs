@@ -95,8 +95,7 @@ pub struct IoMesh {
 }
 
 impl IoMesh {
-    /// I/O nodes along the whole of one side of a mesh; an error when the machine is none of two
-    /// dimensions.
+    /// I/O nodes along one whole side of a mesh; an error when it has other than two dimensions.
     pub fn new(processors: Grid, side: IoSide) -> Result<Self, WorkloadError> {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
             return Err(WorkloadError::OutOfRange {
@@ -138,8 +137,7 @@ impl IoMesh {
         capacities
     }
 
-    /// The mesh with the I/O nodes as one grid; an error when these make the longest side of a mesh
-    /// longer.
+    /// The mesh with the I/O nodes as one grid; an error when a side is too long with them.
     pub fn grid(&self) -> Result<Grid, WorkloadError> {
         let sides = [self.w, self.h].map(|side| side as u16);
         Grid::mesh(&sides).map_err(|_| {

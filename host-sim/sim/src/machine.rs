@@ -131,8 +131,7 @@ impl MachineSource {
         self.read_text(&text)
     }
 
-    /// The description in this text, which is that of the file. Errors are those of
-    /// [`read`](Self::read).
+    /// The description in this text of the file. Errors are those of [`read`](Self::read).
     pub fn read_text(&self, text: &str) -> Result<Description, String> {
         let path = self.path().unwrap_or(Path::new(""));
         let read = match self {
@@ -150,8 +149,7 @@ impl MachineSource {
     }
 }
 
-/// A machine with a name. Its serde form is that of [`MachineKeys`], without the name: what follows
-/// from a machine does not depend on it.
+/// A machine with a name, which its serde form, that of [`MachineKeys`], leaves out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     /// What results call it.

@@ -107,8 +107,7 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     found.ok_or_else(|| unknown("metric", text, &names, &names.join(", ")))
 }
 
-/// The message about a name that is known, with parameters that it does not take or without those
-/// it needs.
+/// The message about a known name with parameters that it does not take or without needed ones.
 fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&str]) -> String {
     let wrong = match parameter {
         None => "needs a parameter".to_owned(),

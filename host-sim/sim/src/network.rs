@@ -129,8 +129,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The cycles from the request of the channel into the network to the delivery, over `hops`
-    /// links, without others in the way.
+    /// The cycles from the request of the channel into the network to the delivery, with no others.
     pub fn zero_load(&self, hops: u32) -> Ticks {
         (Ticks::from(hops) + 1) * (Ticks::from(self.routing_delay) + 1) + Ticks::from(self.flits)
     }
@@ -165,11 +164,9 @@ pub struct Delivery {
     pub blocked: Ticks,
 }
 
-/// What sends messages and receives deliveries. See the module's documentation for the order of the
-/// calls in a cycle.
+/// What sends messages and receives deliveries, called in the order that the module describes.
 pub trait Traffic {
-    /// The last flit of the message has left its source: the source may send the next one, in this
-    /// cycle. Non-blocking senders do.
+    /// The message has left its source, which may send the next one in this cycle.
     fn injected(&mut self, message: &Message, requests: &mut Requests);
 
     /// The message has arrived. Blocking senders send their next one now. With
@@ -193,9 +190,8 @@ impl Requests {
         self.now
     }
 
-    /// Sends a message in the current cycle. A source may send several: they get its channel into
-    /// the network in the order in which they were sent. Panics when source or destination is not
-    /// of the grid.
+    /// Sends a message in the current cycle. Those of one source get its channel into the network
+    /// in the order in which they were sent. Panics when source or destination is not of the grid.
     #[inline]
     pub fn send(&mut self, message: Message) {
         let Message {

@@ -45,8 +45,7 @@ pub struct Load {
     pub amount: f64,
 }
 
-/// Users that share resources. They are known by their places: 0 is the one that was inserted first
-/// of those that are there.
+/// Users that share resources, known by their places: 0 is the one of them inserted first.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     capacities: Vec<f64>,
@@ -55,8 +54,8 @@ pub struct Sharing {
     rates: Vec<f64>,
     is_stale: bool,
     resources: Vec<Resource>,
-    /// For each resource the part of the rates alone at which it is full; infinite without a user
-    /// whose rate is not frozen.
+    /// For each resource the part of the rates alone at which it is full; infinite if all are
+    /// frozen.
     levels: Vec<f64>,
 }
 
@@ -64,8 +63,7 @@ pub struct Sharing {
 struct User {
     /// Infinite without loads.
     alone: f64,
-    /// Ascending by resource; the amounts are parts of the resource's capacity at the rate alone,
-    /// so the largest is 1.
+    /// Ascending by resource; amounts are parts of its capacity at the rate alone, the largest 1.
     loads: Vec<Load>,
 }
 

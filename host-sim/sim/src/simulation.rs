@@ -191,9 +191,8 @@ pub enum SimulationError {
 /// ones are put off. Far more than the events of one moment submit.
 pub const KEPT_MAX: u32 = 1 << 16;
 
-/// The number of waiting jobs from which on later arrivals than the measured ones are put off under
-/// a scheduler that chooses among the waiting jobs. At every event the scheduler takes time for
-/// each of them.
+/// From this number of waiting jobs on later arrivals than the measured ones are put off under a
+/// scheduler that chooses among the waiting jobs, which takes time for each at every event.
 pub const WAITING_MAX: u32 = 1 << 12;
 
 /// A run is saturated and ends when later jobs have passed a waiting measured job, this multiple of
@@ -206,8 +205,7 @@ pub const MEASURED_LEAST: u32 = 100;
 /// A run ends with an error when a job has been interrupted by this number of failures.
 pub const RESTARTS_MAX: u32 = 100_000;
 
-/// A run ends with an error after this number of failures and repairs in a row while no job runs
-/// and none arrives.
+/// More failures and repairs in a row while no job runs and none arrives are an error.
 const IDLE_FAILURES_MAX: u32 = 10_000_000;
 
 /// How many measured jobs leave between two calls of `advance`.
@@ -260,13 +258,12 @@ struct Run<'b, J, E> {
     is_full: bool,
     /// Only the first of the waiting jobs may try, so the others need not be in the controller.
     is_in_order: bool,
-    /// While this number of jobs waits, arrivals after the measured ones are put off; where
-    /// `is_in_order`, while this number is kept.
+    /// While so many jobs wait (where `is_in_order`, are kept), arrivals after measured ones are
+    /// put off.
     put_off_from: u32,
     /// Jobs that have arrived and are not submitted yet, in the order in which they will be.
     kept: VecDeque<u32>,
-    /// One of them is submitted only while no other waits, so that one that is interrupted finds
-    /// its place.
+    /// One is submitted only while no other waits: one that is interrupted finds its place.
     holds_back: bool,
     state: State<'b>,
     table_limited: u64,
@@ -380,8 +377,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         Ok(true)
     }
 
-    /// Measures the largest slice that could be placed from now to the next event, if it may be
-    /// another one than before.
+    /// Measures the largest slice that could be placed until the next event, if it may have
+    /// changed.
     #[inline]
     fn measure_largest(&mut self, next: Ticks) -> Result<(), SimulationError> {
         if !self.largest || !self.has_changed || next <= self.state.now {
@@ -493,8 +490,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         Ok(())
     }
 
-    /// Has the controller get more room, where jobs that are kept here would change what it
-    /// decides.
+    /// Has the controller get more room, where jobs kept here would change its decisions.
     fn make_room(&mut self) -> bool {
         let has_more = !self.is_in_order && self.backend.make_room();
         if has_more {

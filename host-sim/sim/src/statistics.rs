@@ -60,12 +60,10 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::{Data, OrderStatistics};
 
-/// The width of a single interval is inexact: that of one of ten replications is itself a quarter
-/// off as a rule.
+/// One interval is inexact: that of ten replications is a quarter too wide or narrow as a rule.
 pub const BLOCKS_MIN: usize = 5;
 
-/// How replications come about, and so what their spread says of their mean; see the
-/// [module](self).
+/// How replications come about, and so what their spread says; see the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// Each has jobs of its own.
@@ -120,8 +118,7 @@ impl Sample {
         }
     }
 
-    /// Half the width that intervals of `block` values have on average. `None` with fewer than
-    /// [`BLOCKS_MIN`] blocks.
+    /// Half the mean width of intervals of `block` values; `None` below [`BLOCKS_MIN`] blocks.
     pub fn half_width_in_blocks(&self, block: usize) -> Option<f64> {
         let blocks = self.values.chunks_exact(block);
         let count = blocks.len();
@@ -144,8 +141,7 @@ impl Sample {
         Estimate::paired_ratio(&self.values[..both], &other.values[..both], self.sampling)
     }
 
-    /// By how much each value is over that of `other` with the same jobs, over the replications
-    /// that both have.
+    /// By how much each value is over that of `other`, over the replications that both have.
     pub fn minus(&self, other: &Sample) -> Sample {
         let pairs = self.values.iter().zip(&other.values);
         Sample {
@@ -185,8 +181,7 @@ impl Interval {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// The 95 % confidence interval; `None` for a single replication. The mean is not in its
-    /// middle.
+    /// The 95 % confidence interval, not centred on the mean; `None` for a single replication.
     pub ci95: Option<Interval>,
     /// The standard deviation of the replications; `None` for a single one.
     pub deviation: Option<f64>,
@@ -304,9 +299,9 @@ impl Estimate {
         }
     }
 
-    /// By how much this number is over an independent one. The arms add up as independent errors do
-    /// (G. Y. Zou and A. Donner, Construction of confidence limits about effect measures,
-    /// Statistics in Medicine 27, 2008).
+    /// By how much this number is over an independent one. The arms add up as errors do (G. Y. Zou
+    /// and A. Donner, Construction of confidence limits about effect measures, Statistics in
+    /// Medicine 27, 2008).
     pub fn minus_independent(&self, other: &Estimate) -> Option<Interval> {
         let (own, others) = (self.ci95?, other.ci95?);
         let difference = self.mean - other.mean;
@@ -364,12 +359,10 @@ impl Scale {
     }
 }
 
-/// With fewer replications an interval may be narrow by chance, and replicating would stop too
-/// early.
+/// With fewer an interval may be narrow by chance, and replicating would stop too early.
 pub const REPLICATIONS_MIN: u32 = 10;
 
-/// The part of its long-run value by which a mean may be too low, for the machine was empty at the
-/// start of each run, without being marked.
+/// By this part a mean may be too low, as each run starts on an empty machine, without a mark.
 pub const EMPTY_START_BIAS_MAX: f64 = 0.01;
 
 /// By what part of it the mean of these replications, one value each, is below its long-run value
@@ -397,8 +390,8 @@ pub fn empty_start_bias(values: &[f64]) -> Option<f64> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moments {
     count: u64,
-    /// The first value, which the others are counted from: this keeps the sums small, and makes the
-    /// variance of equal values exactly 0.
+    /// The first value, from which others are counted: sums stay small, equal values have variance
+    /// 0.
     origin: u64,
     sum: i128,
     squares: i128,

@@ -98,8 +98,7 @@ impl Search {
     }
 }
 
-/// For each node how many nodes in a row hold from there on along a dimension, in which nodes are
-/// `stride` apart.
+/// For each node how many in a row hold from there on, `stride` apart along a dimension.
 fn runs(holds: &[bool], side: usize, stride: usize, wraps: bool) -> Vec<usize> {
     let mut runs = vec![0; holds.len()];
     for first in (0..holds.len()).filter(|node| (node / stride).is_multiple_of(side)) {

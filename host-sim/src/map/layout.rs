@@ -288,8 +288,7 @@ impl Layout {
         (along(&self.across), along(&self.up))
     }
 
-    /// Whether there is a processor in this column and row: the last row of planes may have fewer
-    /// planes than the others.
+    /// Whether there is a processor here: the last row of planes may have fewer planes.
     pub fn has(&self, x: usize, y: usize) -> bool {
         let mut coordinates = [0; DIMENSIONS_MAX];
         let parts = self
@@ -362,8 +361,7 @@ impl Layout {
         across.chain(self.up.digits.iter().map(|digit| (digit, true)))
     }
 
-    /// The numbers above planes or cubes, row by row from below; none where all coordinates stand
-    /// along the sides of the picture.
+    /// The numbers above planes or cubes, from below; none if the sides have all coordinates.
     pub fn headings(&self) -> Vec<Heading> {
         let Some([w, h]) = self.headed else {
             return Vec::new();
@@ -403,8 +401,7 @@ impl Layout {
         headings.collect()
     }
 
-    /// What a picture of several planes is to be read by, in lines; nothing for a single one with
-    /// columns and rows.
+    /// What a picture of several planes is to be read by, in lines; nothing for a single one.
     pub fn directions(&self) -> Vec<String> {
         let Plan { machine, cube } = self.plan;
         if self.is_headed() {
@@ -561,8 +558,7 @@ impl Axis {
     }
 }
 
-/// How many digits begin anew at this place of an axis, from the lowest on: the level of the gap
-/// before it.
+/// How many digits begin anew at this place of an axis: the level of the gap before it.
 fn level(digits: &[Dimension], at: usize) -> usize {
     let ends = |digit: &&Dimension| at.is_multiple_of(digit.stride * digit.side);
     match at {

@@ -26,8 +26,7 @@ mod place;
 pub use links::{LinkMap, same_scale};
 
 const PIXEL: f64 = crate::svg::PIXEL as f64;
-/// Room right of each machine, in pixels, and above it: for its name, and for each line of its
-/// caption.
+/// Room in pixels right of a machine, and above it for its name, and for each caption line.
 const RIGHT: f64 = 16.0;
 const ABOVE: f64 = 30.0;
 const CAPTION_LINE: f64 = 16.0;
@@ -89,8 +88,7 @@ pub struct ColourScale {
 }
 
 impl ColourScale {
-    /// Draws a bar of the colours with its upper left corner in this place, numbers below it and
-    /// the unit beside it.
+    /// Draws the colours as a bar from its upper left corner, numbers below, the unit beside it.
     fn draw(&self, area: &Area<'_>, left: f64, top: f64) -> Drawn {
         let step = SCALE_LENGTH / f64::from(SCALE_STEPS);
         for number in 0..SCALE_STEPS {
@@ -127,8 +125,8 @@ fn three_digits(number: f64) -> String {
     Number(rounded).to_string()
 }
 
-/// The width of a text of this height, with some space, as most fonts have it at most: its letters
-/// are drawn in four fifths of its height.
+/// The width of a text, with some space, as most fonts have it at most at four fifths of its
+/// height.
 fn text_width(text: &str, size: f64) -> f64 {
     24.0 + 0.48 * size * text.chars().count() as f64
 }

@@ -49,8 +49,7 @@ const FAULTY: char = 'x';
 /// Characters right of a map, for its frame, and between two maps.
 const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
-/// Draws the maps, beside each other where there is room: two of them always if they can be made
-/// small enough.
+/// Draws the maps beside each other where there is room: two always if they can be small enough.
 pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
     let Some(plan) = maps.first().map(|map| map.snapshot.plan()) else {
         return Ok(());
@@ -187,8 +186,7 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     lines
 }
 
-/// What these columns and rows show: faulty if any processor is, else what most of them are. `None`
-/// outside the machine.
+/// Faulty if any processor here is, else what most of them are. `None` outside the machine.
 fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
     let mut counts = BTreeMap::new();
     for y in y.clone() {

@@ -29,8 +29,7 @@ enum Spacing {
 }
 
 impl Axis {
-    /// A vertical axis that holds 0, every mean and every interval; without means below 0 it does
-    /// not go below 0.
+    /// A vertical axis that holds 0, every mean and every interval; below 0 only for such means.
     pub(super) fn of_values(picture: &Picture) -> Self {
         let points = || picture.series.iter().flat_map(|series| &series.points);
         let measured = || points().filter_map(|point| point.y.as_ref());

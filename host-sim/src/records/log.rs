@@ -37,8 +37,7 @@ pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
     )
 }
 
-/// The Unix time at time 0 of the workload, in whole seconds, 0 if it has none, and the header line
-/// of its time zone.
+/// The Unix time at time 0 of the workload, in seconds, or 0, and the line of its time zone.
 fn clock(workload: &Workload) -> (i64, String) {
     let Workload::Log(log) = workload else {
         return (0, String::new());

@@ -17,8 +17,7 @@ use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::scenario::{GridPoint, Setting};
 use meshalloc_sim::workload::Workload;
 
-/// The columns of the CSV file: settings, then what was measured. They are the same for every
-/// sweep.
+/// The columns of the CSV file of every sweep: settings, then what was measured.
 pub(crate) fn columns() -> Columns {
     Columns::of_runs::<StrategySummary>(|_| true, &[]).reproducible()
 }
@@ -41,8 +40,7 @@ pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u
     Ok(bytes)
 }
 
-/// The JSON file: for each point its scenario and what `run` gives for it. Beside the text, memory
-/// is that of one point.
+/// The JSON file: each point's scenario and results as of `run`, in memory one at a time.
 pub(super) fn json(
     grid: &[GridPoint],
     points: &[Point],

@@ -44,8 +44,7 @@ impl Shard {
         (number <= count).then_some(Shard { count, number })
     }
 
-    /// The places of its points among all points, ascending. With more shards than points some have
-    /// none.
+    /// The places of its points among all, ascending; perhaps none if there are few points.
     pub fn places(self, points: &[Point]) -> Vec<usize> {
         let shards = divide(points, self.count);
         let places = shards.iter().enumerate();
@@ -101,8 +100,7 @@ const fn shuffled(place: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// What a point is expected to cost, at least 1; see the module. Whole numbers only, so that every
-/// machine finds the same.
+/// What a point is expected to cost, at least 1, on every machine the same; see the module.
 pub(super) fn cost(experiment: &Experiment) -> u64 {
     let runs = match (&experiment.workload, experiment.replications) {
         (workload, _) if !workload.is_replicated() => 1,

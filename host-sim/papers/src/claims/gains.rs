@@ -171,8 +171,7 @@ pub(super) fn average(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
     judgement
 }
 
-/// The mean of gains, with an interval that holds even if all their errors have the same cause.
-/// `None` without numbers.
+/// The mean of gains, with an interval as if all errors had one cause; `None` without numbers.
 pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
     let numbers: Vec<&Estimate> = gains
         .iter()
@@ -211,8 +210,7 @@ fn gain_text(gain: &Gain) -> String {
     }
 }
 
-/// Adds our numbers to a verdict: the smallest and the largest gain, and how often one of the two
-/// was saturated.
+/// Adds our numbers to a verdict: the least and the most, and where one was saturated.
 fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
     let measured = || {
         gains.iter().filter_map(|gain| match &gain.value {

@@ -140,8 +140,7 @@ pub(super) fn percent(part: f64) -> f64 {
     (part * 1000.0).round() / 10.0
 }
 
-/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; claims that are not the paper's are
-/// counted apart, behind it.
+/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; those not of the paper apart.
 pub fn tally<'c>(claims: impl Iterator<Item = &'c Claim>) -> String {
     let (papers, others): (Vec<&Claim>, Vec<&Claim>) =
         claims.partition(|claim| claim.paper.is_some());

@@ -366,8 +366,8 @@ impl Evidence<'_> {
         ))
     }
 
-    /// Up to which part of the jobs can never be placed, in words, so that the means leave them
-    /// out; empty if all can be.
+    /// The most of the jobs that can never be placed, and the means leave out, in words; may be
+    /// empty.
     fn never_placed(&self) -> String {
         let points = self
             .lines

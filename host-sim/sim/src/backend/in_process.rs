@@ -14,8 +14,7 @@ use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
 /// The memory that is enough for this strategy, and for any other as its name alone says, on this
-/// machine, perhaps one with a description, and for this number of jobs, waiting and running
-/// together.
+/// machine, perhaps one with a description, and for so many jobs, waiting and running together.
 pub fn needs(
     machine: Grid,
     description: Option<&Machine>,
@@ -52,8 +51,7 @@ fn memory<'m>(storage: &'m mut HeapStorage, description: Option<&'m Machine>) ->
 /// How often a table can double: from the smallest on, to more jobs than a run has.
 const DOUBLINGS: usize = 24;
 
-/// Memory for a controller whose table grows: [`InProcess::growing`]. Nothing is allocated before
-/// it is used.
+/// Memory for a controller whose table grows: [`InProcess::growing`]; allocated when it is used.
 #[derive(Debug, Default)]
 pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 
@@ -226,14 +224,13 @@ pub struct InProcessBackends {
     /// Room for jobs, waiting and running together, which then stays as it is; `None` chooses by
     /// the machine, and the table grows where that matters ([`Backend::make_room`]).
     pub jobs: Option<usize>,
-    /// Whether the controller's own time is measured: runs then have a
+    /// Whether the controller's time is measured, as
     /// [`SearchTime`](crate::metrics::Metric::SearchTime).
     pub timed: bool,
 }
 
 /// Room for jobs beyond one for each processor. The simulation keeps what does not fit, or has the
-/// table grow, so this need not hold the longest queue; a small table stays in the processor's
-/// cache.
+/// table grow, so this need not hold the longest queue; a small table stays in the cache.
 const QUEUE_ROOM: usize = 1024;
 
 impl Backends for InProcessBackends {

@@ -41,8 +41,7 @@ pub fn network_after(
     Ok(execution.into_network())
 }
 
-/// The first replication of one strategy; `observer` receives what happens in it. Errors are those
-/// of [`run`](super::run).
+/// The first replication of one strategy, as `observer` sees it; errors of [`run`](super::run).
 pub fn run_observed(
     experiment: &Experiment,
     strategy: StrategyKind,

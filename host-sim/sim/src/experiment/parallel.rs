@@ -27,9 +27,8 @@ pub struct Failed {
     /// What happened.
     #[source]
     pub reason: ExperimentError,
-    /// The results of each experiment. Of one that has not ended they are over the replications
-    /// that all strategies completed, of which there may be none. Empty if the failure came before
-    /// the first run.
+    /// The results of each experiment; of one that has not ended over the replications, perhaps
+    /// none, that all strategies completed. Empty if the failure came before the first run.
     pub complete: Vec<Vec<StrategyResult>>,
 }
 
@@ -167,8 +166,7 @@ pub fn run_parallel<B: Backends>(
     Ok(results?.remove(0))
 }
 
-/// A panic ends the whole program in the end, so what a thread that panicked left behind may be in
-/// any state.
+/// A panic ends the whole program, so what a thread that panicked left behind may be anything.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -195,8 +193,7 @@ struct Task {
 struct Board<'e> {
     points: Vec<Point<'e>>,
     first_open: usize,
-    /// How many replications the latest experiment to end needed, of those that go on until an
-    /// error is reached.
+    /// The replications of the latest experiment to end, of those that go on until an error.
     usual: u32,
     stopped: bool,
     /// The place of the first in order of those that failed, and why.
@@ -359,8 +356,8 @@ impl<'e> Point<'e> {
         self.has_next() && self.begun < u64::from(certain) * self.columns()
     }
 
-    /// Takes into account the replications of which all runs have ended, in order, up to the last
-    /// one that is needed.
+    /// Takes into account, in order, the replications of which all runs have ended, to the last
+    /// needed.
     fn look(&mut self) -> Result<(), ExperimentError> {
         while !self.ended {
             let replication = self.complete();
@@ -404,8 +401,7 @@ impl<'e> Point<'e> {
         u64::from(replications) * self.columns()
     }
 
-    /// The half-width falls as one over the square root of the number of replications. `None` when
-    /// there is no half-width yet.
+    /// The half-width falls as 1 / sqrt(replications). `None` when there is no half-width yet.
     fn needed(&self, runs: &[RunResult]) -> Option<u32> {
         let error = self.experiment.error(runs)?;
         Some(if !self.experiment.has_delays(runs) {

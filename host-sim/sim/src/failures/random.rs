@@ -43,8 +43,7 @@ impl Random {
         random
     }
 
-    /// The next event: its time, the unit, and whether it fails. `None` if virtual time ends
-    /// before.
+    /// The next event: its time, the unit, and whether it fails; `None` beyond virtual time.
     pub(super) fn next(&mut self) -> Option<(Ticks, u32, bool)> {
         let event = match self.repairs.peek() {
             Some(&Reverse((at, unit))) if at <= self.failure_at => {

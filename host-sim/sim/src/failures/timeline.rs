@@ -39,7 +39,7 @@ pub(crate) struct Event {
 }
 
 impl Failures {
-    /// The failures of one replication. A file is [read](Failures::read). Errors are those of
+    /// The failures of one replication, of a [read](Failures::read) file; errors of
     /// [`Failures::check`].
     pub fn timeline(&self, seed: u64, replication: u32) -> Result<Timeline, WorkloadError> {
         self.check()?;

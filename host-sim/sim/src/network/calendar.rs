@@ -7,8 +7,7 @@ use meshalloc::Ticks;
 pub(super) struct Day {
     pub(super) releases: Vec<u32>,
     pub(super) deliveries: Vec<u32>,
-    /// Headers that request their next channel: the source in the upper half, the message in the
-    /// lower.
+    /// Headers that request their next channel: source in the upper half, message in the lower.
     pub(super) requests: Vec<u64>,
 }
 

@@ -37,8 +37,7 @@ struct Channel {
     holder: u32,
     /// The channel that its holder was granted after it.
     next: u32,
-    /// The first and the last of the messages that wait for it; the last is meaningless if there is
-    /// no first.
+    /// The first and the last of the messages that wait for it; the last counts only with a first.
     first: u32,
     last: u32,
     granted: u64,
@@ -97,8 +96,7 @@ impl Network {
         self.fabric.parameters
     }
 
-    /// The current cycle. What is released and delivered in it has been, what is requested in it
-    /// has not.
+    /// The current cycle: releases and deliveries have been made, requests have not.
     #[inline]
     pub fn now(&self) -> Ticks {
         self.requests.now
@@ -172,8 +170,8 @@ impl Network {
         }
     }
 
-    /// How much each link of the grid was used so far: grid order, in each processor by dimension,
-    /// upwards first.
+    /// How much each link was used so far: grid order, in each processor by dimension, upwards
+    /// first.
     pub fn links(&self) -> impl Iterator<Item = (Link, Usage)> + '_ {
         let usage = |range: std::ops::Range<u32>| {
             range.fold(Usage::default(), |usage, channel| {
@@ -270,8 +268,8 @@ impl Fabric {
         self.calendar.request(request_at, source, message);
     }
 
-    /// The header leaves the network at `crossed`: the channels are released one after the other,
-    /// the last two when the last flit leaves.
+    /// The header leaves the network at `crossed`: channels are released in turn, the last two
+    /// together.
     #[inline]
     fn arrive(&mut self, message: u32, crossed: Ticks) {
         let flits = self.parameters.flits;
@@ -290,8 +288,7 @@ impl Fabric {
         self.calendar.deliver(delivered, message);
     }
 
-    /// Releases a channel, and grants it to the first that waits for it. Gives the message that
-    /// held it.
+    /// Releases a channel, and grants it to the first that waits; gives the message that held it.
     #[inline]
     fn release(&mut self, channel: u32, now: Ticks) -> u32 {
         let released = &mut self.channels[channel as usize];

@@ -223,8 +223,7 @@ pub struct Link {
     pub from: NodeId,
     /// The dimension in which its ends are neighbours.
     pub dimension: u8,
-    /// Whether it leads to the next higher coordinate; where links lead around 0 is higher than the
-    /// last.
+    /// Whether it leads to the next higher coordinate, which is 0 behind the last on a ring.
     pub up: bool,
 }
 
@@ -233,8 +232,7 @@ pub struct Link {
 pub struct Usage {
     /// Grants: messages that crossed it or do so now.
     pub messages: u64,
-    /// Cycles in which it was held, by messages that moved or stood still; of virtual channels the
-    /// sum.
+    /// Cycles in which a message held it, moving or not; the sum of its virtual channels.
     pub held: Ticks,
 }
 

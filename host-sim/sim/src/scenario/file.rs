@@ -125,8 +125,7 @@ impl<'r> Reader<'r> {
         pairs.collect()
     }
 
-    /// Reads the value of a key in this line. An error has the line of the value, among several of
-    /// the wrong one.
+    /// Reads the value of a key in this line; an error has the line of the (wrong) value.
     pub(super) fn entry(
         &self,
         key: &str,

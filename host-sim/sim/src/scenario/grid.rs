@@ -176,8 +176,7 @@ impl Grid {
     }
 }
 
-/// The scenario of these keys, as a point of a grid has it; an error when a key is unknown or its
-/// setting does not take the value.
+/// The scenario of these keys, as a point of a grid has it; an error names a wrong key or value.
 pub fn of_keys(keys: &[(String, String)]) -> Result<Scenario, SettingError> {
     let mut scenario = Scenario::default();
     for (key, value) in keys {

@@ -259,8 +259,7 @@ impl Scenario {
         self.mesh.is_some() || self.torus.is_some() || self.cube.is_some() || self.machine.is_some()
     }
 
-    /// The description of the machine, if it has one; an error when its file cannot be read, or
-    /// describes no machine.
+    /// The description of the machine, if it has one; an error when its file has none.
     pub fn description(&self) -> Result<Option<Description>, SettingError> {
         self.described(MachineSource::read)
     }

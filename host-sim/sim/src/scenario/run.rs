@@ -89,8 +89,7 @@ impl Resolved {
         self.run_on(&InProcessBackends::default, &())
     }
 
-    /// The same with controllers that `backends` makes, one set for each thread; `progress` follows
-    /// the runs.
+    /// The same with a set of controllers from `backends` for each thread; `progress` follows.
     pub fn run_on<B: Backends>(
         &self,
         backends: &(dyn Fn() -> B + Sync),

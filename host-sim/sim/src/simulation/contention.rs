@@ -30,8 +30,7 @@ pub struct Contention {
 }
 
 impl Contention {
-    /// Jobs that send messages of this kind, on an empty network; an error when there is no such
-    /// network.
+    /// Jobs that send messages of this kind, on an empty network; an error when there is none.
     pub fn new(machine: Grid, messages: Messages) -> Result<Self, NetworkError> {
         Ok(Contention {
             network: Network::new(machine, messages.network)?,

@@ -69,14 +69,12 @@ impl AddAssign for MessageSums {
     }
 }
 
-/// Executes the jobs that hold processors. Calls come in the order of virtual time; the same calls
-/// give the same completions.
+/// Executes the jobs that hold processors; calls come in the order of virtual time.
 pub trait Execution {
     /// The unit in which times are given.
     fn time_unit(&self) -> TimeUnit;
 
-    /// Starts a job, now that it has all of its processors: not before the latest completion that
-    /// was taken, nor before the latest limit.
+    /// Starts a job that has its processors: not before the latest completion taken or limit.
     fn start(&mut self, start: Start<'_>);
 
     /// Advances to the first completion before `limit` and takes it, in the order of [`EventKey`].

@@ -126,8 +126,7 @@ impl Failing {
         self.attempts.get(&number).copied().unwrap_or_default()
     }
 
-    /// One more reason, or one less, not to give the processors of a block to jobs. Those that are
-    /// down from now on, or no more.
+    /// One more or one less reason not to give these processors to jobs; those whose state changes.
     fn mark(&mut self, block: Block, is_down: bool) -> Vec<NodeId> {
         let rows = intervals(self.machine, &[block]);
         let nodes = rows.into_iter().flat_map(|(first, last)| first..=last);

@@ -10,8 +10,7 @@ pub(super) enum Held {
     Many(u32),
 }
 
-/// The lists of the jobs that hold several blocks. They are used again, so that few jobs allocate
-/// memory.
+/// The lists of the jobs that hold several blocks, used again: few jobs allocate memory.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     lists: Vec<Vec<Block>>,

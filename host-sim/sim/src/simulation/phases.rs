@@ -57,8 +57,7 @@ enum Phase {
 }
 
 impl Phases {
-    /// Jobs of this kind, none of them running; an error when the machine is no two-dimensional
-    /// mesh.
+    /// Jobs of this kind, none running; an error when the machine is no two-dimensional mesh.
     pub fn new(machine: Grid, jobs: IoJobs) -> Result<Self, WorkloadError> {
         let mesh = IoMesh::new(machine, jobs.nodes)?;
         Ok(Phases {
@@ -194,8 +193,7 @@ impl Execution for Phases {
     }
 }
 
-/// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), the same
-/// wherever and whenever it is asked for.
+/// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), of `draw` alone.
 pub(super) fn permutation(n: u32, draw: u32, phase: u32) -> Vec<u32> {
     let mut to: Vec<u32> = (0..n).collect();
     let mut state = (u64::from(draw) << 32) | u64::from(phase);

@@ -200,8 +200,7 @@ struct Jobs {
     processes: Vec<Process>,
     /// By number.
     running: BTreeMap<u32, Running>,
-    /// What disks read: the cycle in which the message is sent, the I/O node, the destination and
-    /// the job.
+    /// What disks read: the cycle in which it is sent, the I/O node, the destination and the job.
     reads: BinaryHeap<Reverse<(Ticks, NodeId, NodeId, u32)>>,
     /// The cycle, order and number of completions that were not taken yet.
     completed: BinaryHeap<Reverse<(Ticks, u64, u32)>>,

@@ -31,8 +31,7 @@ fn natural() -> Order {
     std::array::from_fn(|dimension| dimension)
 }
 
-/// The order in which the sides of the block are those that were asked for; the natural one if
-/// there is none.
+/// The order in which the sides of the block are those asked for; the natural one if none is.
 fn order(machine: &Grid, request: &Request, block: Block) -> Order {
     let extent = machine.extent(block);
     let asked = request.shape.extents();

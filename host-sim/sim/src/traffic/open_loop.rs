@@ -79,8 +79,7 @@ pub struct OpenLoop {
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The mean time of a message in cycles, from its generation to its delivery; `None` if none
-    /// arrived.
+    /// The mean cycles of a message from generation to delivery; `None` if none arrived.
     pub latency: Option<f64>,
     /// The mean number of links of a message.
     pub hops: Option<f64>,
@@ -97,8 +96,7 @@ pub struct Measured {
     /// Whether the run ended before the network was filled: saturation is then unknown unless
     /// `saturated` is true, and only messages with short routes have arrived.
     pub too_short: bool,
-    /// For each link the flits that it carried in a cycle, in grid order: messages that were
-    /// granted it times their flits.
+    /// For each link, in grid order, the flits a cycle: messages that were granted it times flits.
     pub links: Vec<(Link, f64)>,
 }
 

@@ -26,8 +26,7 @@ pub enum Pattern {
     /// Processors that are their own transpose send nothing. The sides must be the same in reverse
     /// order.
     Transpose,
-    /// One processor with a given probability, otherwise every other processor, each as likely; so
-    /// do all messages of that one processor.
+    /// One processor with a given probability, else any other; so do the messages of that one.
     HotSpot {
         /// The probability, 0 to 1.
         share: f64,

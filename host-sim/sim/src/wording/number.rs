@@ -6,8 +6,8 @@ use crate::statistics::{Estimate, Interval};
 const OF_WIDTH: i32 = 2;
 /// Arms that differ by more than this part of the half-width are shown by their ends.
 const ARMS_DIFFER: f64 = 0.1;
-/// With first digits below this the ends of an interval have one digit more (the rule of the
-/// Particle Data Group).
+/// Below these first digits the ends of an interval have one more (as the Particle Data Group has
+/// it).
 const TWO_DIGITS_BELOW: f64 = 3.55;
 /// At most this number of decimals is added for a lower end that is near 0.
 const MORE_DECIMALS_MAX: i32 = 2;

@@ -12,8 +12,7 @@ use super::lublin::{Lublin, Sizes};
 use super::{DistributionInfo, ShapeRule, WorkloadError};
 use crate::wording::Number;
 
-/// Requests for a number of processors, to which a rule gives a shape. Strategies that need no
-/// shape hold exactly the requested number.
+/// Requests for a number of processors, to which a rule gives a shape that some strategies need.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Counts {
     /// The machine.
@@ -52,8 +51,7 @@ impl CountDistribution {
         "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
     )];
 
-    /// The mean number of processors on a machine of `nodes` processors, exact for the whole
-    /// numbers that are drawn.
+    /// The mean number on a machine of `nodes` processors, exact for whole numbers.
     pub fn mean(self, nodes: u32) -> f64 {
         match self {
             // The mean is the sum over k >= 0 of P(n > k). P(n > 0) is 1, and rounding up gives P(n

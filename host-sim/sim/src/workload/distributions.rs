@@ -319,8 +319,7 @@ pub struct SideSampler {
     kind: Kind,
 }
 
-/// The continuous kinds in both libraries' types: one draws, the other has the distribution
-/// function.
+/// The continuous kinds in both libraries' types: one draws, the other has the distribution.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Steps(Steps),
@@ -402,8 +401,7 @@ struct Step {
 }
 
 impl Steps {
-    /// Of `(probability, first, last)`: one to four ranges, not empty, in order, probabilities
-    /// adding up to 1.
+    /// Of `(probability, first, last)`: one to four ranges in order, probabilities adding up to 1.
     fn new<const N: usize>(ranges: [(f64, u16, u16); N]) -> Self {
         let mut cumulative = 0.0;
         let steps = std::array::from_fn(|i| {

@@ -40,8 +40,7 @@ pub(crate) fn slice<T: Serialize, S: Serializer>(
     list[..].serialize(serializer)
 }
 
-/// The columns of a log in the Standard Workload Format, with the names that CSV files have for
-/// them.
+/// The columns of a log in the Standard Workload Format, as CSV files name them.
 const COLUMNS_OF_LOG: &str = "submit, wait, run or estimate";
 
 impl Empirical {

@@ -86,8 +86,8 @@ pub struct LogOptions {
 }
 
 impl LogOptions {
-    /// When a job of the window arrives, counted from its beginning; `None` outside. `latest`
-    /// becomes the latest submit time so far.
+    /// When a job arrives, from the window's beginning; `None` outside. Keeps the `latest` submit
+    /// time.
     pub(super) fn arrival(&self, submitted: Ticks, latest: &mut Ticks) -> Option<Ticks> {
         *latest = submitted.max(*latest);
         let is_before = self.to.is_none_or(|to| submitted < to);
@@ -126,8 +126,7 @@ pub struct LogHeader {
     pub max_procs: Option<String>,
     /// `MaxNodes`, as it is written.
     pub max_nodes: Option<String>,
-    /// Whether `Preemption` is `Double`: the parts of a job have lines of their own in addition to
-    /// that of the job.
+    /// Whether `Preemption` is `Double`: parts of a job have lines beside that of the job.
     pub is_double: bool,
     /// `UnixStartTime`: the log's zero in seconds since the beginning of 1970 (UTC), over 0.
     pub unix_start_time: Option<i64>,
@@ -136,8 +135,7 @@ pub struct LogHeader {
 }
 
 impl LogHeader {
-    /// The number of processors of the logged machine, and the field that has it: `MaxProcs`, else
-    /// `MaxNodes`.
+    /// The number of processors of the logged machine, and its field: `MaxProcs`, else `MaxNodes`.
     pub fn processors(&self) -> Option<(&'static str, u32)> {
         let fields = [("MaxProcs", &self.max_procs), ("MaxNodes", &self.max_nodes)];
         let known = |(name, value): (_, &Option<String>)| Some((name, leading(value.as_ref()?)?));
@@ -205,8 +203,7 @@ impl Owner {
 /// A log, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Log {
-    /// Where it was read from. Like the header and the jobs, it is not serialised: what results
-    /// depend on is the jobs' content.
+    /// Where it was read from; not serialised, as header and jobs: results depend on jobs' content.
     #[serde(skip)]
     pub path: PathBuf,
     /// The options it was read with.
@@ -318,8 +315,7 @@ impl Log {
         sizes.max().unwrap_or_default()
     }
 
-    /// How many processors the log has, in words: those of the logged machine if they are known,
-    /// else those of the largest job.
+    /// In words, the processors of the logged machine if they are known, else of the largest job.
     pub fn processors_text(&self) -> String {
         match self.header.processors() {
             Some((name, count)) => format!("the log has {name} {count}"),
@@ -330,8 +326,7 @@ impl Log {
         }
     }
 
-    /// The Unix time, in whole seconds, of a time that is counted as arrivals are. `None` if the
-    /// header has no beginning.
+    /// The Unix time, in whole seconds, of an arrival; `None` if the header has no beginning.
     pub fn unix_time(&self, time: Ticks) -> Option<i64> {
         let ticks = self.options.from.unwrap_or(0).saturating_add(time);
         let seconds = ticks / TimeUnit::Second.ticks_each();
@@ -488,8 +483,7 @@ impl Log {
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// The number in the log of the job in this place of its order of arrival; where jobs are
-    /// resampled, one that no other has.
+    /// The log's number of the job in this place of the order of arrival; resampled, a unique one.
     pub fn job_number(&self, place: u32) -> i64 {
         match self.resample {
             None => self.jobs[place as usize].number,
@@ -497,8 +491,7 @@ impl Log {
         }
     }
 
-    /// Who submitted the job in this place of the order of arrival; not known where jobs are
-    /// resampled.
+    /// Who submitted the job in this place of the order of arrival; not known if resampled.
     pub fn owner(&self, place: u32) -> Owner {
         match self.resample {
             None => self.jobs[place as usize].owner,

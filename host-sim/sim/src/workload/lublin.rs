@@ -215,8 +215,7 @@ impl Lublin {
         }
     }
 
-    /// An error when a machine with this number of processors is too small for the model's largest
-    /// jobs.
+    /// An error when a machine of this size is too small for the model's largest jobs.
     pub fn check(self, nodes: u32) -> Result<(), WorkloadError> {
         let least = |class: &Lublin| {
             let of = class.parameters();
@@ -258,8 +257,7 @@ impl Lublin {
         })
     }
 
-    /// The mean product of the number of processors and the run time in seconds, which are not
-    /// independent.
+    /// The mean product of processors and run time in seconds, which depend on each other.
     pub fn mean_work(self, nodes: u32) -> f64 {
         self.mean(|class| {
             let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));
@@ -455,8 +453,7 @@ pub(super) struct DailyCycle {
 }
 
 impl DailyCycle {
-    /// From midnight on. Times between arrivals are multiplied by `stretch`, and the days stay as
-    /// long as they are.
+    /// From midnight on. Times between arrivals are multiplied by `stretch`, days are not.
     pub(super) fn new(class: Lublin, stretch: f64) -> Self {
         DailyCycle {
             gamma: class.gap().sampler(),

@@ -120,8 +120,7 @@ pub struct MixEntry {
     pub weight: f64,
 }
 
-/// Shapes of jobs with their weights.
-/// Where it was read from does not change what follows from it, and is no part of its record.
+/// Shapes of jobs with their weights; where it was read from is no part of its record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mix {
     /// The machine.
@@ -423,8 +422,7 @@ fn tpu_v4() -> Vec<MixEntry> {
         .collect()
 }
 
-/// The chips along a side of a cube of the machine for which RFold draws shapes, and the number of
-/// cubes.
+/// The chips along a side of a cube of RFold's machine, and the number of cubes.
 const RFOLD_CUBE: u32 = 4;
 const RFOLD_CUBES: u32 = 64;
 const RFOLD_CHIPS: u32 = RFOLD_CUBES * RFOLD_CUBE.pow(3);
@@ -461,8 +459,7 @@ fn rfold() -> Vec<MixEntry> {
     entries
 }
 
-/// For each size its shapes of one, two and three dimensions: sides over 1 even and ascending, on
-/// as many cubes as there are.
+/// For each size its shapes of one to three dimensions: sides over 1 even, ascending, on few cubes.
 fn rfold_shapes() -> Vec<(u32, [Vec<[u16; 3]>; 3])> {
     let mut by_size = vec![<[Vec<[u16; 3]>; 3]>::default(); RFOLD_CHIPS as usize + 1];
     let cubes = |side: u32| side.div_ceil(RFOLD_CUBE);

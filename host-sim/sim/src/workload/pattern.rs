@@ -238,8 +238,7 @@ impl fmt::Display for Patterns {
 pub struct Steps {
     pattern: Pattern,
     processes: u32,
-    /// For each dimension of the logical box the side and the distance of neighbours, in process
-    /// numbers.
+    /// For each dimension of the logical box its side and the distance of neighbours by number.
     dimensions: [(u32, u32); DIMENSIONS_MAX],
     rank: usize,
     root: u32,
@@ -248,8 +247,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Those of a job with this request; `draw` is the job's random number, from which root and
-    /// random destinations derive.
+    /// Those of a job with this request; root and random destinations derive from `draw`.
     pub fn new(pattern: Pattern, request: &Request, draw: u32) -> Self {
         let processes = request.processors.max(1);
         let extents = request.shape.extents();
@@ -367,8 +365,7 @@ const fn top_level(side: u32) -> u32 {
     bits(side).saturating_sub(1)
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014) of two numbers: the same wherever and whenever it is
-/// asked for.
+/// SplitMix64 (Steele, Lea and Flood 2014) of two numbers: the same wherever it is asked for.
 fn mix(seed: u64, number: u32) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(number) + 1));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -36,8 +36,7 @@ pub struct Submeshes {
     pub machine: Grid,
     /// How side lengths are distributed.
     pub distribution: SideDistribution,
-    /// Which sides may be drawn along each dimension of the machine. What stands behind these is
-    /// not used.
+    /// Which sides may be drawn along each dimension of the machine; others are not used.
     pub sides: [SideRange; DIMENSIONS_MAX],
 }
 
@@ -130,8 +129,7 @@ fn as_grid<S: Serializer>(cube: &Cube, serializer: S) -> Result<S::Ok, S::Error>
 }
 
 /// Requests for subcubes as Chuang and Wu draw them: first the number m of dimensions, out of
-/// `1..=n`, then m radices out of `2..=k`, independent of each other and of m. A request names them
-/// in the order in which they were drawn.
+/// `1..=n`, then m radices out of `2..=k`, all independent. A request keeps the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Subcubes {
     /// The cube.
@@ -167,9 +165,8 @@ pub enum CubeDistribution {
     /// Every number is equally likely.
     #[default]
     Uniform,
-    /// Normal: the mean in the middle of the range, the standard deviation a quarter of the range
-    /// (the largest less the smallest), rounded half up, drawn again outside. A range of one number
-    /// is that number.
+    /// Normal: the mean in the middle of the range, the standard deviation a quarter of it (the
+    /// largest less the smallest), rounded half up, drawn again outside.
     Normal,
 }
 

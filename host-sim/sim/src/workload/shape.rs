@@ -28,12 +28,10 @@ pub enum ShapeRule {
     PowerOfTwo,
     /// [`flat`].
     Flat,
-    /// One extent after the other is drawn, that along dimension 0 first, from this distribution
-    /// over all that leave the others room for all processors; the last is the least that holds
-    /// them. One of [`ShapeRule::DRAWN`].
+    /// One extent after the other is drawn, dimension 0 first, over all that leave room for all
+    /// processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
     Drawn(SideDistribution),
-    /// None: the job asks for a number of processors, and the allocator tries the legal shapes of
-    /// it.
+    /// None: the job asks for a number, and the allocator tries its legal shapes.
     Chips,
 }
 
@@ -89,8 +87,7 @@ impl ShapeRule {
         SideDistribution::Exponential,
     ];
 
-    /// The rule for a machine where none is named: near-square on two-dimensional meshes, else
-    /// near-cubic.
+    /// The rule where no machine is named: near-square in two dimensions, else near-cubic.
     pub const fn of(machine: &Grid) -> ShapeRule {
         match machine.is_plane() {
             true => ShapeRule::NearSquare,
@@ -301,8 +298,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Chooses the extents up to `place`, all at least `least`; `product` is that of those behind
-    /// it.
+    /// Chooses the extents up to `place`, each at least `least`; the others have this `product`.
     fn extend(&mut self, place: usize, least: u64, product: u64) {
         let shortest = self.extents[self.sides.len() - 1];
         let mut longest = self.sides[place];

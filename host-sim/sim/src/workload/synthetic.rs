@@ -121,8 +121,7 @@ impl Synthetic {
         }
     }
 
-    /// The workloads whose jobs arrive independently of each other: one, but for a model with
-    /// several classes.
+    /// The workloads whose jobs arrive independently: several of a model with several classes.
     fn classes(&self) -> Vec<Synthetic> {
         let (Requests::Counts(counts), Some(model)) = (&self.requests, self.model()) else {
             return vec![self.clone()];

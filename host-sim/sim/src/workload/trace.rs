@@ -32,8 +32,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Those behind this header; an error when a column is missing that there must be, or that is
-    /// named.
+    /// Those behind this header; an error when one is missing that is needed or named.
     pub(super) fn new(header: Header, columns: &Columns) -> Result<Self, String> {
         let mut places = [None; Column::ALL.len()];
         for (column, own) in Column::ALL {
@@ -114,8 +113,7 @@ impl Trace {
         }))
     }
 
-    /// The number of processors of a job with this shape, if it has one: those of the cell, else
-    /// all of the shape.
+    /// The processors of a job with this shape, if any: those of the cell, else of the shape.
     fn processors(
         &self,
         cell: &str,

@@ -35,8 +35,7 @@ pub(super) enum MapLine {
     },
 }
 
-/// The rows in a line: those of its upper half, and those of its lower half. For letters only the
-/// lower ones count.
+/// The rows of a line's upper half, and of its lower half, which alone counts for letters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) upper: Range<usize>,
@@ -301,8 +300,7 @@ impl Measure {
     }
 }
 
-/// The number of a row; its coordinates where there are several planes, the highest dimension
-/// first.
+/// The number of a row; its coordinates where there are several planes, highest first.
 fn row_number(layout: &Layout, y: usize) -> String {
     let up = &layout.up;
     if layout.across.dimensions().is_empty() || layout.is_headed() {
@@ -317,8 +315,7 @@ fn row_number(layout: &Layout, y: usize) -> String {
     address.join(between)
 }
 
-/// Fields of at most `scale` processors along an axis, each within a stretch, and `None` for each
-/// unit of a gap.
+/// Fields of up to `scale` processors along an axis, within stretches, `None` for gaps.
 fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
     let mut fields = Vec::new();
     let mut gaps = 0;

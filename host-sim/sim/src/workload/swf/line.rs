@@ -111,8 +111,7 @@ impl<'t> Record<'t> {
         self.word(field).parse() == Ok(-1.0)
     }
 
-    /// Seconds in ticks, at most [`TIME_MAX`]: whole ones exactly, others to the nearest tick;
-    /// `None` for negative ones.
+    /// Seconds in ticks, at most [`TIME_MAX`]: exactly, or to the nearest tick; `None` below 0.
     pub(crate) fn time(&self, field: Field) -> Result<Option<Ticks>, String> {
         let word = self.word(field);
         if let Ok(whole) = word.parse::<i64>() {
