@@ -22,6 +22,9 @@ pub(crate) struct Options {
     /// Run the remaining steps after one has failed
     #[arg(long)]
     keep_going: bool,
+    /// Also test the library for C and the package for Python, which take some minutes more
+    #[arg(long)]
+    bindings: bool,
     /// Only the steps whose names contain this text
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
@@ -33,7 +36,7 @@ pub(crate) struct Options {
 /// Runs the steps and prints the summary.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(name) = &options.step {
-        let steps = [FIRST, HOST, BOARD, QEMU].concat();
+        let steps = [FIRST, HOST, &[PYTHON], BOARD, &[C], QEMU].concat();
         let step = steps.iter().find(|(other, _)| other == name);
         return step.context("there is no such step")?.1();
     }
@@ -43,7 +46,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let program = env::current_exe().context("this program has no path")?;
     // Host and board have target folders of their own, since cargo locks them. Nothing else runs
     // with the tests in QEMU, as they wait for answers.
-    for lanes in [&[FIRST][..], &[HOST, BOARD], &[QEMU]] {
+    let (python, c) = match options.bindings {
+        true => (&[PYTHON][..], &[C][..]),
+        false => (&[][..], &[][..]),
+    };
+    let both = vec![[HOST, python].concat(), [BOARD, c].concat()];
+    for lanes in [vec![FIRST.to_vec()], both, vec![QEMU.to_vec()]] {
         let chosen = lanes.iter().map(|lane| {
             let names = lane.iter().map(|&(name, _)| name);
             names.filter(|name| name.contains(&options.only)).collect()
@@ -95,9 +103,6 @@ const HOST: &[Step] = &[
             "cargo test --no-default-features --features {features} --test across
              -- --skip qemu_ --skip every_occupancy"
         )
-    }),
-    ("package for Python", || {
-        python::run(&python::Options { quick: true })
     }),
     ("examples of core", || {
         // Built with the tests.
@@ -165,10 +170,15 @@ const BOARD: &[Step] = &[
         "core, each strategy and scheduler alone",
         each_feature_alone,
     ),
-    ("library for C", || c::run(&c::Options::default())),
     // The last one: by now the other lane has built the program that measures.
     ("flash, RAM and stack", size::check_largest),
 ];
+
+const PYTHON: Step = ("package for Python", || {
+    python::run(&python::Options { quick: true })
+});
+
+const C: Step = ("library for C", || c::run(&c::Options::default()));
 
 /// The tests left out of the above, by the prefix of their names.
 const QEMU: &[Step] = &[("QEMU end to end", || {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::program::{Ended, command, host_sim, kill};
 
 /// Runs the program and interrupts it after a while: long enough for it to have started on a busy
-/// machine. It leaves nothing behind.
+/// machine. It leaves nothing behind. One thread is enough to be interrupted.
 fn interrupted(line: &str) -> Ended {
     ended_by("-INT", line)
 }
@@ -36,12 +36,12 @@ fn ended_by(signal: &str, line: &str) -> Ended {
     }
 }
 
-const MANY: &str = "--mesh 8x8 --jobs 200 --replications 1000000 --strategy ff,naive";
+const MANY: &str = "--mesh 8x8 --jobs 200 --replications 1000000 --threads 1 --strategy ff,naive";
 
 #[test]
 fn an_interrupted_run_prints_the_replications_that_are_complete() {
     let line = "run --mesh 8x8 --jobs 200 --load .5 --strategy ff,naive --format json";
-    let ended = interrupted(&format!("{line} --replications 1000000"));
+    let ended = interrupted(&format!("{line} --replications 1000000 --threads 1"));
     assert_eq!(ended.code, Some(130), "{ended}");
     assert_eq!(ended.stderr, "error: interrupted\n");
     let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -86,7 +86,7 @@ fn tables_of_interrupted_commands_are_marked() {
 
 #[test]
 fn without_a_complete_replication_nothing_is_printed() {
-    let ended = interrupted("run --mesh 64x64 --load .3 --jobs 16000000 --replications 2");
+    let ended = interrupted("run --mesh 64x64 --load .3 --jobs 16000000 --replications 2 --threads 1");
     assert_eq!(ended.code, Some(130), "{ended}");
     assert_eq!(ended.stdout, "");
     assert_eq!(
@@ -145,10 +145,10 @@ fn an_interrupted_sweep_names_the_command_that_goes_on() {
 fn an_interrupted_reproduction_names_the_command_that_goes_on() {
     for (line, clocked) in [
         (
-            "chang-mohapatra --figure 3 --jobs 2000000 --output o",
+            "chang-mohapatra --figure 3 --jobs 2000000 --threads 1 --output o",
             false,
         ),
-        ("kim-yoon --figure 14 --full --output o", true),
+        ("kim-yoon --figure 14 --full --threads 1 --output o", true),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut child = command(folder.path(), &format!("reproduce {line}"));

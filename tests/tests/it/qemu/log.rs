@@ -14,9 +14,9 @@ use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_sim::workload::{Log, LogOptions, ShapeRule, TimeUnit, Workload};
 use meshalloc_tests::qemu::Qemu;
 
-/// The jobs taken from the Paragon's log, so that the test takes well under a minute. The README
+/// The jobs taken from the Paragon's log, so that the test takes some ten seconds. The README
 /// has the command for the whole.
-const PARAGON_JOBS: usize = 2_000;
+const PARAGON_JOBS: usize = 1_000;
 
 const STRATEGIES: [StrategyKind; 2] = [StrategyKind::FreeSubmeshList, StrategyKind::Naive];
 
