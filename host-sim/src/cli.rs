@@ -72,7 +72,7 @@ enum Command {
     #[command(after_help = SWEEP_FORMAT)]
     Sweep(SweepArgs),
     /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: write
-    /// its scripts, submit them
+    /// its scripts
     ///
     /// Task I of N computes shard I of N. A second job, after the array, merges the shards. Slurm
     /// queues a lost or killed task again, and it continues from its last complete point. All nodes
@@ -216,7 +216,6 @@ struct RunArgs {
     plot: PlotArgs,
 }
 
-/// All of them.
 impl Takes for RunArgs {
     fn take(arg: Arg) -> Option<Arg> {
         Some(arg)
@@ -293,10 +292,8 @@ const OF_RUN_ONLY: &[&str] = &[
     "threads",
 ];
 
-/// Those of `view`.
 const OF_VIEW_ONLY: &[&str] = &["output", "scenario"];
 
-/// The scenario of the settings on the command line and of a file, if one is given.
 fn read<T>(
     given: &Given<T>,
     file: Option<&Path>,
@@ -482,8 +479,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     shown.map_err(|failure| failure.after_results(&"--plot map"))
 }
 
-/// The operations of the file, or of standard input for `-`, and what errors call it. Those of a
-/// regular file can be read.
+/// The operations of the file, or of standard input for `-`, which can be read, and their name.
 fn open(path: &Path, machine: Grid) -> Result<(String, Box<dyn Read>), String> {
     if path == Path::new("-") {
         return Ok(("standard input".to_owned(), Box::new(io::stdin())));

@@ -19,20 +19,16 @@ use meshalloc_sim::scenario::{SETTINGS, Setting};
 /// A struct in which metrics are fields, and the prefix that their columns do without.
 const METRICS: &str = "metrics";
 
-/// A column.
 struct Column {
     name: String,
     meaning: String,
     is_setting: bool,
-    /// The fields that lead to its value.
     path: Vec<String>,
 }
 
-/// The columns of rows of one type.
 pub(crate) struct Columns(Vec<Column>);
 
 impl Columns {
-    /// One for each field.
     pub(crate) fn of<T: JsonSchema>() -> Self {
         // Of what is written: a field that may be null is there.
         let generator = SchemaSettings::default().for_serialize().into_generator();
@@ -153,16 +149,10 @@ impl Columns {
         described
     }
 
-    /// Writes the first line.
     pub(crate) fn header(&self, writer: &mut csv::Writer<impl Write>) -> csv::Result<()> {
         writer.write_record(self.0.iter().map(|column| &column.name))
     }
 
-    /// Writes a table of rows of the type whose columns these are.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take it.
     pub(crate) fn rows<R: Serialize>(
         &self,
         rows: impl IntoIterator<Item = R>,
@@ -182,10 +172,6 @@ impl Columns {
     }
 
     /// The same of rows about runs, each with its scenario as results record it.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take it.
     pub(crate) fn runs<R: Serialize>(
         &self,
         runs: impl IntoIterator<Item = (Value, R)>,

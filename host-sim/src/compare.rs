@@ -96,7 +96,6 @@ impl Takes for CompareArgs {
     }
 }
 
-/// Where the picture goes by default.
 const OUTPUT_DEFAULT: &str = "out/compare.svg";
 
 /// What `compare` adds to a document.
@@ -127,7 +126,6 @@ struct Row {
 }
 
 impl Row {
-    /// Under all schedulers.
     fn all(&self) -> impl Iterator<Item = &StrategyResult> {
         self.results.iter().flatten()
     }
@@ -171,17 +169,10 @@ struct Comparison<'a> {
     /// Under each scheduler; in ascending order of loads.
     experiments: Vec<Vec<Experiment>>,
     strategies: Vec<StrategyKind>,
-    /// Each once.
     schedulers: Vec<SchedulerKind>,
-    /// In ascending order.
     loads: Vec<f64>,
 }
 
-/// Compares, draws and reports.
-///
-/// # Errors
-///
-/// When the workload cannot be used, or the picture or the report cannot be written.
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
     let files = [("--output", compared.picture_path())];
@@ -278,17 +269,14 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Any of them: they differ in schedulers and loads alone.
     fn any(&self) -> &Experiment {
         &self.experiments[0][0]
     }
 
-    /// The number of replications.
     fn replications(&self) -> u32 {
         self.settings.replications.unwrap_or(1)
     }
 
-    /// Where the picture goes, if there is one.
     fn picture_path(&self) -> Option<&Path> {
         match &self.args.output {
             _ if self.args.no_picture => None,
@@ -297,7 +285,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The schedulers as they are written.
     fn scheduler_names(&self) -> Vec<String> {
         let text = |&kind| names::scheduler_text(kind, TimeUnit::Second);
         self.schedulers.iter().map(text).collect()
@@ -312,7 +299,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// All parameters but the loads.
     fn parameters(&self) -> String {
         let schedulers = self.scheduler_names().join(" and ");
         let Experiment {
@@ -412,20 +398,17 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
     }
 }
 
-/// The name of a strategy where there is little room: its abbreviation, if it has one, with its
-/// parameters.
+/// The abbreviation of a strategy, or its name if it has none, with its parameters.
 fn short(kind: StrategyKind) -> String {
     let (name, text) = (kind.name(), kind.to_string());
     let alias = kind.info().aliases.first().copied().unwrap_or(name);
     text.replacen(name, alias, 1)
 }
 
-/// The columns of `compare --format csv`.
 pub(crate) fn columns() -> Columns {
     Columns::of_runs::<StrategySummary>(settings::takes::<CompareArgs>, &[])
 }
 
-/// A row for each load, scheduler and strategy.
 fn write_csv(
     compared: &Comparison<'_>,
     rows: &[Row],

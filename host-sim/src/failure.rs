@@ -12,14 +12,12 @@ use meshalloc_sim::simulation::SimulationError;
 /// Exit code of everything that could not be done.
 const EXIT_FAILURE: u8 = 2;
 
-/// Exit code when the controller was lost, a run failed after others were complete, or the picture
-/// of results failed that are written.
+/// Exit code of incomplete results, or of results whose picture failed.
 const EXIT_INCOMPLETE: u8 = 1;
 
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
-/// The exit codes, for the help.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or standard output was closed by its reader
@@ -45,8 +43,7 @@ pub enum Failure {
     OutputClosed,
     /// The experiments ended early. What is complete has been printed.
     Incomplete(Incomplete),
-    /// The results have been written, but something that was to be made of them was not: the line
-    /// on standard error.
+    /// Results are written, something that was to be made of them is not: the line of the error.
     AfterResults(String),
 }
 
@@ -58,11 +55,8 @@ pub struct Incomplete {
     code: u8,
 }
 
-/// The results of each experiment, as far as they are complete, and why they may not be all.
-///
-/// # Errors
-///
-/// When not one replication is complete.
+/// The complete results of each experiment, and why they may not be all; an error if there are
+/// none.
 pub(crate) fn complete(
     outcome: Result<Vec<Vec<StrategyResult>>, Failed>,
 ) -> Result<(Vec<Vec<StrategyResult>>, Option<Incomplete>), Failure> {
@@ -88,7 +82,6 @@ pub(crate) fn complete(
     })
 }
 
-/// The exit code of experiments that ended early before anything was complete.
 fn code(reason: &ExperimentError) -> u8 {
     match reason {
         ExperimentError::Interrupted | ExperimentError::Backend(BackendError::Interrupted) => {
@@ -104,7 +97,6 @@ fn code(reason: &ExperimentError) -> u8 {
     }
 }
 
-/// Of settings on the command line.
 impl From<SettingError> for Failure {
     fn from(error: SettingError) -> Self {
         Failure::Message(error.on_command_line())
@@ -159,8 +151,7 @@ pub(crate) fn goes_on(kept: &Path, without: &[&str]) -> Failure {
     })
 }
 
-/// Carries out a command that writes files, and its report after them: no file is lost when
-/// standard output is closed early.
+/// Writes files, and only then the report: none is lost when standard output is closed early.
 pub(crate) fn files_first(
     output: &mut dyn Write,
     command: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
@@ -185,7 +176,6 @@ impl Failure {
         }
     }
 
-    /// The exit code, and the line on standard error.
     pub(crate) fn ending(&self) -> (u8, Option<&str>) {
         match self {
             Failure::Message(message) => (EXIT_FAILURE, Some(message)),
@@ -203,7 +193,6 @@ impl From<String> for Failure {
 }
 
 impl From<io::Error> for Failure {
-    /// Of an error while writing to standard output.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Failure::OutputClosed

@@ -9,21 +9,13 @@ use tempfile::NamedTempFile;
 
 /// Puts a file in the place of another, by way of a temporary one in the same folder, and brings
 /// both the file and its name to the disk; what is no regular file (a pipe, a terminal, a symbolic
-/// link) is written in place. Makes the folder if need be.
-///
-/// # Errors
-///
-/// When the folder cannot be made or written; the regular file that was there before is still
-/// there.
+/// link) is written in place. Makes the folder if need be. After an error the regular file that was
+/// there before still is.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(content))
 }
 
 /// The same with content that `fill` writes piece by piece.
-///
-/// # Errors
-///
-/// Those of [`write`] and of `fill`.
 pub(crate) fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -38,12 +30,7 @@ pub(crate) fn write_with(
     sync_folder(path)
 }
 
-/// Brings the name of a new file to the disk, so that it survives a loss of power. Does nothing
-/// where folders cannot be opened.
-///
-/// # Errors
-///
-/// When the folder cannot be opened or synced.
+/// Brings the name of a new file to the disk, against a loss of power, where folders can be opened.
 pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder_of(file))?.sync_all()?;
@@ -52,10 +39,6 @@ pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
 }
 
 /// A file for what will become a part of `path`; in the same folder, if that is a regular file.
-///
-/// # Errors
-///
-/// When it cannot be made.
 pub(crate) fn part(path: &Path) -> io::Result<NamedTempFile> {
     match is_special(path) {
         true => NamedTempFile::new(),
@@ -63,17 +46,11 @@ pub(crate) fn part(path: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Whether something is there that is no regular file.
 fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }
 
-/// Whether [`write`] can be expected to succeed: now rather than after a minute's work. Makes the
-/// folder if need be.
-///
-/// # Errors
-///
-/// Those of [`write`].
+/// Whether [`write`] can be expected to succeed, asked before the work; makes the folder.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),
@@ -84,10 +61,7 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
 }
 
 /// Whether a file's name says what is written into it: it has one of these endings, or none.
-///
-/// # Errors
-///
-/// When it has another ending; `what` says what is written, such as "the picture is SVG".
+/// `what`, such as "the picture is SVG", is for the error.
 pub(crate) fn check_ending(path: &Path, what: &str, endings: &[&str]) -> Result<(), String> {
     let is_known = |ending: &OsStr| {
         endings
@@ -106,10 +80,6 @@ pub(crate) fn check_ending(path: &Path, what: &str, endings: &[&str]) -> Result<
 
 /// Whether the files of these options are different ones: of two that are the same, one would take
 /// the place of the other. What is no regular file, such as a pipe, may be named twice.
-///
-/// # Errors
-///
-/// The first option with the file of an earlier one.
 pub(crate) fn distinct(paths: &[(&str, Option<&Path>)]) -> Result<(), String> {
     let mut seen: Vec<(&str, PathBuf)> = Vec::new();
     for &(option, path) in paths {
@@ -130,10 +100,6 @@ pub(crate) fn distinct(paths: &[(&str, Option<&Path>)]) -> Result<(), String> {
 }
 
 /// The same for files of which some are only read: those may be named twice.
-///
-/// # Errors
-///
-/// The first of the others with the file of an earlier one, or of one that is read.
 pub(crate) fn spare(
     read: &[(&str, &Path)],
     others: &[(&str, Option<&Path>)],
@@ -156,13 +122,11 @@ fn place(path: &Path) -> PathBuf {
     whole.or_else(of_folder).unwrap_or_else(absolute)
 }
 
-/// The name of a file without its folder.
 pub(crate) fn name(file: &Path) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
-/// The folder that a file is in.
 pub(crate) fn folder_of(file: &Path) -> &Path {
     let parent = file.parent();
     let folder = parent.filter(|folder| !folder.as_os_str().is_empty());

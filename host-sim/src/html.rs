@@ -3,7 +3,6 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// A page with this title, style sheet and content of the body.
 pub(crate) fn page(title: &str, style: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)

@@ -1,25 +1,18 @@
 //! A controller at the end of a line: a board on a serial port, or one in an emulator behind a
 //! socket.
 
-use std::fmt;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use meshalloc::message::Capacity;
-use meshalloc::{
-    Answer, Change, Configuration, Error, Machine, Outcome, Query, SchedulerKind, StrategyKind,
-    Ticks,
-};
+use meshalloc::{Change, Configuration, Error, Machine, Outcome, StrategyKind};
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 
 use crate::failure;
 use crate::progress::INTERRUPTED;
-use meshalloc_sim::backend::{Backend, BackendError, Backends, OnEvent};
+use meshalloc_sim::backend::{Backend, BackendError, Backends};
 
-mod audit;
-
-use audit::Audit;
+mod twin;
 
 /// How long the controller may take to be put in order at the end: for a reply, how often it is
 /// asked, and how long without progress. After an interruption the user waits for it.
@@ -43,31 +36,21 @@ fn hint(error: &ClientError) -> &'static str {
 
 /// The one controller at the end of a line, for one run after another.
 ///
-/// Opening it takes the controller over, and its clock, unless jobs of other clients have leases;
-/// jobs and faults of earlier clients are forgotten when a run begins. At its end it leaves no job
-/// behind, and the controller's own clock.
+/// Opening it takes the controller over, and its clock; jobs and faults of earlier clients are
+/// forgotten when a run begins. At its end it leaves no job behind, and the controller's own clock.
 pub struct LineBackends {
     endpoint: Endpoint,
     client: Client<Box<dyn Line + Send>>,
     /// Of the configurations so far, the latest last.
     round_trips: Vec<(StrategyKind, RoundTrips)>,
-    /// Of the latest configuration.
-    scheduler: SchedulerKind,
-    /// Checks what the controller says since it was given a configuration.
-    audit: Option<Audit>,
-    /// Whether there is nothing to be put in order any more: the line is gone, or another client
-    /// has taken the controller over.
+    is_used: bool,
+    /// Whether there is nothing to put in order: the line is gone, or has another client.
     is_lost: bool,
 }
 
 impl LineBackends {
     /// Opens the line, reads the greeting and takes the clock, which is virtual until this is
-    /// dropped.
-    ///
-    /// # Errors
-    ///
-    /// When the line cannot be opened, nothing that speaks this protocol answers, or jobs have
-    /// leases.
+    /// dropped. Jobs of other clients that have leases are an error.
     pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
         let failed = |reason: String| BackendError::Line {
             endpoint: endpoint.to_string(),
@@ -95,8 +78,7 @@ impl LineBackends {
             endpoint: endpoint.clone(),
             client,
             round_trips: Vec::new(),
-            scheduler: SchedulerKind::Fcfs,
-            audit: None,
+            is_used: false,
             is_lost: false,
         })
     }
@@ -120,96 +102,19 @@ impl LineBackends {
         if let ClientError::Interrupted = error {
             return BackendError::Interrupted;
         }
+        self.error(error.to_string())
+    }
+
+    fn error(&self, reason: String) -> BackendError {
         BackendError::Line {
             endpoint: self.endpoint.to_string(),
-            reason: error.to_string(),
+            reason,
         }
     }
 
-    /// A change before a run, whose events do not matter.
     fn prepare(&mut self, change: &Change) -> Result<Result<Outcome, Error>, BackendError> {
         let outcome = self.client.call(change, Some(0), &mut |_, _| ());
         outcome.map_err(|error| self.failed(&error))
-    }
-
-    fn untrue(&self, asked: &dyn fmt::Debug, odd: &Untrue) -> BackendError {
-        let Untrue { said, expected } = odd;
-        BackendError::Line {
-            endpoint: self.endpoint.to_string(),
-            reason: format!("the controller answered {asked:?} with {said} (expected {expected})"),
-        }
-    }
-}
-
-/// Something that a controller said and that cannot be true.
-struct Untrue {
-    said: String,
-    expected: String,
-}
-
-/// Keeps the first check that failed.
-fn note(untrue: &mut Option<Untrue>, said: &dyn fmt::Debug, checked: audit::Check) {
-    if let Err(expected) = checked
-        && untrue.is_none()
-    {
-        let said = format!("{said:?}");
-        *untrue = Some(Untrue { said, expected });
-    }
-}
-
-impl Backend for LineBackends {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
-        let sent = Instant::now();
-        let mut untrue = None;
-        let audit = &mut self.audit;
-        if let Some(audit) = audit {
-            audit.begin(change, now);
-        }
-        let outcome = self.client.call(change, Some(now), &mut |event, blocks| {
-            if let Some(audit) = audit {
-                note(&mut untrue, event, audit.event(event, blocks));
-            }
-            if untrue.is_none() {
-                on_event(event, blocks);
-            }
-        });
-        let outcome = outcome.map_err(|error| self.failed(&error))?;
-        if let Some(audit) = &mut self.audit {
-            note(&mut untrue, &outcome, audit.end(change, &outcome));
-        }
-        if let Some(untrue) = untrue {
-            return Err(self.untrue(change, &untrue));
-        }
-        if let Some((_, run)) = self.round_trips.last_mut() {
-            run.nanos.push(sent.elapsed().as_nanos() as u64);
-        }
-        Ok(outcome)
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        let answer = self.client.query(query);
-        let answer = answer.map_err(|error| self.failed(&error))?;
-        let mut untrue = None;
-        if let Some(audit) = &mut self.audit {
-            note(&mut untrue, &answer, audit.answer(query, &answer));
-        }
-        match untrue {
-            Some(untrue) => Err(self.untrue(query, &untrue)),
-            None => Ok(answer),
-        }
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.client.greeting().capacity
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.scheduler == SchedulerKind::Fcfs
     }
 }
 
@@ -226,20 +131,8 @@ impl Backends for LineBackends {
             .map_err(|error| self.unexpected(&error))?;
         match self.prepare(&Change::Configure(configuration))? {
             Ok(_) => {
-                let audit =
-                    Audit::new(configuration, description).map_err(|reason| BackendError::Line {
-                        endpoint: self.endpoint.to_string(),
-                        reason: format!(
-                            "the controller has taken {} on a {} (expected an error: {reason})",
-                            configuration.strategy, configuration.machine
-                        ),
-                    });
-                self.audit = Some(audit?);
-                self.scheduler = configuration.scheduler;
-                let round_trips = RoundTrips::default();
-                self.round_trips.push((configuration.strategy, round_trips));
-                body(self);
-                Ok(())
+                self.is_used = true;
+                twin::with(self, configuration, description, body)
             }
             Err(Error::Configure(reason)) => Err(BackendError::Configure {
                 configuration,
@@ -262,7 +155,7 @@ impl Drop for LineBackends {
         };
         self.client.hurry(timeout, tries, patience);
         let mut left = Ok(());
-        if self.audit.is_some() {
+        if self.is_used {
             let reset = self.client.call(&Change::Reset, None, &mut |_, _| ());
             left = reset.map(|_| ());
         }
@@ -314,17 +207,11 @@ impl LineBackends {
                  one)"
             }
         };
-        Err(BackendError::Line {
-            endpoint: self.endpoint.to_string(),
-            reason: reason.to_owned(),
-        })
+        Err(self.error(reason.to_owned()))
     }
 
     fn unexpected(&self, error: &Error) -> BackendError {
-        BackendError::Line {
-            endpoint: self.endpoint.to_string(),
-            reason: format!("the controller cannot be made ready: {error}"),
-        }
+        self.error(format!("the controller cannot be made ready: {error}"))
     }
 }
 

@@ -55,10 +55,6 @@ pub enum Part {
 }
 
 /// Writes the list, or a part of it.
-///
-/// # Errors
-///
-/// When `output` does not take it.
 pub fn list(part: Option<Part>, format: Format, output: &mut dyn Write) -> io::Result<()> {
     match format {
         Format::Table => text(part, output),
@@ -112,7 +108,6 @@ impl Part {
     }
 }
 
-/// A part with its title.
 fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
     let Some((title, infos)) = part.entries() else {
         return match part {
@@ -172,7 +167,6 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The machines that have names.
 pub(crate) fn presets() -> impl Iterator<Item = Description> {
     let presets = Machine::PRESETS.into_iter();
     presets.filter_map(|name| Some(Description::new(name, Machine::preset(name)?)))
@@ -212,7 +206,6 @@ pub(crate) fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
     parameters(kind.info().forms.iter().map(|form| form.text))
 }
 
-/// A name and paragraphs about it.
 fn item(output: &mut dyn Write, name: &str, texts: &[&str]) -> io::Result<()> {
     writeln!(output, "  {name}")?;
     let width = report::width().min(WIDTH_MAX).saturating_sub(6);

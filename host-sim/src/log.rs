@@ -52,11 +52,6 @@ impl Takes for LogStatisticsArgs {
     }
 }
 
-/// Reads a log and reports.
-///
-/// # Errors
-///
-/// When it cannot be read, or the report cannot be written.
 pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let settings = args.settings.scenario();
     let machine = settings.grid(settings.description()?.as_ref())?;
@@ -80,7 +75,6 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     }
 }
 
-/// The columns of `log --format csv`.
 pub(crate) fn columns() -> Columns {
     Columns::of::<LogDocument>()
 }

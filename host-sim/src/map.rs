@@ -1,9 +1,6 @@
-//! Maps: pictures of which job holds which processors at one moment.
-//!
-//! A [`Snapshot`] is read from a controller through its
-//! [`Backend`](meshalloc_sim::backend::Backend), with the commands any client has, so it does not
-//! matter where the controller is. It is drawn as [`svg`] or on the [`terminal`]; jobs that touch
-//! differ in [colour](colouring).
+//! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] is read from a
+//! controller, wherever it is, through its [`Backend`](meshalloc_sim::backend::Backend), and drawn
+//! as [`svg`] or on the [`terminal`]; jobs that touch differ in [colour](colouring).
 
 use std::fmt;
 use std::str::FromStr;
@@ -48,26 +45,22 @@ pub enum Plot {
     Map(MapMoment),
     /// How much the links carry.
     Links,
-    /// Which jobs hold which processors over time.
-    Gantt,
     /// Processors in use and fragmented, and jobs that wait, over time.
     Timeline,
 }
 
-/// `map`, `map:SECONDS`, `map:jobs=N`, `links`, `gantt` or `timeline`, as it is written on the
-/// command line.
+/// `map`, `map:SECONDS`, `map:jobs=N`, `links` or `timeline`, as on the command line.
 impl FromStr for Plot {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "links" => Ok(Plot::Links),
-            "gantt" => Ok(Plot::Gantt),
             "timeline" => Ok(Plot::Timeline),
             moment => moment
                 .parse()
                 .map(Plot::Map)
-                .map_err(|error: String| format!("{error}, links, gantt or timeline")),
+                .map_err(|error: String| format!("{error}, links or timeline")),
         }
     }
 }
@@ -78,7 +71,6 @@ impl Plot {
         match self {
             Plot::Map(_) => "map",
             Plot::Links => "links",
-            Plot::Gantt => "gantt",
             Plot::Timeline => "timeline",
         }
     }
@@ -93,7 +85,6 @@ impl fmt::Display for Plot {
     }
 }
 
-/// `map`, `map:SECONDS` or `map:jobs=N`, as it is written on the command line.
 impl FromStr for MapMoment {
     type Err = String;
 
@@ -134,8 +125,8 @@ pub struct Map {
 }
 
 impl Map {
-    /// Three short lines for under the title, short enough for two maps on a terminal: jobs,
-    /// processors, and the largest free block.
+    /// Three lines, short enough for two maps on a terminal: jobs, processors, the largest free
+    /// block.
     pub fn caption(&self) -> [String; 3] {
         let snapshot = &self.snapshot;
         let mut first = format!("{} running, {} waiting", snapshot.jobs.len(), self.waiting);
@@ -175,14 +166,8 @@ fn asked(machine: &Grid, block: Block) -> String {
     }
 }
 
-/// The maps of all strategies of an experiment, at one moment of its first replication.
-///
-/// Runs that replication again, as far as the moment.
-///
-/// # Errors
-///
-/// When the workload cannot be used, a controller cannot be made ready, or the moment never comes
-/// or is after the end of all runs.
+/// The maps of all strategies of an experiment, at one moment of its first replication, which is
+/// run again as far as that; an error when the moment never comes or is after the end of all runs.
 pub fn maps(
     experiment: &Experiment,
     moment: MapMoment,
@@ -205,8 +190,7 @@ pub fn maps(
     Ok(maps)
 }
 
-/// Whether a run has not ended by this time, of one strategy at least. Runs are made for it only
-/// where the last job has arrived by then.
+/// Whether a run has not ended by this time; made only if the last job has arrived by then.
 fn check_end(
     experiment: &Experiment,
     at: Ticks,
@@ -243,10 +227,6 @@ fn check_end(
 }
 
 /// Whether a moment may come in an experiment.
-///
-/// # Errors
-///
-/// When its runs have fewer jobs than the moment is about, or the workload cannot be used.
 pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), String> {
     if experiment.backlog.is_some() {
         return Err(format!(
@@ -267,10 +247,6 @@ pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), St
 }
 
 /// For each strategy, how much the links carried in its first replication, which is run again.
-///
-/// # Errors
-///
-/// When the workload cannot be used, a controller cannot be made ready, or a run ends early.
 pub fn link_maps(
     experiment: &Experiment,
     backends: &mut dyn Backends,

@@ -1,14 +1,11 @@
 //! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one
 //! line a strategy; over categories, one bar a strategy.
 //!
-//! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
-//! colour, the legend stands outside the axes, and a saturated point stands in a strip of its own
-//! above the axes, and among the numbers only if it has a mean, as that of a log has. A point whose
-//! mean still grows with the length of the run has an arrow; one that leaves out refused jobs has
-//! their part of all below it; a number that a text states about a point is a ring, larger than any
-//! marker.
-//!
-//! [`Layout`] chooses between a picture for a whole page and one for a column of it.
+//! They are made to be printed: every strategy has a marker and a dash pattern of its own beside
+//! its colour, and a saturated point stands in a strip above the axes, and among the numbers only
+//! if it has a mean, as that of a log has. A point whose mean still grows with the length of the
+//! run has an arrow; one that leaves out refused jobs has their part of all below it; a number that
+//! a text states about a point is a ring. [`Layout`] is for a whole page or for a column of it.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -16,7 +13,7 @@ use std::fmt::Display;
 use axis::Axis;
 use bars::{Slot, draw_swatch};
 use head::Head;
-use marks::{Look, draw_arrow, draw_line, draw_marker, draw_ring};
+use marks::{Look, draw_arrow, draw_interval, draw_line, draw_marker, draw_ring};
 use plotters::coord::ranged1d::{BoldPoints, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -27,7 +24,6 @@ use meshalloc_sim::workload::TimeUnit;
 
 mod axis;
 mod bars;
-mod gaps;
 mod head;
 mod marks;
 pub mod over_time;
@@ -44,16 +40,13 @@ const LEGEND_ROW: i32 = 24;
 const LEGEND_NAME: i32 = 58;
 /// Longer names do not fit beside each other below the axes, in characters.
 const NAME_BESIDE_MAX: usize = 22;
-/// Height of one row of the strip of saturated points, in pixels, and for how many rows the axes
-/// have room.
+/// Height of a row of the strip of saturated points, in pixels; the axes have room for so many.
 const STRIP_ROW: i32 = 16;
 const STRIP_ROWS: i32 = 5;
-/// Heights of the names of the legend and of the numbers at the axes, and of the titles of the
-/// axes.
+/// Heights of names in the legend and numbers at the axes, and of the titles of the axes.
 const NAME: i32 = 16;
 const AXIS_TITLE: i32 = 18;
-/// From the left border to the title of the vertical axis, and from its numbers to it and to the
-/// axis.
+/// From the left border to the title of the vertical axis, and between it, numbers and axis.
 const LEFT: i32 = 10;
 const BESIDE_NUMBERS: i32 = 10;
 /// The least room for these numbers and the title, in pixels.
@@ -64,13 +57,6 @@ const MARKER: i32 = 4 * PIXEL;
 const THIN: u32 = PIXEL as u32;
 /// Width of the lines between the points.
 const THICK: u32 = 2 * PIXEL as u32;
-
-/// What the rings mean.
-const STATED: &str = "number in the text";
-/// What the arrow means.
-const GROWS: &str = "grows with the run";
-/// What the percentages mean.
-const REFUSED: &str = "refused jobs";
 
 /// What the picture shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,8 +71,7 @@ pub struct Picture {
     pub x_scale: Scale,
     /// What the vertical axis shows, with its unit unless `y_time` has one.
     pub y_label: String,
-    /// The unit of the values where these are times. The axis has them in a
-    /// [readable](TimeUnit::readable) one.
+    /// The unit of the values if they are times; shown in a [readable](TimeUnit::readable) one.
     pub y_time: Option<TimeUnit>,
     /// The lines.
     pub series: Vec<Series>,
@@ -104,8 +89,7 @@ pub enum Scale {
     Linear,
     /// Doublings; for values over 0, powers of two as a rule.
     Doubling,
-    /// Categories with these names: point `x` stands at number `x`, from 0, and the series beside
-    /// each other.
+    /// Categories with these names: point `x` stands at number `x`, series beside each other.
     Categories(Vec<String>),
 }
 
@@ -143,8 +127,7 @@ impl Point {
     }
 }
 
-/// A number that a text states about a point of a series: a ring, with an entry of the legend for
-/// all of them.
+/// A number that a text states about a point of a series: a ring, with one legend entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stated {
     /// The number of the series.
@@ -166,8 +149,7 @@ pub struct Measured {
     pub grows: bool,
     /// Whether the system was saturated, so that the mean belongs to this log alone.
     pub saturated: bool,
-    /// The part of the jobs that was refused and is missing in the mean, in words; it stands below
-    /// the marker.
+    /// The part of the jobs that was refused, in words, which stands below the marker.
     pub refused: Option<String>,
 }
 
@@ -213,11 +195,7 @@ impl Picture {
     }
 }
 
-/// Draws the picture.
-///
-/// # Errors
-///
-/// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
+/// Draws the picture; errors are as [`Svg::of`] has them.
 pub fn svg(picture: &Picture) -> Result<Svg, String> {
     let picture = &*picture.with_readable_times();
     let frame = Frame::new(picture);
@@ -226,13 +204,11 @@ pub fn svg(picture: &Picture) -> Result<Svg, String> {
     Svg::of(units, |root| draw(picture, &frame, root))
 }
 
-/// How large the parts of a picture are, in pixels.
 struct Frame {
     axis: Axis,
     head: Head,
     /// The axes with their labels, and the strip of saturated points.
     body: (i32, i32),
-    /// Room for the title and the numbers of the vertical axis.
     numbers: i32,
     legend: (i32, i32),
     layout: Layout,
@@ -248,13 +224,7 @@ impl Frame {
         let longest = head::text_width(longest.max().unwrap_or(0), NAME);
         let numbers = NUMBERS_MIN.max(AXIS_TITLE + longest + 2 * BESIDE_NUMBERS);
         let beyond = (saturated_rows(picture) as i32 - STRIP_ROWS).max(0);
-        let notes = [
-            has_bars(picture),
-            has_growing(picture),
-            has_refused(picture),
-            !picture.stated.is_empty(),
-        ];
-        let entries = picture.series.len() + notes.map(usize::from).iter().sum::<usize>();
+        let entries = picture.series.len() + notes(picture).len();
         let rows = entries.div_ceil(legend_columns(picture)) as i32;
         let entries = rows * LEGEND_ROW + 14;
         let (width, height) = match picture.layout {
@@ -272,12 +242,12 @@ impl Frame {
                 let longest = head::text_width(names.max().unwrap_or(0), NAME);
                 let legend = LEGEND_WIDTH.max(LEGEND_NAME + longest + BESIDE_NUMBERS);
                 let left = LEFT + numbers + 2;
-                let head = Head::new(title, subtitle, "", left, width + legend);
+                let head = Head::new(title, subtitle, left, width + legend);
                 let height = height.max(entries);
                 (head, height, (legend, height))
             }
             Layout::Column => {
-                let head = Head::new(title, subtitle, "", 14, width).larger();
+                let head = Head::new(title, subtitle, 14, width).larger();
                 (head, height, (width, entries))
             }
         };
@@ -291,7 +261,6 @@ impl Frame {
         }
     }
 
-    /// Of the whole picture.
     fn size(&self) -> (i32, i32) {
         let (width, height) = self.body;
         match self.layout {
@@ -301,13 +270,11 @@ impl Frame {
     }
 }
 
-/// The series that have a saturated point.
 fn saturated_rows(picture: &Picture) -> usize {
     let is_saturated = |series: &&Series| series.points.iter().any(Point::is_saturated);
     picture.series.iter().filter(is_saturated).count()
 }
 
-/// How many entries of the legend stand beside each other.
 fn legend_columns(picture: &Picture) -> usize {
     let mut names = picture.series.iter().map(|series| series.name.chars());
     let short = names.all(|name| name.count() <= NAME_BESIDE_MAX);
@@ -318,24 +285,40 @@ fn legend_columns(picture: &Picture) -> usize {
     }
 }
 
-/// Whether a point has a confidence interval.
-fn has_bars(picture: &Picture) -> bool {
-    any_measured(picture, |y| y.ci95.is_some())
-}
+/// A mark, drawn around a place, and its meaning.
+type Note = (fn(&Area<'_>, (i32, i32)) -> Drawn, &'static str);
 
-/// Whether a mean still grows with the length of the run.
-fn has_growing(picture: &Picture) -> bool {
-    any_measured(picture, |y| y.grows)
-}
-
-/// Whether a mean leaves out jobs that were refused.
-fn has_refused(picture: &Picture) -> bool {
-    any_measured(picture, |y| y.refused.is_some())
-}
-
-fn any_measured(picture: &Picture, is_so: impl Fn(&Measured) -> bool) -> bool {
-    let mut points = picture.series.iter().flat_map(|series| &series.points);
-    points.any(|point| point.y.as_ref().is_some_and(&is_so))
+fn notes(picture: &Picture) -> Vec<Note> {
+    let any = |is_so: fn(&Measured) -> bool| {
+        let mut points = picture.series.iter().flat_map(|series| &series.points);
+        points.any(|point| point.y.as_ref().is_some_and(is_so))
+    };
+    let mut notes: Vec<Note> = Vec::new();
+    if any(|y| y.ci95.is_some()) {
+        notes.push((
+            |area, (x, y)| draw_interval(area, x, [y - 7 * PIXEL, y + 7 * PIXEL], BLACK),
+            "95 % confidence",
+        ));
+    }
+    if any(|y| y.grows) {
+        notes.push((
+            |area, (x, y)| draw_arrow(area, (x - 12 * PIXEL, y + 10 * PIXEL), BLACK),
+            "grows with the run",
+        ));
+    }
+    if any(|y| y.refused.is_some()) {
+        notes.push((
+            |area, place| label(area, "n %", place, 13, HPos::Center),
+            "refused jobs",
+        ));
+    }
+    if !picture.stated.is_empty() {
+        notes.push((
+            |area, place| draw_ring(area, place, BLACK),
+            "number in the text",
+        ));
+    }
+    notes
 }
 
 /// Whether the horizontal axis has categories, so that each series has bars and no line.
@@ -402,7 +385,6 @@ fn draw(picture: &Picture, frame: &Frame, root: &Area<'_>) -> Drawn {
     draw_legend(&legend, picture, frame, !axis.is_logarithmic())
 }
 
-/// The place of a pixel.
 const fn at(x: i32, y: i32) -> (i32, i32) {
     (x * PIXEL, y * PIXEL)
 }
@@ -434,16 +416,7 @@ fn draw_series(
         if let Some(Interval { low, high }) = y.ci95 {
             let (x, top) = place(point.x, high);
             let (_, bottom) = place(point.x, axis.clipped(low));
-            for bar in [
-                [(x, top), (x, bottom)],
-                [(x - MARKER, top), (x + MARKER, top)],
-                [(x - MARKER, bottom), (x + MARKER, bottom)],
-            ] {
-                root.draw(&PathElement::new(
-                    bar.to_vec(),
-                    look.color.stroke_width(THIN),
-                ))?;
-            }
+            draw_interval(root, x, [top, bottom], look.color)?;
         }
         draw_marker(root, place(point.x, y.mean), look)?;
         if y.grows {
@@ -529,6 +502,10 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
         let x = left + column_width * column as i32;
         (x, 20 + LEGEND_ROW * row as i32)
     };
+    let name = |index: usize, name: &str| {
+        let (x, y) = place(index);
+        label(area, name, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)
+    };
     for (index, series) in picture.series.iter().enumerate() {
         let look = Look::of(index);
         let (x, y) = place(index);
@@ -538,75 +515,21 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
             _ => draw_line(area, &[at(x, y), at(x + 44, y)], &look)?,
         }
         draw_marker(area, at(x + 22, y), &look)?;
-        label(
-            area,
-            &series.name,
-            at(x + LEGEND_NAME - 6, y),
-            NAME,
-            HPos::Left,
-        )?;
+        name(index, &series.name)?;
     }
-    if has_bars(picture) {
-        let (x, y) = place(picture.series.len());
-        for bar in [
-            [at(x + 22, y - 7), at(x + 22, y + 7)],
-            [at(x + 18, y - 7), at(x + 26, y - 7)],
-            [at(x + 18, y + 7), at(x + 26, y + 7)],
-        ] {
-            area.draw(&PathElement::new(bar.to_vec(), BLACK.stroke_width(THIN)))?;
-        }
-        label(
-            area,
-            "95 % confidence",
-            at(x + LEGEND_NAME - 6, y),
-            NAME,
-            HPos::Left,
-        )?;
-    }
-    if has_growing(picture) {
-        let (x, y) = place(picture.series.len() + usize::from(has_bars(picture)));
-        draw_arrow(area, at(x + 10, y + 10), BLACK)?;
-        label(area, GROWS, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
-    }
-    if has_refused(picture) {
-        let before = [has_bars(picture), has_growing(picture)].map(usize::from);
-        let (x, y) = place(picture.series.len() + before.iter().sum::<usize>());
-        label(area, "n %", at(x + 22, y), 13, HPos::Center)?;
-        label(area, REFUSED, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
-    }
-    if !picture.stated.is_empty() {
-        let before = [
-            has_bars(picture),
-            has_growing(picture),
-            has_refused(picture),
-        ];
-        let before = before.map(usize::from);
-        let (x, y) = place(picture.series.len() + before.iter().sum::<usize>());
-        draw_ring(area, at(x + 22, y), BLACK)?;
-        label(area, STATED, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
+    for (index, (draw, meaning)) in (picture.series.len()..).zip(notes(picture)) {
+        let (x, y) = place(index);
+        draw(area, at(x + 22, y))?;
+        name(index, meaning)?;
     }
     Ok(())
 }
 
-/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only,
-/// so the viewer that shows it chooses the font, and nothing depends on the fonts of the machine
-/// that drew it.
+/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only:
+/// nothing depends on the fonts of the machine that drew it.
 fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: HPos) -> Drawn {
-    label_in(area, text, at, size, side, BLACK)
-}
-
-/// The same in a colour.
-fn label_in(
-    area: &Area<'_>,
-    text: impl Display,
-    at: (i32, i32),
-    size: i32,
-    side: HPos,
-    colour: RGBColor,
-) -> Drawn {
     let style = ("sans-serif", size * PIXEL)
         .into_text_style(area)
-        .color(&colour)
         .pos(Pos::new(side, VPos::Center));
     area.draw_text(&text.to_string(), &style, at)?;
     Ok(())

@@ -1,11 +1,8 @@
 //! Progress on standard error, and Ctrl-C.
 
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -15,33 +12,24 @@ use meshalloc_sim::experiment::Progress;
 /// Whether the command is to end: after the first Ctrl-C, SIGTERM or SIGHUP.
 pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// How often progress is a line where standard error is no terminal.
-const LINE_EVERY: Duration = Duration::from_secs(30);
+const LINE_EVERY: u64 = 30;
 
 /// A progress bar on standard error, if that is a terminal, otherwise a line every [`LINE_EVERY`].
 pub(crate) struct Bar {
     bar: ProgressBar,
     /// What is counted, in the plural.
     what: &'static str,
-    lines: Mutex<Option<Lines>>,
+    /// The seconds at which the next line is due.
+    due: AtomicU64,
 }
 
 impl Bar {
     /// A bar for as many jobs as the experiments announce. The first Ctrl-C, SIGTERM or SIGHUP
     /// interrupts the experiments, the second one ends the process.
-    ///
-    /// # Errors
-    ///
-    /// When the system takes no handler: a process may have one bar.
     pub(crate) fn interruptible() -> Result<Self, String> {
         Self::of("jobs")
     }
 
-    /// The same for something else.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Bar::interruptible`].
     pub(crate) fn of(what: &'static str) -> Result<Self, String> {
         let target = ProgressDrawTarget::stderr_with_hz(10);
         let bar = ProgressBar::with_draw_target(Some(0), target);
@@ -58,14 +46,12 @@ impl Bar {
         Ok(Bar {
             bar,
             what,
-            lines: Mutex::default(),
+            due: AtomicU64::new(LINE_EVERY),
         })
     }
 
-    /// Takes it off the screen. Experiments that begin later start it again, from 0.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
-        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -74,19 +60,9 @@ impl Progress for Bar {
         if self.bar.is_finished() {
             self.bar.reset();
             self.bar.set_length(0);
+            self.due.store(LINE_EVERY, Ordering::Relaxed);
         }
         self.bar.inc_length(runs_max * jobs_per_run);
-        if self.bar.is_hidden() {
-            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-            lines.get_or_insert_with(|| {
-                let (bar, what, begin) = (self.bar.clone(), self.what, Instant::now());
-                Lines::start(LINE_EVERY, move || {
-                    let (done, all) = (bar.position(), bar.length().unwrap_or(0));
-                    let line = line(done, all, what, begin.elapsed());
-                    failure::to_stderr(&line);
-                })
-            });
-        }
     }
 
     fn expect_more(&self, jobs: i64) {
@@ -98,6 +74,11 @@ impl Progress for Bar {
 
     fn advance(&self, jobs: u64) {
         self.bar.inc(jobs);
+        let elapsed = self.bar.elapsed();
+        if self.bar.is_hidden() && is_due(&self.due, elapsed.as_secs()) {
+            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+            failure::to_stderr(&line(done, all, self.what, elapsed));
+        }
     }
 
     fn is_interrupted(&self) -> bool {
@@ -105,35 +86,11 @@ impl Progress for Bar {
     }
 }
 
-/// A thread that does something again and again, until this is dropped.
-struct Lines {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Lines {
-    fn start(every: Duration, mut print: impl FnMut() + Send + 'static) -> Self {
-        let (stop, stopped) = mpsc::channel();
-        let thread = thread::spawn(move || {
-            while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                print();
-            }
-        });
-        Lines {
-            stop: Some(stop),
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for Lines {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // It can only have failed by a panic, which has been printed.
-            let _ = thread.join();
-        }
-    }
+/// Whether a line is due after so many seconds: of several threads, one is told so.
+fn is_due(due: &AtomicU64, seconds: u64) -> bool {
+    let expected = due.load(Ordering::Relaxed);
+    let (next, one, any) = (seconds + LINE_EVERY, Ordering::Relaxed, Ordering::Relaxed);
+    seconds >= expected && due.compare_exchange(expected, next, one, any).is_ok()
 }
 
 /// How far the work is: `12,000 of 40,000 jobs, 30 %, 3 minutes left`.
@@ -170,17 +127,10 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_again_and_again_until_they_are_stopped() {
-        let (sender, received) = mpsc::channel();
-        let lines = Lines::start(Duration::from_millis(1), move || {
-            let _ = sender.send(());
-        });
-        for _ in 0..3 {
-            received.recv_timeout(Duration::from_secs(60)).unwrap();
-        }
-        drop(lines);
-        // What was sent before the end is left; then the sender is gone with its thread.
-        while received.try_recv().is_ok() {}
-        assert!(received.recv().is_err());
+    fn a_line_is_due_every_half_minute() {
+        let due = AtomicU64::new(LINE_EVERY);
+        let times = [29, 31, 32, 60, 61, 200];
+        let are_due = times.map(|seconds| is_due(&due, seconds));
+        assert_eq!(are_due, [false, true, false, false, true, true]);
     }
 }

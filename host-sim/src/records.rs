@@ -4,11 +4,10 @@
 //! measured jobs in order of arrival. Its columns are those of a `jobs.csv` of Batsim (Dutot et al.
 //! 2016, Batsim: a realistic language-independent resources and jobs management systems simulator,
 //! JSSPP), which evalys reads, and some more. With the ending `.swf` it is a log in the Standard
-//! Workload Format of a single run; endings other than `.csv` and `.swf` are refused.
+//! Workload Format of a single run; other endings are refused.
 //!
-//! A run writes its jobs into a part of its own while it goes on, so that neither the number of
-//! jobs nor that of threads shows: a job waits in memory only for earlier ones that have not left.
-//! The parts are put together when all runs have ended.
+//! A run writes its jobs into a part of its own while it goes on: a job waits in memory only for
+//! earlier ones that have not left. The parts are put together when all runs have ended.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
@@ -28,14 +27,12 @@ use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 mod log;
 pub mod table;
 
-/// The form of a file of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Table,
     Log,
 }
 
-/// A file of jobs that is being made.
 pub(crate) struct JobsFile<'e> {
     path: PathBuf,
     form: Form,
@@ -44,7 +41,6 @@ pub(crate) struct JobsFile<'e> {
     parts: Mutex<BTreeMap<(usize, u32), io::Result<Part>>>,
 }
 
-/// The jobs of one run.
 struct Part {
     file: TempPath,
     jobs: u64,
@@ -52,10 +48,6 @@ struct Part {
 
 impl<'e> JobsFile<'e> {
     /// Looks at the path before the runs begin; makes the folder if need be.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be written, or a log would have several runs.
     pub(crate) fn open(path: &Path, experiment: &'e Experiment) -> Result<Self, String> {
         let what = "the jobs are written as a table (CSV) or a log (SWF)";
         file::check_ending(path, what, &["csv", "swf"])?;
@@ -81,7 +73,6 @@ impl<'e> JobsFile<'e> {
         })
     }
 
-    /// Receives the jobs of a run.
     fn recorder(&self, strategy: StrategyKind, replication: u32) -> Recorder<'_> {
         let mut writer = None;
         let opened = file::part(&self.path).map(|part| {
@@ -106,10 +97,6 @@ impl<'e> JobsFile<'e> {
     }
 
     /// Puts the runs together that the results are about.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be written, or a part could not.
     pub(crate) fn finish(self, results: &[StrategyResult]) -> Result<(), String> {
         let parts = self.parts.into_inner();
         let mut parts = parts.unwrap_or_else(PoisonError::into_inner);
@@ -140,7 +127,6 @@ fn failed(path: &Path, error: impl Display) -> String {
     format!("{}: cannot write the jobs: {error}", path.display())
 }
 
-/// Which run a job is of.
 #[derive(Clone, Copy)]
 struct RunOf<'e> {
     experiment: &'e Experiment,
@@ -157,7 +143,6 @@ impl RunOf<'_> {
         }
     }
 
-    /// Who submitted it, if a log says so.
     fn owner(&self, number: u32) -> Owner {
         match &self.experiment.workload {
             Workload::Log(log) => log.owner(number),
@@ -170,7 +155,6 @@ impl RunOf<'_> {
     }
 }
 
-/// Writes the jobs of one run.
 struct Recorder<'f> {
     file: &'f JobsFile<'f>,
     run: RunOf<'f>,
@@ -245,9 +229,7 @@ impl Observer for Recorder<'_> {
 
 /// Progress of an experiment whose jobs may be recorded.
 pub(crate) struct Recorded<'p> {
-    /// What is shown.
     pub(crate) progress: &'p dyn Progress,
-    /// Where the jobs go, if anywhere.
     pub(crate) jobs: Option<&'p JobsFile<'p>>,
 }
 

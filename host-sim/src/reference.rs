@@ -25,7 +25,6 @@ pub(crate) struct ReferenceArgs {
     folder: PathBuf,
 }
 
-/// The pages by file name.
 type Page = fn(&Command, &mut dyn Write) -> io::Result<()>;
 const PAGES: &[(&str, Page)] = &[
     ("command-line.md", command_line),
@@ -38,10 +37,6 @@ const PAGES: &[(&str, Page)] = &[
 ];
 
 /// Writes all pages; `command` is the whole command line.
-///
-/// # Errors
-///
-/// When a file cannot be written.
 pub(crate) fn reference(
     args: &ReferenceArgs,
     mut command: Command,
@@ -64,7 +59,6 @@ pub(crate) fn reference(
     Ok(())
 }
 
-/// The first lines of a page: its title, how it is made, and its subject.
 fn opening(output: &mut dyn Write, title: &str, subject: &str) -> io::Result<()> {
     writeln!(
         output,
@@ -198,7 +192,6 @@ fn name(arg: &Arg, dashes: &str) -> String {
     format!("`{}`", schema::cell(text.trim_end()))
 }
 
-/// What an option means, with its default and its possible values.
 fn meaning(arg: &Arg) -> String {
     let mut text = sentence(arg.get_long_help().or(arg.get_help()));
     let defaults: Vec<_> = arg.get_default_values().iter().collect();
@@ -280,7 +273,6 @@ fn with_source(meaning: &str, source: &str) -> String {
     schema::cell(&text)
 }
 
-/// Names as code, separated by commas.
 fn names<'n>(names: impl IntoIterator<Item = &'n &'n str>) -> String {
     let names = names
         .into_iter()

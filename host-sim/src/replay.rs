@@ -85,10 +85,6 @@ pub struct Counts {
 
 impl Counts {
     /// Writes a line for each count.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take them.
     pub fn write(&self, trips: Option<RoundTrips>, output: &mut dyn Write) -> io::Result<()> {
         let mut line = |name: &str, value: String| writeln!(output, "{name:<24}{value:>12}");
         line("operations", self.operations.to_string())?;
@@ -170,14 +166,9 @@ pub enum Waiting {
     Queue,
 }
 
-/// Carries out all operations of `input`, on a controller that serves `machine` and has no job.
-///
-/// One JSON object for each goes to `output`, which is flushed whenever the input has to be waited
-/// for, at the end, and also before an error is returned.
-///
-/// # Errors
-///
-/// The first line that cannot be read or carried out; those before it have been.
+/// Carries out all operations of `input`, on a controller that serves `machine` and has no job. One
+/// JSON object for each goes to `output`, which is flushed whenever the input has to be waited for,
+/// at the end, and also before an error: the first line that cannot be read or carried out.
 pub fn replay(
     file: &str,
     input: impl Read,
@@ -355,8 +346,7 @@ impl Replay<'_> {
         self.write_events(own, output)
     }
 
-    /// Writes the jobs of the queue that the latest change let in, and those whose leases have
-    /// ended, without the grant of `own`.
+    /// Writes the jobs that the change let in but `own`, and those whose leases have ended.
     fn write_events(
         &mut self,
         own: Option<JobId>,
@@ -388,7 +378,6 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The blocks of the grant at this place.
     fn blocks_of(&self, place: usize) -> &[Block] {
         let begin = match place.checked_sub(1) {
             Some(before) => self.events[before].1,

@@ -1,7 +1,6 @@
-//! What `run` shows: a table for people, JSON for programs.
-//!
-//! A number that does not exist (the interval of a single run, the mean delay of a saturated
-//! system) is `null` in JSON and a word in the table; no number stands in for it.
+//! What `run` shows: a table for people, JSON for programs. A number that does not exist (the
+//! interval of a single run, the mean delay of a saturated system) is `null` in JSON and a word in
+//! the table.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -69,7 +68,6 @@ pub struct Report<'r> {
     pub incomplete: Option<&'r Incomplete>,
 }
 
-/// A mark in a table.
 const fn symbol(mark: Mark) -> char {
     match mark {
         Mark::Grows => '↑',
@@ -138,7 +136,6 @@ pub(crate) fn axis(metric: Metric, unit: TimeUnit) -> (String, Option<TimeUnit>)
     }
 }
 
-/// Words as a title.
 pub(crate) fn title(words: &str) -> String {
     let (first, rest) = words.split_at(1);
     first.to_uppercase() + rest
@@ -153,10 +150,6 @@ pub(crate) fn bar(part: f64, width: usize) -> String {
 
 impl Report<'_> {
     /// Writes tables as wide as the terminal.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take them.
     pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
         if let Some(log) = self.workload.log() {
@@ -230,8 +223,7 @@ impl Report<'_> {
     }
 
     /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
-    /// of one. Next to the mean waiting delay stand the jobs that it leaves out, as they were
-    /// refused.
+    /// of one. Next to the mean waiting delay stand the refused jobs that it leaves out.
     fn metric_tables(&self, groups: &[[Metric; 4]]) -> Vec<String> {
         let any_refused = self.results.iter().any(|result| result.refused.total() > 0);
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
@@ -359,7 +351,6 @@ impl Report<'_> {
         table
     }
 
-    /// The lines below the tables.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(result) = self.results.iter().find(|result| result.runs.len() > 1) {
@@ -453,7 +444,6 @@ pub(crate) fn incomplete_line(incomplete: &Incomplete, count: &str) -> String {
     format!("INCOMPLETE: {reason}\nReplications that all strategies completed: {count}.")
 }
 
-/// The machine, with its name if it has one.
 pub(crate) fn machine_text(experiment: &Experiment) -> String {
     let machine = experiment.machine;
     match &experiment.description {
@@ -503,8 +493,7 @@ fn identical_text(results: &[StrategyResult]) -> Vec<String> {
     groups.map(text).collect()
 }
 
-/// How far the others are below the strategy with the longest mean waiting delay, of those whose
-/// means can be compared.
+/// How far the others are below the strategy with the longest comparable mean waiting delay.
 fn best_gains(results: &[StrategyResult]) -> Vec<String> {
     let metric = Metric::WaitingDelay;
     let mean = |result: &StrategyResult| {
@@ -545,13 +534,11 @@ pub(crate) fn log_line(log: &Log) -> String {
     line
 }
 
-/// Jobs granted per second of wall clock time; `None` when no time passed.
 fn jobs_per_second(result: &StrategyResult, timing: &Timing) -> Option<f64> {
     let rate = result.decisions as f64 / timing.elapsed.as_secs_f64();
     rate.is_finite().then_some(rate)
 }
 
-/// How many measured jobs were refused, and in percent.
 fn refused_text(result: &StrategyResult) -> String {
     match refused_percent(result) {
         Some(percent) => format!("{} ({percent})", result.refused.total()),

@@ -1,9 +1,8 @@
 //! `reproduce`: the figures of a paper, its claims, and the verdict on each.
 //!
-//! A [paper] is a list of figures and of claims. What the figures need is measured as one sweep,
-//! in parallel, and continues after an interruption; search times follow, one after
-//! the other. Each claim is then judged by a rule on the measurement, and a page puts everything
-//! together.
+//! What the figures of a [paper] need is measured as one sweep, which continues after an
+//! interruption; search times follow, one after the other. Each claim is then judged by a rule on
+//! the measurement, and a page puts everything together.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -39,7 +38,6 @@ use meshalloc_papers::setting::Setting;
 static PAPERS: LazyLock<Vec<File>> =
     LazyLock::new(|| paper::all().expect("a test reads every paper"));
 
-/// Reads the name of a paper.
 fn papers() -> impl TypedValueParser<Value = &'static File> {
     let values = PAPERS.iter();
     let values = values.map(|paper| PossibleValue::new(paper.name.as_str()).help(&paper.about));
@@ -49,7 +47,6 @@ fn papers() -> impl TypedValueParser<Value = &'static File> {
     })
 }
 
-/// Reads the name of a paper, as a name.
 pub(crate) fn paper_name() -> impl TypedValueParser<Value = String> {
     papers().map(|paper| paper.name.clone())
 }
@@ -117,7 +114,6 @@ impl Takes for ReproduceArgs {
     }
 }
 
-/// The least of [`sides`].
 const LEAST_SIDE: u16 = 16;
 
 fn sides() -> impl TypedValueParser<Value = u16> {
@@ -163,10 +159,6 @@ impl ReproduceArgs {
     }
 
     /// Whether every option that is given changes something about the chosen figures.
-    ///
-    /// # Errors
-    ///
-    /// The first option that does not.
     fn check_used(&self, paper: &Paper, numbers: &[u32]) -> Result<(), String> {
         let given = self.settings.scenario();
         let cells = || paper.figures.iter().flat_map(Figure::cells);
@@ -366,12 +358,9 @@ fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
     paper.figures.iter().filter_map(missing).collect()
 }
 
-/// Everything that the figures need.
 struct Sweep {
-    /// A point for each setting of `simulated`.
     points: Vec<sweep::Point>,
     simulated: Plan,
-    /// What is measured with a clock.
     clocked: Plan,
 }
 
@@ -431,14 +420,12 @@ impl Sweep {
     }
 }
 
-/// Writes a file anew.
 fn write(path: &Path, text: &str) -> Result<(), String> {
     let written = file::write(path, text.as_bytes());
     written.map_err(|error| format!("{}: cannot write: {error}", path.display()))
 }
 
-/// Whether the folder has results of another command, which may be longer or have more figures, or
-/// tables that are of no known one.
+/// Whether the folder has results of another command, perhaps longer, or unknown tables.
 fn check_folder(
     folder: &Path,
     record: &Path,
@@ -470,8 +457,7 @@ fn check_folder(
     }
 }
 
-/// Removes the files that the record names, those of another command: its first line is the
-/// command, each further one the name of a file.
+/// Removes the files of another command that the record names, each in a line behind it.
 fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     let recorded = input::text(record).unwrap_or_default();
     for name in recorded.lines().skip(1) {
@@ -486,8 +472,7 @@ fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Each claim below its figure, and at the end, where they stay on the screen, a line for each
-/// figure with the number of each verdict.
+/// Each claim below its figure, and at the end each figure with the number of each verdict.
 fn write_summary(
     figures: &[Figure],
     claims: &[Claim],

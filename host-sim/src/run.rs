@@ -31,25 +31,14 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
 const THREADS_NEED_IN_PROCESS: &str =
     "--threads requires --backend in-process: a line serves one run at a time";
 
-/// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {
-    /// How results are written.
     pub(crate) format: Format,
-    /// The number of threads; `None` for as many as there may be.
     pub(crate) threads: Option<NonZero<usize>>,
-    /// Whether the search time is measured.
     pub(crate) search_time: bool,
-    /// Where the single jobs go.
     pub(crate) jobs_output: Option<&'a Path>,
-    /// Whether a picture is drawn.
     pub(crate) plot: &'a PlotArgs,
 }
 
-/// Runs a scenario and writes its report.
-///
-/// # Errors
-///
-/// When it cannot be run, or the report cannot be written.
 pub(crate) fn run(
     scenario: &Resolved,
     how: &RunHow<'_>,
@@ -159,22 +148,15 @@ pub(crate) fn run(
 }
 
 /// What is known of a picture before the runs.
-///
-/// # Errors
-///
-/// When it cannot be drawn of this experiment.
 fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
     match plot {
         Plot::Map(moment) => map::check(moment, experiment),
         Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
         Plot::Links => LinkMap::check(experiment.machine),
-        // How many rectangles a Gantt chart has is known after the runs only: jobs that are refused
-        // have none.
-        Plot::Gantt | Plot::Timeline => Ok(()),
+        Plot::Timeline => Ok(()),
     }
 }
 
-/// Draws what runs of the first replication show.
 fn draw(
     plot: Plot,
     show: Show,
@@ -193,25 +175,20 @@ fn draw(
             let maps = map::link_maps(experiment, backends);
             show.links(&maps.map_err(Failure::from)?, subtitle, output)
         }
-        Plot::Gantt | Plot::Timeline => {
+        Plot::Timeline => {
             let histories = history::histories(experiment, backends, bar);
             bar.clear();
             let histories = histories.map_err(Failure::from)?;
-            let draw = match plot {
-                Plot::Gantt => over_time::gantt,
-                _ => over_time::timeline,
-            };
-            show.drawn(plot.kind(), &draw(&histories, subtitle)?, output)
+            let drawn = over_time::timeline(&histories, subtitle)?;
+            show.drawn(plot.kind(), &drawn, output)
         }
     }
 }
 
-/// What each run took on the wall clock.
 #[derive(Default)]
 struct Clock(Mutex<Vec<(StrategyKind, Duration)>>);
 
 impl Clock {
-    /// Backends whose runs are timed by this clock.
     fn time<B: Backends>(&self, backends: B) -> Timed<'_, B> {
         Timed {
             inner: backends,
@@ -219,13 +196,11 @@ impl Clock {
         }
     }
 
-    /// Every run so far and how long it took.
     fn runs(&self) -> MutexGuard<'_, Vec<(StrategyKind, Duration)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Backends whose runs are timed.
 struct Timed<'c, B> {
     inner: B,
     clock: &'c Clock,

@@ -1,8 +1,6 @@
-//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait, as a
-//! table or JSON.
-//!
-//! The utilization is averaged over the time from the arrival of the first measured job to that of
-//! the last. All strategies get the same jobs in the same order.
+//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait,
+//! averaged from the arrival of the first measured job to that of the last. All strategies get the
+//! same jobs in the same order.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -36,8 +34,7 @@ use meshalloc_sim::workload::{
     EstimateModel, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
-/// Jobs that wait at all times by default. First come, first served needs 1 only; others
-/// look for jobs that fit among those that wait.
+/// Jobs that wait at all times by default: schedulers that look for jobs that fit need some.
 const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 
 /// What to run.
@@ -121,17 +118,10 @@ pub(crate) struct SaturationContent {
     results: Vec<StrategySummary>,
 }
 
-/// The columns of `saturation --format csv`.
 pub(crate) fn columns() -> Columns {
     Columns::of_runs::<StrategySummary>(settings::takes::<SaturationArgs>, &[])
 }
 
-/// Measures and reports.
-///
-/// # Errors
-///
-/// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be
-/// written.
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let mut settings = args.settings.scenario();
     settings.strategy.get_or_insert(vec![StrategyChoice::All]);
@@ -177,7 +167,6 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
     incomplete.map_or(Ok(()), |incomplete| Err(Failure::Incomplete(incomplete)))
 }
 
-/// All parameters in words.
 fn parameters(plan: &Experiment) -> String {
     let Workload::Synthetic(Synthetic {
         requests,
@@ -202,7 +191,6 @@ fn parameters(plan: &Experiment) -> String {
     )
 }
 
-/// Strategies by utilization, the highest first.
 fn sorted(results: &[StrategyResult]) -> Vec<&StrategyResult> {
     let mut sorted: Vec<_> = results.iter().collect();
     let mean = |result: &StrategyResult| {
@@ -213,7 +201,6 @@ fn sorted(results: &[StrategyResult]) -> Vec<&StrategyResult> {
     sorted
 }
 
-/// A bar for each strategy.
 fn picture(plan: &Experiment, results: &[StrategyResult]) -> Picture {
     let series = sorted(results).into_iter().map(|result| Series {
         name: result.strategy.to_string(),
@@ -236,7 +223,6 @@ fn picture(plan: &Experiment, results: &[StrategyResult]) -> Picture {
     }
 }
 
-/// The width of the bars in the table.
 const BAR: usize = 16;
 
 fn write_table(

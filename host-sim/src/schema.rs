@@ -1,8 +1,7 @@
 //! The content of every file and document that `host-sim` writes, and of the operations that
-//! `replay` reads, from the types that write and read them.
-//!
-//! `schema` prints the JSON Schema of a JSON output, for validators. `page` writes the page
-//! `outputs.md` of the reference. Tests compare real output with both.
+//! `replay` reads, from the types that write and read them: `schema` prints the JSON Schema of a
+//! JSON output, `page` writes the page `outputs.md` of the reference. Tests compare real output
+//! with both.
 
 use std::io::{self, Write};
 
@@ -99,21 +98,12 @@ impl Json {
     }
 }
 
-/// Writes the JSON Schema of an output.
-///
-/// # Errors
-///
-/// When `output` does not take it.
 pub(crate) fn schema(args: &SchemaArgs, output: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *output, &args.output.schema())?;
     writeln!(output)
 }
 
 /// Writes the sections of the page about all outputs, JSON and CSV.
-///
-/// # Errors
-///
-/// When `output` does not take it.
 pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
     let documents = Json::value_variants();
     let schemas: Vec<_> = documents.iter().map(|json| json.schema()).collect();
@@ -188,7 +178,6 @@ const CSV_INTRODUCTION: &str = "\
     setting that the command takes, empty where it has none. The other columns are options of the \
     command, and the version of host-sim.";
 
-/// Text as a cell of a table.
 pub(crate) fn cell(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
@@ -197,11 +186,9 @@ pub(crate) fn cell(text: &str) -> String {
 /// What is known of an object that is one of several forms of a value.
 #[derive(Default)]
 struct Alternative<'s> {
-    /// Whether its keys are missing in other forms.
     is_one_of_several: bool,
     /// What it means, which is also the meaning of its only key, or of the key that names it.
     meaning: Option<&'s str>,
-    /// Whether it has one key only.
     has_one_key: bool,
 }
 
@@ -229,7 +216,6 @@ impl Part<'_> {
         self.schema["properties"].get(key).is_some()
     }
 
-    /// The end of the link to its section.
     fn anchor(&self) -> String {
         self.heading.to_lowercase().replace(' ', "-")
     }
@@ -264,7 +250,6 @@ impl<'s> Shared<'s> {
         self.0.iter().find(is_in).copied()
     }
 
-    /// A table of the keys of an object.
     fn section(
         &self,
         title: &str,
@@ -280,8 +265,8 @@ impl<'s> Shared<'s> {
         writeln!(output)
     }
 
-    /// A row for each key of an object, and of the objects in it, except for those of a part;
-    /// `before` is the path to it.
+    /// A row for each key of an object, and of objects in it that are no part; `before` leads
+    /// there.
     fn rows(
         &self,
         schema: &Value,
@@ -341,7 +326,6 @@ impl<'s> Shared<'s> {
         Ok(())
     }
 
-    /// The types of a value, in words.
     fn kind(&self, schema: &Value, root: &Value) -> String {
         let schema = resolved(schema, root);
         let words = match (&schema["type"], &schema["items"]) {

@@ -1,6 +1,5 @@
-//! The settings of a scenario as options of commands, and what commands share beside them.
-//!
-//! Options are made from [`SETTINGS`], the table of settings.
+//! The settings of a scenario, [`SETTINGS`], as options of commands, and what commands share beside
+//! them.
 
 use std::ffi::{OsStr, OsString};
 use std::marker::PhantomData;
@@ -19,17 +18,14 @@ use meshalloc_sim::scenario::{
 
 /// A command that takes settings of a scenario.
 pub(crate) trait Takes {
-    /// The option of a setting, with the command's own words if it has some; `None` if the command
-    /// does not take it.
+    /// The option of a setting, perhaps in the command's words; `None` if it is not taken.
     fn take(arg: Arg) -> Option<Arg>;
 }
 
-/// The option if it is one of these.
 pub(crate) fn only(keys: &[&str], arg: Arg) -> Option<Arg> {
     keys.contains(&arg.get_id().as_str()).then_some(arg)
 }
 
-/// Whether a command takes the setting.
 pub(crate) fn takes<T: Takes>(setting: &'static Setting) -> bool {
     T::take(option(setting)).is_some()
 }
@@ -43,7 +39,6 @@ pub(crate) fn several(arg: Arg) -> Arg {
         .action(ArgAction::Append)
 }
 
-/// A setting as an option.
 fn option(setting: &'static Setting) -> Arg {
     let arg = Arg::new(setting.key)
         .long(setting.key)
@@ -70,7 +65,6 @@ fn option(setting: &'static Setting) -> Arg {
     }
 }
 
-/// All settings as the options of a command.
 pub(crate) fn options() -> Command {
     let command = Command::new("scenario").disable_help_flag(true);
     let mut command = command.args(SETTINGS.iter().map(option));
@@ -100,13 +94,11 @@ impl<T> std::fmt::Debug for Given<T> {
 }
 
 impl<T> Given<T> {
-    /// Each setting with its values.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Takes out the value of a setting, of which the command allows a list; `default` if it was
-    /// not given.
+    /// Takes out the value of a setting that is a list here; `default` if it was not given.
     pub(crate) fn take(&mut self, key: &str, default: &str) -> Vec<String> {
         let place = self
             .entries
@@ -118,7 +110,6 @@ impl<T> Given<T> {
         values.map(str::to_owned).collect()
     }
 
-    /// The scenario of these settings.
     pub(crate) fn scenario(&self) -> Scenario {
         let scenario = Scenario::of(&self.entries);
         scenario.expect("the command has read each value with the same parser")
@@ -144,7 +135,6 @@ fn trimmed(help: &str, is_taken: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// The options that a command takes.
 fn taken<T: Takes>() -> Vec<Arg> {
     let own = SETTINGS.iter().map(option).filter_map(T::take);
     let own: Vec<Arg> = own.collect();
@@ -215,10 +205,6 @@ impl<T: Takes> FromArgMatches for Given<T> {
 }
 
 /// The controller at the end of a line, if the scenario names one.
-///
-/// # Errors
-///
-/// When the other end is written in another way.
 pub(crate) fn endpoint(scenario: &Resolved) -> Result<Option<Endpoint>, String> {
     let BackendChoice::Line(text) = scenario.backend() else {
         return Ok(None);
@@ -251,7 +237,6 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    /// The format that was given, or the default.
     pub(crate) fn get(self) -> Format {
         self.format.unwrap_or_default()
     }

@@ -1,19 +1,15 @@
-//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm and a job that merges
-//! the results of its tasks.
+//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm, whose task I of N
+//! runs shard I of N, and a job that merges the results.
 //!
-//! Task I of N runs shard I of N. Slurm requeues a task that is lost with its node or preempted; a
-//! task whose process is killed requeues itself, a limited number of times. A requeued task runs
-//! the points of its shard that have no file yet, so it loses at most the points it was running,
-//! one for each of its threads. The merge begins when all tasks have ended, and names what is
-//! missing.
+//! Slurm requeues a task that is lost with its node or preempted; a task whose process is killed
+//! requeues itself, a limited number of times. A requeued task runs the points of its shard that
+//! have no file yet. The merge begins when all tasks have ended, and names what is missing.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
 
 use clap::builder::ValueHint;
 use clap::{ArgGroup, Args};
@@ -22,9 +18,7 @@ use crate::failure::Failure;
 use crate::file;
 use crate::reproduce;
 use crate::sweep::command as sweep;
-use meshalloc_sim::input;
 use meshalloc_sim::names;
-use meshalloc_sim::wording::counted;
 
 /// What is divided among the tasks of an array, and how these are submitted.
 #[derive(Args, Clone, Debug)]
@@ -55,21 +49,11 @@ pub(crate) struct SlurmArgs {
     /// may be given several times
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
-
-    /// Submit both, not only write their scripts
-    #[arg(long)]
-    submit: bool,
 }
 
 /// A task whose process is killed requeues itself as often as this.
 const REQUEUES_MAX: u32 = 10;
 
-/// Writes the scripts, and submits them if asked to.
-///
-/// # Errors
-///
-/// When the file is wrong, there are more tasks than points, a path or option cannot stand in a
-/// script, a script cannot be written, or `sbatch` is missing or refuses one.
 pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let job = Job::new(args)?;
     let made = fs::create_dir_all(&job.folder);
@@ -83,35 +67,19 @@ pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Fail
     });
     let (array, merge) = (array?, merge?);
     writeln!(output, "{}\n{}", array.display(), merge.display())?;
-    if !args.submit {
-        let [array, merge] = [&array, &merge].map(|path| quoted(&path.display().to_string()));
-        writeln!(output, "submit them with:")?;
-        writeln!(
-            output,
-            "  array=$(sbatch --parsable {}) && sbatch --dependency=afterany:${{array%;*}} {}",
-            array?, merge?
-        )?;
-        return Ok(());
-    }
-    let array = submit(&array, None)?;
+    let [array, merge] = [&array, &merge].map(|path| quoted(&path.display().to_string()));
+    writeln!(output, "submit them with:")?;
     writeln!(
         output,
-        "array: job {array}, {}",
-        counted(args.tasks, "task")
+        "  array=$(sbatch --parsable {}) && sbatch --dependency=afterany:${{array%;*}} {}",
+        array?, merge?
     )?;
-    let merge = submit(&merge, Some(&array)).map_err(|error| {
-        format!("{error} (the array is submitted: job {array}; `scancel {array}` removes it)")
-    })?;
-    writeln!(output, "merge: job {merge}, after the array")?;
     Ok(())
 }
 
-/// What stands in both scripts.
 struct Job<'a> {
     args: &'a SlurmArgs,
-    /// The name of the array.
     name: String,
-    /// The command of `host-sim` without shards.
     command: String,
     /// Absolute.
     folder: PathBuf,
@@ -185,7 +153,6 @@ impl<'a> Job<'a> {
         Ok(script)
     }
 
-    /// The script of the array.
     fn array(&self) -> Result<String, String> {
         let Job { args, command, .. } = self;
         let tasks = args.tasks;
@@ -210,7 +177,6 @@ exit "$code"
         ))
     }
 
-    /// The script of the merge.
     fn merge(&self) -> Result<String, String> {
         let command = &self.command;
         let head = self.head(&format!("{}-merge", self.name), "slurm-merge-%j.log", &[])?;
@@ -220,8 +186,7 @@ exit "$code"
     }
 }
 
-/// An option as a line of a script has it: Slurm splits these lines at blanks that are not in
-/// quotes.
+/// An option as a line of a script has it: Slurm splits it at blanks that are not quoted.
 fn directive(option: &str) -> Result<String, String> {
     // A blank ends a word, and this sign what is read of a line.
     let needs_quotes = |text: &str| text.contains([' ', '\t', '#']);
@@ -253,48 +218,8 @@ fn directive(option: &str) -> Result<String, String> {
     }
 }
 
-/// A word as a POSIX shell needs it.
 fn quoted(word: &str) -> Result<String, String> {
     let quoted = shlex::try_quote(word);
     let quoted = quoted.map_err(|error| format!("{word:?}: cannot stand in a script: {error}"))?;
     Ok(quoted.into_owned())
-}
-
-/// Submits a script; gives the number of its job.
-fn submit(script: &Path, after: Option<&str>) -> Result<String, String> {
-    let mut sbatch = Command::new("sbatch");
-    sbatch.arg("--parsable");
-    if let Some(job) = after {
-        sbatch.arg(format!("--dependency=afterany:{job}"));
-    }
-    sbatch.arg(script).stdin(Stdio::null());
-    let started = sbatch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = started.map_err(|error| {
-        format!("sbatch: cannot be started: {error} (expected on a machine that submits to Slurm)")
-    })?;
-    let (output, errors) = (child.stdout.take(), child.stderr.take());
-    let cannot = |error: io::Error| format!("sbatch: cannot be read: {error}");
-    // Both at once: it might wait for the reader of one.
-    let (output, errors) = thread::scope(|scope| {
-        let errors = scope.spawn(|| errors.map_or(Ok(Vec::new()), input::beginning));
-        let output = output.map_or(Ok(Vec::new()), input::beginning);
-        (output, errors.join().expect("nothing panics there"))
-    });
-    let status = child.wait().map_err(cannot)?;
-    let (output, errors) = (output.map_err(cannot)?, errors.map_err(cannot)?);
-    let said = String::from_utf8_lossy(&errors);
-    if !status.success() {
-        let said = said.trim().replace('\n', "; ");
-        return Err(format!("sbatch refuses {}: {said}", script.display()));
-    }
-    // In a federation the cluster follows the number.
-    let said = String::from_utf8_lossy(&output);
-    let job = said.trim().split(';').next().unwrap_or_default();
-    if job.is_empty() || !job.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(format!(
-            "sbatch answers {:?} (expected the number of a job)",
-            said.trim()
-        ));
-    }
-    Ok(job.to_owned())
 }

@@ -6,7 +6,6 @@ use std::fmt::{self, Display, Write as _};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// The units of a pixel.
 pub(crate) const PIXEL: i32 = 10;
 
 /// Where shapes are drawn, in units.
@@ -20,16 +19,12 @@ pub struct Svg {
     pub size: (i32, i32),
     /// The same in units.
     units: (u32, u32),
-    /// The elements of the shapes.
     shapes: String,
 }
 
 impl Svg {
-    /// A picture of this many units, on white, that `draw` fills.
-    ///
-    /// # Errors
-    ///
-    /// What went wrong, in words. Drawing into memory gives no cause for it to happen.
+    /// A picture of this many units, on white, that `draw` fills. An error has what went wrong, in
+    /// words; drawing into memory gives no cause for it to happen.
     pub fn of(units: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<Self, String> {
         let mut text = String::new();
         let drawn = || -> Drawn {
@@ -64,7 +59,6 @@ impl Svg {
     }
 }
 
-/// The text of a file.
 impl Display for Svg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.element(""))

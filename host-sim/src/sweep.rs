@@ -104,12 +104,7 @@ impl SweepError {
     }
 }
 
-/// Runs experiments over several threads, and writes no files. Their results, and why they may not
-/// be of all replications.
-///
-/// # Errors
-///
-/// When not one replication is complete.
+/// Runs experiments without files; their results, and why they may not be of all replications.
 pub(crate) fn run_here<B: Backends>(
     experiments: &[&Experiment],
     threads: Option<NonZero<usize>>,
@@ -127,13 +122,9 @@ pub(crate) fn run_here<B: Backends>(
 }
 
 /// Runs the points whose files are not in `folder` yet, in this process and over several threads,
-/// and writes the file of each as soon as it has ended. Returns the chosen points, in the order of
-/// `points`. `damaged` receives the files that had to be left out, before the first point is run.
-///
-/// # Errors
-///
-/// When the folder cannot be read or written, or a point cannot be run. The files of the points
-/// that have ended stay.
+/// and writes the file of each as soon as it has ended; these stay after an error. Returns the
+/// chosen points, in the order of `points`. `damaged` receives the files that had to be left out,
+/// before the first point is run.
 pub fn run_points(
     points: &[Point],
     folder: &Path,
@@ -186,11 +177,7 @@ pub fn run_points(
     Ok(finished.collect())
 }
 
-/// The results of all points from their files in `folder`; runs none.
-///
-/// # Errors
-///
-/// When a file is missing, damaged or cannot be read.
+/// The results of all points from their files in `folder`, each of which must be there whole.
 pub fn gather(
     points: &[Point],
     folder: &Path,
@@ -218,10 +205,6 @@ pub fn gather(
 }
 
 /// Removes the files of all points, and the folder if no other file is in it.
-///
-/// # Errors
-///
-/// When a file cannot be removed.
 pub(crate) fn remove(points: &[Point], folder: &Path) -> Result<(), SweepError> {
     let store = Store::new(points, folder);
     for point in 0..points.len() {

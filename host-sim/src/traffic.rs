@@ -1,8 +1,5 @@
 //! `traffic`: messages on the bare network, generated at given rates whatever becomes of them (open
-//! loop).
-//!
-//! What network simulators are compared by: latency and accepted throughput against the rate. One
-//! row for each rate, with intervals over independent replications.
+//! loop). One row for each rate: latency and accepted throughput, over independent replications.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -23,12 +20,12 @@ use crate::report::{Document, table, trimmed};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::names;
-use meshalloc_sim::network::Parameters;
+use meshalloc_sim::network::{Link, Parameters};
 use meshalloc_sim::results::MetricSummary;
 use meshalloc_sim::scenario::{REPLICATIONS_DEFAULT, SEED_DEFAULT, Scenario, SettingError};
 use meshalloc_sim::statistics::{Estimate, Sampling};
 use meshalloc_sim::traffic::{Measured, OpenLoop, Pattern};
-use meshalloc_sim::wording::{Number, counted};
+use meshalloc_sim::wording::{Number, counted, number};
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
@@ -88,7 +85,6 @@ impl Takes for TrafficArgs {
     }
 }
 
-/// What is run, every parameter known.
 struct Traffic<'a> {
     args: &'a TrafficArgs,
     grid: Grid,
@@ -96,7 +92,6 @@ struct Traffic<'a> {
     replications: u32,
     seed: u64,
     format: Format,
-    /// What a result records.
     settings: Scenario,
 }
 
@@ -123,6 +118,9 @@ struct TrafficResult {
     messages: u64,
     /// The number of replications.
     replications: usize,
+    /// For each link the flits that it carries in a cycle, mean of the replications.
+    #[serde(skip)]
+    links: Vec<(Link, f64)>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -151,7 +149,6 @@ fn rate(text: &str) -> Result<f64, String> {
     names::value(text, expected, |rate| *rate > 0.0 && *rate <= 1.0)
 }
 
-/// The longest run.
 const RUN_MAX: Ticks = 1_000_000_000;
 
 fn cycles(text: &str) -> Result<Ticks, String> {
@@ -164,122 +161,81 @@ fn some_cycles(text: &str) -> Result<Ticks, String> {
     names::value(text, &expected, |cycles| (1..=RUN_MAX).contains(cycles))
 }
 
-/// A metric at one rate.
-struct MeasuredMetric {
-    estimate: Option<Estimate>,
-    /// The value of each replication.
-    values: Vec<Option<f64>>,
-}
-
-impl MeasuredMetric {
-    /// The same, without an estimate unless that means something.
-    fn only_if(self, has_meaning: bool) -> Self {
-        MeasuredMetric {
-            estimate: self.estimate.filter(|_| has_meaning),
-            ..self
-        }
-    }
-}
-
-/// What came of one rate.
-struct Row {
-    rate: f64,
-    runs: Vec<Measured>,
-}
-
-impl Row {
-    /// Over the replications; no estimate if one has no value.
-    fn metric(&self, value: impl Fn(&Measured) -> Option<f64>) -> MeasuredMetric {
-        let values: Vec<_> = self.runs.iter().map(value).collect();
-        let all: Option<Vec<f64>> = values.iter().copied().collect();
-        MeasuredMetric {
-            estimate: all.and_then(|all| Estimate::of(&all, Sampling::Independent)),
-            values,
-        }
-    }
-
-    /// Whether the backlog grew in most replications.
-    fn is_saturated(&self) -> bool {
-        let saturated = self.runs.iter().filter(|run| run.saturated).count();
-        2 * saturated > self.runs.len()
-    }
-
-    /// Whether the runs say nothing about saturation, nor about messages with long routes.
-    fn is_too_short(&self) -> bool {
-        !self.is_saturated() && self.runs.iter().any(|run| run.too_short)
-    }
-
-    /// The metrics in the order of [`TrafficMetrics`], without estimates of those that mean nothing
-    /// above saturation or in a short run.
-    fn metrics(&self) -> [MeasuredMetric; 7] {
-        let is_long = !self.is_too_short();
-        let latency = self.metric(|run| run.latency);
-        [
-            latency.only_if(is_long && !self.is_saturated()),
-            self.metric(|run| run.hops).only_if(is_long),
-            self.metric(|run| run.blocked).only_if(is_long),
-            self.metric(|run| Some(run.offered)),
-            self.metric(|run| Some(run.accepted)),
-            self.metric(Measured::link_utilization_max),
-            self.metric(Measured::link_utilization),
-        ]
-    }
-}
-
-impl Row {
-    fn map(&self, grid: Grid) -> LinkMap {
-        let mut links = self
-            .runs
-            .first()
-            .map_or_else(Vec::new, |run| run.links.clone());
+impl TrafficResult {
+    /// A metric has no estimate where a replication has no value, or where it means nothing above
+    /// saturation or in a short run.
+    fn new(rate: f64, runs: &[Measured]) -> Self {
+        let saturated = 2 * runs.iter().filter(|run| run.saturated).count() > runs.len();
+        let too_short = !saturated && runs.iter().any(|run| run.too_short);
+        let metric = |has_meaning: bool, value: fn(&Measured) -> Option<f64>| {
+            let values: Vec<_> = runs.iter().map(value).collect();
+            let all: Option<Vec<f64>> = values.iter().copied().collect();
+            let all = all.filter(|_| has_meaning);
+            let estimate = all.and_then(|all| Estimate::of(&all, Sampling::Independent));
+            MetricSummary::new(estimate, values)
+        };
+        let mut links = runs.first().map_or_else(Vec::new, |run| run.links.clone());
         for (place, (_, mean)) in links.iter_mut().enumerate() {
-            let flits = self.runs.iter().map(|run| run.links[place].1);
-            *mean = flits.sum::<f64>() / self.runs.len() as f64;
+            let flits = runs.iter().map(|run| run.links[place].1);
+            *mean = flits.sum::<f64>() / runs.len() as f64;
         }
-        let accepted = self.metric(|run| Some(run.accepted));
-        let accepted = accepted.estimate.map(|accepted| {
-            let accepted = meshalloc_sim::wording::number(&accepted, 1.0);
+        TrafficResult {
+            rate,
+            metrics: TrafficMetrics {
+                message_latency: metric(!too_short && !saturated, |run| run.latency),
+                hops: metric(!too_short, |run| run.hops),
+                blocked_time: metric(!too_short, |run| run.blocked),
+                offered: metric(true, |run| Some(run.offered)),
+                accepted: metric(true, |run| Some(run.accepted)),
+                link_utilization_max: metric(true, Measured::link_utilization_max),
+                link_utilization: metric(true, Measured::link_utilization),
+            },
+            saturated,
+            too_short,
+            messages: runs.iter().map(|run| run.messages).sum(),
+            replications: runs.len(),
+            links,
+        }
+    }
+
+    fn map(&self, grid: Grid) -> LinkMap {
+        let accepted = self.metrics.accepted.estimate.map(|accepted| {
+            let accepted = number(&accepted, 1.0);
             format!("accepted {accepted} flits a processor and cycle")
         });
         LinkMap {
             machine: grid,
             name: format!("rate {}", Number(self.rate)),
             caption: accepted.into_iter().collect(),
-            links,
+            links: self.links.clone(),
             most: 0.0,
         }
     }
 }
 
-/// Measures and reports.
-///
-/// # Errors
-///
-/// When the pattern is not for the machine, the runs are interrupted, or the report cannot be
-/// written.
 pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let traffic = Traffic::new(args)?;
     let (args, grid) = (&traffic, traffic.grid);
     let picture = args.picture(grid)?;
     let bar = Bar::of("runs")?;
-    let rows = args.rows(grid, &bar);
+    let results = args.results(grid, &bar);
     bar.clear();
-    let rows = rows?;
+    let results = results?;
+    let maps = picture.is_some().then(|| args.maps(grid, &results));
     match args.format {
-        Format::Table => args.write_table(grid, &rows, output)?,
+        Format::Table => args.write_table(grid, &results, output)?,
         Format::Json => {
-            let content = TrafficContent {
-                results: rows.iter().map(TrafficResult::new).collect(),
-            };
-            Document::new(args.record(&rows), args.seed, None, content).write(output)?;
+            let record = args.record(&results);
+            Document::new(record, args.seed, None, TrafficContent { results }).write(output)?;
         }
         Format::Csv => {
-            let row = |row| (args.record(&rows), TrafficResult::new(row));
-            columns().runs(rows.iter().map(row), &mut *output)?;
+            let record = args.record(&results);
+            let rows = results.into_iter().map(|result| (record.clone(), result));
+            columns().runs(rows, &mut *output)?;
         }
     }
-    if let (Some(picture), Some(kind)) = (picture, &args.args.plot) {
-        let svg = map::svg::svg(&args.maps(grid, &rows), &args.parameters_text());
+    if let (Some(picture), Some(maps), Some(kind)) = (picture, maps, &args.args.plot) {
+        let svg = map::svg::svg(&maps, &args.parameters_text());
         let drawn = svg.and_then(|svg| picture.write(&svg));
         drawn.map_err(|reason| {
             Failure::from(reason).after_results(&format_args!("--plot {kind}"))
@@ -319,16 +275,12 @@ impl<'a> Traffic<'a> {
         })
     }
 
-    /// All runs.
-    fn rows(&self, grid: Grid, bar: &Bar) -> Result<Vec<Row>, Failure> {
-        let replications = self.replications;
+    fn results(&self, grid: Grid, bar: &Bar) -> Result<Vec<TrafficResult>, Failure> {
         let rates = names::each_once(self.args.rate.iter().copied());
-        let numbered = rates.iter().enumerate();
-        let runs: Vec<(usize, f64, u32)> = numbered
-            .flat_map(|(place, &rate)| (0..replications).map(move |run| (place, rate, run)))
-            .collect();
+        let of_rate = |&rate| (0..self.replications).map(move |replication| (rate, replication));
+        let runs: Vec<(f64, u32)> = rates.iter().flat_map(of_rate).collect();
         bar.begin(runs.len() as u64, 1);
-        let run = |&(place, rate, replication): &(usize, f64, u32)| {
+        let run = |&(rate, replication): &(f64, u32)| {
             let run = OpenLoop {
                 grid,
                 parameters: self.network,
@@ -339,27 +291,21 @@ impl<'a> Traffic<'a> {
             };
             let measured = run.run(self.seed, replication, &|| bar.is_interrupted())?;
             bar.advance(1);
-            Ok((place, measured))
+            Ok(measured)
         };
         let threads = threads(self.args.threads.count, runs.len());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
         let measured: Result<Vec<_>, String> = pool.install(|| runs.par_iter().map(run).collect());
-        let mut rows: Vec<Row> = Vec::new();
-        rows.extend(rates.iter().map(|&rate| Row {
-            rate,
-            runs: Vec::new(),
-        }));
-        for (place, measured) in measured? {
-            match measured {
-                Some(measured) => rows[place].runs.push(measured),
-                None => return Err(failure::interrupted()),
-            }
-        }
-        Ok(rows)
+        let measured: Option<Vec<Measured>> = measured?.into_iter().collect();
+        let measured = measured.ok_or_else(failure::interrupted)?;
+        let of_rates = measured.chunks(self.replications as usize);
+        let results = rates.iter().zip(of_rates);
+        Ok(results
+            .map(|(&rate, runs)| TrafficResult::new(rate, runs))
+            .collect())
     }
 
-    /// The file of the picture, if there is to be one.
     fn picture(&self, grid: Grid) -> Result<Option<PictureFile>, String> {
         let Some(kind) = &self.args.plot else {
             return Ok(None);
@@ -369,13 +315,12 @@ impl<'a> Traffic<'a> {
     }
 
     /// A map of the links for each rate, the means of all replications.
-    fn maps(&self, grid: Grid, rows: &[Row]) -> Vec<LinkMap> {
-        let mut maps: Vec<LinkMap> = rows.iter().map(|row| row.map(grid)).collect();
+    fn maps(&self, grid: Grid, results: &[TrafficResult]) -> Vec<LinkMap> {
+        let mut maps: Vec<LinkMap> = results.iter().map(|result| result.map(grid)).collect();
         map::svg::same_scale(&mut maps);
         maps
     }
 
-    /// What all rates have in common, but the machine.
     fn parameters_text(&self) -> String {
         let Parameters {
             flits,
@@ -390,7 +335,12 @@ impl<'a> Traffic<'a> {
         )
     }
 
-    fn write_table(&self, grid: Grid, rows: &[Row], output: &mut dyn Write) -> Result<(), Failure> {
+    fn write_table(
+        &self,
+        grid: Grid,
+        results: &[TrafficResult],
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
         writeln!(
             output,
             "{grid}, {}\n{} of {} after {}\n",
@@ -399,11 +349,9 @@ impl<'a> Traffic<'a> {
             counted(self.args.cycles, "cycle"),
             self.args.warmup
         )?;
-        let cell = |metric: MeasuredMetric| {
-            let estimate = metric.estimate;
-            estimate.map_or("-".to_owned(), |estimate| {
-                meshalloc_sim::wording::number(&estimate, 1.0)
-            })
+        let cell = |metric: &MetricSummary| {
+            let shown = metric.estimate.map(|estimate| number(&estimate, 1.0));
+            shown.unwrap_or_else(|| "-".to_owned())
         };
         let mut table = table([
             "rate",
@@ -414,23 +362,28 @@ impl<'a> Traffic<'a> {
             "accepted",
             "busiest\nlink",
         ]);
-        for row in rows {
-            let [latency, rest @ .., _] = row.metrics();
-            let latency = match latency {
-                _ if row.is_saturated() => "saturated".to_owned(),
-                _ if row.is_too_short() => "too short".to_owned(),
-                latency => cell(latency),
-            };
-            let rest = rest.map(cell);
-            let rate = Number(row.rate).to_string();
-            table.add_row([rate, latency].into_iter().chain(rest));
+        for result in results {
+            let metrics = &result.metrics;
+            table.add_row([
+                Number(result.rate).to_string(),
+                match result {
+                    _ if result.saturated => "saturated".to_owned(),
+                    _ if result.too_short => "too short".to_owned(),
+                    _ => cell(&metrics.message_latency),
+                },
+                cell(&metrics.hops),
+                cell(&metrics.blocked_time),
+                cell(&metrics.offered),
+                cell(&metrics.accepted),
+                cell(&metrics.link_utilization_max),
+            ]);
         }
         writeln!(output, "{}", trimmed(&table))?;
         writeln!(
             output,
             "Latency and blocked time in cycles; flits offered and accepted a processor and cycle, on the busiest link a cycle."
         )?;
-        if rows.iter().any(Row::is_too_short) {
+        if results.iter().any(|result| result.too_short) {
             writeln!(
                 output,
                 "too short: the run ends before the longest route is crossed; it takes more --cycles."
@@ -442,50 +395,16 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// What a result records.
-    fn record(&self, rows: &[Row]) -> Value {
+    fn record(&self, results: &[TrafficResult]) -> Value {
         let mut scenario = self.settings.record();
         scenario["pattern"] = self.args.pattern.to_string().into();
-        scenario["rate"] = rows.iter().map(|row| row.rate).collect();
+        scenario["rate"] = results.iter().map(|result| result.rate).collect();
         scenario["warmup"] = self.args.warmup.into();
         scenario["cycles"] = self.args.cycles.into();
         scenario
     }
 }
 
-impl TrafficResult {
-    fn new(row: &Row) -> Self {
-        let metrics = row.metrics();
-        let metrics = metrics.map(|metric| MetricSummary::new(metric.estimate, metric.values));
-        let [
-            message_latency,
-            hops,
-            blocked_time,
-            offered,
-            accepted,
-            busiest,
-            mean,
-        ] = metrics;
-        TrafficResult {
-            rate: row.rate,
-            metrics: TrafficMetrics {
-                message_latency,
-                hops,
-                blocked_time,
-                offered,
-                accepted,
-                link_utilization_max: busiest,
-                link_utilization: mean,
-            },
-            saturated: row.is_saturated(),
-            too_short: row.is_too_short(),
-            messages: row.runs.iter().map(|run| run.messages).sum(),
-            replications: row.runs.len(),
-        }
-    }
-}
-
-/// The columns of `traffic --format csv`.
 pub(crate) fn columns() -> Columns {
     let more = [
         ("pattern", "Where messages go."),

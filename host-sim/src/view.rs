@@ -1,9 +1,7 @@
 //! `view`: the first replication of a scenario as one HTML page that needs no network: the mesh
-//! over time, strategies side by side.
-//!
-//! The page has the history of each run ([`data`]) and computes the state at any time from it: the
-//! jobs that run and wait follow from their times, and lists of the running jobs every some hundred
-//! starts keep it from reading a run from its beginning.
+//! over time, strategies side by side. The page has the history of each run ([`data`]) and computes
+//! the state at any time from it; lists of the running jobs every some hundred starts keep it from
+//! reading a run from its beginning.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,7 +26,6 @@ use meshalloc_sim::workload::SharedLogs;
 
 mod data;
 
-/// Where the page goes by default.
 const OUTPUT_DEFAULT: &str = "out/view.html";
 
 const STYLE: &str = include_str!("view/view.css");
@@ -59,8 +56,7 @@ pub(crate) struct ViewArgs {
     pub(crate) output: PathBuf,
 }
 
-/// A page of the first replication has no use for the others. A scenario file, which other commands
-/// read as well, may have them.
+/// The page has no use for replications, which a scenario file for other commands may have.
 impl Takes for ViewArgs {
     fn take(arg: Arg) -> Option<Arg> {
         let others = only(
@@ -76,11 +72,6 @@ impl Takes for ViewArgs {
     }
 }
 
-/// Runs the first replication of each strategy and writes the page.
-///
-/// # Errors
-///
-/// When it cannot be run, or the page cannot be written.
 pub(crate) fn view(
     scenario: &Resolved,
     path: &std::path::Path,

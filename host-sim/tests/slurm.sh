@@ -106,9 +106,10 @@ wait_for "slurmctld answers" controller_is_up
 start_node
 wait_for "the node is ready" node_is_idle
 
-"$program" slurm --submit --tasks $tasks grid.toml --output "$array" | tee submitted
-array_job=$(sed -n 's/^array: job \([0-9]*\).*/\1/p' submitted)
-merge_job=$(sed -n 's/^merge: job \([0-9]*\).*/\1/p' submitted)
+"$program" slurm --tasks $tasks grid.toml --output "$array" > written
+eval "$(tail -n 1 written)" | tee submitted
+merge_job=$(sed -n 's/^Submitted batch job \([0-9]*\).*/\1/p' submitted)
+array_job=$((merge_job - 1))
 
 parent() { ps -o ppid= -p "$1" | tr -d ' '; }
 points() { { find "$array/points" -type f 2>/dev/null || true; } | wc -l; }

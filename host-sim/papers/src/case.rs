@@ -25,8 +25,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Adds the number that the claim states, if it states one, to the panels that show the points
-    /// it is about.
+    /// Adds the number that the claim states, if any, to the panels that show its points.
     pub(super) fn mark(&self, figure: &mut Figure) {
         let Some(number) = self.rule.stated(self.metric) else {
             return;

@@ -92,16 +92,15 @@ pub struct Figure {
     pub title: String,
     /// What must be known to read it beside the paper's.
     pub note: String,
-    /// The paper's number of replications: tables show what the first of them give beside what all
-    /// give.
+    /// The paper's number of replications: tables show these beside all.
     pub paper_replications: Option<usize>,
     /// Its panels.
     pub panels: Vec<Panel>,
 }
 
 impl Figure {
-    /// Adds the cells of the figure: those whose metric the seed determines to `simulated`, those
-    /// that a clock must measure to `clocked`.
+    /// Adds the figure's cells: to `simulated` if the seed determines the metric, else to
+    /// `clocked`.
     pub fn plan(&self, simulated: &mut Plan, clocked: &mut Plan) {
         for panel in &self.panels {
             let plan = if panel.metric.is_reproducible() {

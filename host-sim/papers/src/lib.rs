@@ -1,8 +1,6 @@
-//! Papers on processor allocation as data: a file each, with figures and claims.
-//!
-//! A [paper] is a list of [figures](figure) and of [claims], read from `data/NAME.toml`. What the
-//! figures need is [measured](measure) by `meshalloc_sim`; each claim is then judged by a
-//! [rule](claims::rule) on the measurements.
+//! Papers on processor allocation as data. A [paper] is a list of [figures](figure) and of
+//! [claims], read from `data/NAME.toml`. What the figures need is [measured](measure) by
+//! `meshalloc_sim`; each claim is then judged by a [rule](claims::rule).
 
 // A library prints nothing.
 #![warn(clippy::print_stderr, clippy::print_stdout)]

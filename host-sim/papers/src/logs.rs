@@ -31,10 +31,6 @@ impl Logs {
     }
 
     /// The log of a setting, with its jobs.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read.
     pub fn read(&self, log: &Log) -> Result<Log, String> {
         let folder = self.folder.clone().unwrap_or_default();
         let in_folder = Log {

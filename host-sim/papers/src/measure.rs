@@ -82,8 +82,7 @@ impl Plan {
 pub enum Reading {
     /// The values, in the order of replications.
     Values(Sample),
-    /// The same, but their mean still grows with the length of the run: they are shown and decide
-    /// no claim.
+    /// The same, but their mean still grows with the run: they are shown and decide nothing.
     Growing(Sample),
     /// Saturated, and the measure depends on the length of the run; the values are those of a log,
     /// whose mean is shown and depends on where it ends.
@@ -162,8 +161,7 @@ impl Measurements {
         self.simulated.insert(setting, results);
     }
 
-    /// Keeps the results of a setting with a clock around the controller. When the same runs are
-    /// there already, the lesser time counts.
+    /// Keeps the results of a setting with a clock; of the same runs twice the lesser time.
     pub fn insert_clocked(&mut self, setting: &Setting, mut results: Vec<StrategyResult>) {
         for (new, old) in results.iter_mut().zip(self.clocked.of(setting)) {
             for (new, old) in new.runs.iter_mut().zip(&old.runs) {
@@ -186,8 +184,7 @@ impl Measurements {
         results.find(|result| result.strategy == cell.strategy)
     }
 
-    /// The part of the measured jobs that a cell refuses for good, as it can never place them: a
-    /// value for each replication.
+    /// The part of the measured jobs that a cell can never place, for each replication.
     pub fn refused(&self, cell: &Cell, metric: Metric) -> Option<Sample> {
         let result = self.result(cell, metric)?;
         let part = |run: &RunResult| {
@@ -203,8 +200,7 @@ impl Measurements {
         })
     }
 
-    /// How far `own` is on the way from `from` to `to`, as a part of this way; `None` where one of
-    /// them has no number.
+    /// How far `own` is on the way from `from` to `to`, a part of it; `None` without a number.
     pub fn part_of_way(
         &self,
         own: &Cell,
@@ -291,8 +287,7 @@ impl Measurements {
         }
     }
 
-    /// By how much `own` is over `other`, in the unit of the metric; `None` where one of them has
-    /// no number.
+    /// By how much `own` is over `other`, in the metric's unit; `None` without a number.
     pub fn difference(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Estimate> {
         self.differences(own, other, metric)?.estimate()
     }
@@ -311,8 +306,7 @@ impl Measurements {
         }
     }
 
-    /// Half the width that intervals of `block` replications have on average; see
-    /// [`Sample::half_width_in_blocks`].
+    /// Half the mean width of intervals of `block` runs: [`Sample::half_width_in_blocks`].
     pub fn half_width_in_blocks(&self, cell: &Cell, metric: Metric, block: usize) -> Option<f64> {
         match self.reading(cell, metric) {
             Reading::Values(sample) => sample.half_width_in_blocks(block),

@@ -70,8 +70,7 @@ pub struct Lengths {
     pub replications: u32,
     /// Until the relative error of the waiting delay is below this.
     pub until_rel_error: Option<f64>,
-    /// How often runs whose jobs are all there at time 0 are made, as they are short;
-    /// `replications` by default.
+    /// How often runs with all jobs at time 0 are made, as they are short; else `replications`.
     pub closed_replications: Option<u32>,
     /// How often runs are made in which every processor sends to every other of its job, or the
     /// largest slice is measured, as they are long; `replications` by default.
@@ -193,7 +192,6 @@ struct ClaimRow {
     /// The systems that it is compared with.
     #[serde(default)]
     rivals: Vec<String>,
-    /// The name of a line.
     #[serde(default)]
     name: String,
     /// The points of a line: every combination, the last axis fastest.
@@ -202,11 +200,7 @@ struct ClaimRow {
     at: String,
 }
 
-/// Every paper.
-///
-/// # Errors
-///
-/// What is wrong with a file.
+/// Every paper; an error says what is wrong with a file.
 pub fn all() -> Result<Vec<File>, String> {
     let read = |text: &&str| toml::from_str(text).map_err(|error| error.to_string());
     FILES.iter().map(read).collect()
@@ -223,11 +217,7 @@ impl File {
         numbers
     }
 
-    /// The paper with these figures, on meshes up to `largest_mesh`.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the file.
+    /// The paper with these figures, on meshes up to `largest_mesh`; an error says what is wrong.
     pub fn paper(&self, numbers: &[u32], largest_mesh: Option<u16>) -> Result<Paper, String> {
         let reader = Reader {
             file: self,

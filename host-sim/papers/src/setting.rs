@@ -223,11 +223,8 @@ impl Setting {
         described
     }
 
-    /// The experiment that measures these strategies.
-    ///
-    /// # Errors
-    ///
-    /// When its log cannot be read, or the machine never gives a shape of its mix.
+    /// The experiment that measures these strategies; an error when its log cannot be read, or the
+    /// machine never gives a shape of its mix.
     pub fn experiment(
         &self,
         strategies: Vec<StrategyKind>,

@@ -1,24 +1,18 @@
-//! How far apart the processors of a job are: [`Dispersal`].
-//!
-//! Distances are hops on the grid: along each dimension the difference of the coordinates, or the
-//! shorter way around where the dimension wraps.
+//! How far apart the processors of a job are: [`Dispersal`]. Distances are hops on the grid, the
+//! shorter way around where a dimension wraps.
 
 use std::mem::take;
 
 use meshalloc::{Block, Grid};
 
-/// Measures allocations of one machine, and keeps the memory for it.
+/// Measures allocations of one machine, and keeps the memory for it: none as long as allocations
+/// are one block, else four bytes for each processor of the machine and a few for each block.
 ///
 /// # Time complexity
 ///
 /// For one block O(dimensions), and O(extent) for each dimension that wraps. For b blocks O(b +
 /// side) for each dimension, and little more than O(1) for each processor at the surface of a
 /// block, to see whether they are connected.
-///
-/// # Memory
-///
-/// Four bytes for each processor of the machine, and a few for each block; none as long as
-/// allocations are one block.
 #[derive(Clone, Debug)]
 pub struct Disperser {
     grid: Grid,
@@ -26,7 +20,7 @@ pub struct Disperser {
     spans: Vec<(u32, u32)>,
     /// Processors by coordinate along one dimension, then their differences.
     counts: Vec<i64>,
-    /// The blocks whose first processors along a dimension these are, [`NONE`] between two
+    /// The blocks whose first processors along a dimension these are, [`NONE`] between
     /// measurements.
     labels: Vec<u32>,
     /// For each block itself, or an earlier one that it is connected with.
@@ -45,8 +39,7 @@ pub struct Dispersal {
     pub blocks: u64,
     /// The sum of the distances of all pairs of processors, in hops.
     pub distances: u64,
-    /// The size of the smallest box that holds all of them; along a dimension that wraps it may
-    /// wrap, too.
+    /// The size of the smallest box that holds all of them; it may wrap where a dimension does.
     pub bounding_box: u64,
     /// Whether there is a way from any of them to any other through none but them.
     pub contiguous: bool,
@@ -138,7 +131,6 @@ impl Disperser {
         self.spans[block * self.grid.dimensions() + dimension]
     }
 
-    /// Counts the processors by coordinate.
     fn count(&mut self, dimension: usize, areas: impl Iterator<Item = u64>) {
         let side = u32::from(self.grid.side(dimension));
         self.counts.clear();
@@ -236,11 +228,10 @@ impl Disperser {
     }
 }
 
-/// No block.
 const NONE: u32 = u32::MAX;
 
-/// Joins the groups of two blocks; returns whether they were different. Each block names itself or
-/// an earlier one of its group.
+/// Joins the groups of two blocks, each of which names itself or an earlier one; whether they
+/// differed.
 fn join(groups: &mut [u32], one: u32, other: u32) -> bool {
     let mut first = |mut block: u32| {
         while groups[block as usize] != block {
@@ -274,8 +265,7 @@ fn in_box(grid: &Grid, block: Block, processors: u64) -> u64 {
     along.sum()
 }
 
-/// The sum of the distances along a line: each gap between two coordinates lies on the way of every
-/// pair on both of its sides.
+/// The sum of the distances along a line: each gap lies on the way of every pair on its two sides.
 fn along(counts: &[i64], processors: u64) -> u64 {
     let mut below = 0;
     let gaps = counts.iter().map(|&count| {

@@ -48,8 +48,7 @@ impl WorkloadError {
     }
 }
 
-/// The message about a number that is out of its range, with each of its options as it is to be
-/// shown.
+/// The message about a number that is out of its range, with each of its options as it is shown.
 pub fn out_of_range(
     what: &str,
     options: &[&'static str],

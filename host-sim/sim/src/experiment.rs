@@ -1,8 +1,8 @@
 //! Several strategies on one workload, replicated.
 //!
 //! Replication `i` of every strategy has the same jobs, so differences between strategies are
-//! paired. A run depends on the seed and the number of its replication and on nothing else: runs
-//! may be carried out in any order.
+//! paired. A run depends on the seed and the number of its replication alone, not on the order of
+//! runs.
 
 use serde::Serialize;
 use std::num::NonZero;
@@ -39,10 +39,10 @@ pub use parallel::{Failed, run, run_all, run_parallel};
 pub enum Replications {
     /// This number of times.
     Fixed(u32),
-    /// Until the mean waiting delay of every strategy that has one is within `target` of the true
-    /// one, relative to that and with a confidence of 95 % (where departures are measured, the mean
-    /// turnaround), but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule is that of
-    /// [`statistics`](crate::statistics).
+    /// Until the mean waiting delay (where departures are measured, the mean turnaround) of every
+    /// strategy that has one is within `target` of the true one, relative to that and with a
+    /// confidence of 95 %, by the rule of [`statistics`](crate::statistics): [`REPLICATIONS_MIN`]
+    /// to `max` times.
     UntilRelativeError {
         /// For instance .03.
         target: f64,
@@ -50,8 +50,8 @@ pub enum Replications {
         max: u32,
     },
     /// Until both arms of the 95 % interval of every strategy's utilization are at most `target`
-    /// long, checked after every [`REPLICATIONS_STEP`] replications, but at least
-    /// [`REPLICATIONS_MIN`] and at most `max` times.
+    /// long, checked after every [`REPLICATIONS_STEP`] replications: [`REPLICATIONS_MIN`] to `max`
+    /// times.
     UntilAbsoluteError {
         /// For instance .005, half a percentage point.
         target: f64,
@@ -69,14 +69,12 @@ pub const WARMUP_FRACTION: f64 = 0.05;
 /// Which jobs are measured where jobs go on arriving.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Measure {
-    /// The first to arrive, but for those before the system has settled. Delays have no value where
-    /// the backlog grows.
+    /// The first to arrive once the system has settled; no delays where the backlog grows.
     Arrivals {
         /// The part of them that is not measured, 0 to below 1.
         warmup_fraction: f64,
     },
-    /// The first to leave, from the start on. Delays belong to that number of departures, also
-    /// where the backlog grows.
+    /// The first to leave, from the start on; delays belong to that number of departures.
     Departures,
 }
 
@@ -93,7 +91,6 @@ impl Measure {
     }
 }
 
-/// All of them.
 const WHOLE: Measure = Measure::Arrivals {
     warmup_fraction: 0.0,
 };
@@ -112,25 +109,21 @@ pub struct Experiment {
     pub scheduler: SchedulerKind,
     /// Where the jobs come from.
     pub workload: Workload,
-    /// How many jobs of a synthetic workload one run is about. Of a log and of a closed workload
-    /// all jobs are measured.
+    /// How many jobs a run of a synthetic workload has; of a log or closed one all are measured.
     pub jobs: u32,
     /// Which jobs of a synthetic workload these are.
     pub measure: Measure,
     /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as
     /// fewer do, whatever its arrival time. The utilization is then the load at which the strategy
-    /// saturates: below it the queue runs empty again and again, above it the queue grows without
-    /// limit.
+    /// saturates.
     pub backlog: Option<NonZero<u32>>,
     /// What fails and is repaired, and what becomes of the jobs, which then have service times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<Failures>,
-    /// Whether the largest slice that could be placed is measured over time, which takes a search
-    /// after each change.
+    /// Whether the largest slice that could be placed is measured, with a search after each change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub largest: bool,
-    /// Run times count as at least this in the bounded slowdown, in the unit of the workload's
-    /// times, over 0.
+    /// Run times count as at least this, over 0, in the bounded slowdown; in the workload's unit.
     pub slowdown_threshold: f64,
     /// How often a workload that has new jobs each time is repeated.
     pub replications: Replications,
@@ -184,17 +177,16 @@ pub struct StrategyResult {
     pub time_unit: TimeUnit,
     /// Whether the backlog grew in most replications, or jobs were left behind in one.
     pub saturated: bool,
-    /// Whether mean delays have a value: where the backlog grew they depend on the length of the
-    /// run, or of the log. They also have one where departures are measured
-    /// ([`Measure::Departures`]): the mean over the measured departures.
+    /// Whether mean delays have a value: not where the backlog grew, unless departures are measured
+    /// ([`Measure::Departures`]).
     pub has_delays: bool,
-    /// Whether the jobs are those of a log. Its mean delays are numbers also where the backlog
-    /// grew, though they depend on where it ends.
+    /// Whether the jobs are those of a log, whose mean delays are numbers even where the backlog
+    /// grew.
     pub is_of_log: bool,
     /// Whether mean delays still grow with the length of the run, by more than
     /// [`EMPTY_START_BIAS_MAX`](crate::statistics::EMPTY_START_BIAS_MAX) of the long-run value: the
-    /// run is too short, and the mean decides no claim. Not where `saturated`, and never for a log,
-    /// for measured departures or a backlog that is kept up.
+    /// mean decides no claim. Not where `saturated`, for a log, for measured departures or a
+    /// backlog.
     pub grows_with_length: bool,
     /// Why replicating ended.
     pub stop: Stop,
@@ -204,8 +196,7 @@ pub struct StrategyResult {
     pub decisions: u64,
     /// Measured jobs refused, in all replications.
     pub refused: Refusals,
-    /// Measured jobs that were passed without end in all replications; see
-    /// [`RunResult::left_behind`].
+    /// Measured jobs passed without end in all replications; see [`RunResult::left_behind`].
     pub left_behind: u64,
     /// How often, in all replications, the scheduler did not see a job that it might have chosen,
     /// because the controller's table was full; see [`RunResult::table_limited`].
@@ -262,8 +253,7 @@ impl StrategyResult {
     }
 }
 
-/// Receives the progress of an experiment. The methods are called between events, often, and must
-/// be quick.
+/// Receives the progress of an experiment, between events and often: methods must be quick.
 pub trait Progress: Sync {
     /// Before the first run of an experiment: the expected number of runs, and of jobs in each.
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
@@ -297,7 +287,6 @@ pub trait Progress: Sync {
     }
 }
 
-/// Ignores progress.
 impl Progress for () {}
 
 /// Why an experiment gives no result.
@@ -387,9 +376,8 @@ impl Experiment {
         }
     }
 
-    /// What the controller is configured as for one replication of a strategy. A strategy that
-    /// draws random numbers gets a seed derived from the experiment's and the replication, unless
-    /// it has one of its own.
+    /// What the controller is configured as for one replication of a strategy. One that draws
+    /// random numbers gets a seed of experiment and replication, unless it has one of its own.
     pub fn configuration(&self, strategy: StrategyKind, replication: u32) -> Configuration {
         Configuration {
             machine: self.machine,
@@ -398,11 +386,7 @@ impl Experiment {
         }
     }
 
-    /// Which jobs of a replication are measured.
-    ///
-    /// # Errors
-    ///
-    /// When there is none, or there are too many.
+    /// Which jobs of a replication are measured; an error when there is none, or too many.
     pub fn measured(&self, replication: u32) -> Result<Measured, WorkloadError> {
         let (jobs, measure) = match &self.workload {
             Workload::Synthetic(workload) => match workload.arrivals.batch() {
@@ -465,11 +449,8 @@ impl Experiment {
         })
     }
 
-    /// The failures of a replication, if anything fails.
-    ///
-    /// # Errors
-    ///
-    /// When the machine has not what fails, or jobs have no service times.
+    /// The failures of a replication; an error when the machine has not what fails, or jobs no
+    /// times.
     pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, WorkloadError> {
         let Some(failures) = &self.failures else {
             return Ok(None);
@@ -485,11 +466,7 @@ impl Experiment {
         failures.timeline(self.seed, replication).map(Some)
     }
 
-    /// The most replications that a strategy may need.
-    ///
-    /// # Errors
-    ///
-    /// When the number of replications or the error asked for is out of range.
+    /// The most replications that a strategy may need; an error when a number is out of range.
     pub fn replications_max(&self) -> Result<u32, WorkloadError> {
         let (most, target) = match (&self.workload, self.replications) {
             (workload, _) if !workload.is_replicated() => (1, None),

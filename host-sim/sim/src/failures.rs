@@ -3,15 +3,13 @@
 //! # What fails
 //!
 //! A [`Unit`] is a processor, a link, or a box of processors such as a cube. It takes all of its
-//! processors with it. A link takes the lower of its two ends: the processor from which it leads
-//! upwards along its dimension. While one unit of a processor has failed, the processor is down: it
-//! is not given to jobs, and a job that holds it is interrupted.
+//! processors with it; a link takes the lower of its two ends, from which it leads upwards along
+//! its dimension. While one unit of a processor has failed, the processor is down: it is not given
+//! to jobs, and a job that holds it is interrupted.
 //!
 //! At time 0 everything works. Units fail and are repaired independently of each other and of the
-//! jobs, after exponential times, or at the times of a file. The draws are source 254 of
-//! the random numbers, so jobs are the same with failures as without.
-//!
-//! An event of failures comes behind the departures and arrivals of its time.
+//! jobs, after exponential times (source 254 of the random numbers), or at the times of a file. An
+//! event of failures comes behind the departures and arrivals of its time.
 //!
 //! # What becomes of a job
 //!
@@ -20,13 +18,12 @@
 //!
 //! # Spares
 //!
-//! With [`Restart::Spare`] the machine is cut into cubes (or other boxes), and cubes that differ
-//! only along dimension 0 are a row. The last cube of each row is a spare, which is given to no
-//! job. Optical switches can put it in the place of any other cube of its row: when a cube fails, a
-//! spare of the row that works takes its place, and the jobs on it start again at once. If there is
-//! none, the place is down until a cube of the row is repaired; of several places that one takes
-//! which has waited longest. Spares fail, too. A repaired cube that no place waits for is a spare
-//! from then on.
+//! With [`Restart::Spare`] the machine is cut into cubes (or other boxes); those that differ only
+//! along dimension 0 are a row, whose last one is a spare that is given to no job. When a cube
+//! fails, a spare of its row that works takes its place (optical switches), and the jobs on it
+//! start again at once. If there is none, the place is down until a cube of the row is repaired; it
+//! goes to the place that has waited longest. Spares fail, too. A repaired cube that no place waits
+//! for is a spare from then on.
 //!
 //! ```text
 //!   row of 4 cubes          0  1  2  s     places 0 to 2 are served, s is the spare
@@ -209,11 +206,9 @@ impl Serialize for FailureSource {
 pub enum Restart {
     /// On the same processors. It keeps them until all of them work.
     InPlace,
-    /// In the same place, in which a spare takes the part of a cube that has failed; see the
-    /// [module](self).
+    /// In the same place, where a spare takes the part of the failed cube; see the [module](self).
     Spare,
-    /// Anywhere. It gives its processors back and joins the queue at its old place: before all jobs
-    /// that arrived after it.
+    /// Anywhere, from its old place in the queue: before all jobs that arrived after it.
     #[default]
     Elsewhere,
     /// Anywhere. It gives its processors back and joins the end of the queue.
@@ -260,8 +255,7 @@ impl Checkpoint {
         work.saturating_add(cost).min(TIME_MAX)
     }
 
-    /// What a job with so much work left has saved after it ran for this time, and what part of the
-    /// time is lost.
+    /// What a job with so much work left has saved after this time, and what part of that is lost.
     pub(crate) fn saved(this: Option<Self>, work: Ticks, ran: Ticks) -> (Ticks, Ticks) {
         let Some(this) = this else { return (0, ran) };
         let each = this.interval + this.cost;
@@ -326,12 +320,7 @@ fn as_text<T: fmt::Display, S: Serializer>(
 }
 
 impl Failures {
-    /// Whether the machine has what fails, and spares if jobs need them. What is wrong with a file
-    /// shows when it is read.
-    ///
-    /// # Errors
-    ///
-    /// When it has not.
+    /// Whether the machine has what fails, and spares if jobs need them; a file is not read for it.
     pub fn check(&self) -> Result<(), WorkloadError> {
         match self.source {
             FailureSource::Random { unit, .. } => {
@@ -344,11 +333,8 @@ impl Failures {
         }
     }
 
-    /// The same with the events of its file, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be read, or an event makes no sense.
+    /// The same with the events of its file; an error when it cannot be read, or one makes no
+    /// sense.
     pub fn read(&self) -> Result<Self, LogError> {
         let FailureSource::File { path, events } = &self.source else {
             return Ok(self.clone());

@@ -94,8 +94,7 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
-    /// The processors of the largest slice that could be placed, each from a time on, where that
-    /// was measured.
+    /// The processors of the largest slice that could be placed, from when on, if it was measured.
     pub largest: Vec<(Ticks, u32)>,
     /// What failed, if anything could.
     pub failures: Option<PastFailures>,
@@ -112,8 +111,7 @@ pub struct Step {
     pub at: Ticks,
     /// Requested processors of the jobs that run.
     pub used: u32,
-    /// Processors that are free while the first job that waits asks for no more than there are, and
-    /// else 0.
+    /// Processors that are free while the first job that waits asks for no more of them, or 0.
     pub fragmented: u32,
     /// Jobs that wait.
     pub waiting: u32,
@@ -173,7 +171,6 @@ pub fn histories(
     runs.collect()
 }
 
-/// The times in which places were down.
 fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
     let mut outages: Vec<Outage> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -255,7 +252,6 @@ impl Observer for Seen {
     }
 }
 
-/// What is different in a run from a time on.
 enum Change {
     /// A job waits, or does so no more.
     Waits(usize, bool),
@@ -343,11 +339,7 @@ impl History {
 
     /// The steps of the run in order, the first at 0: one for each time at which a job arrives,
     /// starts, stops or leaves, or a place fails or is repaired, with what holds when all of that
-    /// time has happened.
-    ///
-    /// # Time complexity
-    ///
-    /// For `n` stretches and events O(n log n).
+    /// time has happened. For `n` stretches and events O(n log n).
     pub fn steps(&self) -> Vec<Step> {
         let spares = self.failures.iter().flat_map(|failures| &failures.spares);
         let kept: u32 = spares.map(|&block| self.machine.area(block)).sum();

@@ -1,8 +1,6 @@
 //! What all readers share: lines of bounded length, whole files of bounded size, and byte order
-//! marks.
-//!
-//! Memory is bounded on any input. An error about the text is an [`io::Error`] of the kind
-//! `InvalidData`; the caller adds the file and the line, as to any other error of reading.
+//! marks. Memory is bounded on any input. An error about the text is an [`io::Error`] of the kind
+//! `InvalidData`; the caller adds the file and the line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -21,7 +19,6 @@ const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 pub struct Lines<R> {
     reader: BufReader<R>,
     longest: usize,
-    /// The latest.
     line: Vec<u8>,
     number: usize,
     bytes: u64,
@@ -54,8 +51,7 @@ impl<R: Read> Lines<R> {
         self.reader.buffer().is_empty()
     }
 
-    /// The next line with its end; `None` behind the last. The first comes without its byte order
-    /// mark.
+    /// The next line with its end, the first without its byte order mark; `None` behind the last.
     ///
     /// # Errors
     ///
@@ -80,38 +76,10 @@ impl<R: Read> Lines<R> {
         let line = self.line.strip_prefix(UTF8_MARK).filter(|_| is_first);
         Ok((read > 0).then_some(line.unwrap_or(&self.line)))
     }
-
-    /// Like [`Lines::next_line`], with an empty line in place of one that is too long or not UTF-8.
-    ///
-    /// # Errors
-    ///
-    /// When the input cannot be read.
-    pub fn next_or_empty(&mut self) -> io::Result<Option<&[u8]>> {
-        match self.next_line() {
-            Err(error) if error.kind() == ErrorKind::InvalidData => {}
-            Err(error) => return Err(error),
-            Ok(None) => return Ok(None),
-            Ok(Some(_)) => return Ok(Some(&self.line)),
-        }
-        while self.line.last() != Some(&b'\n') {
-            self.line.clear();
-            let mut part = self.reader.by_ref().take(LINE_BYTES_MAX as u64);
-            let read = part.read_until(b'\n', &mut self.line)?;
-            self.bytes += read as u64;
-            if read == 0 {
-                break;
-            }
-        }
-        self.line.clear();
-        Ok(Some(&self.line))
-    }
 }
 
-/// A text file as a whole, without its byte order mark.
-///
-/// # Errors
-///
-/// When it cannot be read, is not UTF-8, or has more than [`FILE_BYTES_MAX`] bytes.
+/// A text file as a whole, without its byte order mark; an error when it cannot be read, is not
+/// UTF-8, or has more than [`FILE_BYTES_MAX`] bytes.
 pub fn text(path: &Path) -> io::Result<String> {
     text_of(File::open(path)?)
 }
@@ -137,24 +105,7 @@ fn text_of(input: impl Read) -> io::Result<String> {
     })
 }
 
-/// The first [`LINE_BYTES_MAX`] bytes of an input that is read to its end.
-///
-/// # Errors
-///
-/// When it cannot be read.
-pub fn beginning(mut input: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut part = input.by_ref().take(LINE_BYTES_MAX as u64);
-    part.read_to_end(&mut bytes)?;
-    io::copy(&mut input, &mut io::sink())?;
-    Ok(bytes)
-}
-
-/// Whether a text that begins with these bytes may be read byte by byte.
-///
-/// # Errors
-///
-/// When it is UTF-16: it has the byte order mark, or one of its first two bytes is zero.
+/// An error for UTF-16: a text with its byte order mark, or a zero among its first two bytes.
 fn check_encoding(first: &[u8]) -> io::Result<()> {
     match first {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] => Err(invalid(
@@ -269,28 +220,5 @@ mod tests {
             );
             assert!(taken <= 4 * FILE_BYTES_MAX as u64, "{taken}");
         }
-    }
-
-    #[test]
-    fn a_line_that_is_too_long_is_passed_over_where_that_is_asked() {
-        let long = vec![b'x'; 3 * LINE_BYTES_MAX];
-        for end in ["", "\n", "\nlast"] {
-            let input = [b"first\n", &long[..], end.as_bytes()].concat();
-            let mut lines = Lines::new(&input[..], 8);
-            assert_eq!(lines.next_or_empty().unwrap(), Some(&b"first\n"[..]));
-            assert_eq!(lines.next_or_empty().unwrap(), Some(&b""[..]));
-            assert_eq!(
-                lines.bytes(),
-                (6 + long.len() + end.trim_end_matches("last").len()) as u64
-            );
-            let last = (end == "\nlast").then_some(&b"last"[..]);
-            assert_eq!(lines.next_or_empty().unwrap(), last);
-            assert_eq!(lines.next_or_empty().unwrap(), None);
-            assert_eq!(lines.bytes(), input.len() as u64);
-        }
-        // The line break is the last byte that is read of the part that is too long.
-        let mut lines = Lines::new(&b"12345678\nnext\n"[..], 8);
-        assert_eq!(lines.next_or_empty().unwrap(), Some(&b""[..]));
-        assert_eq!(lines.next_or_empty().unwrap(), Some(&b"next\n"[..]));
     }
 }

@@ -1,8 +1,6 @@
 //! I/O nodes beside a mesh, their disks, and the load that a job's messages put on each link and
 //! disk.
 //!
-//! # The model
-//!
 //! On one side of a W x H mesh of processors there is a further column (left, right) or row (top,
 //! bottom) of I/O nodes, each with one disk. The links between neighbours are full duplex: each
 //! direction is a resource of its own. Routes are XY, along the row of the source first, so within
@@ -15,21 +13,16 @@
 //!   D-I - P - P - P - P    of I/O nodes; a read goes right along the uppermost row, down column 2.
 //! ```
 //!
-//! A job runs on as many of its processors as it requests; those that it holds beyond these do
-//! nothing. In an *I/O phase* every processor of a job sends a message of 1 MB to
-//! each I/O node (a write: files are striped over all disks) or receives one from each (a read). In
-//! a *communication phase* the processors of a job send 1 MB to each other. A disk's load is one
-//! message for each processor of the job, in both directions.
+//! A job runs on as many of its processors as it requests; those beyond these do nothing. In an
+//! *I/O phase* every processor of a job sends a message of 1 MB to each I/O node (a write: files
+//! are striped over all disks) or receives one from each (a read). In a *communication phase* the
+//! processors of a job send 1 MB to each other. A disk's load is one message for each processor of
+//! the job, in both directions. While jobs hold most of the mesh, reads are bound by the disks,
+//! whatever the layout; all that one processor reads comes over a link or two.
 //!
 //! Source: P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh Cluster Computers";
 //! for the two directions J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout
 //! of Jobs on Parallel I/O Performance", 1999.
-//!
-//! # Reads
-//!
-//! While jobs hold most of the mesh, reads are bound by the disks, whatever the layout: each column
-//! then takes a part of the traffic. A small job alone is not: all that one processor reads comes
-//! over a link or two.
 
 use meshalloc::{Grid, MESH_SIDE_MAX, NodeId};
 use serde::Serialize;
@@ -88,15 +81,12 @@ impl Default for Bandwidths {
     }
 }
 
-/// A mesh with I/O nodes: its nodes, links and disks.
-///
-/// Resources are numbered: the four links out of each node, east, west, north and south, node by
-/// node in row-major order, then the disks. Links that would lead out of the mesh have numbers,
-/// too, and never a load.
+/// A mesh with I/O nodes: its nodes, links and disks. Resources are numbered: the four links out of
+/// each node, east, west, north and south, node by node in row-major order, then the disks. Links
+/// that would lead out of the mesh have numbers, too, and never a load.
 #[derive(Clone, Debug)]
 pub struct IoMesh {
     processors: Grid,
-    /// The sides with the I/O nodes.
     w: usize,
     h: usize,
     /// Where processor <0, 0> is.
@@ -105,11 +95,7 @@ pub struct IoMesh {
 }
 
 impl IoMesh {
-    /// I/O nodes along the whole of one side of a mesh.
-    ///
-    /// # Errors
-    ///
-    /// When the machine is no two-dimensional mesh.
+    /// I/O nodes along one whole side of a mesh; an error when it has other than two dimensions.
     pub fn new(processors: Grid, side: IoSide) -> Result<Self, WorkloadError> {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
             return Err(WorkloadError::OutOfRange {
@@ -151,11 +137,7 @@ impl IoMesh {
         capacities
     }
 
-    /// The mesh with the I/O nodes as one grid.
-    ///
-    /// # Errors
-    ///
-    /// When a side is the longest that a mesh has, and the I/O nodes make it longer.
+    /// The mesh with the I/O nodes as one grid; an error when a side is too long with them.
     pub fn grid(&self) -> Result<Grid, WorkloadError> {
         let sides = [self.w, self.h].map(|side| side as u16);
         Grid::mesh(&sides).map_err(|_| {
@@ -180,11 +162,7 @@ impl IoMesh {
         4 * self.w * self.h
     }
 
-    /// The nodes of a job on these processors.
-    ///
-    /// # Panics
-    ///
-    /// When one of them is no processor of the mesh.
+    /// The nodes of a job on these processors. Panics when one is no processor of the mesh.
     pub fn cells(&self, processors: &[NodeId]) -> Cells {
         let mut cells = Cells::new(self.w, self.h);
         let w = usize::from(self.processors.side(0));
@@ -195,34 +173,24 @@ impl IoMesh {
         cells
     }
 
-    /// The loads of a communication phase in which each processor sends to each other one.
-    ///
-    /// # Time complexity
-    ///
-    /// Proportional to the number of nodes of the mesh, whatever the number of messages.
+    /// The loads of a communication phase in which each processor sends to each other one, in time
+    /// proportional to the number of nodes of the mesh.
     pub fn all_to_all(&self, job: &Cells) -> Vec<Load> {
         loads::complete(job, job)
     }
 
     /// The loads of a communication phase in which processor `i` of the job, in row-major order,
-    /// sends to processor `to[i]`, and nothing where that is itself.
+    /// sends to processor `to[i]`, and nothing where that is itself; in time proportional to the
+    /// number of nodes of the mesh and of links that the messages cross.
     ///
     /// # Panics
     ///
     /// When `to` names other processors than the job has.
-    ///
-    /// # Time complexity
-    ///
-    /// Proportional to the number of nodes of the mesh and of links that the messages cross.
     pub fn pairs(&self, job: &Cells, to: &[u32]) -> Vec<Load> {
         loads::pairs(job, to)
     }
 
-    /// The loads of an I/O phase.
-    ///
-    /// # Time complexity
-    ///
-    /// Proportional to the number of nodes of the mesh.
+    /// The loads of an I/O phase, in time proportional to the number of nodes of the mesh.
     pub fn io(&self, job: &Cells, direction: Direction) -> Vec<Load> {
         let mut loads = match direction {
             Direction::Write => loads::complete(job, &self.io_nodes),

@@ -58,7 +58,6 @@ pub enum MachineSource {
     },
 }
 
-/// Whether the name is that of a YAML file.
 fn is_yaml(path: &str) -> bool {
     let extension = Path::new(path).extension();
     extension.is_some_and(|of| of.eq_ignore_ascii_case("yaml") || of.eq_ignore_ascii_case("yml"))
@@ -120,8 +119,7 @@ impl MachineSource {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or describes no machine: one line, with the file and the line
-    /// in it.
+    /// When the file cannot be read, or describes no machine: one line, with the file and its line.
     pub fn read(&self) -> Result<Description, String> {
         if let MachineSource::Preset(name) = self {
             let machine = Machine::preset(name).expect("the name is that of a preset");
@@ -133,11 +131,7 @@ impl MachineSource {
         self.read_text(&text)
     }
 
-    /// The description in this text, which is that of the file.
-    ///
-    /// # Errors
-    ///
-    /// When it describes no machine: one line, with the file and the line in it.
+    /// The description in this text of the file. Errors are those of [`read`](Self::read).
     pub fn read_text(&self, text: &str) -> Result<Description, String> {
         let path = self.path().unwrap_or(Path::new(""));
         let read = match self {
@@ -155,8 +149,7 @@ impl MachineSource {
     }
 }
 
-/// A machine with a name. Its serde form is that of [`MachineKeys`], without the name: what follows
-/// from a machine does not depend on it.
+/// A machine with a name, which its serde form, that of [`MachineKeys`], leaves out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     /// What results call it.
@@ -309,11 +302,7 @@ impl MachineKeys {
         }
     }
 
-    /// The machine that they describe.
-    ///
-    /// # Errors
-    ///
-    /// The key that is wrong, and why.
+    /// The machine that they describe, or the key that is wrong, and why.
     fn machine(&self) -> Result<Machine, (&'static str, String)> {
         let at = |key: &'static str| move |error: MachineError| (key, error.to_string());
         let count = self.sides.len();
@@ -369,7 +358,6 @@ impl MachineKeys {
 
 /// What is wrong with a file, and in which line.
 struct Wrong {
-    /// From 1.
     line: Option<usize>,
     reason: String,
 }

@@ -1,7 +1,5 @@
-//! What is measured: the [`Metric`]s and their values.
-//!
-//! A new metric is one line in [`Metric`]'s table and one assignment in the simulation; reports go
-//! through [`Metric::ALL`].
+//! What is measured: the [`Metric`]s and their values. A new metric is one line in [`Metric`]'s
+//! table and one assignment in the simulation; reports go through [`Metric::ALL`].
 
 use std::ops::{Index, IndexMut};
 

@@ -93,11 +93,7 @@ pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
     format!("unknown {what} {given:?}{hint} (known: {known})")
 }
 
-/// Reads the name of a metric; hyphens stand for underscores.
-///
-/// # Errors
-///
-/// When no metric has the name.
+/// Reads the name of a metric; hyphens stand for underscores. An unknown name is an error.
 ///
 /// ```
 /// use meshalloc_sim::{metrics::Metric, names::metric};
@@ -111,8 +107,7 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     found.ok_or_else(|| unknown("metric", text, &names, &names.join(", ")))
 }
 
-/// The message about a name that is known, with parameters that it does not take or without those
-/// it needs.
+/// The message about a known name with parameters that it does not take or without needed ones.
 fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&str]) -> String {
     let wrong = match parameter {
         None => "needs a parameter".to_owned(),
@@ -127,11 +122,8 @@ fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&st
 const SIDES_EXPECTED: &str =
     "expected WxH or the sides of more dimensions, each 1 to 65535, such as 64x64 or 8x8x16";
 
-/// Reads the sides of a machine, dimension 0 (x) first, with an `x` between them.
-///
-/// # Errors
-///
-/// When they are written in another way, or no machine has these sides.
+/// Reads the sides of a machine, dimension 0 (x) first, with an `x` between them; sides that no
+/// machine has are an error.
 ///
 /// ```
 /// use meshalloc_sim::names::sides;
@@ -150,11 +142,8 @@ pub fn sides(text: &str) -> Result<Shape, String> {
     Shape::new(&sides).map_err(|error| wrong(&error))
 }
 
-/// Reads the numbers of dimensions, with commas between them, into a bit for each.
-///
-/// # Errors
-///
-/// When they are written in another way, or no machine has one of the dimensions.
+/// Reads the numbers of dimensions, with commas between them, into a bit for each; one that no
+/// machine has is an error.
 ///
 /// ```
 /// use meshalloc_sim::names::wrap;
@@ -173,11 +162,7 @@ pub fn wrap(text: &str) -> Result<u16, String> {
     })
 }
 
-/// Reads a cube, `k=RADIX,n=DIMENSIONS`, in either order.
-///
-/// # Errors
-///
-/// When it is written in another way or is out of range.
+/// Reads a cube, `k=RADIX,n=DIMENSIONS`, in either order; one out of range is an error.
 ///
 /// ```
 /// use meshalloc_sim::names::cube;
@@ -364,11 +349,8 @@ const SPANS: [(char, f64); 5] = [
     ('w', 604_800.0),
 ];
 
-/// Reads a span of time, seconds or a number with a unit, in ticks of seconds.
-///
-/// # Errors
-///
-/// When it is written in another way, negative or too long.
+/// Reads a span of time, seconds or a number with a unit, in ticks of seconds; one that is negative
+/// or too long is an error.
 ///
 /// ```
 /// use meshalloc_sim::names::span;

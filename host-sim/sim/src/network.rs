@@ -19,17 +19,13 @@
 //!
 //! A dimension that wraps is crossed the shorter way, upwards where both are equal, and each of its
 //! links has two virtual channels: a message begins on channel 0 and goes on with channel 1 from
-//! the link on that leads from one end of the dimension to the other (the dateline). So no messages
-//! wait for each other in a circle, and a network never deadlocks (W. J. Dally and C. L. Seitz,
-//! Deadlock-free message routing in multiprocessor interconnection networks, IEEE Trans. Computers
-//! C-36, 1987). A dimension of two processors has the same links whether it wraps or not: one in
-//! each direction.
-//!
-//! # Limitations
+//! the link on that leads from one end of the dimension to the other (the dateline). So a network
+//! never deadlocks (W. J. Dally and C. L. Seitz, Deadlock-free message routing in multiprocessor
+//! interconnection networks, IEEE Trans. Computers C-36, 1987). A dimension of two processors has
+//! one link in each direction, whether it wraps or not.
 //!
 //! The two virtual channels of a link have the full bandwidth each: two messages that cross the
-//! same link of a torus on different virtual channels do not slow each other. Buffers hold one
-//! flit, routes do not adapt.
+//! same link of a torus on different ones do not slow each other. Routes do not adapt.
 //!
 //! # Order of events in one cycle
 //!
@@ -41,8 +37,7 @@
 //!
 //! [`Network::advance`] stops between the two. So a job that starts at time t on processors which
 //! another job left at t sends its first messages at t, as equal to all other requests of that
-//! cycle. An [`Execution`](crate::simulation::Execution) advances to the time of its limit: what
-//! completes at that time has been delivered, and what starts at that time can still request.
+//! cycle. An [`Execution`](crate::simulation::Execution) advances to the time of its limit.
 //!
 //! # How it is driven
 //!
@@ -87,13 +82,12 @@
 //! # Why events of messages are exact
 //!
 //! With one flit in a buffer a message stands on as many consecutive channels as it has flits in
-//! the network, and moves as a whole: each flit follows into the buffer that the one before leaves
-//! in the same cycle. So where its header is says where all of it is: when the header has crossed
-//! c_j at t, the last flit has left c_(j-L), which is released. When it has crossed c_(D+1) at t,
-//! nothing stops it any more, and c_k is released at t + k + L - (D + 1), up to the delivery and
-//! c_(D+1) at t + L - 1. A request and a release for each channel of a route are all the events
-//! there are. The tests compare with a model that moves every flit in every cycle
-//! (`tests/src/wormhole.rs`).
+//! the network, and moves as a whole. So where its header is says where all of it is: when the
+//! header has crossed c_j at t, the last flit has left c_(j-L), which is released. When it has
+//! crossed c_(D+1) at t, nothing stops it any more, and c_k is released at t + k + L - (D + 1), up
+//! to the delivery and c_(D+1) at t + L - 1. A request and a release for each channel of a route
+//! are all the events there are. The tests compare with a model that moves every flit in every
+//! cycle (`tests/src/wormhole.rs`).
 
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -135,8 +129,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The cycles from the request of the channel into the network to the delivery, over `hops`
-    /// links, without others in the way.
+    /// The cycles from the request of the channel into the network to the delivery, with no others.
     pub fn zero_load(&self, hops: u32) -> Ticks {
         (Ticks::from(hops) + 1) * (Ticks::from(self.routing_delay) + 1) + Ticks::from(self.flits)
     }
@@ -171,11 +164,9 @@ pub struct Delivery {
     pub blocked: Ticks,
 }
 
-/// What sends messages and receives deliveries. See the module's documentation for the order of the
-/// calls in a cycle.
+/// What sends messages and receives deliveries, called in the order that the module describes.
 pub trait Traffic {
-    /// The last flit of the message has left its source: the source may send the next one, in this
-    /// cycle. Non-blocking senders do.
+    /// The message has left its source, which may send the next one in this cycle.
     fn injected(&mut self, message: &Message, requests: &mut Requests);
 
     /// The message has arrived. Blocking senders send their next one now. With
@@ -188,7 +179,6 @@ pub trait Traffic {
 #[derive(Clone, Debug)]
 pub struct Requests {
     now: Ticks,
-    /// The number of processors.
     nodes: u32,
     messages: Vec<Message>,
 }
@@ -200,12 +190,8 @@ impl Requests {
         self.now
     }
 
-    /// Sends a message in the current cycle. A source may send several: they get its channel into
-    /// the network in the order in which they were sent.
-    ///
-    /// # Panics
-    ///
-    /// When the source or the destination is not a processor of the grid.
+    /// Sends a message in the current cycle. Those of one source get its channel into the network
+    /// in the order in which they were sent. Panics when source or destination is not of the grid.
     #[inline]
     pub fn send(&mut self, message: Message) {
         let Message {

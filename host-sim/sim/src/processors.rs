@@ -5,11 +5,8 @@ use meshalloc::{Block, Grid, NodeId};
 /// First and last number of processors in a row of numbers, both included.
 pub type Interval = (u32, u32);
 
-/// The processors of disjoint blocks as the fewest intervals, ascending.
-///
-/// # Time complexity
-///
-/// For `r` rows of processors along dimension 0 in all blocks together, O(r log r).
+/// The processors of disjoint blocks as the fewest intervals, ascending. For `r` rows of processors
+/// along dimension 0 in all blocks together, O(r log r).
 pub fn intervals(machine: Grid, blocks: &[Block]) -> Vec<Interval> {
     let mut rows = Vec::new();
     for &block in blocks {

@@ -81,6 +81,9 @@ pub struct MetricSummary {
     replications: usize,
     /// The value of each replication, even without a mean; `null` if there was nothing to measure.
     values: Vec<Option<f64>>,
+    /// What is shown of it.
+    #[serde(skip)]
+    pub estimate: Option<Estimate>,
 }
 
 impl MetricSummary {
@@ -94,6 +97,7 @@ impl MetricSummary {
             standard_deviation: shown.and_then(|estimate| estimate.deviation),
             replications: values.iter().flatten().count(),
             values,
+            estimate: shown,
         }
     }
 }
@@ -244,7 +248,6 @@ impl StrategySummary {
     }
 }
 
-/// Only where both means can be compared.
 fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<GainSummary> {
     let metric = Metric::WaitingDelay;
     let others = all.iter().filter(|other| {

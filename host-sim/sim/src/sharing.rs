@@ -7,14 +7,14 @@
 //!
 //! A user without others has the rate at which the first of its resources is full, its rate
 //! *alone*. The rates of all users rise together from 0, each in proportion to its rate alone.
-//! Where a resource becomes full, the rates of its users are frozen; the others go on rising until
-//! all are frozen. That is the one assignment in which no user can have a larger part of its rate
-//! alone without another one, whose part is not larger, having less (weighted max-min fairness: D.
-//! Bertsekas and R. Gallager, Data Networks, 2nd ed. 1992, section 6.5.2).
+//! Where a resource becomes full, the rates of its users are frozen; the others go on rising. That
+//! is the one assignment in which no user can have a larger part of its rate alone without another
+//! one, whose part is not larger, having less (weighted max-min fairness: D. Bertsekas and R.
+//! Gallager, Data Networks, 2nd ed. 1992, section 6.5.2).
 //!
 //! So two users that are alike but for the number of their messages get equal parts of a link that
-//! both have to cross, and their phases last in proportion to their messages. If the rates of
-//! messages rose equally, a job would get the more of the link the more messages it sends.
+//! both cross. If the rates of messages rose equally, a job would get the more of it the more it
+//! sends.
 //!
 //! ```
 //! use meshalloc_sim::sharing::{Load, Sharing};
@@ -30,11 +30,8 @@
 //! assert_eq!(sharing.rates(), [4.0, 2.0, 14.0]);
 //! ```
 //!
-//! # Determinism
-//!
-//! Rates are floating-point numbers made by addition, subtraction, multiplication, division and
-//! comparison alone, in an order that is given by the order of users and resources: they are the
-//! same on every machine.
+//! Rates are made by addition, subtraction, multiplication, division and comparison alone, in the
+//! order of users and resources: they are the same on every machine.
 
 #[cfg(test)]
 mod tests;
@@ -48,8 +45,7 @@ pub struct Load {
     pub amount: f64,
 }
 
-/// Users that share resources. They are known by their places: 0 is the one that was inserted first
-/// of those that are there.
+/// Users that share resources, known by their places: 0 is the one of them inserted first.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     capacities: Vec<f64>,
@@ -58,8 +54,8 @@ pub struct Sharing {
     rates: Vec<f64>,
     is_stale: bool,
     resources: Vec<Resource>,
-    /// For each resource the part of the rates alone at which it is full; infinite without a user
-    /// whose rate is not frozen.
+    /// For each resource the part of the rates alone at which it is full; infinite if all are
+    /// frozen.
     levels: Vec<f64>,
 }
 
@@ -67,8 +63,7 @@ pub struct Sharing {
 struct User {
     /// Infinite without loads.
     alone: f64,
-    /// Ascending by resource; the amounts are parts of the resource's capacity at the rate alone,
-    /// so the largest is 1.
+    /// Ascending by resource; amounts are parts of its capacity at the rate alone, the largest 1.
     loads: Vec<Load>,
 }
 
@@ -112,32 +107,20 @@ impl Sharing {
     }
 
     /// Adds a user behind the others. Its loads ascend by resource, each resource at most once;
-    /// without any its rate is infinite.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such resource.
+    /// without any its rate is infinite. Panics when there is no such resource.
     pub fn insert(&mut self, loads: Vec<Load>) {
         let user = self.user(loads);
         self.users.push(user);
         self.is_stale = true;
     }
 
-    /// Gives the user at `place` other loads.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such user or resource.
+    /// Gives the user at `place` other loads. Panics when there is no such user or resource.
     pub fn replace(&mut self, place: usize, loads: Vec<Load>) {
         self.users[place] = self.user(loads);
         self.is_stale = true;
     }
 
-    /// Removes the user at `place`; those behind it move up.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such user.
+    /// Removes the user at `place`; those behind it move up. Panics when there is no such user.
     pub fn remove(&mut self, place: usize) {
         self.users.remove(place);
         self.is_stale = true;
@@ -158,12 +141,9 @@ impl Sharing {
         User { alone, loads }
     }
 
-    /// The rate of each user, in units of progress per unit of time.
-    ///
-    /// # Time complexity
-    ///
-    /// After a change O(loads + rounds * (resources + users * log(loads of a user))), with a round
-    /// for each resource that becomes full, at most as many as users; constant otherwise.
+    /// The rate of each user, in units of progress per unit of time. After a change O(loads +
+    /// rounds * (resources + users * log(loads of a user))), with a round for each resource that
+    /// becomes full, at most as many as users; constant otherwise.
     pub fn rates(&mut self) -> &[f64] {
         if std::mem::take(&mut self.is_stale) {
             self.fill();

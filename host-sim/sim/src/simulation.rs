@@ -4,11 +4,9 @@
 //!
 //! Events happen in the order of their times, and at equal times in the order in which they became
 //! known (first in, first out). An arrival is inserted when the arrival before it happens, before
-//! that arrival is dealt with; a departure when its job starts, which is when the controller has
-//! granted all of its blocks. When the job departs is up to the [`Execution`]; a departure that
-//! moves keeps its place in the order.
-//!
-//! [Failures](crate::failures) come behind all other events of their time.
+//! that is dealt with; a departure when its job starts, which is when the controller has granted
+//! all of its blocks. When the job departs is up to the [`Execution`]; a departure that moves keeps
+//! its place in the order. [Failures](crate::failures) come behind all other events of their time.
 //!
 //! # A controller with little room
 //!
@@ -22,25 +20,24 @@
 //! Under first come, first served the decisions are still those of a controller with unlimited
 //! room, as long as some job waits in the controller whenever one is kept here:
 //!
-//! - An arrival while jobs wait only joins the queue and changes nothing else, so it does not
-//!   matter where the end of the queue is stored.
+//! - An arrival while jobs wait only joins the queue, wherever its end is stored.
 //! - A release lets the head try, then each new head, until one fails. If one fails in the
-//!   controller, it is the one that would have failed with unlimited room, and jobs submitted
-//!   afterwards join behind it. If the controller's queue runs empty, the first job kept here is
-//!   the next head: it is submitted at the same time, to an empty queue, and so tries at once, as
-//!   it would have.
+//!   controller, it is the one that would have failed with unlimited room. If the controller's
+//!   queue runs empty, the first job kept here is the next head: it is submitted at the same time,
+//!   to an empty queue, and so tries at once, as it would have.
 //!
-//! The condition fails only when the table is full of *running* jobs: then a kept job that might
-//! start cannot try. A table with one more place than processors never gets there, as each running
-//! job holds a processor. In a smaller table it is counted in the same way.
+//! The condition fails only when the table is full of *running* jobs, which is counted in the same
+//! way. A table with one more place than processors never gets there, as each running job holds
+//! one.
 //!
 //! # Saturation
 //!
 //! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays
-//! depend on the length of the run above all. A run is called saturated when both of these hold:
+//! depend on the length of the run above all. A run, of a log too, is called saturated when both of
+//! these hold:
 //!
 //! - no arrival in the second half of the measured jobs found the queue empty: a stable queue runs
-//!   empty again and again, a saturated one no more after a while;
+//!   empty again and again;
 //! - the least-squares line through waiting delays in order of arrival rises over the run by more
 //!   than their mean. Delays that stay level rise by 0, ones that grow evenly from 0 by twice their
 //!   mean; the limit is halfway.
@@ -50,20 +47,15 @@
 //! percent or so of the saturation load no run of practical length can tell.
 //!
 //! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates
-//! do, may keep measured jobs waiting while later jobs come and go without end, so that neither
-//! condition holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at
-//! least [`MEASURED_LEAST`]) have been granted before one that waits, and is called saturated: the
-//! number of jobs left behind keeps growing. Its values are those of the measured jobs that have
-//! left.
+//! do, may keep measured jobs waiting so that neither condition holds. A run ends when
+//! [`PASSING_MAX`] times as many later jobs as are measured (at least [`MEASURED_LEAST`]) have been
+//! granted before one that waits, and is called saturated. Its values are those of the measured
+//! jobs that have left.
 //!
 //! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are
 //! measured ([`Measured::Departures`]), means have a value nevertheless; they cover only the
-//! measured departures.
-//!
-//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its
-//! means depend on when the log ends.
-//! [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last
-//! arrival found.
+//! measured departures. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the
+//! backlog that the last arrival found.
 //!
 //! # Memory
 //!
@@ -136,8 +128,8 @@ pub struct RunResult {
     pub decisions: u64,
     /// The number of events at which the scheduler did not see a job that it might have chosen: one
     /// was kept here, or its arrival put off; under first come, first served only while none waited
-    /// in the controller, its table being full of running jobs. If it is not 0, jobs may have
-    /// waited for a place in the table and not for processors.
+    /// in the controller. If it is not 0, jobs may have waited for a place in the table and not for
+    /// processors.
     pub table_limited: u64,
 }
 
@@ -199,9 +191,8 @@ pub enum SimulationError {
 /// ones are put off. Far more than the events of one moment submit.
 pub const KEPT_MAX: u32 = 1 << 16;
 
-/// The number of waiting jobs from which on later arrivals than the measured ones are put off under
-/// a scheduler that chooses among the waiting jobs. At every event the scheduler takes time for
-/// each of them.
+/// From this number of waiting jobs on later arrivals than the measured ones are put off under a
+/// scheduler that chooses among the waiting jobs, which takes time for each at every event.
 pub const WAITING_MAX: u32 = 1 << 12;
 
 /// A run is saturated and ends when later jobs have passed a waiting measured job, this multiple of
@@ -214,8 +205,7 @@ pub const MEASURED_LEAST: u32 = 100;
 /// A run ends with an error when a job has been interrupted by this number of failures.
 pub const RESTARTS_MAX: u32 = 100_000;
 
-/// A run ends with an error after this number of failures and repairs in a row while no job runs
-/// and none arrives.
+/// More failures and repairs in a row while no job runs and none arrives are an error.
 const IDLE_FAILURES_MAX: u32 = 10_000_000;
 
 /// How many measured jobs leave between two calls of `advance`.
@@ -244,10 +234,6 @@ pub fn run(
 }
 
 /// The same with any execution of jobs and under any conditions.
-///
-/// # Errors
-///
-/// Those of [`run`].
 pub fn run_with(
     execution: impl Execution,
     conditions: Conditions,
@@ -267,19 +253,17 @@ pub fn run_with(
 struct Run<'b, J, E> {
     backend: &'b mut dyn Backend,
     execution: E,
-    /// Jobs the controller can hold.
     room: u32,
     /// It had no room for the next job although there are fewer, and none has left since.
     is_full: bool,
     /// Only the first of the waiting jobs may try, so the others need not be in the controller.
     is_in_order: bool,
-    /// While this number of jobs waits, arrivals after the measured ones are put off; where
-    /// `is_in_order`, while this number is kept.
+    /// While so many jobs wait (where `is_in_order`, are kept), arrivals after measured ones are
+    /// put off.
     put_off_from: u32,
     /// Jobs that have arrived and are not submitted yet, in the order in which they will be.
     kept: VecDeque<u32>,
-    /// One of them is submitted only while no other waits, so that one that is interrupted finds
-    /// its place.
+    /// One is submitted only while no other waits: one that is interrupted finds its place.
     holds_back: bool,
     state: State<'b>,
     table_limited: u64,
@@ -288,7 +272,6 @@ struct Run<'b, J, E> {
     next: Option<(u64, Job)>,
     /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
     backlog: Option<NonZero<u32>>,
-    /// Whether the largest slice that could be placed is measured.
     largest: bool,
     /// Whether a change was made since it was measured.
     has_changed: bool,
@@ -394,8 +377,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         Ok(true)
     }
 
-    /// Measures the largest slice that could be placed from now to the next event, if it may be
-    /// another one than before.
+    /// Measures the largest slice that could be placed until the next event, if it may have
+    /// changed.
     #[inline]
     fn measure_largest(&mut self, next: Ticks) -> Result<(), SimulationError> {
         if !self.largest || !self.has_changed || next <= self.state.now {
@@ -439,7 +422,6 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         }
     }
 
-    /// Jobs that wait, in the controller or here.
     fn waiting(&self) -> u32 {
         self.state.waiting + self.kept.len() as u32
     }
@@ -508,8 +490,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         Ok(())
     }
 
-    /// Has the controller get more room, where jobs that are kept here would change what it
-    /// decides.
+    /// Has the controller get more room, where jobs kept here would change its decisions.
     fn make_room(&mut self) -> bool {
         let has_more = !self.is_in_order && self.backend.make_room();
         if has_more {

@@ -11,64 +11,59 @@
 //! jackknife, Annals of Statistics 7, 1979; of blocks: E. Carlstein, Annals of Statistics 14,
 //! 1986). What is uncertain is what another sample of the same length would have given, and the
 //! standard deviation of the replications, each as long as the sample, is itself that standard
-//! error. More replications determine it better and do not make it smaller. Of a sample of k blocks
-//! it is too small by the factor of sqrt(1 - 1/k), 6 % with 8 blocks.
+//! error, which more replications do not make smaller. Of a sample of k blocks it is too small by
+//! the factor of sqrt(1 - 1/k), 6 % with 8 blocks.
 //!
 //! # Intervals
 //!
 //! Intervals of resampled replications are Student's. Independent ones measure waiting delays,
-//! which are skewed: replications with a long excursion of the queue are rare and far above the
-//! others. Student's interval then misses the mean too often, nearly always from below.
+//! which are skewed: Student's interval misses the mean too often, nearly always from below.
 //! [`Estimate`] differs from it in two ways:
 //!
 //! - Means and ratios of quantities that are never below 0 are estimated on a logarithmic scale:
 //!   the standard error of the logarithm of a mean is that of the mean over the mean (the delta
 //!   method). The ends are transformed back, so the upper arm is longer than the lower one, and no
-//!   end is below 0. [Differences](Estimate::of_differences) have no logarithm: their interval is
-//!   symmetric.
+//!   end is below 0. The interval of [differences](Estimate::of_differences) is symmetric.
 //! - Both arms, on their scale, are `1 + 1/n` times as long as Student's, `n` being the number of
-//!   replications. A sample of skewed values without a large one has too small a deviation, and the
-//!   sample itself does not show it. So a constant factor helps, and one that depends on the
-//!   skewness of the sample does not: it lengthens the intervals that are long already.
+//!   replications. A sample of skewed values without a large one has too small a deviation, and
+//!   does not show it: a factor that depends on its skewness would lengthen the intervals that are
+//!   long already.
 //!
 //! No interval is more than [`WIDTH_MAX`] times as wide as Student's. The method was chosen by
 //! measurement among Student's interval, Johnson's, Hall's and Cox's, the bootstrap-t and BCa:
-//! `cargo run --release -p meshalloc-sim --example intervals` prints the table of coverages
-//! and widths.
+//! `cargo run --release -p meshalloc-sim --example intervals` prints the table of coverages and
+//! widths.
 //!
 //! # Replicating until an error is reached
 //!
 //! After at least [`REPLICATIONS_MIN`] replications, stop as soon as the interval holds no mean
 //! from which that of the sample differs by more than `target`, relative to it
-//! ([`Estimate::relative_error`]). Of a symmetric interval this is the sequential procedure of
-//! A. M. Law, Simulation Modeling and Analysis, section 9.4.1: half-width over mean at most
-//! `target / (1 + target)`. With fewer replications an interval is narrow by chance often enough to
-//! stop too early.
+//! ([`Estimate::relative_error`]). Of a symmetric interval this is the sequential procedure of A.
+//! M. Law, Simulation Modeling and Analysis, section 9.4.1: half-width over mean at most `target /
+//! (1 + target)`. With fewer replications an interval is narrow by chance too often.
 //!
 //! # Runs that are too short
 //!
 //! A run starts on an empty machine, so its mean is too low, and grows with its length. For
-//! reflected Brownian motion, the limit of queues under heavy traffic, the mean over `0..t` is
-//! `1 / (2 t)` below its limit, relative to it, and the squared coefficient of variation of that
-//! mean is `2 / t` (W. Whitt, Planning queueing simulations, Management Science 35, 1989). So the
-//! bias is a quarter of the squared coefficient of variation between replications, whatever the
-//! time scale: [`empty_start_bias`]. Over [`EMPTY_START_BIAS_MAX`] a mean is marked. That jobs at
-//! the beginning are not measured lowers the bias and is not taken into account.
+//! reflected Brownian motion, the limit of queues under heavy traffic, the mean over `0..t` is `1 /
+//! (2 t)` below its limit, relative to it, and the squared coefficient of variation of that mean is
+//! `2 / t` (W. Whitt, Planning queueing simulations, Management Science 35, 1989). So the bias is a
+//! quarter of the squared coefficient of variation between replications, whatever the time scale:
+//! [`empty_start_bias`]. Over [`EMPTY_START_BIAS_MAX`] a mean is marked. That jobs at the beginning
+//! are not measured lowers the bias and is not taken into account.
 //!
-//! A test whether delays rise within the runs, which is the direct way, is too weak here: adaptive
-//! scan on 64 x 64 at load .50 (runs of 20,000 jobs, whose mean is a tenth too low) is detected by
-//! ten replications in 19 % of all samples by comparing halves, in 28 % by the test of Schruben,
-//! Singh and Tierney (Operations Research 31, 1983), in 99 % by this rule.
+//! Tests whether delays rise within the runs are too weak: adaptive scan on 64 x 64 at load .50
+//! (runs of 20,000 jobs, whose mean is a tenth too low) is detected by ten replications in 19 % of
+//! all samples by comparing halves, in 28 % by the test of Schruben, Singh and Tierney (Operations
+//! Research 31, 1983), in 99 % by this rule.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::{Data, OrderStatistics};
 
-/// The width of a single interval is inexact: that of one of ten replications is itself a quarter
-/// off as a rule.
+/// One interval is inexact: that of ten replications is a quarter too wide or narrow as a rule.
 pub const BLOCKS_MIN: usize = 5;
 
-/// How replications come about, and so what their spread says of their mean; see the
-/// [module](self).
+/// How replications come about, and so what their spread says; see the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// Each has jobs of its own.
@@ -123,8 +118,7 @@ impl Sample {
         }
     }
 
-    /// Half the width that intervals of `block` values have on average. `None` with fewer than
-    /// [`BLOCKS_MIN`] blocks.
+    /// Half the mean width of intervals of `block` values; `None` below [`BLOCKS_MIN`] blocks.
     pub fn half_width_in_blocks(&self, block: usize) -> Option<f64> {
         let blocks = self.values.chunks_exact(block);
         let count = blocks.len();
@@ -147,8 +141,7 @@ impl Sample {
         Estimate::paired_ratio(&self.values[..both], &other.values[..both], self.sampling)
     }
 
-    /// By how much each value is over that of `other` with the same jobs, over the replications
-    /// that both have.
+    /// By how much each value is over that of `other`, over the replications that both have.
     pub fn minus(&self, other: &Sample) -> Sample {
         let pairs = self.values.iter().zip(&other.values);
         Sample {
@@ -188,8 +181,7 @@ impl Interval {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// The 95 % confidence interval; `None` for a single replication. The mean is not in its
-    /// middle.
+    /// The 95 % confidence interval, not centred on the mean; `None` for a single replication.
     pub ci95: Option<Interval>,
     /// The standard deviation of the replications; `None` for a single one.
     pub deviation: Option<f64>,
@@ -307,9 +299,9 @@ impl Estimate {
         }
     }
 
-    /// By how much this number is over an independent one. The arms add up as independent errors do
-    /// (G. Y. Zou and A. Donner, Construction of confidence limits about effect measures,
-    /// Statistics in Medicine 27, 2008).
+    /// By how much this number is over an independent one. The arms add up as errors do (G. Y. Zou
+    /// and A. Donner, Construction of confidence limits about effect measures, Statistics in
+    /// Medicine 27, 2008).
     pub fn minus_independent(&self, other: &Estimate) -> Option<Interval> {
         let (own, others) = (self.ci95?, other.ci95?);
         let difference = self.mean - other.mean;
@@ -322,10 +314,8 @@ impl Estimate {
     /// The ratio of the means of paired values that are not below 0, `a` over `b`, with the
     /// interval of the ratio (Law, Simulation Modeling and Analysis: the residuals `a - ratio * b`
     /// have mean 0, and are independent or resampled as the pairs are). `None` when there are no
-    /// pairs, the lengths differ, or `b` is 0 on average.
-    ///
-    /// Pairing matters: with common random numbers both members of a pair had the same jobs, and
-    /// what was hard for both cancels.
+    /// pairs, the lengths differ, or `b` is 0 on average. With common random numbers what was hard
+    /// for both of a pair cancels.
     pub fn paired_ratio(a: &[f64], b: &[f64], sampling: Sampling) -> Option<Self> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let below = mean(b);
@@ -369,12 +359,10 @@ impl Scale {
     }
 }
 
-/// With fewer replications an interval may be narrow by chance, and replicating would stop too
-/// early.
+/// With fewer an interval may be narrow by chance, and replicating would stop too early.
 pub const REPLICATIONS_MIN: u32 = 10;
 
-/// The part of its long-run value by which a mean may be too low, for the machine was empty at the
-/// start of each run, without being marked.
+/// By this part a mean may be too low, as each run starts on an empty machine, without a mark.
 pub const EMPTY_START_BIAS_MAX: f64 = 0.01;
 
 /// By what part of it the mean of these replications, one value each, is below its long-run value
@@ -397,15 +385,13 @@ pub fn empty_start_bias(values: &[f64]) -> Option<f64> {
     Some(squares / (n - 1.0) / mean.powi(2) / 4.0)
 }
 
-/// Mean and variance of whole numbers, from exact sums.
-///
-/// Values below 2^51 are added up to 2^24 times without overflow, and in any order with the same
-/// result.
+/// Mean and variance of whole numbers, from exact sums: values below 2^51 are added up to 2^24
+/// times without overflow, and in any order with the same result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moments {
     count: u64,
-    /// The first value, which the others are counted from: this keeps the sums small, and makes the
-    /// variance of equal values exactly 0.
+    /// The first value, from which others are counted: sums stay small, equal values have variance
+    /// 0.
     origin: u64,
     sum: i128,
     squares: i128,

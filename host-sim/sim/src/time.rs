@@ -73,8 +73,7 @@ impl TimeUnit {
         unit.map_or((1.0, self.symbol()), |&(_, size, name)| (size, name))
     }
 
-    /// The nearest whole number of ticks, halves up. A span over [`TIME_MAX`] becomes that, a
-    /// negative one zero.
+    /// The nearest whole number of ticks, halves up, at most [`TIME_MAX`]; 0 for a negative span.
     pub fn ticks(self, time: f64) -> Ticks {
         let ticks = (time * self.ticks_each() as f64).clamp(0.0, TIME_MAX as f64);
         (ticks + 0.5) as Ticks

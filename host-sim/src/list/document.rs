@@ -13,10 +13,6 @@ use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::machine::MachineKeys;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::workload::distributions::DistributionInfo;
-use meshalloc_sim::workload::{
-    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
-    ServiceDistribution, ShapeRule, SideDistribution,
-};
 
 /// What there is to choose from; of a part of the list only the keys of this part are there.
 #[derive(Serialize, JsonSchema)]
@@ -33,34 +29,34 @@ pub(crate) struct ListDocument {
     schedulers: Option<Vec<SchedulerJson>>,
     /// Distributions of side lengths.
     #[serde(skip_serializing_if = "Option::is_none")]
-    side_lengths: Option<Vec<NamedJson>>,
+    side_lengths: Option<&'static [DistributionInfo]>,
     /// Distributions of service times.
     #[serde(skip_serializing_if = "Option::is_none")]
-    service: Option<Vec<NamedJson>>,
+    service: Option<&'static [DistributionInfo]>,
     /// Communication patterns.
     #[serde(skip_serializing_if = "Option::is_none")]
-    patterns: Option<Vec<NamedJson>>,
+    patterns: Option<&'static [DistributionInfo]>,
     /// Distributions of numbers of processors.
     #[serde(skip_serializing_if = "Option::is_none")]
-    processors: Option<Vec<NamedJson>>,
+    processors: Option<&'static [DistributionInfo]>,
     /// Estimates of run times.
     #[serde(skip_serializing_if = "Option::is_none")]
-    estimates: Option<Vec<NamedJson>>,
+    estimates: Option<&'static [DistributionInfo]>,
     /// Distributions of numbers of dimensions on a cube.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dims: Option<Vec<NamedJson>>,
+    dims: Option<&'static [DistributionInfo]>,
     /// Distributions of radices on a cube.
     #[serde(skip_serializing_if = "Option::is_none")]
-    radices: Option<Vec<NamedJson>>,
+    radices: Option<&'static [DistributionInfo]>,
     /// Rules that give a number of processors a shape.
     #[serde(skip_serializing_if = "Option::is_none")]
-    shapes: Option<Vec<NamedJson>>,
+    shapes: Option<&'static [DistributionInfo]>,
     /// Mixes of shapes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mixes: Option<Vec<NamedJson>>,
+    mixes: Option<&'static [DistributionInfo]>,
     /// Models of workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
-    models: Option<Vec<NamedJson>>,
+    models: Option<&'static [DistributionInfo]>,
     /// Machines that give only certain slices, with the keys of their files.
     #[serde(skip_serializing_if = "Option::is_none")]
     machines: Option<Vec<MachineKeys>>,
@@ -103,17 +99,6 @@ struct SchedulerJson {
     source: &'static str,
 }
 
-/// Something with a name.
-#[derive(Serialize, JsonSchema)]
-struct NamedJson {
-    /// The name.
-    name: &'static str,
-    /// What it means.
-    meaning: &'static str,
-    /// Its source; empty if it has none.
-    source: &'static str,
-}
-
 /// A metric.
 #[derive(Serialize, JsonSchema)]
 struct MetricJson {
@@ -137,7 +122,6 @@ struct ListRow<'l> {
 }
 
 impl ListDocument {
-    /// The columns of [`ListDocument::csv`].
     pub(crate) fn columns() -> Columns {
         let columns = Columns::of::<ListRow<'_>>().and(Columns::of::<MetricJson>());
         let columns = columns.and(Columns::of::<SchedulerJson>());
@@ -145,11 +129,6 @@ impl ListDocument {
         columns.and(Columns::of::<MachineKeys>())
     }
 
-    /// Writes a row for each item.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take them.
     pub(crate) fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
         let document = serde_json::to_value(self)?;
         let parts = document.as_object().into_iter().flatten();
@@ -160,32 +139,27 @@ impl ListDocument {
         ListDocument::columns().rows(rows, output)
     }
 
-    /// The whole list, or a part of it.
     pub(crate) fn new(part: Option<Part>) -> Self {
         let is_wanted = |of| part.is_none_or(|part| part == of);
-        let named = |of, infos: &[DistributionInfo]| {
-            let info = |info: &DistributionInfo| NamedJson {
-                name: info.name,
-                meaning: info.meaning,
-                source: info.source,
-            };
-            is_wanted(of).then(|| infos.iter().map(info).collect())
+        let named = |of: Part| {
+            let list = of.entries().map(|(_, infos)| infos);
+            list.filter(|_| is_wanted(of))
         };
         ListDocument {
             program: PROGRAM,
             version: VERSION,
             strategies: is_wanted(Part::Strategies).then(strategies),
             schedulers: is_wanted(Part::Schedulers).then(schedulers),
-            side_lengths: named(Part::SideLengths, SideDistribution::LIST),
-            service: named(Part::Service, ServiceDistribution::LIST),
-            patterns: named(Part::Patterns, Pattern::LIST),
-            processors: named(Part::Processors, CountDistribution::LIST),
-            estimates: named(Part::Estimates, EstimateModel::LIST),
-            dims: named(Part::Dims, CubeDistribution::LIST),
-            radices: named(Part::Dims, CubeDistribution::LIST),
-            shapes: named(Part::Shapes, ShapeRule::LIST),
-            mixes: named(Part::Mixes, MixSource::LIST),
-            models: named(Part::Models, Lublin::LIST),
+            side_lengths: named(Part::SideLengths),
+            service: named(Part::Service),
+            patterns: named(Part::Patterns),
+            processors: named(Part::Processors),
+            estimates: named(Part::Estimates),
+            dims: named(Part::Dims),
+            radices: named(Part::Dims),
+            shapes: named(Part::Shapes),
+            mixes: named(Part::Mixes),
+            models: named(Part::Models),
             machines: is_wanted(Part::Machines).then(machines),
             metrics: is_wanted(Part::Metrics).then(metrics),
         }

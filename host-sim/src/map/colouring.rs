@@ -21,8 +21,7 @@ const BASE: [[u8; 3]; 7] = [
     [0, 114, 178],
 ];
 
-/// The entries of a terminal's table of 256 colours that come next to [`BASE`], and then to its
-/// light and dark variants.
+/// Of a terminal's 256 colours those next to [`BASE`], and then to its light and dark variants.
 const TERMINAL: [u8; 21] = [
     74, 178, 36, 227, 175, 166, 25, 153, 223, 115, 230, 225, 216, 110, 31, 136, 22, 142, 96, 94, 18,
 ];
@@ -30,8 +29,7 @@ const TERMINAL: [u8; 21] = [
 /// The number of colours that are used as long as no job has that many neighbours.
 pub const PALETTE: usize = BASE.len();
 
-/// A colour by its number, as red, green, blue. Numbers from [`PALETTE`] on give lighter and darker
-/// variants.
+/// A colour by its number, as red, green, blue; lighter or darker from [`PALETTE`] on.
 pub fn rgb(colour: usize) -> [u8; 3] {
     let base = BASE[colour % PALETTE];
     let (towards, part) = match colour / PALETTE {
@@ -46,8 +44,7 @@ pub fn rgb(colour: usize) -> [u8; 3] {
     })
 }
 
-/// A colour by its number, as an entry of a terminal's table of 256. There are 21; beyond that they
-/// repeat.
+/// A colour by its number, of a terminal's 256. There are 21; beyond that they repeat.
 pub fn terminal(colour: usize) -> u8 {
     TERMINAL[colour % TERMINAL.len()]
 }

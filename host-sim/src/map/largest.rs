@@ -5,13 +5,10 @@ use meshalloc::{Block, Grid, NodeId, Submesh};
 /// The free block with the most processors; `None` if nothing is free. `free` has a value for each
 /// processor.
 ///
-/// On a two-dimensional mesh, of several the first in row-major order of their highest rows; on any
-/// other grid the one whose extents in the highest dimensions are largest.
-///
-/// # Time complexity
-///
-/// On a two-dimensional mesh O(processors). On any other grid that times the product of all sides
-/// but the first at the worst, but what can be no larger than the best found so far is left out.
+/// On a two-dimensional mesh, of several the first in row-major order of their highest rows, in
+/// O(processors). On any other grid the one whose extents in the highest dimensions are largest; at
+/// the worst that times the product of all sides but the first, but what can be no larger than the
+/// best found so far is left out.
 pub fn largest_free(machine: Grid, free: &[bool]) -> Option<Block> {
     if machine.is_plane() {
         return largest_submesh(usize::from(machine.side(0)), free).map(Block::from);
@@ -96,14 +93,12 @@ impl Search {
         self.extents[dimension] = 1;
     }
 
-    /// The processors of the best so far.
     fn most(&self) -> usize {
         self.best.map_or(0, |(most, _)| most)
     }
 }
 
-/// For each node how many nodes in a row hold from there on along a dimension, in which nodes are
-/// `stride` apart.
+/// For each node how many in a row hold from there on, `stride` apart along a dimension.
 fn runs(holds: &[bool], side: usize, stride: usize, wraps: bool) -> Vec<usize> {
     let mut runs = vec![0; holds.len()];
     for first in (0..holds.len()).filter(|node| (node / stride).is_multiple_of(side)) {

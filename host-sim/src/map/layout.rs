@@ -167,9 +167,8 @@ pub struct Heading {
 }
 
 /// The digits of all coordinates, each with whether it is upwards, in the order in which they
-/// change. Up to `columns` planes of three dimensions, or layers of cubes, are in a row.
-///
-/// Also how many of the first are those of a plane, or of a cube.
+/// change, and how many of the first are those of a plane, or of a cube. Up to `columns` planes of
+/// three dimensions, or layers of cubes, are in a row.
 fn digits(plan: &Plan, columns: usize) -> (Vec<(Dimension, bool)>, usize) {
     let Plan { machine, cube } = plan;
     let mut digits: Vec<(Dimension, bool)> = Vec::new();
@@ -236,10 +235,10 @@ fn digits(plan: &Plan, columns: usize) -> (Vec<(Dimension, bool)>, usize) {
 }
 
 impl Layout {
-    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: the gaps of
-    /// level 1 lie between planes next to each other, those of level 2 between groups of such
-    /// planes, and so on. Each is wider by one unit than those of the level below. Up to `columns`
-    /// planes of three dimensions, or layers of cubes, are in a row.
+    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: those of level
+    /// 1 lie between planes next to each other, those of level 2, wider by one unit, between groups
+    /// of such planes, and so on. Up to `columns` planes of three dimensions, or layers of cubes,
+    /// are in a row.
     pub fn new(plan: impl Into<Plan>, columns: usize, finest: usize) -> Layout {
         let plan = plan.into();
         let machine = plan.machine;
@@ -289,8 +288,7 @@ impl Layout {
         (along(&self.across), along(&self.up))
     }
 
-    /// Whether there is a processor in this column and row: the last row of planes may have fewer
-    /// planes than the others.
+    /// Whether there is a processor here: the last row of planes may have fewer planes.
     pub fn has(&self, x: usize, y: usize) -> bool {
         let mut coordinates = [0; DIMENSIONS_MAX];
         let parts = self
@@ -363,8 +361,7 @@ impl Layout {
         across.chain(self.up.digits.iter().map(|digit| (digit, true)))
     }
 
-    /// The numbers above planes or cubes, row by row from below; none where all coordinates stand
-    /// along the sides of the picture.
+    /// The numbers above planes or cubes, from below; none if the sides have all coordinates.
     pub fn headings(&self) -> Vec<Heading> {
         let Some([w, h]) = self.headed else {
             return Vec::new();
@@ -404,8 +401,7 @@ impl Layout {
         headings.collect()
     }
 
-    /// What a picture of several planes is to be read by, in lines; nothing for a single one with
-    /// columns and rows.
+    /// What a picture of several planes is to be read by, in lines; nothing for a single one.
     pub fn directions(&self) -> Vec<String> {
         let Plan { machine, cube } = self.plan;
         if self.is_headed() {
@@ -562,8 +558,7 @@ impl Axis {
     }
 }
 
-/// How many digits begin anew at this place of an axis, from the lowest on: the level of the gap
-/// before it.
+/// How many digits begin anew at this place of an axis: the level of the gap before it.
 fn level(digits: &[Dimension], at: usize) -> usize {
     let ends = |digit: &&Dimension| at.is_multiple_of(digit.stride * digit.side);
     match at {

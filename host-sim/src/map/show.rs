@@ -25,7 +25,6 @@ impl PictureFile {
         }
     }
 
-    /// Puts the picture in the place of what was there.
     pub(crate) fn write(&self, svg: &str) -> Result<(), String> {
         file::write(&self.0, svg.as_bytes()).map_err(|error| failed(&self.0, &error))
     }
@@ -45,7 +44,6 @@ pub(crate) struct PictureArgs {
 }
 
 impl PictureArgs {
-    /// The file of a picture of this kind.
     pub(crate) fn path(&self, kind: &str) -> PathBuf {
         let default = || PathBuf::from(format!("out/{kind}.svg"));
         self.plot_output.clone().unwrap_or_else(default)
@@ -62,9 +60,8 @@ pub(crate) struct PlotArgs {
     /// Also draw a picture of the first replication. map: which job holds which processors when the
     /// last measured job arrives; map:SECONDS: at that time (cycles where jobs send messages);
     /// map:jobs=N: when N jobs have been granted. links: the traffic on each link, for jobs that
-    /// send messages. gantt: when each job runs and on how many processors, with one dimension on
-    /// which ones. timeline: processors in use and fragmented, and jobs that wait, over time
-    #[arg(long, value_name = "map[:WHEN]|links|gantt|timeline", value_parser = Plot::from_str)]
+    /// send messages. timeline: processors in use and fragmented, and jobs that wait, over time
+    #[arg(long, value_name = "map[:WHEN]|links|timeline", value_parser = Plot::from_str)]
     pub(crate) plot: Option<Plot>,
 
     #[command(flatten)]
@@ -72,7 +69,6 @@ pub(crate) struct PlotArgs {
 }
 
 impl PlotArgs {
-    /// The file of the picture, if there is to be one.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         self.plot.map(|plot| self.picture.path(plot.kind()))
     }
@@ -98,7 +94,6 @@ pub(crate) struct EndMapArgs {
 }
 
 impl EndMapArgs {
-    /// The file of the picture, if there is to be one.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         let kind = self.plot.as_ref()?;
         Some(self.picture.path(kind))
@@ -111,7 +106,6 @@ impl EndMapArgs {
     }
 }
 
-/// What the commands need to show maps.
 #[derive(Debug)]
 pub(crate) struct Show {
     file: PictureFile,
@@ -142,7 +136,6 @@ impl Show {
         Ok(())
     }
 
-    /// Writes a picture that is drawn already, of this kind.
     pub(crate) fn drawn(
         self,
         kind: &str,
@@ -156,7 +149,6 @@ impl Show {
         Ok(())
     }
 
-    /// Draws maps of links.
     pub(crate) fn links(
         self,
         maps: &[LinkMap],

@@ -79,10 +79,6 @@ impl Owners {
 
 impl Snapshot {
     /// Asks a controller that serves the machine; changes nothing there.
-    ///
-    /// # Errors
-    ///
-    /// When the controller is lost or gives an answer that does not belong to the query.
     pub fn read(backend: &mut dyn Backend, plan: Plan) -> Result<Self, SimulationError> {
         let Plan { machine, cube } = plan;
         let mut ids = Vec::new();
@@ -202,7 +198,6 @@ impl Snapshot {
     }
 }
 
-/// All blocks of a job.
 fn blocks_of(
     backend: &mut dyn Backend,
     machine: Grid,

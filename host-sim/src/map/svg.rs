@@ -25,14 +25,11 @@ mod place;
 
 pub use links::{LinkMap, same_scale};
 
-/// The units of a pixel.
 const PIXEL: f64 = crate::svg::PIXEL as f64;
-/// Room right of each machine, in pixels, and above it: for its name, and for each line of its
-/// caption.
+/// Room in pixels right of a machine, and above it for its name, and for each caption line.
 const RIGHT: f64 = 16.0;
 const ABOVE: f64 = 30.0;
 const CAPTION_LINE: f64 = 16.0;
-/// The least width of a map.
 const WIDTH_MIN: f64 = 340.0;
 /// Room for the title and what stands below the maps: its first line, and each further one.
 const HEAD: f64 = 50.0;
@@ -47,13 +44,11 @@ const SCALE_HEIGHT: f64 = 40.0;
 const SCALE_LEFT: f64 = 24.0;
 const SCALE_LENGTH: f64 = 240.0;
 const SCALE_BAR: f64 = 12.0;
-/// Steps of colour along it.
 const SCALE_STEPS: u32 = 60;
 /// Maps beside each other, and how wide they may be together.
 const COLUMNS_MAX: usize = 3;
 const BESIDE_MAX: f64 = 1400.0;
 
-/// Width of the borders of planes and of ticks.
 const THIN: f64 = 0.8;
 
 /// What is drawn on the picture of a machine.
@@ -93,8 +88,7 @@ pub struct ColourScale {
 }
 
 impl ColourScale {
-    /// Draws a bar of the colours with its upper left corner in this place, numbers below it and
-    /// the unit beside it.
+    /// Draws the colours as a bar from its upper left corner, numbers below, the unit beside it.
     fn draw(&self, area: &Area<'_>, left: f64, top: f64) -> Drawn {
         let step = SCALE_LENGTH / f64::from(SCALE_STEPS);
         for number in 0..SCALE_STEPS {
@@ -119,7 +113,6 @@ impl ColourScale {
         Label::new(beside, top + SCALE_BAR / 2.0, TEXT).draw(area, self.unit)
     }
 
-    /// In pixels.
     fn width(&self) -> f64 {
         SCALE_LEFT + SCALE_LENGTH + text_width(self.unit, TEXT)
     }
@@ -132,24 +125,19 @@ fn three_digits(number: f64) -> String {
     Number(rounded).to_string()
 }
 
-/// The width of a text of this height, with some space, as most fonts have it at most: its letters
-/// are drawn in four fifths of its height.
+/// The width of a text, with some space, as most fonts have it at most at four fifths of its
+/// height.
 fn text_width(text: &str, size: f64) -> f64 {
     24.0 + 0.48 * size * text.chars().count() as f64
 }
 
 /// The maps as the text of an SVG file; `subtitle` has what all of them share.
-///
-/// # Errors
-///
-/// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
 pub fn svg<C: Content>(maps: &[C], subtitle: &str) -> Result<String, String> {
     let picture = Picture::new(maps, subtitle);
     let size = (units(picture.size.0) as u32, units(picture.size.1) as u32);
     Svg::of(size, |root| picture.draw(root)).map(|svg| svg.to_string())
 }
 
-/// Pixels in units.
 fn units(pixels: f64) -> i32 {
     (pixels * PIXEL).round() as i32
 }
@@ -158,20 +146,15 @@ fn stroke(colour: RGBColor, pixels: f64) -> ShapeStyle {
     colour.stroke_width(units(pixels).max(1) as u32)
 }
 
-/// All maps, and where each of them goes.
 struct Picture<'m, C> {
     title: String,
     subtitle: &'m str,
-    /// The lines below the maps.
     legend: Vec<String>,
     scale: Option<ColourScale>,
     panels: Vec<Panel<'m, C>>,
-    /// Maps beside each other.
     columns: usize,
-    /// Room for each map.
     width: f64,
     height: f64,
-    /// Of the whole.
     size: (f64, f64),
 }
 
@@ -270,7 +253,6 @@ impl Label {
     }
 }
 
-/// A map and where its parts go.
 struct Panel<'m, C> {
     map: &'m C,
     /// As if the lower left corner of the machine were at the origin.
@@ -278,7 +260,6 @@ struct Panel<'m, C> {
     margins: Margins,
     /// Room for its name and caption.
     above: f64,
-    /// With everything around it.
     width: f64,
     height: f64,
 }

@@ -49,12 +49,7 @@ const FAULTY: char = 'x';
 /// Characters right of a map, for its frame, and between two maps.
 const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
-/// Draws the maps, beside each other where there is room: two of them always if they can be made
-/// small enough.
-///
-/// # Errors
-///
-/// When `output` does not take them.
+/// Draws the maps beside each other where there is room: two always if they can be small enough.
 pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
     let Some(plan) = maps.first().map(|map| map.snapshot.plan()) else {
         return Ok(());
@@ -148,14 +143,12 @@ enum Field {
     Faulty,
 }
 
-/// The lines above a map.
 fn caption(map: &Map) -> Vec<Line> {
     let lines = map.caption();
     let lines = std::iter::once(map.strategy.to_string()).chain(lines);
     lines.map(Line::from).collect()
 }
 
-/// The lines of one map.
 fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let snapshot = &map.snapshot;
     let letters = !colours;
@@ -193,8 +186,7 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     lines
 }
 
-/// What these columns and rows show: faulty if any processor is, else what most of them are. `None`
-/// outside the machine.
+/// Faulty if any processor here is, else what most of them are. `None` outside the machine.
 fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
     let mut counts = BTreeMap::new();
     for y in y.clone() {
@@ -214,7 +206,6 @@ fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
     most.map(|(field, _)| field)
 }
 
-/// How fields look.
 struct Paint {
     /// A colour or a letter for each job.
     numbers: Vec<usize>,

@@ -1,7 +1,6 @@
 //! The two axes. Values are linear, or logarithmic where they span more than a decade: delays
-//! explode near saturation, and a linear axis that holds the last point would press all others onto
-//! its foot. The horizontal axis is linear for loads, by doublings for the sides of meshes, and has
-//! categories by name.
+//! explode near saturation. The horizontal axis is linear for loads, by doublings for the sides of
+//! meshes, and has categories by name.
 
 use std::ops::Range;
 
@@ -13,7 +12,6 @@ use super::{Measured, Picture, Scale};
 /// Spans of values below this factor are linear.
 const LOGARITHMIC_FROM: f64 = 10.0;
 
-/// An axis, of either direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     range: Range<f64>,
@@ -24,17 +22,14 @@ pub(super) struct Axis {
 #[derive(Clone, Debug, PartialEq)]
 enum Spacing {
     Differences,
-    /// Powers of ten.
     Decades,
-    /// Powers of two.
     Doublings,
     /// Categories with these names, at 0, 1 and so on.
     Names(Vec<String>),
 }
 
 impl Axis {
-    /// A vertical axis that holds 0, every mean and every interval; without means below 0 it does
-    /// not go below 0.
+    /// A vertical axis that holds 0, every mean and every interval; below 0 only for such means.
     pub(super) fn of_values(picture: &Picture) -> Self {
         let points = || picture.series.iter().flat_map(|series| &series.points);
         let measured = || points().filter_map(|point| point.y.as_ref());

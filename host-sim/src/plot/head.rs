@@ -17,32 +17,25 @@ pub(super) fn text_width(characters: usize, height: i32) -> i32 {
     characters as i32 * height * 12 / 25
 }
 
-/// A title and lines below it, and the room that they take.
 pub(super) struct Head {
     title: String,
     subtitle: String,
-    /// Empty if there is none.
-    note: String,
     left: i32,
-    /// Of the picture.
     width: i32,
-    /// The height of the letters of lines.
     size: i32,
 }
 
 impl Head {
-    pub(super) fn new(title: &str, subtitle: &str, note: &str, left: i32, width: i32) -> Self {
+    pub(super) fn new(title: &str, subtitle: &str, left: i32, width: i32) -> Self {
         Head {
             title: title.to_owned(),
             subtitle: subtitle.to_owned(),
-            note: note.to_owned(),
             left,
             width,
             size: 15,
         }
     }
 
-    /// The same with larger lines.
     pub(super) fn larger(self) -> Self {
         Head { size: 17, ..self }
     }
@@ -50,12 +43,7 @@ impl Head {
     /// The lines below the title, none wider than the picture.
     fn lines(&self) -> Vec<String> {
         let characters = 10 * (self.width - self.left) / text_width(10, self.size);
-        let texts = [&self.subtitle, &self.note];
-        let lines = texts
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .flat_map(|text| wrapped(text, characters.max(1) as usize));
-        lines.collect()
+        wrapped(&self.subtitle, characters.max(1) as usize)
     }
 
     pub(super) fn height(&self) -> i32 {

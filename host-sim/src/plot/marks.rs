@@ -3,10 +3,9 @@
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-use super::{MARKER, THICK};
+use super::{MARKER, THICK, THIN};
 use crate::svg::{Area, Drawn, PIXEL};
 
-/// How one line looks.
 pub(super) struct Look {
     pub(super) color: RGBColor,
     /// Lengths, in pixels, of a dash and the gap behind it; `None` for a solid line.
@@ -115,6 +114,23 @@ pub(super) fn draw_marker(area: &Area<'_>, (x, y): (i32, i32), look: &Look) -> D
             line(&[(-m - PIXEL, 0), (m + PIXEL, 0)])?;
             line(&[(0, -m - PIXEL), (0, m + PIXEL)])?;
         }
+    }
+    Ok(())
+}
+
+/// An error bar with caps.
+pub(super) fn draw_interval(
+    area: &Area<'_>,
+    x: i32,
+    [top, bottom]: [i32; 2],
+    color: RGBColor,
+) -> Drawn {
+    for line in [
+        [(x, top), (x, bottom)],
+        [(x - MARKER, top), (x + MARKER, top)],
+        [(x - MARKER, bottom), (x + MARKER, bottom)],
+    ] {
+        area.draw(&PathElement::new(line, color.stroke_width(THIN)))?;
     }
     Ok(())
 }

@@ -7,7 +7,6 @@ use meshalloc_sim::names;
 use meshalloc_sim::simulation::JobRecord;
 use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 
-/// The header of a log with this number of jobs.
 pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
     let machine = experiment.machine;
     let unit = experiment.workload.time_unit();
@@ -38,8 +37,7 @@ pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
     )
 }
 
-/// The Unix time at time 0 of the workload, in whole seconds, 0 if it has none, and the header line
-/// of its time zone.
+/// The Unix time at time 0 of the workload, in seconds, or 0, and the line of its time zone.
 fn clock(workload: &Workload) -> (i64, String) {
     let Workload::Log(log) = workload else {
         return (0, String::new());
@@ -53,7 +51,6 @@ fn clock(workload: &Workload) -> (i64, String) {
     (log.unix_time(0).unwrap_or(0), zone.unwrap_or_default())
 }
 
-/// A job's line.
 pub(super) fn line(run: &RunOf<'_>, record: &JobRecord<'_>) -> String {
     let unit = run.unit();
     let job = record.job;

@@ -68,7 +68,6 @@ struct JobRow<'r> {
     priority: Option<i64>,
 }
 
-/// The columns.
 pub(crate) fn columns() -> Columns {
     Columns::of::<JobRow<'_>>()
 }
@@ -76,12 +75,10 @@ pub(crate) fn columns() -> Columns {
 /// The bytes of most lines.
 const LINE: usize = 512;
 
-/// The first line.
 pub(super) fn header() -> Vec<u8> {
     line(|writer| columns().header(writer))
 }
 
-/// A job's line.
 pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     let unit = run.unit();
     let experiment = run.experiment;

@@ -10,7 +10,6 @@ use crate::progress::INTERRUPTED;
 
 /// How often the interruption is looked for.
 const LOOK: Duration = Duration::from_millis(50);
-/// Bytes read at once.
 const CHUNK_BYTES: usize = 1 << 12;
 
 /// What comes on standard input, until the program is interrupted.

@@ -8,17 +8,12 @@ use super::{Operation, ReplayError};
 use meshalloc_sim::input::{self, LINE_BYTES_MAX};
 
 /// Reads all operations of `input`, and carries out none.
-///
-/// # Errors
-///
-/// The first line that cannot be read.
 pub fn check(file: &str, input: impl Read, machine: Grid) -> Result<(), ReplayError> {
     let mut lines = Lines::new(file, input, machine);
     while lines.next()?.is_some() {}
     Ok(())
 }
 
-/// The operations of a file.
 pub(super) struct Lines<'f, I> {
     file: &'f str,
     machine: Grid,
@@ -34,7 +29,6 @@ impl<'f, I: Read> Lines<'f, I> {
         }
     }
 
-    /// The number of the latest line, from 1.
     pub(super) const fn number(&self) -> u64 {
         self.lines.number() as u64
     }

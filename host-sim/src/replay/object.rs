@@ -9,7 +9,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-/// The blocks of a grant.
 pub(crate) struct Blocks<'b> {
     pub(super) machine: &'b Grid,
     pub(super) blocks: &'b [Block],
@@ -131,7 +130,6 @@ pub(crate) struct Set<'b> {
     pub(super) jobs: Vec<u32>,
 }
 
-/// Writes an object as a line.
 pub(super) fn json(output: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *output, object)?;
     output.write_all(b"\n")

@@ -48,9 +48,7 @@ pub enum Operation {
     },
 }
 
-/// A line of a file of operations.
-///
-/// Words are short for an object: `alloc 17 4x3 lease=50` is
+/// A line of a file of operations. Words are short for an object: `alloc 17 4x3 lease=50` is
 /// `{"op":"alloc","id":17,"shape":"4x3","lease":50}`; `object` has the keys that words stand for.
 #[derive(Deserialize, JsonSchema, Debug)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
@@ -124,12 +122,9 @@ enum SpanSchema {
 }
 
 impl Operation {
-    /// Reads one line, without its end; `None` for a blank line or a comment.
-    ///
-    /// # Errors
-    ///
-    /// One line that says what is wrong and what was expected. A request that is only too large
-    /// for this machine is no error, even with an extent over 65,535: it never fits.
+    /// Reads one line, without its end; `None` for a blank line or a comment. An error says what is
+    /// wrong and what was expected. A request that is only too large for this machine is none, even
+    /// with an extent over 65,535: it never fits.
     pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Self>, String> {
         let line = line.trim_ascii();
         let mut usage = Usage {
@@ -255,7 +250,6 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
     Ok(Some(object))
 }
 
-/// How an operation on a machine is written.
 struct Usage {
     op: String,
     machine: Grid,
@@ -306,7 +300,6 @@ fn dimensions(machine: Grid) -> impl Iterator<Item = String> {
 
 // Values, which are numbers of JSON or words.
 
-/// A number or a word as it was written.
 fn written(value: &Value) -> String {
     match value {
         Value::String(word) => word.clone(),
@@ -323,7 +316,6 @@ fn digits(text: &str, what: &str) -> Result<u64, String> {
     Ok(text.parse().unwrap_or(u64::MAX))
 }
 
-/// A whole number in a range.
 fn number<'de, D: Deserializer<'de>>(
     deserializer: D,
     what: &str,
@@ -359,7 +351,6 @@ fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>, D:
     number(deserializer, "a lease", 1..=Ticks::MAX).map(Some)
 }
 
-/// A shape of any extents.
 fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u64>>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let texts = match &value {
@@ -382,16 +373,13 @@ fn chips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::E
     Ok(Some(count as u32))
 }
 
-/// The request with this estimate.
 fn estimated(request: Request, estimate: Option<Ticks>) -> Request {
     estimate.map_or(request, |ticks| request.with_estimate(ticks))
 }
 
-/// The request for a shape.
-///
-/// A shape holds extents up to 65,535. A request with a longer one fits no machine, nor does the
-/// largest for two extents, or for one on a shorter dimension. Extents of zero are left as they
-/// are, because an empty request is another error.
+/// The request for a shape, which holds extents up to 65,535. A request with a longer one fits no
+/// machine, nor does the largest for two extents, or for one on a shorter dimension. Extents of
+/// zero are left as they are, because an empty request is another error.
 fn request(extents: &[u64], estimate: Option<Ticks>, machine: Grid) -> Result<Request, String> {
     let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
     let shape = if is_beyond && !extents.contains(&0) {
@@ -408,7 +396,6 @@ fn request(extents: &[u64], estimate: Option<Ticks>, machine: Grid) -> Result<Re
     Ok(estimated(request, estimate))
 }
 
-/// The block of a coordinate, range or `*` for each dimension.
 fn block(at: &[Value], machine: Grid) -> Result<Block, String> {
     const KNOWN: &str = "coordinates below each side and extents up to it are a block";
     let tuple = |numbers: &[u16]| Tuple::from_slice(numbers).expect(KNOWN);

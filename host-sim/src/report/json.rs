@@ -36,7 +36,6 @@ pub(crate) struct Document<T> {
 }
 
 impl<T: Serialize> Document<T> {
-    /// A document about this scenario.
     pub(crate) fn new(
         scenario: Value,
         seed: u64,
@@ -53,21 +52,11 @@ impl<T: Serialize> Document<T> {
         }
     }
 
-    /// Writes it, in lines.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take it.
     pub(crate) fn write(&self, output: &mut dyn Write) -> io::Result<()> {
         write_json(self, output)
     }
 }
 
-/// Writes a document, in lines.
-///
-/// # Errors
-///
-/// When `output` does not take it.
 pub(crate) fn write_json(document: &impl Serialize, output: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *output, document)?;
     writeln!(output)
@@ -150,16 +139,11 @@ impl Report<'_> {
         rows.map(|(result, timing)| TimedResultJson::new(result, self.results, timing))
     }
 
-    /// The columns of [`Report::csv`].
     pub(crate) fn columns() -> Columns {
         Columns::of_runs::<TimedResultJson>(|_| true, &[])
     }
 
     /// Writes a row for each strategy.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take them.
     pub fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
         let scenario = self.scenario.settings.record();
         let rows = self.rows().map(|row| (scenario.clone(), row));
@@ -167,10 +151,6 @@ impl Report<'_> {
     }
 
     /// Writes one JSON object.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take it.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
         let content = RunContent {
             log: self.workload.log().map(LogJson::new),

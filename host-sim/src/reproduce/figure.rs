@@ -89,16 +89,11 @@ struct Row {
     version: &'static str,
 }
 
-/// All columns that figures have.
 pub(crate) fn columns() -> Columns {
     Columns::of::<Row>()
 }
 
 /// Every point in a line, all panels under each other; `length` is that of the runs of a setting.
-///
-/// # Errors
-///
-/// What went wrong, in words. Writing into memory gives no cause for it to happen.
 pub(super) fn csv(
     figure: &Figure,
     measurements: &Measurements,
@@ -120,7 +115,6 @@ pub(super) fn csv(
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-/// The point in this place of a curve.
 fn row(
     figure: &Figure,
     panel: &Panel,
@@ -191,7 +185,6 @@ fn row(
     }
 }
 
-/// Each of them, if they are there.
 fn optional<const COUNT: usize>(all: Option<[String; COUNT]>) -> [Option<String>; COUNT] {
     match all {
         Some(all) => all.map(Some),
@@ -200,10 +193,6 @@ fn optional<const COUNT: usize>(all: Option<[String; COUNT]>) -> [Option<String>
 }
 
 /// All panels under each other, as the text of an SVG file.
-///
-/// # Errors
-///
-/// Those of [`plot::svg`].
 pub(super) fn svg(figure: &Figure, measurements: &Measurements) -> Result<String, String> {
     let (mut inner, mut width, mut height) = (String::new(), 0, 0);
     for panel in &figure.panels {
@@ -222,7 +211,6 @@ pub(super) fn svg(figure: &Figure, measurements: &Measurements) -> Result<String
     Ok(text)
 }
 
-/// What is drawn.
 pub(super) fn picture(panel: &Panel, measurements: &Measurements) -> Picture {
     let point = |curve: &Curve, row: usize| {
         let shown = measurements.shown(&curve.cells[row], curve.against(row), panel.metric);

@@ -18,7 +18,6 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 
-/// What the page shows.
 pub(super) struct Content<'c> {
     pub(super) file: &'c File,
     pub(super) figures: &'c [Figure],
@@ -26,18 +25,12 @@ pub(super) struct Content<'c> {
     pub(super) claims: &'c [Claim],
     /// For each figure that is left out, why.
     pub(super) left_out: &'c [String],
-    /// The command that reproduces the page.
     pub(super) command: &'c str,
     pub(super) extent: &'c Extent,
 }
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page as text.
-///
-/// # Errors
-///
-/// Those of [`plot::svg`].
 pub(super) fn page(content: &Content<'_>) -> Result<String, String> {
     let paper = content.file;
     let title = format!("{}, reproduced", paper.title);
@@ -61,7 +54,6 @@ pub(super) fn page(content: &Content<'_>) -> Result<String, String> {
     Ok(html::page(&title, STYLE, &body))
 }
 
-/// All verdicts in a table of figures.
 fn summary(content: &Content<'_>, numbers: &[u32]) -> Markup {
     let of_figure = |number: u32| {
         content

@@ -48,17 +48,11 @@ pub(crate) const FOREIGN: Foreign<'_> = Foreign {
     ],
 };
 
-/// The folder of a sweep's results unless another is given.
 pub(crate) fn default_folder(file: &Path) -> PathBuf {
     Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
 }
 
-/// The points of a file, and their scenarios. Each log is read once for the same options and
-/// machine.
-///
-/// # Errors
-///
-/// When the file is wrong.
+/// The points of a file, and their scenarios. Each log is read once for options and machine.
 pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
     let grid = scenario::grid(file, FOREIGN)?;
     let logs = SharedLogs::default();
@@ -72,10 +66,6 @@ pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String
 }
 
 /// Whether no file of the folder is one that the sweep reads.
-///
-/// # Errors
-///
-/// The first that is.
 fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 2]) -> Result<(), String> {
     let files = grid.iter().flat_map(|point| point.scenario.files());
     let files = files.collect::<BTreeSet<_>>().into_iter();
@@ -88,11 +78,6 @@ fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 2]) -> Result<(), 
 }
 
 /// Runs what is missing, or merges what shards have, and writes the results.
-///
-/// # Errors
-///
-/// When the file is wrong, a point cannot be run, shards do not make a whole, or the folder cannot
-/// be written or has other results.
 pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let (grid, points) = points(&args.file)?;
     let default = || default_folder(&args.file);

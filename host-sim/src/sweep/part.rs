@@ -31,10 +31,6 @@ pub(crate) struct Part {
 impl Part {
     /// Runs the points, or reads what shards have run; `bar` shows the progress. Damaged files are
     /// reported on standard error.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`run_points`] and [`gather`].
     pub(crate) fn carry_out(
         self,
         points: &[Point],
@@ -62,7 +58,6 @@ impl Part {
         finished
     }
 
-    /// What was done, in a line.
     pub(crate) fn summary(self, finished: &[Finished]) -> String {
         let count = counted(finished.len(), "point");
         let known = finished.iter().filter(|point| point.resumed).count();

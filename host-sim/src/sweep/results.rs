@@ -1,8 +1,7 @@
-//! The results of a sweep as files: CSV, one row for each point and strategy, and JSON.
-//!
-//! Both have everything that the scenario determines and nothing else: no wall-clock time. Numbers
-//! are written with as many digits as it takes to read back the same number. A number that does not
-//! exist is an empty cell, or `null`.
+//! The results of a sweep as files: CSV, one row for each point and strategy, and JSON. Both have
+//! everything that the scenario determines and nothing else: no wall-clock time. Numbers have as
+//! many digits as it takes to read back the same; one that does not exist is an empty cell, or
+//! `null`.
 
 use std::io;
 
@@ -18,13 +17,11 @@ use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::scenario::{GridPoint, Setting};
 use meshalloc_sim::workload::Workload;
 
-/// The columns of the CSV file: settings, then what was measured. They are the same for every
-/// sweep.
+/// The columns of the CSV file of every sweep: settings, then what was measured.
 pub(crate) fn columns() -> Columns {
     Columns::of_runs::<StrategySummary>(|_| true, &[]).reproducible()
 }
 
-/// The CSV file.
 pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u8>> {
     let rows = grid
         .iter()
@@ -43,8 +40,7 @@ pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u
     Ok(bytes)
 }
 
-/// The JSON file: for each point its scenario and what `run` gives for it. Beside the text, memory
-/// is that of one point.
+/// The JSON file: each point's scenario and results as of `run`, in memory one at a time.
 pub(super) fn json(
     grid: &[GridPoint],
     points: &[Point],

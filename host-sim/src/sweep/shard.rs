@@ -4,11 +4,11 @@
 //! machine computes a shard, it finds the same points in it. The costliest points are dealt out
 //! first, each to the shard that has least so far (longest processing time first: R. L. Graham,
 //! "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17(2), 1969).
-//! Points of equal cost are dealt out in a shuffled order, since neighbours in a grid differ in one
-//! key, and a key that changes the cost in ways not modelled here must not put its costly points
-//! into one shard.
+//! Points of equal cost are dealt out in a shuffled order: a key of a grid that changes the cost in
+//! ways not modelled here must not put its costly points into one shard.
 //!
-//! The cost of a point is that of its runs:
+//! The cost of a point is that of its runs, not of more replications for an error or of longer
+//! searches:
 //!
 //! - runs: the replications, or the least number of them where an error decides, times the
 //!   strategies;
@@ -18,9 +18,6 @@
 //! - 256 more for each message of a job, where jobs send messages: as many as a job of a quarter of
 //!   the machine sends in one iteration, the square of its processors for patterns in which each
 //!   sends to each.
-//!
-//! What is not in it: how many replications an error takes, and how much longer searches are on a
-//! crowded machine.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -47,8 +44,7 @@ impl Shard {
         (number <= count).then_some(Shard { count, number })
     }
 
-    /// The places of its points among all points, ascending. With more shards than points some have
-    /// none.
+    /// The places of its points among all, ascending; perhaps none if there are few points.
     pub fn places(self, points: &[Point]) -> Vec<usize> {
         let shards = divide(points, self.count);
         let places = shards.iter().enumerate();
@@ -104,8 +100,7 @@ const fn shuffled(place: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// What a point is expected to cost, at least 1; see the module. Whole numbers only, so that every
-/// machine finds the same.
+/// What a point is expected to cost, at least 1, on every machine the same; see the module.
 pub(super) fn cost(experiment: &Experiment) -> u64 {
     let runs = match (&experiment.workload, experiment.replications) {
         (workload, _) if !workload.is_replicated() => 1,

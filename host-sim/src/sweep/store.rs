@@ -6,11 +6,11 @@
 //!        +- hash of the experiment, of the log's jobs, and of the program's revision
 //! ```
 //!
-//! A file is put in place whole, so a process that is killed leaves no half of one, and several
-//! processes may work in one folder: for one point they write the same bytes. The values of each
-//! run are there to the last bit; means and intervals are computed again. A file that is damaged is
-//! reported and its point is run again: it ends with a CRC-64 (ECMA-182, as xz uses it), which
-//! finds every damage of up to 64 bits in a row, and any other but for one in 2^64.
+//! A file is put in place whole, so several processes may work in one folder: for one point they
+//! write the same bytes. The values of each run are there to the last bit; means and intervals are
+//! computed again. A damaged file is reported and its point is run again: it ends with a CRC-64
+//! (ECMA-182, as xz uses it), which finds every damage of up to 64 bits in a row, and any other but
+//! for one in 2^64.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -44,11 +44,9 @@ struct Identity {
     program: String,
     revision: String,
     experiment: Value,
-    /// A hash of the log's jobs.
     jobs: Option<String>,
 }
 
-/// The content of a file.
 #[derive(Serialize, Deserialize)]
 struct Content {
     #[serde(flatten)]
@@ -64,17 +62,12 @@ struct Runs {
     runs: Vec<RunResult>,
 }
 
-/// What the folder has of a point.
 pub(super) enum Known {
-    /// Its results.
     Results(Vec<StrategyResult>),
-    /// A file that is damaged.
     Damaged,
-    /// Nothing.
     Nothing,
 }
 
-/// The folder of some points.
 pub(super) struct Store<'p> {
     points: &'p [Point],
     identities: Vec<Identity>,
@@ -108,17 +101,14 @@ impl<'p> Store<'p> {
         }
     }
 
-    /// The number of points.
     pub(super) const fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// The file of a point.
     pub(super) fn path(&self, point: usize) -> &Path {
         &self.paths[point]
     }
 
-    /// Reads the file of a point.
     pub(super) fn read(&self, point: usize) -> io::Result<Known> {
         let file = match File::open(&self.paths[point]) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Known::Nothing),
@@ -151,7 +141,6 @@ impl<'p> Store<'p> {
         has_ended.then_some(results)
     }
 
-    /// Writes the file of a point.
     pub(super) fn write(&self, point: usize, results: &[StrategyResult]) -> io::Result<()> {
         let runs = results.iter().map(|result| Runs {
             strategy: result.strategy.to_string(),
@@ -165,7 +154,6 @@ impl<'p> Store<'p> {
         file::write(&self.paths[point], &sealed(&content)?)
     }
 
-    /// Removes the file of a point, if there is one.
     pub(super) fn remove(&self, point: usize) -> io::Result<()> {
         match fs::remove_file(&self.paths[point]) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

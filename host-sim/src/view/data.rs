@@ -43,18 +43,14 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::workload::Workload;
 
-/// Points of the curves over time.
 const POINTS: usize = 1200;
 
-/// What a page holds.
 pub(super) struct Data {
     /// JSON without a `<`.
     pub(super) meta: String,
-    /// Base64.
     pub(super) columns: String,
 }
 
-/// A sequence of numbers.
 #[derive(Default)]
 struct Columns(Vec<u8>);
 
@@ -67,13 +63,11 @@ impl Columns {
         self.0.push(number as u8);
     }
 
-    /// A number that may be below 0.
     fn push_signed(&mut self, number: i64) {
         self.push(((number << 1) ^ (number >> 63)) as u64);
     }
 }
 
-/// The histories of an experiment's strategies.
 pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     let machine = experiment.machine;
     let description = experiment.description.as_ref();

@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use scraper::{Html, Selector};
-
 use crate::program::{host_sim, host_sim_in};
 
 const SMALL: &str = "run --torus 4x4x4 --processors exponential:8 --service exponential:100 \
@@ -135,44 +133,9 @@ fn by_hand(folder: &Path, line: &str) {
     host_sim_in(folder, &line).good();
 }
 
-/// The areas of the rectangles of a picture with this fill and opacity, as parts of the axes of a
-/// Gantt chart.
-fn parts(svg: &str, fill: &str, opacity: &str) -> f64 {
-    let picture = Html::parse_fragment(svg);
-    let selector = format!("rect[stroke=none][fill='{fill}'][opacity='{opacity}']");
-    let rects = Selector::parse(&selector).unwrap();
-    let area = picture.select(&rects).map(|rect| {
-        let number = |name: &str| rect.attr(name).unwrap().parse::<f64>().unwrap();
-        number("width") * number("height")
-    });
-    area.sum::<f64>() / ((1000.0 - 78.0 - 14.0) * (300.0 - 26.0 - 42.0) * 100.0)
-}
-
 #[test]
 fn charts_show_what_fails_and_which_jobs_start_again() {
     let folder = tempfile::tempdir().unwrap();
-    for (restart, end, stopped) in [("elsewhere", 140.0, 0.0), ("in-place", 160.0, 40.0)] {
-        let line = format!("run --restart {restart} --plot gantt --plot-output g.svg");
-        by_hand(folder.path(), &line);
-        let svg = fs::read_to_string(folder.path().join("g.svg")).unwrap();
-        // Processor seconds of 4 processors up to the end.
-        for (fill, opacity, expected) in [
-            ("#56B4E9", "1", 2.0 * 140.0),
-            ("#56B4E9", "0.3", stopped),
-            ("#5A5A5A", "0.8", 20.0),
-        ] {
-            let expected = expected / (4.0 * end);
-            let found = parts(&svg, fill, opacity);
-            assert!(
-                (found - expected).abs() < 0.01,
-                "{restart} {fill}: {found} {expected}"
-            );
-        }
-        // The job ends once by a failure.
-        let black = parts(&svg, "#000000", "1");
-        assert!((0.001..0.003).contains(&black), "{black}");
-        assert!(svg.contains("grey: processors that are down"), "{svg}");
-    }
     by_hand(folder.path(), "run --plot timeline --plot-output t.svg");
     let svg = fs::read_to_string(folder.path().join("t.svg")).unwrap();
     for (stroke, count) in [("#D55E00", 1), ("#009E73", 1)] {

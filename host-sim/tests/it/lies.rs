@@ -84,7 +84,7 @@ fn a_controller_that_lies_is_not_believed() {
     std::fs::write(folder.path().join("ops"), operations).unwrap();
     let waits = "alloc 1 16 16\nalloc 2 2 2\nfree 2\nfree 1\n";
     std::fs::write(folder.path().join("waits"), waits).unwrap();
-    let table: [(&str, Lie, &[&str]); 23] = [
+    let table: [(&str, Lie, &str); 23] = [
         // It gives fewer processors than were asked for.
         (
             messages,
@@ -94,7 +94,7 @@ fn a_controller_that_lies_is_not_believed() {
                     *block = Submesh::new(0, 0, 1, 1).into();
                 });
             },
-            &["processors that first-fit gives for job"],
+            "(expected (Event { number: 1, job: JobId(0), at: 447, processors: 150,",
         ),
         // It gives the first processor to every job.
         (
@@ -105,22 +105,22 @@ fn a_controller_that_lies_is_not_believed() {
                     *block = Submesh::new(0, 0, w, h).into();
                 });
             },
-            &["free processors for job", "holds processor 0"],
+            "block: Block([15, 0, 1, 11]) } }, [Block([15, 0, 1, 11])])",
         ),
         (
             run,
             |it| grants(it, |_, _, block| *block = Submesh::new(15, 15, 2, 2).into()),
-            &["within the mesh 16x16"],
+            "block: Block([0, 0, 15, 10]) } }, [Block([0, 0, 15, 10])])",
         ),
         (
             run,
             |it| grants(it, |_, processors, _| *processors = u32::MAX),
-            &["at most 1048576 processors of job 0"],
+            "at most 1048576 processors of job 0",
         ),
         (
             run,
             |it| grants(it, |_, processors, _| *processors += 1),
-            &["processors in the blocks of job 0"],
+            "(expected (Event { number: 1, job: JobId(0), at: 1401422, processors: 150,",
         ),
         (
             run,
@@ -131,7 +131,7 @@ fn a_controller_that_lies_is_not_believed() {
                     }
                 });
             },
-            &["at most 1048576 processors"],
+            "at most 1048576 processors",
         ),
         (
             run,
@@ -142,7 +142,7 @@ fn a_controller_that_lies_is_not_believed() {
                     }
                 });
             },
-            &["processors that job", "held"],
+            "(expected Ok(Released { processors: 150 }))",
         ),
         // A job that is refused for nothing, one that is not granted on an empty machine, and one
         // that is granted twice.
@@ -155,7 +155,7 @@ fn a_controller_that_lies_is_not_believed() {
                     *outcome = Err(Error::Refused(meshalloc::Refusal::NeverFits));
                 }
             },
-            &["job 0 to be taken, which can be granted and may wait"],
+            "with Err(Refused(NeverFits)) (expected Ok(Done))",
         ),
         (
             run,
@@ -164,7 +164,7 @@ fn a_controller_that_lies_is_not_believed() {
                     events.list.clear();
                 }
             },
-            &["a grant of job 0, as the whole machine is free"],
+            "with Ok(Done) (expected (Event { number: 1, job: JobId(0),",
         ),
         (
             run,
@@ -178,7 +178,7 @@ fn a_controller_that_lies_is_not_believed() {
                     events.list.push(again).unwrap();
                 }
             },
-            &["which job 0 does not"],
+            "(expected no such event)",
         ),
         (
             run,
@@ -190,7 +190,7 @@ fn a_controller_that_lies_is_not_believed() {
                         .for_each(|event| event.at += 1_000_000_000);
                 }
             },
-            &["expected a time from", "for the grant of job 0"],
+            "(expected (Event { number: 1, job: JobId(0), at: 1401422,",
         ),
         (
             run,
@@ -202,7 +202,7 @@ fn a_controller_that_lies_is_not_believed() {
                         .for_each(|event| event.job = JobId(777));
                 }
             },
-            &["which job 777 does not"],
+            "(expected (Event { number: 1, job: JobId(0),",
         ),
         // Blocks of a scattered job.
         (
@@ -212,7 +212,7 @@ fn a_controller_that_lies_is_not_believed() {
                     list.blocks.fill(Submesh::new(15, 15, 1, 1).into());
                 }
             },
-            &["free processors for job", "holds processor 255"],
+            "[Block([0, 0, 16, 9]), Block([0, 9, 6, 1])])",
         ),
         // Faults and leases.
         (
@@ -224,7 +224,7 @@ fn a_controller_that_lies_is_not_believed() {
                     }
                 });
             },
-            &["4 processors that were in the other state"],
+            "(expected Ok(Faults(FaultReport { changed: 4, jobs: 1,",
         ),
         (
             replay,
@@ -236,7 +236,7 @@ fn a_controller_that_lies_is_not_believed() {
                     }
                 });
             },
-            &["1 jobs on the block, and one of them named"],
+            "(expected Ok(Faults(FaultReport { changed: 4, jobs: 1,",
         ),
         (
             replay,
@@ -247,7 +247,7 @@ fn a_controller_that_lies_is_not_believed() {
                     ended.for_each(|event| event.processors = 3);
                 }
             },
-            &["the 4 processors that job 2 held"],
+            "processors: 3, what: LeaseEnded }, []) (expected no such event)",
         ),
         (
             replay,
@@ -267,7 +267,7 @@ fn a_controller_that_lies_is_not_believed() {
                     events.list.push(ended).unwrap();
                 }
             },
-            &["no end of the lease of job 1 by then"],
+            "what: LeaseEnded }, []) (expected no such event)",
         ),
         // What a picture asks for.
         (
@@ -277,7 +277,7 @@ fn a_controller_that_lies_is_not_believed() {
                     list.jobs.pop();
                 }
             },
-            &["a list that has job"],
+            "(JobId(30), 0)], next: Some(17) })))",
         ),
         (
             map,
@@ -287,7 +287,7 @@ fn a_controller_that_lies_is_not_believed() {
                     chunk.faulty[0] |= 1;
                 }
             },
-            &["processor 0 to be"],
+            "faulty: [0, 0,",
         ),
         (
             map,
@@ -296,7 +296,7 @@ fn a_controller_that_lies_is_not_believed() {
                     list.total += 1;
                 }
             },
-            &["the 1 blocks that job"],
+            "total: 1, first: 0, blocks: [Block([0, 0, 16, 12])] })))",
         ),
         (
             "replay waits --mesh 16x16 --scheduler fcfs",
@@ -305,7 +305,7 @@ fn a_controller_that_lies_is_not_believed() {
                     report.request = report.request.with_processors(1);
                 }
             },
-            &["job 2 with", "0 blocks and 0 processors"],
+            "processors: 4, flags: Flags(0x0)",
         ),
         // What it says of itself.
         (
@@ -315,7 +315,7 @@ fn a_controller_that_lies_is_not_believed() {
                     greeting.capacity.words = 1;
                 }
             },
-            &["words that a mesh 4x4 takes"],
+            "words that a mesh 4x4 takes",
         ),
         (
             run,
@@ -324,17 +324,16 @@ fn a_controller_that_lies_is_not_believed() {
                     greeting.strategies.clear();
                 }
             },
-            &["the strategy first-fit among those of its build"],
+            "the strategy first-fit among those of its build",
         ),
     ];
     for (number, (line, lie, expected)) in table.into_iter().enumerate() {
         let (endpoint, board) = lying(lie);
         let ended = host_sim_in(folder.path(), &format!("{line} --backend {endpoint}"));
-        let says = |words: &&str| ended.stderr.contains(*words);
         let said = format!("lie {number}: {expected:?}: {ended}");
         assert!(matches!(ended.code, Some(1 | 2)), "{said}");
         assert!(ended.stderr.contains("the controller answered"), "{said}");
-        assert!(expected.iter().all(says), "{said}");
+        assert!(ended.stderr.contains(expected), "{said}");
         assert!(!ended.stderr.contains("panicked"), "{said}");
         assert_eq!(board.join().unwrap(), 0, "{said}");
     }

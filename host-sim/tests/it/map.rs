@@ -176,8 +176,8 @@ fn what_cannot_be_shown_is_an_error() {
             "cannot write the picture",
         ),
         ("replay ops --plot map:3", "[possible values: map]"),
-        ("replay ops --plot gantt", "[possible values: map]"),
-        ("run --plot gant", "expected map, map:SECONDS"),
+        ("replay ops --plot timeline", "[possible values: map]"),
+        ("run --plot timelines", "expected map, map:SECONDS"),
         (
             "run --batch 50 --plot map:jobs=51",
             "--plot map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
@@ -230,7 +230,7 @@ fn a_map_after_the_end_is_refused_behind_the_results() {
 fn a_picture_is_called_after_its_kind() {
     let folder = tempfile::tempdir().unwrap();
     let small = "run --mesh 8x8 --batch 20 --replications 1 --plot";
-    for kind in ["gantt", "timeline", "map"] {
+    for kind in ["timeline", "map"] {
         let shown = host_sim_in(folder.path(), &format!("{small} {kind}")).good();
         assert!(
             shown.ends_with(&format!("{kind}: out/{kind}.svg\n")),
@@ -239,7 +239,7 @@ fn a_picture_is_called_after_its_kind() {
     }
     let messages = "run --mesh 8x8 --pattern ring --batch 20 --replications 1 --plot links";
     host_sim_in(folder.path(), messages).good();
-    for kind in ["gantt", "timeline", "map", "links"] {
+    for kind in ["timeline", "map", "links"] {
         svg(folder.path(), &format!("out/{kind}.svg"));
     }
 }

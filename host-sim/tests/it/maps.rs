@@ -11,7 +11,7 @@ use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{Experiment, Measure, Replications};
 use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_sim::workload::{
-    Rate, ServiceDistribution, SideDistribution, Synthetic, TimeUnit, Workload,
+    Rate, Requests, ServiceDistribution, SideDistribution, SideRange, Synthetic, TimeUnit, Workload,
 };
 
 fn mesh(w: u16, h: u16) -> Mesh {
@@ -62,9 +62,10 @@ fn drawn(maps: &[Map], look: Look) -> String {
 
 fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-    let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(0.6))
-        .with_sides(1, 6)
-        .unwrap();
+    let mut workload = Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(0.6));
+    if let Requests::Submeshes(submeshes) = &mut workload.requests {
+        submeshes.sides.fill(SideRange::new(1, 6).unwrap());
+    }
     Experiment {
         machine: workload.machine(),
         description: None,

@@ -89,7 +89,7 @@ fn the_ending_of_a_file_is_that_of_what_is_written() {
         (format!("{run} --jobs-output f.parquet"), ".csv or .swf"),
         (format!("{run} --jobs-output f.swf.gz"), ".csv or .swf"),
         (format!("{run} --plot map --plot-output f.png"), ".svg"),
-        (format!("{run} --plot gantt --plot-output f.pdf"), ".svg"),
+        (format!("{run} --plot timeline --plot-output f.pdf"), ".svg"),
         (format!("compare {small} --output f.png"), ".svg"),
         (
             "traffic --rate .01 --plot links --plot-output f.html".to_owned(),
@@ -248,7 +248,7 @@ fn options_that_do_nothing_are_not_offered() {
     }
     let help = host_sim("replay --help").good();
     assert!(
-        help.contains("--plot <map>") && !help.contains("gantt"),
+        help.contains("--plot <map>") && !help.contains("timeline"),
         "{help}"
     );
     let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,6 @@
 
 use super::judgement::{At, Judgement, Verdict, interval};
 use meshalloc_sim::statistics::Estimate;
-use meshalloc_sim::wording::number as number_text;
 
 /// The relative differences, in percent, are the paper's, which is `paper` give or take `error`.
 pub(super) fn difference(found: &[At<Estimate>], paper: f64, error: f64) -> Judgement {
@@ -73,11 +72,7 @@ fn judgement(
         () if verdicts().any(|verdict| verdict == Verdict::NotDecided) => Verdict::NotDecided,
         () => verdicts().max().unwrap_or(Verdict::NotDecided),
     };
-    let show = |point: &At<Estimate>| {
-        let number = number_text(&point.value, 1.0);
-        format!("{number}{unit} ({})", point.at)
-    };
-    let details: Vec<String> = found.iter().map(show).collect();
+    let details: Vec<String> = found.iter().map(|point| point.shown(1.0, unit)).collect();
     let ours = match details.is_empty() {
         true => "not measured, or saturated".to_owned(),
         false => details.join("; "),

@@ -1,14 +1,13 @@
 //! Rules about gains: by what part one system's number is below another's.
 
 use super::judgement::{
-    At, Gain, HALF_WIDTH_MAX, Judgement, LEVEL, OPEN_MAX, Verdict, interval, is_over_open_max,
-    is_wide, percent, places_text,
+    At, Gain, HALF_WIDTH_MAX, Judgement, LEVEL, OPEN_MAX, Verdict, ends, interval,
+    is_over_open_max, is_wide, percent, places_text,
 };
 use meshalloc_sim::statistics::{Estimate, Interval};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::wording::number as number_text;
 
-/// On which side of 0 a gain is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Over,
@@ -156,32 +155,21 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
 
 /// The mean of the gains over all points is between `low` and `high`, as in the paper.
 pub(super) fn average(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
-    let numbers = gains
-        .iter()
-        .filter(|gain| matches!(gain.value, Gain::By(_)));
-    let at = match (numbers.count(), gains.len()) {
+    let at = match (numbers(gains).len(), gains.len()) {
         (count, all) if count == all => format!("mean of {all} points"),
         (count, all) => format!("mean of {count} of {all} points"),
     };
     let value = mean_gain(gains).map(Gain::By);
     let mean = value.map(|value| At { at, value });
     let mut judgement = range(mean.as_slice(), low, high);
-    let details = gains.iter();
-    let details = details.map(|gain| format!("{}: {}", gain.at, gain_text(&gain.value)));
+    let details = gains.iter().map(gain_text);
     judgement.details.extend(details);
     judgement
 }
 
-/// The mean of gains, with an interval that holds even if all their errors have the same cause.
-/// `None` without numbers.
+/// The mean of gains, with an interval as if all errors had one cause; `None` without numbers.
 pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
-    let numbers: Vec<&Estimate> = gains
-        .iter()
-        .filter_map(|gain| match &gain.value {
-            Gain::By(estimate) => Some(estimate),
-            _ => None,
-        })
-        .collect();
+    let numbers: Vec<Estimate> = numbers(gains).iter().map(|gain| gain.value).collect();
     let replications = numbers.iter().map(|number| number.replications).min()?;
     let count = numbers.len() as f64;
     let intervals: Option<Vec<Interval>> = numbers.iter().map(|number| number.ci95).collect();
@@ -202,37 +190,40 @@ fn sides(gains: &[At<Gain>], level: f64) -> Vec<Side> {
     sides.flatten().collect()
 }
 
-/// A gain in a table.
-fn gain_text(gain: &Gain) -> String {
-    match gain {
-        Gain::By(estimate) => format!("{} %", number_text(estimate, 100.0)),
-        Gain::OtherSaturated => "the other is saturated".to_owned(),
-        Gain::OwnSaturated => "this one is saturated, the other not".to_owned(),
-        Gain::BothSaturated => "both saturated".to_owned(),
-        Gain::Growing => "a mean still grows with the run".to_owned(),
-    }
+fn gain_text(gain: &At<Gain>) -> String {
+    let text = match &gain.value {
+        Gain::By(estimate) => &format!("{} %", number_text(estimate, 100.0)),
+        Gain::OtherSaturated => "the other is saturated",
+        Gain::OwnSaturated => "this one is saturated, the other not",
+        Gain::BothSaturated => "both saturated",
+        Gain::Growing => "a mean still grows with the run",
+    };
+    format!("{}: {text}", gain.at)
 }
 
-/// Adds our numbers to a verdict: the smallest and the largest gain, and how often one of the two
-/// was saturated.
+/// The gains that are numbers.
+fn numbers(gains: &[At<Gain>]) -> Vec<At<Estimate>> {
+    let numbers = gains.iter().filter_map(|gain| match gain.value {
+        Gain::By(value) => Some(At {
+            at: gain.at.clone(),
+            value,
+        }),
+        _ => None,
+    });
+    numbers.collect()
+}
+
+/// Adds our numbers to a verdict: the least and the most, and where one was saturated.
 fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
-    let measured = || {
-        gains.iter().filter_map(|gain| match &gain.value {
-            Gain::By(estimate) => Some((estimate, &gain.at)),
-            _ => None,
-        })
-    };
-    let smallest = measured().min_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
-    let largest = measured().max_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
-    let show =
-        |(estimate, at): (&Estimate, &String)| format!("{} % ({at})", number_text(estimate, 100.0));
+    let measured = numbers(gains);
+    let show = |gain: &At<Estimate>| gain.shown(100.0, " %");
     let mut parts = Vec::new();
-    match (smallest, largest) {
-        (Some(low), Some(high)) if measured().count() > 1 => {
+    match ends(&measured) {
+        Some((low, high)) if measured.len() > 1 => {
             parts.push(format!("{} to {}", show(low), show(high)));
         }
-        (Some(only), _) => parts.push(show(only)),
-        _ => {}
+        Some((only, _)) => parts.push(show(only)),
+        None => {}
     }
     for (kind, text) in [
         (Gain::OtherSaturated, "only the other saturated"),
@@ -249,12 +240,10 @@ fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
     if parts.is_empty() {
         parts.push("nothing to compare".to_owned());
     }
-    let details = gains.iter();
-    let details = details.map(|gain| format!("{}: {}", gain.at, gain_text(&gain.value)));
     Judgement {
         verdict,
         ours: parts.join("; "),
-        details: details.collect(),
+        details: gains.iter().map(gain_text).collect(),
         rule,
     }
 }

@@ -9,8 +9,7 @@ const CONSTANT_MAX: f64 = 1.5;
 /// "Proportional" is a growth with at least this power of the side.
 const PROPORTIONAL_POWER: f64 = 0.9;
 
-/// A number hardly changes while the side of the mesh grows by `sides`: `growth` is the ratio of
-/// the last to the first.
+/// A number hardly changes from first to last, by `growth`, while the mesh's side grows by `sides`.
 pub(super) fn nearly_constant(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
     let verdict = match growth.and_then(|growth| interval(&growth.value)) {
         None => Verdict::NotDecided,
@@ -27,8 +26,7 @@ pub(super) fn nearly_constant(growth: Option<&At<Estimate>>, sides: f64) -> Judg
     judgement(verdict, growth, sides, rule)
 }
 
-/// A number grows as the side of the mesh, which grows by `sides`: `growth` is the ratio of the
-/// last to the first.
+/// A number grows from first to last, by `growth`, as the mesh's side, which does by `sides`.
 pub(super) fn proportional(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
     let wanted = sides.powf(PROPORTIONAL_POWER);
     let verdict = match growth.and_then(|growth| interval(&growth.value)) {

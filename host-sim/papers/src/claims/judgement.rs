@@ -3,7 +3,7 @@
 use std::fmt;
 
 use meshalloc_sim::statistics::{Estimate, Interval};
-use meshalloc_sim::wording::counted;
+use meshalloc_sim::wording::{counted, number};
 
 /// Whether a claim is borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +61,19 @@ pub struct At<T> {
     pub at: String,
     /// The number.
     pub value: T,
+}
+
+impl At<Estimate> {
+    /// `49.1 ± 2.0 % (64x64)`, the number times `scale`.
+    pub(super) fn shown(&self, scale: f64, unit: &str) -> String {
+        format!("{}{unit} ({})", number(&self.value, scale), self.at)
+    }
+}
+
+/// The places with the least and with the most mean.
+pub(super) fn ends(all: &[At<Estimate>]) -> Option<(&At<Estimate>, &At<Estimate>)> {
+    let order = |a: &&At<Estimate>, b: &&At<Estimate>| a.value.mean.total_cmp(&b.value.mean);
+    all.iter().min_by(order).zip(all.iter().max_by(order))
 }
 
 /// The result of a rule.
@@ -140,8 +153,7 @@ pub(super) fn percent(part: f64) -> f64 {
     (part * 1000.0).round() / 10.0
 }
 
-/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; claims that are not the paper's are
-/// counted apart, behind it.
+/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; those not of the paper apart.
 pub fn tally<'c>(claims: impl Iterator<Item = &'c Claim>) -> String {
     let (papers, others): (Vec<&Claim>, Vec<&Claim>) =
         claims.partition(|claim| claim.paper.is_some());

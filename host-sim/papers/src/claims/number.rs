@@ -1,7 +1,7 @@
 //! Rules about one number of a paper, and about its error.
 
 use super::difference::{WIDTH_MAX, meets};
-use super::judgement::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, percent};
+use super::judgement::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, ends, interval, percent};
 use meshalloc_sim::statistics::{BLOCKS_MIN, Estimate};
 use meshalloc_sim::wording::number as number_text;
 
@@ -89,13 +89,10 @@ pub(super) fn nothing(shares: &[At<Estimate>]) -> Judgement {
         let number = number_text(&share.value, 100.0);
         format!("{}: {number} %", share.at)
     };
-    let most = shares
-        .iter()
-        .max_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
     Judgement {
         verdict,
-        ours: match most {
-            Some(most) if most.value.mean > 0.0 => format!("at most {}", show(most)),
+        ours: match ends(shares) {
+            Some((_, most)) if most.value.mean > 0.0 => format!("at most {}", show(most)),
             Some(_) => format!("0 at all {} points", shares.len()),
             None => "not measured".to_owned(),
         },
@@ -126,15 +123,10 @@ pub(super) fn between(shares: &[At<Estimate>], low: f64, high: f64) -> Judgement
         some if 2 * some >= shares.len() => Verdict::Weaker,
         _ => Verdict::DoesNotHold,
     };
-    let show = |share: &At<Estimate>| {
-        let number = number_text(&share.value, 100.0);
-        format!("{number} % ({})", share.at)
-    };
-    let order = |a: &&At<Estimate>, b: &&At<Estimate>| a.value.mean.total_cmp(&b.value.mean);
-    let ends = shares.iter().min_by(order).zip(shares.iter().max_by(order));
+    let show = |share: &At<Estimate>| share.shown(100.0, " %");
     Judgement {
         verdict,
-        ours: match ends {
+        ours: match ends(shares) {
             Some((least, most)) => format!(
                 "{} to {}; within at {within} of {} points",
                 show(least),

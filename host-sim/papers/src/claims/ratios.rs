@@ -1,6 +1,6 @@
 //! Rules about ratios of two numbers that are near 1.
 
-use super::judgement::{At, Judgement, Verdict, interval, is_wide, percent};
+use super::judgement::{At, Judgement, Verdict, ends, interval, is_wide, percent};
 use meshalloc_sim::statistics::Estimate;
 use meshalloc_sim::wording::number as number_text;
 
@@ -123,22 +123,12 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     let details = all
         .iter()
         .map(|ratio| format!("{}: {}", ratio.at, ratio.value.text()));
-    let lowest = ratios
-        .iter()
-        .min_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
-    let highest = ratios
-        .iter()
-        .max_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
-    let ours = match (lowest, highest) {
-        (Some(low), Some(high)) if ratios.len() > 1 => format!(
-            "ratio {} ({}) to {} ({})",
-            number_text(&low.value, 1.0),
-            low.at,
-            number_text(&high.value, 1.0),
-            high.at
-        ),
-        (Some(only), _) => format!("ratio {} ({})", number_text(&only.value, 1.0), only.at),
-        _ => "no point where both have a number".to_owned(),
+    let ours = match ends(&ratios) {
+        Some((low, high)) if ratios.len() > 1 => {
+            format!("ratio {} to {}", low.shown(1.0, ""), high.shown(1.0, ""))
+        }
+        Some((only, _)) => format!("ratio {}", only.shown(1.0, "")),
+        None => "no point where both have a number".to_owned(),
     };
     let mut parts = vec![ours];
     for (kind, text) in [

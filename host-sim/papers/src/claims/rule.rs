@@ -366,8 +366,8 @@ impl Evidence<'_> {
         ))
     }
 
-    /// Up to which part of the jobs can never be placed, in words, so that the means leave them
-    /// out; empty if all can be.
+    /// The most of the jobs that can never be placed, and the means leave out, in words; may be
+    /// empty.
     fn never_placed(&self) -> String {
         let points = self
             .lines
@@ -386,7 +386,6 @@ impl Evidence<'_> {
         }
     }
 
-    /// The number of points at which a mean still grows with the run.
     fn growing(&self) -> usize {
         let points = self.points().iter();
         let growing = points.filter(|point| self.gain(point) == Some(Gain::Growing));
@@ -407,7 +406,6 @@ impl Evidence<'_> {
         })
     }
 
-    /// The ratios of own to other.
     fn ratios(&self, lines: &[Line]) -> Vec<At<Ratio>> {
         let points = lines.iter().flat_map(|line| &line.points);
         let ratio = |point: &Point| At {

@@ -34,7 +34,6 @@ impl Backlog {
     }
 }
 
-/// A system is saturated at all these points.
 pub(super) fn saturates(points: &[At<Backlog>]) -> Judgement {
     let has = |backlog| points.iter().any(|point| point.value == backlog);
     let verdict = if points.is_empty() || (has(Backlog::Open) && !has(Backlog::Level)) {
@@ -67,8 +66,7 @@ pub(super) fn saturates(points: &[At<Backlog>]) -> Judgement {
     }
 }
 
-/// The loads that were offered to one system, in increasing order, with the trend of the backlog at
-/// each.
+/// The loads that were offered to one system, ascending, with the backlog's trend at each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ladder {
     /// The system.
@@ -87,8 +85,7 @@ impl Ladder {
         sustained.last().map(|step| step.0)
     }
 
-    /// The highest load that it may sustain: those that are open count, and where it was saturated
-    /// nowhere there is no limit.
+    /// The highest load that it may sustain, open ones included; no limit without saturation.
     fn limit(&self) -> f64 {
         let first = self.steps.iter().position(|step| step.1 == Backlog::Grows);
         first.map_or(f64::INFINITY, |first| {
@@ -97,8 +94,7 @@ impl Ladder {
         })
     }
 
-    /// Whether it sustains a higher load than `other`; `None` where that depends on loads that are
-    /// open.
+    /// Whether it sustains a higher load than `other`; `None` where open loads decide.
     fn is_above(&self, other: &Ladder) -> Option<bool> {
         let top = |ladder: &Ladder| ladder.top().unwrap_or(0.0);
         match () {

@@ -5,7 +5,6 @@ use meshalloc::{Answer, Change, Error, Outcome, Query, Ticks};
 
 use super::{Backend, BackendError, OnEvent};
 
-/// What [`Backend::call`] returns.
 type Called = Result<Result<Outcome, Error>, BackendError>;
 
 /// A backend whose changes go through a closure; all else is the other backend's.

@@ -13,23 +13,31 @@ use super::stopwatch::Stopwatch;
 use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
-/// Memory on the heap that is enough for this strategy, and for any other as its name alone says,
-/// on this machine, perhaps one with a description, and for this number of jobs, waiting and
-/// running together.
+/// The memory that is enough for this strategy, and for any other as its name alone says, on this
+/// machine, perhaps one with a description, and for so many jobs, waiting and running together.
+pub fn needs(
+    machine: Grid,
+    description: Option<&Machine>,
+    strategy: StrategyKind,
+    jobs: usize,
+) -> Needs {
+    match description {
+        None => Needs::of_build(&[machine], jobs).and(Needs::of(strategy, &machine, jobs)),
+        Some(machine) => {
+            let needs = Needs::of_described(machine, jobs);
+            needs.and(Needs::described(strategy, machine, jobs))
+        }
+    }
+}
+
+/// As much memory on the heap as [`needs`] says.
 pub fn heap_storage(
     machine: Grid,
     description: Option<&Machine>,
     strategy: StrategyKind,
     jobs: usize,
 ) -> HeapStorage {
-    let needs = match description {
-        None => Needs::of_build(&[machine], jobs).and(Needs::of(strategy, &machine, jobs)),
-        Some(machine) => {
-            let needs = Needs::of_described(machine, jobs);
-            needs.and(Needs::described(strategy, machine, jobs))
-        }
-    };
-    HeapStorage::new(needs, jobs)
+    HeapStorage::new(needs(machine, description, strategy, jobs), jobs)
 }
 
 /// The memory of a storage, for a machine that may have a description.
@@ -43,8 +51,7 @@ fn memory<'m>(storage: &'m mut HeapStorage, description: Option<&'m Machine>) ->
 /// How often a table can double: from the smallest on, to more jobs than a run has.
 const DOUBLINGS: usize = 24;
 
-/// Memory for a controller whose table grows: [`InProcess::growing`]. Nothing is allocated before
-/// it is used.
+/// Memory for a controller whose table grows: [`InProcess::growing`]; allocated when it is used.
 #[derive(Debug, Default)]
 pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 
@@ -52,22 +59,16 @@ pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 #[derive(Debug)]
 pub struct InProcess<'m> {
     controller: Controller<'m>,
-    /// The blocks of a job; kept for its memory.
     blocks: Vec<Block>,
     /// Places for the memories that are still to come, if the table may grow.
     larger: IterMut<'m, Option<HeapStorage>>,
-    /// Of the machine, where larger memory is to be made for it.
     description: Option<&'m Machine>,
     /// What the latest change took, where that is measured.
     latest_seconds: Option<f64>,
 }
 
 impl<'m> InProcess<'m> {
-    /// A controller in this memory.
-    ///
-    /// # Errors
-    ///
-    /// When it does not take the configuration.
+    /// A controller in this memory; an error when it does not take the configuration.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, BackendError> {
         Ok(InProcess {
             controller: controller(memory, configuration)?,
@@ -78,8 +79,8 @@ impl<'m> InProcess<'m> {
         })
     }
 
-    /// A controller of a machine, perhaps one with a description, whose table has room for this
-    /// number of jobs; the room doubles each time that [`Backend::make_room`] is called.
+    /// A controller of a machine, perhaps one with a description, with room for this number of
+    /// jobs; the room doubles with each [`Backend::make_room`].
     ///
     /// # Errors
     ///
@@ -223,14 +224,13 @@ pub struct InProcessBackends {
     /// Room for jobs, waiting and running together, which then stays as it is; `None` chooses by
     /// the machine, and the table grows where that matters ([`Backend::make_room`]).
     pub jobs: Option<usize>,
-    /// Whether the controller's own time is measured: runs then have a
+    /// Whether the controller's time is measured, as
     /// [`SearchTime`](crate::metrics::Metric::SearchTime).
     pub timed: bool,
 }
 
 /// Room for jobs beyond one for each processor. The simulation keeps what does not fit, or has the
-/// table grow, so this need not hold the longest queue; a small table stays in the processor's
-/// cache.
+/// table grow, so this need not hold the longest queue; a small table stays in the cache.
 const QUEUE_ROOM: usize = 1024;
 
 impl Backends for InProcessBackends {

@@ -12,7 +12,7 @@ pub mod own;
 mod stopwatch;
 
 pub use around::Around;
-pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage};
+pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage, needs};
 pub use own::{OwnBackends, Policy, PolicyBackends, Waiting};
 
 /// Takes an event, with the blocks of a job that was granted.
@@ -20,15 +20,14 @@ pub type OnEvent<'a> = &'a mut dyn FnMut(&Event, &[Block]);
 
 /// A [`meshalloc::Controller`], wherever it runs.
 pub trait Backend {
-    /// Carries a change out at virtual time `now`, and passes on the events in order.
-    ///
-    /// A controller with a clock of its own answers by that clock; for virtual time use `now`, not
-    /// the time in an event.
+    /// Carries a change out at virtual time `now`, and passes on the events in order. A controller
+    /// with a clock of its own answers by that clock: for virtual time use `now`, not the time in
+    /// an event.
     ///
     /// # Errors
     ///
-    /// When the change or its outcome was lost, so that the controller's state is unknown. A change
-    /// that the controller refuses is not an error of the backend: the inner result says why.
+    /// When the change or its outcome was lost, so that the controller's state is unknown. The
+    /// inner error is a change that the controller refuses.
     fn call(
         &mut self,
         change: &Change,
@@ -36,11 +35,7 @@ pub trait Backend {
         on_event: OnEvent<'_>,
     ) -> Result<Result<Outcome, Error>, BackendError>;
 
-    /// Answers a query.
-    ///
-    /// # Errors
-    ///
-    /// When the controller cannot be reached, or answers no queries.
+    /// Answers a query; an error when the controller cannot be reached, or answers no queries.
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
         let _ = query;
         Err(BackendError::NoQueries)
@@ -65,10 +60,8 @@ pub trait Backend {
     }
 }
 
-/// Makes backends ready: one empty controller in a given configuration for each run.
-///
-/// It lends the backend to a closure, so that one that borrows its memory and one that reuses a
-/// single line look alike.
+/// Makes backends ready: one empty controller in a given configuration for each run, lent to a
+/// closure, so that one that borrows its memory and one that reuses a single line look alike.
 pub trait Backends {
     /// Calls `body` with a controller that serves `configuration` and has no job. With a
     /// description, whose grid is that of the configuration, it gives only slices that are legal
@@ -76,7 +69,7 @@ pub trait Backends {
     ///
     /// # Errors
     ///
-    /// When the controller cannot be reached or does not take the configuration; then `body` is not
+    /// When the controller cannot be reached or does not take the configuration: `body` is not
     /// called.
     fn with(
         &mut self,
@@ -97,11 +90,8 @@ impl<B: Backends + ?Sized> Backends for &mut B {
     }
 }
 
-/// Those of `strategies` that serve the machine at all.
-///
-/// # Errors
-///
-/// When the scheduler or the machine cannot be served by any strategy for another reason.
+/// Those of `strategies` that serve the machine at all; an error when the scheduler or the machine
+/// cannot be served by any for another reason.
 pub fn serving(
     machine: Grid,
     description: Option<&Machine>,

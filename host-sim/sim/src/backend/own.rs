@@ -30,11 +30,9 @@ pub struct Waiting {
 
 /// A scheduler of your own: it chooses which waiting job may try.
 pub trait Policy {
-    /// The place in the queue of the job that may try next; `None` ends the pass.
-    ///
-    /// The queue is in order of submission. The method is called after each change and after each
-    /// attempt. The pass also ends with a place whose job has failed, or of which the queue has no
-    /// job.
+    /// The place in the queue, which is in order of submission, of the job that may try next;
+    /// `None`, or a place whose job has failed or of which the queue has no job, ends the pass.
+    /// Called after each change and after each attempt.
     fn next(&mut self, queue: &[Waiting], now: Ticks) -> Option<usize>;
 }
 
@@ -59,10 +57,8 @@ struct Own<'m, S, P> {
     policy: P,
     queue: Vec<Waiting>,
     running: HashMap<JobId, Allocation>,
-    /// Events so far.
     events: u64,
     room: u32,
-    /// The blocks of a job; kept for its memory.
     blocks: Vec<Block>,
 }
 
@@ -93,7 +89,6 @@ impl<S: Strategy, P: Policy> Own<'_, S, P> {
         self.allocator.release(allocation).ok()
     }
 
-    /// Lets jobs try as the policy says.
     fn pass(&mut self, now: Ticks, on_event: OnEvent<'_>) -> Result<(), BackendError> {
         for waiting in &mut self.queue {
             waiting.has_failed = false;
@@ -215,11 +210,7 @@ fn needs(machine: Grid) -> Needs {
 }
 
 /// Calls `body` with a controller of this strategy and scheduler, as a [`Backends`] does that has
-/// made them itself.
-///
-/// # Errors
-///
-/// When the machine of the configuration is not served.
+/// made them itself; an error when the machine of the configuration is not served.
 pub fn lend<S: Strategy, P: Policy>(
     configuration: Configuration,
     strategy: S,
@@ -253,12 +244,10 @@ fn lend_allocator<S: Strategy, P: Policy>(
     Ok(())
 }
 
-/// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names.
-///
-/// `strategy` makes the strategy for a machine, `policy` the scheduler. The rules of a description
-/// are the strategy's business: requests for a number of chips reach it as they are. Each proposal
-/// of the strategy is checked before it takes effect. `host-sim/sim/examples/own_policies.rs` has
-/// one of each.
+/// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names:
+/// `strategy` and `policy` make them for a machine. The rules of a description are the strategy's
+/// business: requests for a number of chips reach it as they are. Each proposal of the strategy is
+/// checked before it takes effect. Example: `host-sim/sim/examples/own_policies.rs`.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBackends<F, G> {
     /// Makes the strategy.

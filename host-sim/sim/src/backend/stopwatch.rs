@@ -1,26 +1,19 @@
-//! A clock for the search time.
-//!
-//! # What is measured
-//!
-//! The time on the wall clock from handing a change to the controller until it is done, without the
-//! time of the receiver of the events and without that of reading the clock. That is all of the
-//! controller: the search for processors (every attempt that the change brings about), the
-//! scheduler and the job table. Whatever interrupts the thread counts too, so the machine should
-//! have nothing else to do, and fewer threads should measure than it has processors.
+//! A clock for the search time: the time on the wall clock from handing a change to the controller
+//! until it is done, without that of the receiver of the events and of reading the clock. So it has
+//! all attempts that the change brings about, the scheduler and the job table. Whatever interrupts
+//! the thread counts too: the machine should have nothing else to do, and more processors than
+//! threads that measure.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// A clock that runs.
 pub(super) struct Stopwatch {
     begin: Instant,
     spent: Duration,
-    /// How often it ran.
     spans: u32,
 }
 
 impl Stopwatch {
-    /// Begins to measure.
     pub(super) fn start() -> Self {
         Stopwatch {
             begin: Instant::now(),

@@ -24,11 +24,7 @@ pub enum AnyExecution {
 }
 
 impl AnyExecution {
-    /// That of this workload, without jobs.
-    ///
-    /// # Errors
-    ///
-    /// When the machine has no such network or no I/O nodes.
+    /// That of this workload, without jobs; an error when the machine has no network or I/O nodes.
     pub fn new(workload: &Workload, machine: Grid) -> Result<Self, ExperimentError> {
         Ok(if let Some(messages) = workload.messages() {
             AnyExecution::Messages(Box::new(Contention::new(machine, *messages)?))

@@ -10,11 +10,7 @@ use crate::simulation::{
     self, Interruption, JobRecord, Observer, PlaceEvent, RunResult, SimulationError,
 };
 
-/// Runs one replication of one strategy.
-///
-/// # Errors
-///
-/// Those of [`run`](super::run).
+/// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
     experiment: &Experiment,
     strategy: StrategyKind,
@@ -35,11 +31,7 @@ pub fn run_once(
 }
 
 /// The first replication of one strategy, and the network as it is at its end; `None` if no
-/// messages are sent.
-///
-/// # Errors
-///
-/// Those of [`run`](super::run).
+/// messages are sent. Errors are those of [`run`](super::run).
 pub fn network_after(
     experiment: &Experiment,
     strategy: StrategyKind,
@@ -49,11 +41,7 @@ pub fn network_after(
     Ok(execution.into_network())
 }
 
-/// The first replication of one strategy; `observer` receives what happens in it.
-///
-/// # Errors
-///
-/// Those of [`run`](super::run).
+/// The first replication of one strategy, as `observer` sees it; errors of [`run`](super::run).
 pub fn run_observed(
     experiment: &Experiment,
     strategy: StrategyKind,

@@ -1,11 +1,9 @@
 //! Many experiments over several threads, with the results they have on one.
 //!
-//! A run depends on its experiment, its strategy and the number of its replication alone, so it
-//! does not matter which thread carries it out, or when. What could depend on it is how many
-//! replications an experiment has when it goes on until an error is reached. So replications are
-//! taken into account in the order of their numbers, as if they had ended in that order: the first
-//! with which the error is reached is the last, and those that were carried out beyond it are
-//! dropped.
+//! A run depends on its experiment, its strategy and the number of its replication alone. What
+//! could depend on the threads is how many replications there are when they go on until an error is
+//! reached. So they are taken into account in the order of their numbers: the first with which the
+//! error is reached is the last, and those beyond it are dropped.
 //!
 //! Runs that are certain to be needed go first, in the order of the experiments. Only a thread that
 //! finds none carries out a replication that may turn out to be one too many.
@@ -29,9 +27,8 @@ pub struct Failed {
     /// What happened.
     #[source]
     pub reason: ExperimentError,
-    /// The results of each experiment. Of one that has not ended they are over the replications
-    /// that all strategies completed, of which there may be none. Empty if the failure came before
-    /// the first run.
+    /// The results of each experiment; of one that has not ended over the replications, perhaps
+    /// none, that all strategies completed. Empty if the failure came before the first run.
     pub complete: Vec<Vec<StrategyResult>>,
 }
 
@@ -83,12 +80,12 @@ pub fn run(
 }
 
 /// Runs experiments over `threads` threads, or as many as this machine has processors, but no more
-/// than there are runs. Each run has a controller from backends of its own, which `backends` makes.
+/// than there are runs. Each run has a controller from backends that `backends` makes.
 ///
-/// Returns the results of each experiment: those of [`run`], whatever the number of threads.
-/// `finished` receives them as soon as the last run of the experiment has ended, on the thread that
-/// carried it out, in any order; with [`ControlFlow::Break`] it ends everything early, without an
-/// error, and experiments that have not ended have the results that [`Failed::complete`] describes.
+/// The results of each experiment are those of [`run`], whatever the number of threads. `finished`
+/// receives them as soon as its last run has ended, on that run's thread, in any order; with
+/// [`ControlFlow::Break`] it ends everything early, without an error, and experiments that have not
+/// ended have the results that [`Failed::complete`] describes.
 ///
 /// # Errors
 ///
@@ -157,11 +154,7 @@ pub fn run_all<B: Backends>(
     board.end()
 }
 
-/// One experiment over several threads.
-///
-/// # Errors
-///
-/// Those of [`run_all`].
+/// One experiment over several threads; errors are those of [`run_all`].
 pub fn run_parallel<B: Backends>(
     experiment: &Experiment,
     threads: Option<NonZero<usize>>,
@@ -173,8 +166,7 @@ pub fn run_parallel<B: Backends>(
     Ok(results?.remove(0))
 }
 
-/// A panic ends the whole program in the end, so what a thread that panicked left behind may be in
-/// any state.
+/// A panic ends the whole program, so what a thread that panicked left behind may be anything.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -190,23 +182,18 @@ impl Drop for StopOnPanic<'_, '_> {
     }
 }
 
-/// One run, to be carried out.
 #[derive(Clone, Copy, Debug)]
 struct Task {
-    /// Which experiment.
     place: usize,
     replication: u32,
-    /// Which of its strategies.
     column: usize,
 }
 
 /// Which runs are to be carried out, and the results of those that were.
 struct Board<'e> {
     points: Vec<Point<'e>>,
-    /// All before it have ended.
     first_open: usize,
-    /// How many replications the latest experiment to end needed, of those that go on until an
-    /// error is reached.
+    /// The replications of the latest experiment to end, of those that go on until an error.
     usual: u32,
     stopped: bool,
     /// The place of the first in order of those that failed, and why.
@@ -224,7 +211,6 @@ impl<'e> Board<'e> {
         }
     }
 
-    /// The next run, if any is left.
     fn next(&mut self, progress: &dyn Progress) -> Option<Task> {
         if self.stopped || self.failed.is_some() {
             return None;
@@ -288,7 +274,6 @@ impl<'e> Board<'e> {
         Some(results)
     }
 
-    /// Keeps the results of an experiment that has ended.
     fn keep(&mut self, place: usize, results: Vec<StrategyResult>) {
         self.points[place].results = Some(results);
     }
@@ -310,13 +295,10 @@ impl<'e> Board<'e> {
 
 type Outcome = Result<RunResult, ExperimentError>;
 
-/// How far an experiment has come.
 struct Point<'e> {
     experiment: &'e Experiment,
-    /// The most replications.
     most: u32,
     jobs_per_run: u64,
-    /// Runs handed out, in the order of replications and, within one, of strategies.
     begun: u64,
     /// By strategy: the runs of the replications that were taken into account.
     runs: Vec<Vec<RunResult>>,
@@ -324,9 +306,7 @@ struct Point<'e> {
     /// all earlier replications have ended: its own may not be needed.
     ahead: BTreeMap<(u32, usize), Outcome>,
     ended: bool,
-    /// Its results, when it has ended.
     results: Option<Vec<StrategyResult>>,
-    /// How many runs have been announced.
     announced: u64,
 }
 
@@ -358,7 +338,6 @@ impl<'e> Point<'e> {
         self.runs.first().map_or(0, Vec::len) as u32
     }
 
-    /// The most runs there can be.
     fn runs_max(&self) -> u64 {
         u64::from(self.most) * self.columns()
     }
@@ -377,8 +356,8 @@ impl<'e> Point<'e> {
         self.has_next() && self.begun < u64::from(certain) * self.columns()
     }
 
-    /// Takes into account the replications of which all runs have ended, in order, up to the last
-    /// one that is needed.
+    /// Takes into account, in order, the replications of which all runs have ended, to the last
+    /// needed.
     fn look(&mut self) -> Result<(), ExperimentError> {
         while !self.ended {
             let replication = self.complete();
@@ -422,8 +401,7 @@ impl<'e> Point<'e> {
         u64::from(replications) * self.columns()
     }
 
-    /// The half-width falls as one over the square root of the number of replications. `None` when
-    /// there is no half-width yet.
+    /// The half-width falls as 1 / sqrt(replications). `None` when there is no half-width yet.
     fn needed(&self, runs: &[RunResult]) -> Option<u32> {
         let error = self.experiment.error(runs)?;
         Some(if !self.experiment.has_delays(runs) {
@@ -433,7 +411,6 @@ impl<'e> Point<'e> {
         })
     }
 
-    /// Reports a change of the expected number of runs.
     fn announce(&mut self, usual: u32, progress: &dyn Progress) {
         let expected = if self.ended {
             self.begun

@@ -63,8 +63,8 @@ impl Experiment {
         }
     }
 
-    /// More than half of the runs, or one that has left jobs behind, whose means are of the others;
-    /// and never a backlog that is kept up.
+    /// More than half of the runs, or one that has left jobs behind; never where a backlog is kept
+    /// up.
     fn is_saturated(&self, runs: &[RunResult]) -> bool {
         let saturated = runs.iter().filter(|run| run.saturated).count();
         let leave_jobs = runs.iter().any(|run| run.left_behind > 0);
@@ -76,7 +76,6 @@ impl Experiment {
         !matches!(self.replications, Replications::UntilAbsoluteError { .. })
     }
 
-    /// Whether mean delays have a value.
     pub(super) fn has_delays(&self, runs: &[RunResult]) -> bool {
         self.measures_departures() || !self.is_saturated(runs)
     }

@@ -35,11 +35,8 @@ use crate::workload::text_file::{Header, TextFile, bad, time};
 /// A failure or a repair at a known time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recorded {
-    /// When, in ticks.
     pub(super) at: Ticks,
-    /// What.
     pub(super) unit: Unit,
-    /// Which, from 0.
     pub(super) number: u32,
     /// The processors that it takes with it.
     pub(super) block: Block,
@@ -47,19 +44,16 @@ pub struct Recorded {
     pub(super) fails: bool,
 }
 
-/// As the cells of its row.
 impl Serialize for Recorded {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.at, self.unit.to_string(), self.number, self.fails).serialize(serializer)
     }
 }
 
-/// Reads a file for these failures.
 pub(super) fn read(path: &Path, failures: &Failures) -> Result<Vec<Recorded>, LogError> {
     of_file(TextFile::open(path)?, failures)
 }
 
-/// Reads the events of an open file.
 pub(crate) fn of_file<R: Read>(
     mut file: TextFile<'_, R>,
     failures: &Failures,

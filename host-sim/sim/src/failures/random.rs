@@ -13,12 +13,9 @@ use crate::workload::{TIME_MAX, TimeUnit};
 /// Units that fail and are repaired after exponential times, each on its own.
 ///
 /// Of `n` units that work the next to fail does so after an exponential time with an n-th of the
-/// mean, and is each of them equally likely. What has passed so far does not matter, so the time is
-/// drawn anew after each failure and repair. Memory grows with the units that have failed.
-///
-/// # Time complexity
-///
-/// A failure takes time in proportion to the units that have failed, a repair its logarithm.
+/// mean, and is each of them equally likely; the time is drawn anew after each failure and repair.
+/// Memory, and the time for a failure, grow with the units that have failed, the time for a repair
+/// with its logarithm.
 #[derive(Clone, Debug)]
 pub(super) struct Random {
     up_seconds: f64,
@@ -46,8 +43,7 @@ impl Random {
         random
     }
 
-    /// The next event: its time, the unit, and whether it fails. `None` if virtual time ends
-    /// before.
+    /// The next event: its time, the unit, and whether it fails; `None` beyond virtual time.
     pub(super) fn next(&mut self) -> Option<(Ticks, u32, bool)> {
         let event = match self.repairs.peek() {
             Some(&Reverse((at, unit))) if at <= self.failure_at => {

@@ -8,7 +8,6 @@ use super::units::{Effect, Units};
 /// the number of the cube that is in it at first.
 #[derive(Clone, Debug)]
 pub(super) struct Spares {
-    /// What each cube does.
     roles: Vec<Role>,
     rows: Vec<Row>,
     in_row: u32,
@@ -16,7 +15,6 @@ pub(super) struct Spares {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// It is in this place.
     Place(u32),
     Spare,
     Failed,
@@ -56,7 +54,6 @@ impl Spares {
         (0..self.rows.len() as u32).map(move |row| row * self.in_row + last)
     }
 
-    /// A cube fails. The effect is on a place.
     pub(super) fn fail(&mut self, unit: u32) -> Effect<u32> {
         let row = &mut self.rows[(unit / self.in_row) as usize];
         match std::mem::replace(&mut self.roles[unit as usize], Role::Failed) {
@@ -78,7 +75,6 @@ impl Spares {
         }
     }
 
-    /// A cube that has failed is repaired.
     pub(super) fn repair(&mut self, unit: u32) -> Effect<u32> {
         let row = &mut self.rows[(unit / self.in_row) as usize];
         match row.down.pop_front() {

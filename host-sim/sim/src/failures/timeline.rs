@@ -29,7 +29,6 @@ enum Source {
     Recorded(Arc<[Recorded]>, usize),
 }
 
-/// A failure or a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) at: Ticks,
@@ -40,11 +39,8 @@ pub(crate) struct Event {
 }
 
 impl Failures {
-    /// The failures of one replication. A file is [read](Failures::read).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Failures::check`].
+    /// The failures of one replication, of a [read](Failures::read) file; errors of
+    /// [`Failures::check`].
     pub fn timeline(&self, seed: u64, replication: u32) -> Result<Timeline, WorkloadError> {
         self.check()?;
         let units = |unit| {
@@ -97,17 +93,14 @@ impl Timeline {
         blocks.collect()
     }
 
-    /// Whether spares take the places of what fails.
     pub(crate) const fn has_spares(&self) -> bool {
         self.spares.is_some()
     }
 
-    /// When the next event is.
     pub(crate) fn next_at(&self) -> Option<Ticks> {
         self.next.as_ref().map(|event| event.at)
     }
 
-    /// Takes the next event.
     pub(crate) fn take(&mut self) -> Option<Event> {
         let event = self.next.take()?;
         self.next = self.draw();

@@ -7,21 +7,16 @@ use super::{Unit, Wrong};
 /// What an event does to the places in which jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect<P = Block> {
-    /// The place is down from now on.
     Down(P),
-    /// It is down no more.
     Up(P),
     /// Jobs on it are interrupted, and it works.
     Interrupts(P),
-    /// None.
     Nothing,
 }
 
-/// The units of one kind, numbered from 0.
-///
-/// Boxes are numbered in the order of their first processors, dimension 0 fastest; links by the
-/// processor from which they lead upwards, then by dimension. A link around a ring leads upwards
-/// from the last processor.
+/// The units of one kind, numbered from 0: boxes in the order of their first processors, dimension
+/// 0 fastest; links by the processor from which they lead upwards, then by dimension. A link around
+/// a ring leads upwards from the last processor.
 #[derive(Clone, Debug)]
 pub(super) struct Units {
     machine: Grid,

@@ -13,16 +13,14 @@ pub enum Communication {
     /// Each to each other one.
     #[default]
     AllToAll,
-    /// Each to one, a permutation that is drawn anew for each phase, all equally likely; who is to
-    /// send to itself sends nothing.
+    /// Each to one, a permutation drawn anew for each phase; nothing where that is itself.
     Permutation,
 }
 
 /// How messages cross the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum IoNetwork {
-    /// The messages of a phase progress at one rate, and phases [share](crate::sharing) links and
-    /// disks.
+    /// The messages of a phase progress at one rate; phases [share](crate::sharing) resources.
     #[default]
     FairShares,
     /// Each message crosses the [wormhole network](crate::network) by itself.

@@ -23,22 +23,14 @@ impl Cells {
         }
     }
 
-    /// Adds the nodes of a rectangle.
-    ///
-    /// # Panics
-    ///
-    /// When it reaches beyond the mesh.
+    /// Adds the nodes of a rectangle. Panics when it reaches beyond the mesh.
     pub fn fill(&mut self, columns: Range<usize>, rows: Range<usize>) {
         for y in rows {
             self.marks[y * self.w..][columns.clone()].fill(1);
         }
     }
 
-    /// Adds a node.
-    ///
-    /// # Panics
-    ///
-    /// When it is not in the mesh.
+    /// Adds a node. Panics when it is not in the mesh.
     pub fn insert(&mut self, column: usize, row: usize) {
         self.fill(column..column + 1, row..row + 1);
     }
@@ -106,12 +98,11 @@ impl Counts {
     }
 }
 
-/// The loads when every source sends one message to every destination but itself.
-///
-/// With XY routing a message goes east over the link from x to x + 1 of row y if its source is in
-/// row y up to column x and its destination in any column behind x; it goes north over the link
-/// from y to y + 1 of column x if its source is in any row up to y and its destination in column x
-/// above y. So a link's load is a product of two counts.
+/// The loads when every source sends one message to every destination but itself. With XY routing a
+/// message crosses the link from x to x + 1 of row y if its source is in row y up to column x and
+/// its destination in any column behind x; that from y to y + 1 of column x if its source is in any
+/// row up to y and its destination in column x above y. So a link's load is a product of two
+/// counts.
 pub(super) fn complete(sources: &Cells, destinations: &Cells) -> Vec<Load> {
     let (w, h) = (sources.w, sources.h);
     let mut counts = Counts::new(sources);

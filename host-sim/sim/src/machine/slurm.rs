@@ -26,7 +26,6 @@ use serde_saphyr::{RenderOptions, SnippetMode, Spanned};
 
 use super::Wrong;
 
-/// All topologies of a file: a list, or a single one.
 struct Topologies(Vec<Topology>);
 
 #[derive(Deserialize)]

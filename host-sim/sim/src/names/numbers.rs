@@ -21,11 +21,7 @@ pub fn value<T: FromStr>(
     read.ok_or_else(|| format!("expected {expected}"))
 }
 
-/// Reads a whole number from 1 to 4294967295.
-///
-/// # Errors
-///
-/// When it is anything else.
+/// Reads a whole number from 1 to 4294967295; anything else is an error.
 ///
 /// ```
 /// use meshalloc_sim::names::count;
@@ -36,11 +32,7 @@ pub fn count<T: FromStr>(text: &str) -> Result<T, String> {
     up_to(text, u32::MAX)
 }
 
-/// Reads a number of jobs of a run, 1 to [`JOBS_MAX`].
-///
-/// # Errors
-///
-/// When it is anything else.
+/// Reads a number of jobs of a run, 1 to [`JOBS_MAX`]; anything else is an error.
 pub fn jobs(text: &str) -> Result<u32, String> {
     up_to(text, JOBS_MAX)
 }
@@ -48,11 +40,7 @@ pub fn jobs(text: &str) -> Result<u32, String> {
 /// The most threads that may be asked for.
 const THREADS_MAX: u32 = 65_535;
 
-/// Reads a number of threads, 1 to 65535.
-///
-/// # Errors
-///
-/// When it is anything else.
+/// Reads a number of threads, 1 to 65535; anything else is an error.
 pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
     up_to(text, THREADS_MAX)
 }
@@ -66,32 +54,20 @@ fn up_to<T: FromStr>(text: &str, most: u32) -> Result<T, String> {
 /// The most replications: memory holds what each of them gave.
 pub const REPLICATIONS_MAX: u32 = 1_000_000;
 
-/// Reads a number of replications.
-///
-/// # Errors
-///
-/// When it is not 1 to [`REPLICATIONS_MAX`].
+/// Reads a number of replications, 1 to [`REPLICATIONS_MAX`]; anything else is an error.
 pub fn replications<T: FromStr + Copy + Into<u32>>(text: &str) -> Result<T, String> {
     let expected = format!("a whole number, 1 to {REPLICATIONS_MAX}");
     let is_good = |number: &T| (1..=REPLICATIONS_MAX).contains(&(*number).into());
     value(text, &expected, is_good)
 }
 
-/// Reads a number over 0, not infinite.
-///
-/// # Errors
-///
-/// When it is anything else.
+/// Reads a number over 0, not infinite; anything else is an error.
 pub fn positive(text: &str) -> Result<f64, String> {
     let is_good = |number: &f64| number.is_finite() && *number > 0.0;
     value(text, "a number over 0", is_good)
 }
 
-/// Reads a number between 0 and 1, both left out.
-///
-/// # Errors
-///
-/// When it is anything else.
+/// Reads a number between 0 and 1, both left out; anything else is an error.
 pub fn fraction(text: &str) -> Result<f64, String> {
     let is_good = |number: &f64| *number > 0.0 && *number < 1.0;
     value(text, "a number between 0 and 1, both excluded", is_good)

@@ -3,15 +3,11 @@
 
 use meshalloc::Ticks;
 
-/// What happens in one cycle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Day {
-    /// Channels that are released.
     pub(super) releases: Vec<u32>,
-    /// Messages that arrive.
     pub(super) deliveries: Vec<u32>,
-    /// Headers that request their next channel: the source in the upper half, the message in the
-    /// lower.
+    /// Headers that request their next channel: source in the upper half, message in the lower.
     pub(super) requests: Vec<u64>,
 }
 
@@ -20,7 +16,6 @@ impl Day {
         self.releases.len() + self.deliveries.len() + self.requests.len()
     }
 
-    /// Empties it, and keeps its room.
     pub(super) fn clear(&mut self) {
         self.releases.clear();
         self.deliveries.clear();
@@ -28,12 +23,10 @@ impl Day {
     }
 }
 
-/// The events of the coming cycles.
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
     /// A power of two of them; the day of cycle t is at t modulo their number.
     days: Vec<Day>,
-    /// Events there are.
     events: usize,
 }
 

@@ -9,19 +9,9 @@ use super::messages::{Messages, NONE};
 use super::routes::{Link, Routes, Usage};
 use super::{CYCLES_MAX, Delivery, Message, NetworkError, Parameters, Requests, Traffic};
 
-/// A network in virtual time, in cycles from 0.
-///
-/// The same calls give the same deliveries.
-///
-/// # Time complexity
-///
-/// Constant for each channel that a message is granted, and for each cycle in which messages are on
-/// their way.
-///
-/// # Memory
-///
-/// 32 bytes a channel, 64 a message on its way and some for its events, whatever has been sent
-/// before.
+/// A network in virtual time, in cycles from 0. The same calls give the same deliveries. Time is
+/// constant for each channel that a message is granted, and for each cycle in which messages are on
+/// their way; memory is 32 bytes a channel, 64 a message on its way and some for its events.
 #[derive(Clone, Debug)]
 pub struct Network {
     grid: Grid,
@@ -32,7 +22,6 @@ pub struct Network {
     fabric: Fabric,
 }
 
-/// The channels and what is on them.
 #[derive(Clone, Debug)]
 struct Fabric {
     parameters: Parameters,
@@ -48,11 +37,9 @@ struct Channel {
     holder: u32,
     /// The channel that its holder was granted after it.
     next: u32,
-    /// The first and the last of the messages that wait for it; the last is meaningless if there is
-    /// no first.
+    /// The first and the last of the messages that wait for it; the last counts only with a first.
     first: u32,
     last: u32,
-    /// Grants.
     granted: u64,
     /// Cycles in which it was held, less the time of its grant while it is held, modulo 2^64.
     held: Ticks,
@@ -68,11 +55,7 @@ const FREE: Channel = Channel {
 };
 
 impl Network {
-    /// A network without messages at time 0.
-    ///
-    /// # Errors
-    ///
-    /// When a parameter is out of range.
+    /// A network without messages at time 0; an error when a parameter is out of range.
     pub fn new(grid: Grid, parameters: Parameters) -> Result<Network, NetworkError> {
         let Parameters {
             flits,
@@ -113,8 +96,7 @@ impl Network {
         self.fabric.parameters
     }
 
-    /// The current cycle. What is released and delivered in it has been, what is requested in it
-    /// has not.
+    /// The current cycle: releases and deliveries have been made, requests have not.
     #[inline]
     pub fn now(&self) -> Ticks {
         self.requests.now
@@ -125,22 +107,17 @@ impl Network {
         self.fabric.messages.len() as usize + self.requests.messages.len()
     }
 
-    /// Sends a message in the current cycle.
-    ///
-    /// # Panics
-    ///
-    /// Those of [`Requests::send`].
+    /// Sends a message in the current cycle. Panics as [`Requests::send`] does.
     #[inline]
     pub fn send(&mut self, message: Message) {
         self.requests.send(message);
     }
 
-    /// Advances to cycle `until`: all requests of earlier cycles are made, and in `until` itself
-    /// channels are released and messages delivered, but no requests made. Does nothing if `until`
-    /// is not later than [`Network::now`].
-    ///
-    /// Ends early, in the same state of an earlier cycle, with [`ControlFlow::Break`], if the
-    /// traffic asked for it in that cycle. The same call goes on from there.
+    /// Advances to cycle `until`, if that is later than [`Network::now`]: all requests of earlier
+    /// cycles are made, and in `until` itself channels are released and messages delivered, but no
+    /// requests made. Ends early, in the same state of an earlier cycle, with
+    /// [`ControlFlow::Break`], if the traffic asked for it in that cycle; the same call goes on
+    /// from there.
     pub fn advance(&mut self, until: Ticks, traffic: &mut impl Traffic) -> ControlFlow<()> {
         while self.now() < until {
             self.request();
@@ -156,7 +133,6 @@ impl Network {
         ControlFlow::Continue(())
     }
 
-    /// The first half of a cycle: releases, and grants to those that wait.
     fn release(&mut self, traffic: &mut impl Traffic) {
         let now = self.now();
         for &channel in &self.today.releases {
@@ -168,7 +144,6 @@ impl Network {
         }
     }
 
-    /// The first half of a cycle: deliveries.
     fn deliver(&mut self, traffic: &mut impl Traffic) -> ControlFlow<()> {
         let now = self.now();
         let mut flow = ControlFlow::Continue(());
@@ -181,7 +156,6 @@ impl Network {
         flow
     }
 
-    /// The second half of a cycle: requests.
     fn request(&mut self) {
         let now = self.now();
         // Of the same source no two headers request the same channel: they hold different channels,
@@ -196,8 +170,8 @@ impl Network {
         }
     }
 
-    /// How much each link of the grid was used so far: grid order, in each processor by dimension,
-    /// upwards first.
+    /// How much each link was used so far: grid order, in each processor by dimension, upwards
+    /// first.
     pub fn links(&self) -> impl Iterator<Item = (Link, Usage)> + '_ {
         let usage = |range: std::ops::Range<u32>| {
             range.fold(Usage::default(), |usage, channel| {
@@ -294,8 +268,8 @@ impl Fabric {
         self.calendar.request(request_at, source, message);
     }
 
-    /// The header leaves the network at `crossed`: the channels are released one after the other,
-    /// the last two when the last flit leaves.
+    /// The header leaves the network at `crossed`: channels are released in turn, the last two
+    /// together.
     #[inline]
     fn arrive(&mut self, message: u32, crossed: Ticks) {
         let flits = self.parameters.flits;
@@ -314,8 +288,7 @@ impl Fabric {
         self.calendar.deliver(delivered, message);
     }
 
-    /// Releases a channel, and grants it to the first that waits for it. Gives the message that
-    /// held it.
+    /// Releases a channel, and grants it to the first that waits; gives the message that held it.
     #[inline]
     fn release(&mut self, channel: u32, now: Ticks) -> u32 {
         let released = &mut self.channels[channel as usize];

@@ -5,7 +5,6 @@ use meshalloc::{NodeId, Ticks};
 use super::Message;
 use super::routes::Header;
 
-/// No message; no channel.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A message on its way, or that waits for its channel into the network.
@@ -35,12 +34,10 @@ impl Record {
     }
 }
 
-/// All messages on their way, by numbers that are used again.
 #[derive(Clone, Debug)]
 pub(super) struct Messages {
     records: Vec<Record>,
     free: u32,
-    /// How many there are.
     present: u32,
 }
 
@@ -62,7 +59,6 @@ impl Messages {
         self.records.len()
     }
 
-    /// Takes a message that is sent now.
     #[inline]
     pub(super) fn insert(&mut self, message: &Message, now: Ticks) -> u32 {
         let record = Record {

@@ -1,9 +1,7 @@
-//! The channels of a grid by number, and the routes over them.
-//!
-//! The links that leave a processor are numbered together, from `node * ports` on: by dimension,
-//! upwards before downwards, virtual channel 0 before 1. Behind the links of all processors come
-//! the channels into the network, then those out of it. A mesh has no links at its border, but
-//! numbers for them.
+//! The channels of a grid by number, and the routes over them. The links that leave a processor
+//! have numbers from `node * ports` on: by dimension, upwards before downwards, virtual channel 0
+//! before 1. Behind the links of all processors come the channels into the network, then those out
+//! of it. A mesh has no links at its border, but numbers for them.
 
 use meshalloc::{Grid, NodeId, Ticks};
 
@@ -13,12 +11,9 @@ pub(crate) fn has_links_around(grid: Grid, dimension: usize) -> bool {
     grid.wraps(dimension) && grid.side(dimension) > 2
 }
 
-/// A dimension of more than one processor.
 #[derive(Clone, Copy, Debug)]
 struct Dimension {
-    /// Its number in the grid.
     number: u8,
-    /// Whether it has links around.
     wraps: bool,
     side: u32,
     /// How far apart neighbours are by number.
@@ -28,13 +23,11 @@ struct Dimension {
 }
 
 impl Dimension {
-    /// The number of virtual channels of a link.
     fn lanes(&self) -> u8 {
         if self.wraps { 2 } else { 1 }
     }
 }
 
-/// The numbers of channels.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
     dimensions: Vec<Dimension>,
@@ -118,7 +111,6 @@ impl Routes {
         self.nodes
     }
 
-    /// The number of channels.
     pub(super) fn channels(&self) -> u32 {
         self.eject + self.nodes
     }
@@ -231,8 +223,7 @@ pub struct Link {
     pub from: NodeId,
     /// The dimension in which its ends are neighbours.
     pub dimension: u8,
-    /// Whether it leads to the next higher coordinate; where links lead around 0 is higher than the
-    /// last.
+    /// Whether it leads to the next higher coordinate, which is 0 behind the last on a ring.
     pub up: bool,
 }
 
@@ -241,8 +232,7 @@ pub struct Link {
 pub struct Usage {
     /// Grants: messages that crossed it or do so now.
     pub messages: u64,
-    /// Cycles in which it was held, by messages that moved or stood still; of virtual channels the
-    /// sum.
+    /// Cycles in which a message held it, moving or not; the sum of its virtual channels.
     pub held: Ticks,
 }
 

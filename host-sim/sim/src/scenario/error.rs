@@ -108,9 +108,7 @@ pub(super) struct ScenarioFile {
 /// A scenario file, or a point of its grid.
 #[derive(Debug)]
 pub struct FileOrigin {
-    /// All points share it.
     file: Arc<ScenarioFile>,
-    /// The keys of the grid.
     of_point: Lines,
     /// Which point it is; empty if there is no grid.
     label: String,

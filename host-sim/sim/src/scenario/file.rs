@@ -24,12 +24,6 @@ pub struct Foreign<'f> {
     pub useless: &'f [(&'f str, &'f str)],
 }
 
-/// Reads a scenario file.
-///
-/// # Errors
-///
-/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or
-/// has a value that its setting does not take: one line with the place and what was expected.
 pub(super) fn read(path: &Path, foreign: Foreign<'_>) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = text(path)?;
@@ -37,20 +31,13 @@ pub(super) fn read(path: &Path, foreign: Foreign<'_>) -> Result<Vec<Entry>, Stri
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))
 }
 
-/// The text of a scenario file.
-///
-/// # Errors
-///
-/// When it cannot be read, is too large or is not UTF-8.
 pub(super) fn text(path: &Path) -> Result<String, String> {
     let name = path.display();
     input::text(path).map_err(|error| format!("{name}: cannot read the scenario: {error}"))
 }
 
-/// What is wrong with a scenario file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
-    /// From 1.
     pub(super) line: usize,
     pub(super) reason: String,
 }
@@ -106,11 +93,6 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// The whole file.
-    ///
-    /// # Errors
-    ///
-    /// When it is no TOML.
     pub(super) fn table(&self) -> Result<DeTable<'r>, Wrong> {
         let table = DeTable::parse(self.text).map_err(|error| Wrong {
             line: self.line(error.span().map_or(0, |span| span.start)),
@@ -143,12 +125,7 @@ impl<'r> Reader<'r> {
         pairs.collect()
     }
 
-    /// Reads the value of a key in this line.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such setting, or it does not take the value; the line is that of the value,
-    /// among several of the wrong one.
+    /// Reads the value of a key in this line; an error has the line of the (wrong) value.
     pub(super) fn entry(
         &self,
         key: &str,
@@ -176,11 +153,6 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// The setting of a key.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with a key that is no setting here.
     fn setting(&self, key: &str) -> Result<&'static Setting, String> {
         if key == GRID {
             let sweep = "`host-sim sweep` runs files with one";
@@ -203,7 +175,6 @@ impl<'r> Reader<'r> {
         Setting::of(key).ok_or_else(|| unknown_key(key, keys.filter(|key| !is_useless(key))))
     }
 
-    /// One value.
     fn single(
         &self,
         setting: &'static Setting,

@@ -48,12 +48,8 @@ pub fn grid(path: &Path, foreign: Foreign<'_>) -> Result<Vec<GridPoint>, String>
     grid_of(&text, path, foreign, POINTS_MAX)
 }
 
-/// The points of the text of a scenario file. Errors call it `path`, and paths in it are relative
-/// to the folder of `path`.
-///
-/// # Errors
-///
-/// Those of [`grid`], and where there are more than `points_max` points.
+/// The points of the text of a scenario file, which errors call `path` and whose folder paths in it
+/// are relative to. Errors are those of [`grid`], and more than `points_max` points.
 pub fn grid_of(
     text: &str,
     path: &Path,
@@ -82,12 +78,9 @@ fn pair(entry: &Entry) -> (String, String) {
     (entry.setting.key.to_owned(), value)
 }
 
-/// The content of a file.
 #[derive(Debug)]
 struct Grid {
-    /// The same at every point.
     fixed: Vec<Entry>,
-    /// For each key of the grid its values.
     axes: Vec<Vec<Entry>>,
 }
 
@@ -174,7 +167,6 @@ impl Grid {
         points
     }
 
-    /// The scenario of a point.
     fn scenario(&self, choice: &[&Entry], origin: Origin) -> Result<Resolved, String> {
         let entries = self.fixed.iter().chain(choice.iter().copied());
         match Scenario::of(entries) {
@@ -184,11 +176,7 @@ impl Grid {
     }
 }
 
-/// The scenario of these keys, as a point of a grid has it.
-///
-/// # Errors
-///
-/// When a key is unknown or has a value that its setting does not take.
+/// The scenario of these keys, as a point of a grid has it; an error names a wrong key or value.
 pub fn of_keys(keys: &[(String, String)]) -> Result<Scenario, SettingError> {
     let mut scenario = Scenario::default();
     for (key, value) in keys {

@@ -1,8 +1,6 @@
-//! A scenario file under options of the command line.
-//!
-//! An option replaces the same key of the file, and the keys that contradict it. What needs a
-//! replaced key is not used either. Keys that are not used, and have no option of their name beside
-//! them, are named in a note.
+//! A scenario file under options of the command line. An option replaces the same key of the file,
+//! and the keys that contradict it. What needs a replaced key is not used either. Keys that are not
+//! used, and have no option of their name beside them, are named in a note.
 
 use std::fmt;
 use std::path::Path;
@@ -15,11 +13,7 @@ use super::table::{Entry, Scenario, Setting};
 
 /// The scenario of the settings `given` on the command line and, if there is one, of a file;
 /// `command_line` are the options of the command that are no settings. The text is a note about
-/// keys of the file that are not used.
-///
-/// # Errors
-///
-/// One line about what is wrong, with its place in the file.
+/// keys of the file that are not used; an error is one line, with its place in the file.
 pub fn read(
     given: &[Entry],
     path: Option<&Path>,

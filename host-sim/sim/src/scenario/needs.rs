@@ -24,10 +24,6 @@ pub(super) fn words(need: Need) -> String {
 }
 
 /// Whether each setting has what it requires. The workload knows which estimates it has.
-///
-/// # Errors
-///
-/// The first that has not.
 pub(super) fn check(scenario: &Scenario) -> Result<(), SettingError> {
     let record = scenario.record();
     let is_given = |key: &&str| Setting::of(key).is_some_and(|s| record.get(s.name).is_some());

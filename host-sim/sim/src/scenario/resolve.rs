@@ -118,7 +118,6 @@ impl Resolved {
     }
 }
 
-/// The option that names a log.
 const fn log_option(form: &LogForm) -> &'static str {
     match form {
         LogForm::Swf => "swf",
@@ -126,7 +125,6 @@ const fn log_option(form: &LogForm) -> &'static str {
     }
 }
 
-/// The error about a log without a machine.
 fn unnamed_machine(log: &Log) -> SettingError {
     let path = log.path.display().to_string().replace('`', "'");
     let reason = format!(
@@ -152,10 +150,6 @@ impl Scenario {
     }
 
     /// The same, with this in place of reading the description of the machine.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Scenario::resolve`].
     pub fn resolve_with(
         &self,
         read: impl Fn(&MachineSource) -> Result<Description, String>,
@@ -226,11 +220,7 @@ impl Scenario {
         })
     }
 
-    /// The same, of settings that were given there.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Scenario::resolve`], with the place.
+    /// The same, of settings that were given there; errors have the place.
     pub fn resolve_of(&self, origin: Origin) -> Result<Resolved, String> {
         match self.resolve() {
             Ok(resolved) => Ok(Resolved { origin, ..resolved }),
@@ -269,11 +259,7 @@ impl Scenario {
         self.mesh.is_some() || self.torus.is_some() || self.cube.is_some() || self.machine.is_some()
     }
 
-    /// The description of the machine, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// When its file cannot be read, or describes no machine.
+    /// The description of the machine, if it has one; an error when its file has none.
     pub fn description(&self) -> Result<Option<Description>, SettingError> {
         self.described(MachineSource::read)
     }
@@ -287,8 +273,8 @@ impl Scenario {
         read.map_err(|error| SettingError::unquoted(&["machine"], &error))
     }
 
-    /// The machine that is named, or else the default; `description` is what
-    /// [`Scenario::description`] gives.
+    /// The machine that is named, or else the default; `description` is that of
+    /// [`Scenario::description`].
     ///
     /// # Errors
     ///
@@ -331,10 +317,6 @@ impl Scenario {
     }
 
     /// The strategies, each once, in the order in which they were named first.
-    ///
-    /// # Errors
-    ///
-    /// When one does not serve the machine: what it serves, and which strategies would do.
     fn strategies(
         &mut self,
         machine: Grid,
@@ -381,7 +363,6 @@ impl Scenario {
         Ok(())
     }
 
-    /// The log, whose jobs are not read yet.
     fn log(
         &mut self,
         file: PathBuf,
@@ -416,11 +397,7 @@ impl Scenario {
         })
     }
 
-    /// Which jobs of a log are taken, near-square or near-cubic.
-    ///
-    /// # Errors
-    ///
-    /// When the window is empty.
+    /// Which jobs of a log are taken, near-square or near-cubic; an error when the window is empty.
     pub fn window(&self, machine: Grid) -> Result<LogOptions, SettingError> {
         if let (Some(from), Some(to)) = (self.from, self.to)
             && to <= from
@@ -444,7 +421,6 @@ impl Scenario {
         })
     }
 
-    /// The rule of shapes.
     fn shape(&mut self, machine: Grid) -> Result<ShapeRule, SettingError> {
         let default = match self.machine {
             Some(_) => ShapeRule::Chips,
@@ -456,7 +432,6 @@ impl Scenario {
         Ok(shape)
     }
 
-    /// The workload of distributions.
     fn synthetic(
         &mut self,
         machine: Grid,
@@ -492,7 +467,6 @@ impl Scenario {
         })
     }
 
-    /// The workload with the estimates that are asked for.
     fn estimated(&mut self, mut workload: Synthetic) -> Result<Synthetic, SettingError> {
         workload.estimates = *self.estimates.get_or_insert(workload.estimates);
         workload.check_estimates()?;
@@ -519,7 +493,6 @@ impl Scenario {
         Ok(Some(failures))
     }
 
-    /// What jobs ask for.
     fn requests(
         &mut self,
         machine: Grid,
@@ -578,7 +551,6 @@ impl Scenario {
         Ok(Requests::Submeshes(submeshes))
     }
 
-    /// When jobs arrive.
     fn arrivals(&mut self, machine: Grid) -> Result<Arrivals, SettingError> {
         if let Some(gaps) = self.interarrival.clone() {
             return Ok(Arrivals::Process {
@@ -637,7 +609,6 @@ impl Scenario {
         service
     }
 
-    /// What jobs send, if they do.
     fn messages(&mut self) -> Option<Messages> {
         let patterns = self.pattern?;
         let default = Messages::new(patterns);
@@ -659,7 +630,6 @@ impl Scenario {
         }
     }
 
-    /// What jobs communicate, read and write, if they do.
     fn io(&mut self, machine: Grid) -> Result<Option<IoJobs>, SettingError> {
         if self.io.is_none() && self.io_nodes.is_none() {
             return Ok(None);
@@ -698,7 +668,6 @@ impl Scenario {
         }
     }
 
-    /// How often it is repeated.
     fn replications(&mut self) -> Result<Replications, SettingError> {
         let most = &mut self.max_replications;
         let mut max = || *most.get_or_insert(REPLICATIONS_MAX_DEFAULT);
@@ -731,7 +700,6 @@ fn default_strategy(machine: Grid, description: Option<&Description>) -> Strateg
     }
 }
 
-/// Whether the strategy serves the machine.
 fn serves(machine: Grid, description: Option<&Description>, strategy: StrategyKind) -> bool {
     match description {
         Some(description) => strategy.serves_described(&description.machine),
@@ -748,10 +716,6 @@ fn suitable(
 }
 
 /// Checks that the strategy serves the machine.
-///
-/// # Errors
-///
-/// When it does not: what it serves, and which strategies would do.
 fn check_serves(
     machine: Grid,
     description: Option<&Description>,

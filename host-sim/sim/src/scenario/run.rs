@@ -78,10 +78,6 @@ impl Scenario {
 
 impl Resolved {
     /// As [`Scenario::run`].
-    ///
-    /// # Errors
-    ///
-    /// When the settings cannot be used, or a run ends early.
     pub fn run(&self) -> Result<Results, RunError> {
         if let BackendChoice::Line(endpoint) = self.backend() {
             let reason = format!(
@@ -93,12 +89,7 @@ impl Resolved {
         self.run_on(&InProcessBackends::default, &())
     }
 
-    /// The same with controllers that `backends` makes, one set for each thread; `progress`
-    /// follows the runs.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Resolved::run`].
+    /// The same with a set of controllers from `backends` for each thread; `progress` follows.
     pub fn run_on<B: Backends>(
         &self,
         backends: &(dyn Fn() -> B + Sync),

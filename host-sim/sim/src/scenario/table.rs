@@ -1,7 +1,6 @@
-//! The settings of a scenario: [`Scenario`] and [`SETTINGS`], one table of them.
-//!
-//! Command line, scenario files, help, reference pages, JSON Schema and the record in every result
-//! follow from the table. A setting is its row here and the code that uses it.
+//! The settings of a scenario: [`Scenario`] and [`SETTINGS`], the one table from which command
+//! line, scenario files, help, reference pages, JSON Schema and the record in every result follow.
+//! A setting is its row here and the code that uses it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display};
@@ -89,11 +88,7 @@ impl Setting {
         self.not.contains(&other.key) || other.not.contains(&self.key)
     }
 
-    /// Whether it takes this value.
-    ///
-    /// # Errors
-    ///
-    /// What was expected.
+    /// Whether it takes this value; an error says what was expected.
     pub fn check(&self, value: &OsStr) -> Result<(), String> {
         (self.read)(&mut Scenario::default(), value)
     }
@@ -477,11 +472,7 @@ settings! {
 }
 
 impl Scenario {
-    /// The scenario of these values.
-    ///
-    /// # Errors
-    ///
-    /// When one is wrong.
+    /// The scenario of these values; an error when one is wrong.
     pub fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Result<Self, SettingError> {
         let mut scenario = Scenario::default();
         for entry in entries {
@@ -528,11 +519,7 @@ impl Scenario {
             .into()
     }
 
-    /// Whether two settings that were given contradict each other.
-    ///
-    /// # Errors
-    ///
-    /// The first two that do.
+    /// Two settings that were given and contradict each other are an error.
     pub fn check_contradictions(&self) -> Result<(), SettingError> {
         let given = SETTINGS.iter();
         let given: Vec<_> = given
@@ -649,7 +636,6 @@ impl Display for StrategyChoice {
     }
 }
 
-/// Reads the name of a strategy, or `all`.
 fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
     match text {
         "all" => Ok(StrategyChoice::All),
@@ -657,13 +643,11 @@ fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
     }
 }
 
-/// Reads the column of a file.
 fn column(text: &str) -> Result<Empirical, String> {
     let expected = "expected FILE:COLUMN, where the name of the file has a dot or a slash";
     Empirical::unread(text).ok_or_else(|| expected.to_owned())
 }
 
-/// Reads a distribution of side lengths.
 fn side_lengths(text: &str) -> Result<SideDistribution, String> {
     text.parse::<SideDistribution>().map_err(|error| {
         let name = |text: &'static str| text.split(':').next().unwrap_or(text);

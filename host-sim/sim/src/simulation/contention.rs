@@ -20,15 +20,9 @@ use crate::workload::{Messages, TimeUnit, Work};
 /// and then channels are requested: the first messages of a job that starts at t request theirs at
 /// t, whatever else happens at t.
 ///
-/// # Time complexity
-///
-/// That of the [network](Network), constant for each message, and for each start linear in the
-/// processors of the job.
-///
-/// # Memory
-///
-/// That of the network, some bytes for each processor of the machine, and four for each processor
-/// that a job holds; none for messages that are not on their way.
+/// Time is that of the [network](Network), constant for each message, and for each start linear in
+/// the processors of the job. Memory is that of the network, some bytes for each processor of the
+/// machine, and four for each one that a job holds; none for messages that are not on their way.
 #[derive(Clone, Debug)]
 pub struct Contention {
     network: Network,
@@ -36,11 +30,7 @@ pub struct Contention {
 }
 
 impl Contention {
-    /// Jobs that send messages of this kind, on an empty network.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such network.
+    /// Jobs that send messages of this kind, on an empty network; an error when there is none.
     pub fn new(machine: Grid, messages: Messages) -> Result<Self, NetworkError> {
         Ok(Contention {
             network: Network::new(machine, messages.network)?,
@@ -131,7 +121,6 @@ struct Process {
     sent: u32,
 }
 
-/// A job that runs.
 #[derive(Clone, Debug)]
 struct Running {
     number: u32,

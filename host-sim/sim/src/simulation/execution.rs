@@ -1,10 +1,8 @@
 //! The execution of jobs: when a job that has its processors completes its work.
 //!
-//! The run loop has no other source of departures. An [`Execution`] advances in virtual time only
-//! as far as the loop lets it, since a job that starts meanwhile may move the completions of the
-//! others: messages of different jobs meet on their way, disks are shared. So there is no
-//! completion time to be asked for in advance; the loop names its next event, and takes what
-//! completes before that.
+//! An [`Execution`] advances in virtual time only as far as the run loop lets it, since a job that
+//! starts meanwhile may move the completions of the others: messages meet on their way, disks are
+//! shared. So the loop names its next event, and takes what completes before that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -71,23 +69,18 @@ impl AddAssign for MessageSums {
     }
 }
 
-/// Executes the jobs that hold processors.
-///
-/// Calls come in the order of virtual time, and an execution depends on nothing but them: the same
-/// calls give the same completions.
+/// Executes the jobs that hold processors; calls come in the order of virtual time.
 pub trait Execution {
     /// The unit in which times are given.
     fn time_unit(&self) -> TimeUnit;
 
-    /// Starts a job, now that it has all of its processors: not before the latest completion that
-    /// was taken, nor before the latest limit.
+    /// Starts a job that has its processors: not before the latest completion taken or limit.
     fn start(&mut self, start: Start<'_>);
 
     /// Advances to the first completion before `limit` and takes it, in the order of [`EventKey`].
     /// `None`: no job completes before `limit`, as long as none starts, and the execution has
-    /// advanced to it.
-    ///
-    /// A job completes once. While jobs run and `limit` is far enough, there is a completion.
+    /// advanced to it. A job completes once. While jobs run and `limit` is far enough, there is a
+    /// completion.
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion>;
 }
 
@@ -105,11 +98,8 @@ impl<E: Execution> Execution for &mut E {
     }
 }
 
-/// Jobs that take the time which their workload gives them, whatever else runs.
-///
-/// # Time complexity
-///
-/// Logarithmic in the number of running jobs, for each start and each completion.
+/// Jobs that take the time which their workload gives them, whatever else runs. Each start and each
+/// completion takes time logarithmic in the number of running jobs.
 #[derive(Clone, Debug, Default)]
 pub struct FixedService {
     /// Time, order and number.

@@ -12,7 +12,6 @@ use crate::workload::{Job, Work};
 
 mod events;
 
-/// What failures do in a run.
 pub(super) struct Failing {
     machine: Grid,
     timeline: Timeline,
@@ -75,11 +74,7 @@ impl Failing {
         self.attempts.contains_key(&number)
     }
 
-    /// The job starts. What it does from then on.
-    ///
-    /// # Panics
-    ///
-    /// When it has no service time.
+    /// The job starts. What it does from then on. Panics when it has no service time.
     pub(super) fn start(&mut self, number: u32, job: Job, now: Ticks, order: u64) -> Job {
         let Work::Service(service) = job.work else {
             panic!("jobs that are interrupted have service times");
@@ -131,8 +126,7 @@ impl Failing {
         self.attempts.get(&number).copied().unwrap_or_default()
     }
 
-    /// One more reason, or one less, not to give the processors of a block to jobs. Those that are
-    /// down from now on, or no more.
+    /// One more or one less reason not to give these processors to jobs; those whose state changes.
     fn mark(&mut self, block: Block, is_down: bool) -> Vec<NodeId> {
         let rows = intervals(self.machine, &[block]);
         let nodes = rows.into_iter().flat_map(|(first, last)| first..=last);

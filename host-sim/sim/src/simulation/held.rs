@@ -2,7 +2,6 @@
 
 use meshalloc::Block;
 
-/// What a job holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Held {
     Nothing,
@@ -11,8 +10,7 @@ pub(super) enum Held {
     Many(u32),
 }
 
-/// The lists of the jobs that hold several blocks. They are used again, so that few jobs allocate
-/// memory.
+/// The lists of the jobs that hold several blocks, used again: few jobs allocate memory.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     lists: Vec<Vec<Block>>,
@@ -41,7 +39,6 @@ impl Lists {
         }
     }
 
-    /// The blocks of a job.
     #[inline]
     pub(super) fn get<'h>(&'h self, held: &'h Held) -> &'h [Block] {
         match held {

@@ -25,8 +25,7 @@ pub struct Conditions {
     pub failures: Option<Timeline>,
 }
 
-/// Without a backlog that is kept up and without failures; the threshold is [`SLOWDOWN_THRESHOLD`]
-/// seconds.
+/// Without a backlog that is kept up or failures; the threshold is [`SLOWDOWN_THRESHOLD`].
 impl From<Measured> for Conditions {
     fn from(measured: Measured) -> Self {
         Conditions {
@@ -43,16 +42,15 @@ impl From<Measured> for Conditions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
     /// The jobs with these numbers in order of arrival, from 0. Averages are taken from the arrival
-    /// of the first to that of the last: jobs go on arriving all the while, and until all of these
-    /// have left.
+    /// of the first to that of the last; jobs arrive until all of these have left.
     Arrivals {
         /// The first.
         first: u32,
         /// One past the last, at most [`JOBS_MAX`](crate::workload::JOBS_MAX).
         end: u32,
     },
-    /// This number of jobs (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), the first to leave;
-    /// refused jobs leave, too. Averages are taken from the start to the departure of the last: the
+    /// This number of jobs (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), the first to leave,
+    /// refused ones as well. Averages are taken from the start to the departure of the last: the
     /// machine fills within. A closed workload is measured whole by as many departures as it has
     /// jobs.
     Departures(u32),

@@ -48,8 +48,7 @@ pub struct Interruption<'r> {
     pub blocks: &'r [Block],
 }
 
-/// A place that goes down or works again. It may have been down already, and may stay so: units
-/// that fail may share processors.
+/// A place that goes down or works again; it may have been down, or stay so, for another unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceEvent {
     /// When, in ticks.
@@ -71,8 +70,7 @@ pub trait Observer {
         let _ = jobs;
     }
 
-    /// A job has left or, when the run ends, is still there. Called once for each job that arrived,
-    /// in the order in which they leave.
+    /// A job has left or, when the run ends, is still there. Once a job, in the order of leaving.
     fn job(&mut self, record: &JobRecord<'_>) {
         let _ = record;
     }
@@ -87,8 +85,7 @@ pub trait Observer {
         let _ = event;
     }
 
-    /// From this time on the largest slice that could be placed has this number of processors.
-    /// Called where that is measured.
+    /// From now on this is the size of the largest slice that could be placed, if that is measured.
     fn largest(&mut self, at: Ticks, processors: u32) {
         let _ = (at, processors);
     }

@@ -15,12 +15,9 @@ use crate::workload::{TimeUnit, Work, WorkloadError};
 /// Rates change when a phase begins or ends, and are constant between. Phases end at whole ticks,
 /// the nearest to the exact time, so that nothing depends on how far [`Execution::complete_before`]
 /// is asked to advance at a time. Consecutive phases of a job that put the same loads on the same
-/// links are carried out as one phase of longer messages, which is the same: the end of the one and
-/// the begin of the next change no rate.
+/// links are carried out as one phase of longer messages, which is the same.
 ///
-/// # Time complexity
-///
-/// For each phase that begins O(nodes of the mesh), and then a filling: [`Sharing::rates`].
+/// Each phase that begins takes O(nodes of the mesh), and then a filling: [`Sharing::rates`].
 #[derive(Clone, Debug)]
 pub struct Phases {
     machine: Grid,
@@ -37,7 +34,6 @@ pub struct Phases {
     places: Vec<NodeId>,
 }
 
-/// A job that runs.
 #[derive(Clone, Debug)]
 struct Running {
     order: u64,
@@ -61,11 +57,7 @@ enum Phase {
 }
 
 impl Phases {
-    /// Jobs of this kind, none of them running.
-    ///
-    /// # Errors
-    ///
-    /// When the machine is no two-dimensional mesh.
+    /// Jobs of this kind, none running; an error when the machine is no two-dimensional mesh.
     pub fn new(machine: Grid, jobs: IoJobs) -> Result<Self, WorkloadError> {
         let mesh = IoMesh::new(machine, jobs.nodes)?;
         Ok(Phases {
@@ -201,8 +193,7 @@ impl Execution for Phases {
     }
 }
 
-/// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), the same
-/// wherever and whenever it is asked for.
+/// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), of `draw` alone.
 pub(super) fn permutation(n: u32, draw: u32, phase: u32) -> Vec<u32> {
     let mut to: Vec<u32> = (0..n).collect();
     let mut state = (u64::from(draw) << 32) | u64::from(phase);

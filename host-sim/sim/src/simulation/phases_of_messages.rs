@@ -28,15 +28,12 @@ use crate::workload::{TimeUnit, Work, WorkloadError};
 /// from when the first flit has arrived; what it reads is sent when no flit will have to wait for
 /// it. A write ends with the last transfer, a read with the last arrival.
 ///
-/// # Differences from fair shares
+/// Other than with fair shares, what a node sends and receives goes over one channel each way, as
+/// fast as a link; a message takes L + 1 cycles of each channel; those that wait for one keep what
+/// they hold; and one that is first at a channel has all of it.
 ///
-/// What a node sends and receives goes over one channel each way, as fast as a link; a message
-/// takes L + 1 cycles of each channel; those that wait for one keep what they hold; and one that is
-/// first at a channel has all of it.
-///
-/// # Time complexity
-///
-/// That of the [network](Network), and logarithmic in the number of running jobs for each message.
+/// Time is that of the [network](Network), and logarithmic in the number of running jobs for each
+/// message.
 #[derive(Clone, Debug)]
 pub struct PhasesOfMessages {
     machine: Grid,
@@ -51,8 +48,8 @@ impl PhasesOfMessages {
     ///
     /// # Errors
     ///
-    /// When the machine is no two-dimensional mesh, or it and its I/O nodes make no
-    /// [network](IoMesh::grid).
+    /// When the machine is no two-dimensional mesh, or has no [network](IoMesh::grid) with its I/O
+    /// nodes.
     pub fn new(machine: Grid, jobs: IoJobs, flits: u32) -> Result<Self, WorkloadError> {
         let mesh = IoMesh::new(machine, jobs.nodes)?;
         let grid = mesh.grid()?;
@@ -203,14 +200,12 @@ struct Jobs {
     processes: Vec<Process>,
     /// By number.
     running: BTreeMap<u32, Running>,
-    /// What disks read: the cycle in which the message is sent, the I/O node, the destination and
-    /// the job.
+    /// What disks read: the cycle in which it is sent, the I/O node, the destination and the job.
     reads: BinaryHeap<Reverse<(Ticks, NodeId, NodeId, u32)>>,
     /// The cycle, order and number of completions that were not taken yet.
     completed: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
 }
 
-/// The process on a processor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
     /// Among those of its job.

@@ -1,9 +1,8 @@
-//! Which process of a job runs on which of its processors.
-//!
-//! Processes go in the order of their numbers onto the job's processors in the order of theirs. A
-//! job that holds one block goes along that block, from its start on, so that neighbours in the
-//! block are neighbours where the block wraps around, too; and if it is the requested shape with
-//! its sides in another order (b x a for a x b), the processes are turned as the block is.
+//! Which process of a job runs on which of its processors. Processes go in the order of their
+//! numbers onto the job's processors in the order of theirs. A job that holds one block goes along
+//! that block, from its start on, so that neighbours in the block are neighbours where it wraps
+//! around, too; and if it is the requested shape with its sides in another order, the processes are
+//! turned as it is.
 
 use meshalloc::{Block, DIMENSIONS_MAX, Grid, NodeId, Request};
 
@@ -32,8 +31,7 @@ fn natural() -> Order {
     std::array::from_fn(|dimension| dimension)
 }
 
-/// The order in which the sides of the block are those that were asked for; the natural one if
-/// there is none.
+/// The order in which the sides of the block are those asked for; the natural one if none is.
 fn order(machine: &Grid, request: &Request, block: Block) -> Order {
     let extent = machine.extent(block);
     let asked = request.shape.extents();

@@ -6,7 +6,6 @@ use super::held::{Held, Lists};
 use super::observer::JobRecord;
 use crate::workload::Job;
 
-/// Where a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Arrived, and not submitted yet, or without a reply so far.
@@ -84,7 +83,6 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Whether the job was started at all.
     pub(super) const fn has_started(&self) -> bool {
         self.order > 0
     }

@@ -34,18 +34,15 @@ pub(super) struct State<'o> {
     pub(super) running: u32,
     /// Requested processors of running jobs, but of those that wait for a repair.
     pub(super) in_use: u64,
-    /// Processors that no running job holds and that work; less than 0 if the controller grants
-    /// some twice.
+    /// Processors that work and no running job holds; below 0 if some are granted twice.
     pub(super) free: i64,
-    /// The first job in order of arrival that is kept or waits; where there is none, the next to
-    /// arrive.
+    /// The first job in order of arrival that is kept or waits; else the next to arrive.
     pub(super) head: u32,
     /// The processors that it asks for, or [`NOTHING_WAITS`].
     pub(super) head_wants: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
-    /// Later jobs than the measured ones that were granted while one of these, or one before them,
-    /// waited.
+    /// Later jobs than the measured ones granted while one of these, or an earlier one, waited.
     pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
@@ -191,7 +188,6 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Whether the job has processors.
     pub(super) fn runs(&mut self, number: u32) -> bool {
         let record = self.present.get(number);
         record.is_some_and(|record| record.stage == Stage::Runs)
@@ -206,8 +202,8 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in
-    /// the event of the last one.
+    /// Whether a job that leaves now is measured; jobs may leave in the event of the last measured
+    /// one.
     fn is_measured(&self, number: u32) -> bool {
         self.left > 0 && self.measured.includes(number)
     }
@@ -330,7 +326,6 @@ impl<'o> State<'o> {
         }
     }
 
-    /// A running job leaves.
     #[inline]
     pub(super) fn depart(&mut self, number: u32, messages: MessageSums) {
         let now = self.now;

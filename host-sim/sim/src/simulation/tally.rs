@@ -71,15 +71,13 @@ pub(super) struct Tally {
     pub(super) free: u128,
     /// Whether the largest slice is measured.
     pub(super) is_largest_known: bool,
-    /// What averages over time are taken over: from when to when. See
-    /// [`Measured`](super::Measured).
+    /// Averages over time are taken from here to there. See [`Measured`](super::Measured).
     pub(super) window: (Edge, Edge),
     /// Jobs that waited when the last measured job arrived.
     pub(super) waiting_at_end: Option<u32>,
     pub(super) dispersal: DispersalSums,
     pub(super) refused: Refusals,
-    /// What the controller took for submitting and releasing measured jobs, in seconds, if that is
-    /// measured.
+    /// What the controller took for submit and release of measured jobs, in seconds, if measured.
     pub(super) search_seconds: Option<f64>,
     /// Of interrupted jobs, if anything fails.
     interrupted: Option<Interrupted>,
@@ -224,10 +222,8 @@ impl Tally {
 }
 
 /// How much longer a job was there than it ran, or than the threshold if it ran for less; at least
-/// 1.
-///
-/// Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, Theory and practice in parallel job
-/// scheduling, JSSPP 1997.
+/// 1 (Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, Theory and practice in parallel job
+/// scheduling, JSSPP 1997).
 fn bounded_slowdown(turnaround: Ticks, run: Ticks, threshold: Ticks) -> f64 {
     (turnaround as f64 / run.max(threshold) as f64).max(1.0)
 }

@@ -1,17 +1,15 @@
 //! One run of open-loop traffic: [`OpenLoop`].
 //!
 //! Messages are generated at every processor in a Poisson process, in continuous time, whether or
-//! not earlier ones have arrived. The processes of all processors together are one process with the
-//! sum of their rates, which draws a processor for each message. A message is sent in the cycle in
-//! which it is generated. One that is generated while its source still sends another waits there;
-//! this wait is a part of its latency.
-//!
-//! Latency, hops and blocked time are those of the messages that arrive after the warm-up.
+//! not earlier ones have arrived: one process with the sum of all rates, which draws a processor
+//! for each message. A message is sent in the cycle in which it is generated; while its source
+//! still sends another it waits there, which is a part of its latency. Latency, hops and blocked
+//! time are those of the messages that arrive after the warm-up.
 //!
 //! # Saturation
 //!
 //! Above saturation the number of messages on their way grows as long as messages are generated. It
-//! grows in any network at first: until the network is filled, which takes the [zero-load
+//! grows in any network until the network is filled, which takes the [zero-load
 //! time](Parameters::zero_load) of the longest route. So it is examined from the end of the warm-up
 //! on, but not before that time; a shorter run cannot be judged. A run is saturated when both of
 //! these hold, or when messages were never sent for want of memory:
@@ -81,8 +79,7 @@ pub struct OpenLoop {
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The mean time of a message in cycles, from its generation to its delivery; `None` if none
-    /// arrived.
+    /// The mean cycles of a message from generation to delivery; `None` if none arrived.
     pub latency: Option<f64>,
     /// The mean number of links of a message.
     pub hops: Option<f64>,
@@ -99,8 +96,7 @@ pub struct Measured {
     /// Whether the run ended before the network was filled: saturation is then unknown unless
     /// `saturated` is true, and only messages with short routes have arrived.
     pub too_short: bool,
-    /// For each link the flits that it carried in a cycle, in grid order: messages that were
-    /// granted it times their flits.
+    /// For each link, in grid order, the flits a cycle: messages that were granted it times flits.
     pub links: Vec<(Link, f64)>,
 }
 

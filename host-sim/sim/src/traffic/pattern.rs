@@ -26,8 +26,7 @@ pub enum Pattern {
     /// Processors that are their own transpose send nothing. The sides must be the same in reverse
     /// order.
     Transpose,
-    /// One processor with a given probability, otherwise every other processor, each as likely; so
-    /// do all messages of that one processor.
+    /// One processor with a given probability, else any other; so do the messages of that one.
     HotSpot {
         /// The probability, 0 to 1.
         share: f64,
@@ -92,12 +91,8 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// The destinations on a grid.
-    ///
-    /// # Errors
-    ///
-    /// When the grid has no such destinations: a single processor, sides that differ from those in
-    /// reverse order, a hot spot that is no processor.
+    /// The destinations on a grid. It has none when it is a single processor, its sides differ from
+    /// those in reverse order, or the hot spot is no processor.
     pub fn on(self, grid: Grid) -> Result<Destinations, String> {
         let nodes = grid.nodes();
         if nodes < 2 {

@@ -6,8 +6,8 @@ use crate::statistics::{Estimate, Interval};
 const OF_WIDTH: i32 = 2;
 /// Arms that differ by more than this part of the half-width are shown by their ends.
 const ARMS_DIFFER: f64 = 0.1;
-/// With first digits below this the ends of an interval have one digit more (the rule of the
-/// Particle Data Group).
+/// Below these first digits the ends of an interval have one more (as the Particle Data Group has
+/// it).
 const TWO_DIGITS_BELOW: f64 = 3.55;
 /// At most this number of decimals is added for a lower end that is near 0.
 const MORE_DECIMALS_MAX: i32 = 2;
@@ -17,12 +17,10 @@ const DECIMALS_MIN: i32 = 2;
 /// With more decimals a half-width has an exponent, a mean without one with one decimal more.
 const DECIMALS_MAX: i32 = 5;
 
-/// A mean with its interval, both times `scale`: `47.1 ± 1.2`, or `20 [15, 29]` where the arms
-/// differ by more than a tenth of the half-width. A half-width has two significant digits, the ends
-/// of an interval one or two, and the mean ends at the same place; a mean without an interval has
-/// two decimals, and at least three significant digits.
-///
-/// Everything that shows an interval to people calls this.
+/// A mean with its interval, both times `scale`, as everything shows them to people: `47.1 ± 1.2`,
+/// or `20 [15, 29]` where the arms differ by more than a tenth of the half-width. A half-width has
+/// two significant digits, the ends of an interval one or two, and the mean ends at the same place;
+/// a mean without an interval has two decimals, and at least three significant digits.
 pub fn number(estimate: &Estimate, scale: f64) -> String {
     let scaled = estimate.affine(scale, 0.0);
     let mean = scaled.mean;

@@ -12,8 +12,8 @@ use super::{TIME_MAX, TimeUnit};
 /// How often jobs arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Rate {
-    /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m requested by a
-    /// job and service time r on average.
+    /// The offered load rho: `rho * N / (m * r)` jobs a second, N processors, means m and r of a
+    /// job.
     Load(f64),
     /// The traffic ratio: jobs arriving in a mean service time.
     TrafficRatio(f64),
@@ -31,8 +31,7 @@ pub enum Arrivals {
     Process {
         /// Which one.
         process: Process,
-        /// The rate to which its times between arrivals are stretched; `None`: they stay as they
-        /// are.
+        /// The rate to which times between arrivals are stretched; `None`: as they are.
         rate: Option<Rate>,
     },
     /// All at time 0, in order, and none later: a closed workload.
@@ -129,7 +128,6 @@ impl ArrivalSource {
         })
     }
 
-    /// The next arrival after this one.
     #[inline]
     pub(super) fn next(&mut self, clock: Ticks, unit: TimeUnit) -> Ticks {
         let next = match self {

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::WorkloadError;
 
-/// The columns of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) enum Column {
     Submit,

@@ -7,13 +7,12 @@ use std::str::FromStr;
 use meshalloc::{Grid, Request};
 use rand_distr::{Distribution, Exp};
 
-use super::distributions::positive;
+use super::distributions::{info, positive};
 use super::lublin::{Lublin, Sizes};
 use super::{DistributionInfo, ShapeRule, WorkloadError};
 use crate::wording::Number;
 
-/// Requests for a number of processors, to which a rule gives a shape. Strategies that need no
-/// shape hold exactly the requested number.
+/// Requests for a number of processors, to which a rule gives a shape that some strategies need.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Counts {
     /// The machine.
@@ -46,14 +45,13 @@ pub enum CountDistribution {
 
 impl CountDistribution {
     /// Every distribution by name.
-    pub const LIST: &'static [DistributionInfo] = &[DistributionInfo {
-        name: "exponential:16",
-        meaning: "exponential with this mean, rounded up, at most the whole machine",
-        source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
-    }];
+    pub const LIST: &'static [DistributionInfo] = &[info(
+        "exponential:16",
+        "exponential with this mean, rounded up, at most the whole machine",
+        "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
+    )];
 
-    /// The mean number of processors on a machine of `nodes` processors, exact for the whole
-    /// numbers that are drawn.
+    /// The mean number on a machine of `nodes` processors, exact for whole numbers.
     pub fn mean(self, nodes: u32) -> f64 {
         match self {
             // The mean is the sum over k >= 0 of P(n > k). P(n > 0) is 1, and rounding up gives P(n
@@ -144,7 +142,6 @@ impl Counts {
 }
 
 impl CountSampler {
-    /// Draws a request.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
         let Counts { machine, shape, .. } = self.counts;
         let processors = match self.kind {

@@ -1,13 +1,12 @@
-//! The distributions of side lengths.
-//!
-//! Side lengths are whole numbers: a continuous distribution is rounded half up and drawn again
-//! outside the range, and the mean is exact for what that leaves.
+//! The distributions of side lengths, whole numbers: a continuous distribution is rounded half up
+//! and drawn again outside the range, and the mean is exact for what that leaves.
 
-use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
 use rand_distr::{Distribution, Exp, Normal, Uniform};
+use schemars::JsonSchema;
+use serde::Serialize;
 use statrs::distribution::ContinuousCDF;
 
 use super::WorkloadError;
@@ -22,11 +21,7 @@ pub struct SideRange {
 }
 
 impl SideRange {
-    /// Sides of `min` to `max` processors.
-    ///
-    /// # Errors
-    ///
-    /// When `min` is 0 or more than `max`.
+    /// Sides of `min` to `max` processors; an error when `min` is 0 or more than `max`.
     pub fn new(min: u16, max: u16) -> Result<Self, WorkloadError> {
         if min == 0 || min > max {
             return Err(WorkloadError::OutOfRange {
@@ -96,15 +91,28 @@ pub enum SideDistribution {
     UniformDecreasing,
 }
 
-/// A distribution as `host-sim list` shows it.
-#[derive(Clone, Copy, Debug)]
+/// Something with a name.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NamedJson")]
 pub struct DistributionInfo {
-    /// What is written on the command line.
+    /// The name.
     pub name: &'static str,
     /// What it means.
     pub meaning: &'static str,
-    /// Where it is used.
+    /// Where it comes from; empty where it has no author.
     pub source: &'static str,
+}
+
+pub(super) const fn info(
+    name: &'static str,
+    meaning: &'static str,
+    source: &'static str,
+) -> DistributionInfo {
+    DistributionInfo {
+        name,
+        meaning,
+        source,
+    }
 }
 
 pub(super) const KIM_YOON: &str =
@@ -116,36 +124,24 @@ const AL_SHDEFAT: &str = "Al Shdefat 2019, An Efficient Processor Allocation Alg
 impl SideDistribution {
     /// Every distribution by name.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "uniform",
-            meaning: "every side length 1..L equally likely",
-            source: KIM_YOON,
-        },
-        DistributionInfo {
-            name: "normal",
-            meaning: "mean (1+L)/2, standard deviation (1+L)/4",
-            source: KIM_YOON,
-        },
-        DistributionInfo {
-            name: "normal:var",
-            meaning: "mean (1+L)/2, variance (1+L)/4",
-            source: KIM_YOON,
-        },
-        DistributionInfo {
-            name: "normal:mean=16.5,var=6.6",
-            meaning: "mean and variance as given; sd=S instead of var=V gives the standard deviation",
-            source: CHANG_MOHAPATRA,
-        },
-        DistributionInfo {
-            name: "exponential",
-            meaning: "mean (1+L)/2",
-            source: KIM_YOON,
-        },
-        DistributionInfo {
-            name: "uniform-decreasing",
-            meaning: "probabilities .4, .2, .2, .2 on 1..L/8, ..L/4, ..L/2, ..L",
-            source: AL_SHDEFAT,
-        },
+        info("uniform", "every side length 1..L equally likely", KIM_YOON),
+        info(
+            "normal",
+            "mean (1+L)/2, standard deviation (1+L)/4",
+            KIM_YOON,
+        ),
+        info("normal:var", "mean (1+L)/2, variance (1+L)/4", KIM_YOON),
+        info(
+            "normal:mean=16.5,var=6.6",
+            "mean and variance as given; sd=S instead of var=V gives the standard deviation",
+            CHANG_MOHAPATRA,
+        ),
+        info("exponential", "mean (1+L)/2", KIM_YOON),
+        info(
+            "uniform-decreasing",
+            "probabilities .4, .2, .2, .2 on 1..L/8, ..L/4, ..L/2, ..L",
+            AL_SHDEFAT,
+        ),
     ];
 
     /// The distribution over a range of lengths, ready to be drawn from.
@@ -323,8 +319,7 @@ pub struct SideSampler {
     kind: Kind,
 }
 
-/// The continuous kinds in both libraries' types: one draws, the other has the distribution
-/// function.
+/// The continuous kinds in both libraries' types: one draws, the other has the distribution.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Steps(Steps),
@@ -406,8 +401,7 @@ struct Step {
 }
 
 impl Steps {
-    /// Of `(probability, first, last)`: one to four ranges, not empty, in order, probabilities
-    /// adding up to 1.
+    /// Of `(probability, first, last)`: one to four ranges in order, probabilities adding up to 1.
     fn new<const N: usize>(ranges: [(f64, u16, u16); N]) -> Self {
         let mut cumulative = 0.0;
         let steps = std::array::from_fn(|i| {

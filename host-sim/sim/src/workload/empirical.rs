@@ -13,7 +13,8 @@ use super::swf::line as swf;
 use super::text_file::{Header, TextFile, time};
 use super::{JOBS_MAX, LogError, TimeUnit};
 
-/// Times that were measured, each of which is equally likely.
+/// Times that were measured, each of which is equally likely. Where they were read from is no part
+/// of their record.
 ///
 /// ```
 /// use meshalloc_sim::workload::Empirical;
@@ -23,8 +24,6 @@ use super::{JOBS_MAX, LogError, TimeUnit};
 /// let times = Empirical::unread("trace.csv:run").unwrap();
 /// assert_eq!((times.to_string().as_str(), times.mean_seconds()), ("trace.csv:run", None));
 /// ```
-/// Where they were read from does not change what follows from them, and is no part of their
-/// record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Empirical {
     #[serde(skip)]
@@ -34,7 +33,6 @@ pub struct Empirical {
     values: Arc<[Ticks]>,
 }
 
-/// Serializes a shared list.
 pub(crate) fn slice<T: Serialize, S: Serializer>(
     list: &Arc<[T]>,
     serializer: S,
@@ -42,8 +40,7 @@ pub(crate) fn slice<T: Serialize, S: Serializer>(
     list[..].serialize(serializer)
 }
 
-/// The columns of a log in the Standard Workload Format, with the names that CSV files have for
-/// them.
+/// The columns of a log in the Standard Workload Format, as CSV files name them.
 const COLUMNS_OF_LOG: &str = "submit, wait, run or estimate";
 
 impl Empirical {
@@ -97,11 +94,7 @@ impl Empirical {
     }
 
     /// The same for times between arrivals: of the column `submit` the differences of successive
-    /// submit times.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Empirical::read`].
+    /// submit times. Errors are those of [`Empirical::read`].
     pub fn read_gaps(&self) -> Result<Self, LogError> {
         self.filled(|mut times| {
             if self.column != "submit" {

@@ -93,8 +93,7 @@ pub struct LineCounts {
     pub other_partitions: u32,
     /// Jobs dropped because the submit time is not known.
     pub no_submit_time: u32,
-    /// Jobs submitted before the time from which they are taken, or not before that up to which
-    /// they are.
+    /// Jobs submitted outside the times from which and up to which they are taken.
     pub outside: u32,
     /// Jobs dropped because neither allocated nor requested processors are known.
     pub no_processors: u32,

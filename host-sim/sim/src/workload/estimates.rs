@@ -1,8 +1,6 @@
-//! Estimates of run times: what a request says of how long its job will hold its processors.
-//!
-//! Schedulers that backfill and strategies that look ahead decide by them; all others ignore them.
-//! Factors have a stream of random numbers of their own (source 22), so the jobs are the same
-//! whatever is estimated.
+//! Estimates of run times: what a request says of how long its job will hold its processors. Only
+//! schedulers that backfill and strategies that look ahead decide by them. Factors have random
+//! numbers of their own (source 22), so the jobs are the same whatever is estimated.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,6 +8,7 @@ use std::str::FromStr;
 use meshalloc::Ticks;
 use rand_distr::{Distribution, Uniform};
 
+use super::distributions::info;
 use super::stream::{Source, Stream};
 use super::{DistributionInfo, Job, TIME_MAX, Work, WorkloadError};
 use crate::wording::Number;
@@ -48,26 +47,26 @@ const FACTORS: u8 = 22;
 impl EstimateModel {
     /// Every model by name.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "perfect",
-            meaning: "the run time, at least a microsecond; the default where run times are drawn",
-            source: "",
-        },
-        DistributionInfo {
-            name: "log",
-            meaning: "the time that the log says was requested (field 9), at most 71 years, none where it is unknown; the default for logs",
-            source: "Standard Workload Format",
-        },
-        DistributionInfo {
-            name: "factor:1..5",
-            meaning: "the run time times a number between the two, equally likely, drawn for each job",
-            source: "Mu'alem and Feitelson 2001, Utilization, Predictability, Workloads, and User Runtime Estimates in Scheduling the IBM SP2 with Backfilling",
-        },
-        DistributionInfo {
-            name: "none",
-            meaning: "no estimate; the only one where messages or I/O decide when a job ends",
-            source: "",
-        },
+        info(
+            "perfect",
+            "the run time, at least a microsecond; the default where run times are drawn",
+            "",
+        ),
+        info(
+            "log",
+            "the time that the log says was requested (field 9), at most 71 years, none where it is unknown; the default for logs",
+            "Standard Workload Format",
+        ),
+        info(
+            "factor:1..5",
+            "the run time times a number between the two, equally likely, drawn for each job",
+            "Mu'alem and Feitelson 2001, Utilization, Predictability, Workloads, and User Runtime Estimates in Scheduling the IBM SP2 with Backfilling",
+        ),
+        info(
+            "none",
+            "no estimate; the only one where messages or I/O decide when a job ends",
+            "",
+        ),
     ];
 
     /// What requests carry unless asked otherwise: the run time where jobs have one.
@@ -81,10 +80,6 @@ impl EstimateModel {
     }
 
     /// Whether it can be used where jobs have a service time, or not, and come from a log, or not.
-    ///
-    /// # Errors
-    ///
-    /// When it needs what there is not.
     pub fn check(self, has_service: bool, is_log: bool) -> Result<(), WorkloadError> {
         let expected = match self {
             EstimateModel::None => return Ok(()),

@@ -3,11 +3,9 @@
 //! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from
 //! the beginning of a window, and their run times.
 //!
-//! # Load
-//!
 //! The offered load is the processor seconds of all jobs that the machine can hold over those that
 //! it has from the first submit time to the last. With [`Log::load`] all submit times are
-//! multiplied by one factor, so that it becomes that load; run times stay as they are.
+//! multiplied by one factor, so that it becomes that load.
 //!
 //! # Resampling
 //!
@@ -19,24 +17,18 @@
 //! and D. Feitelson, "Workload resampling for performance evaluation of parallel job schedulers",
 //! Concurrency and Computation: Practice and Experience 26(12), 2014, who resample the jobs of
 //! single users. Weeks are counted from the first submit time, or from the beginning of the window;
-//! what is left at the end is not used. The load is then that of all whole weeks: what a
-//! replication offers is that in the mean, but for weeks without jobs (below).
+//! what is left at the end is not used. The load is then that of all whole weeks.
 //!
-//! A replication is as long as the log, so the standard deviation of the replications is itself the
-//! standard error of what the log says, and more replications do not narrow an interval:
-//! [`Sampling::Resampled`].
+//! The standard deviation of the replications is itself the standard error of what the log says,
+//! and more of them do not narrow an interval: [`Sampling::Resampled`]. Dependence over more than a
+//! week is lost: a log whose load rises over months has replications in which it does not.
 //!
 //! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be
 //! simulated, and all weeks are drawn again from the same stream. With `e` such weeks of `k` that
 //! has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all
 //! whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004 with four of eight.
 //!
-//! Dependence over more than a week is lost: a log whose load rises over months has replications in
-//! which it does not.
-//!
-//! # Random numbers
-//!
-//! Those of the weeks have source 23, those of drawn shapes 24.
+//! Random numbers of the weeks have source 23, those of drawn shapes 24.
 
 use serde::Serialize;
 use std::collections::HashMap;
@@ -94,8 +86,8 @@ pub struct LogOptions {
 }
 
 impl LogOptions {
-    /// When a job of the window arrives, counted from its beginning; `None` outside. `latest`
-    /// becomes the latest submit time so far.
+    /// When a job arrives, from the window's beginning; `None` outside. Keeps the `latest` submit
+    /// time.
     pub(super) fn arrival(&self, submitted: Ticks, latest: &mut Ticks) -> Option<Ticks> {
         *latest = submitted.max(*latest);
         let is_before = self.to.is_none_or(|to| submitted < to);
@@ -134,8 +126,7 @@ pub struct LogHeader {
     pub max_procs: Option<String>,
     /// `MaxNodes`, as it is written.
     pub max_nodes: Option<String>,
-    /// Whether `Preemption` is `Double`: the parts of a job have lines of their own in addition to
-    /// that of the job.
+    /// Whether `Preemption` is `Double`: parts of a job have lines beside that of the job.
     pub is_double: bool,
     /// `UnixStartTime`: the log's zero in seconds since the beginning of 1970 (UTC), over 0.
     pub unix_start_time: Option<i64>,
@@ -144,8 +135,7 @@ pub struct LogHeader {
 }
 
 impl LogHeader {
-    /// The number of processors of the logged machine, and the field that has it: `MaxProcs`, else
-    /// `MaxNodes`.
+    /// The number of processors of the logged machine, and its field: `MaxProcs`, else `MaxNodes`.
     pub fn processors(&self) -> Option<(&'static str, u32)> {
         let fields = [("MaxProcs", &self.max_procs), ("MaxNodes", &self.max_nodes)];
         let known = |(name, value): (_, &Option<String>)| Some((name, leading(value.as_ref()?)?));
@@ -180,7 +170,6 @@ pub struct LogJob {
     pub owner: Owner,
 }
 
-/// What becomes of a line.
 pub(super) enum Entry {
     Job(LogJob),
     PartialExecution,
@@ -214,8 +203,7 @@ impl Owner {
 /// A log, ready to be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Log {
-    /// Where it was read from. Like the header and the jobs, it is not serialised: what results
-    /// depend on is the jobs' content.
+    /// Where it was read from; not serialised, as header and jobs: results depend on jobs' content.
     #[serde(skip)]
     pub path: PathBuf,
     /// The options it was read with.
@@ -322,14 +310,12 @@ impl Log {
         (load.is_finite() && load > 0.0).then_some(load)
     }
 
-    /// The processors of the largest job.
     fn largest(&self) -> u32 {
         let sizes = self.jobs.iter().map(|job| job.processors);
         sizes.max().unwrap_or_default()
     }
 
-    /// How many processors the log has, in words: those of the logged machine if they are known,
-    /// else those of the largest job.
+    /// In words, the processors of the logged machine if they are known, else of the largest job.
     pub fn processors_text(&self) -> String {
         match self.header.processors() {
             Some((name, count)) => format!("the log has {name} {count}"),
@@ -340,8 +326,7 @@ impl Log {
         }
     }
 
-    /// The Unix time, in whole seconds, of a time that is counted as arrivals are. `None` if the
-    /// header has no beginning.
+    /// The Unix time, in whole seconds, of an arrival; `None` if the header has no beginning.
     pub fn unix_time(&self, time: Ticks) -> Option<i64> {
         let ticks = self.options.from.unwrap_or(0).saturating_add(time);
         let seconds = ticks / TimeUnit::Second.ticks_each();
@@ -398,7 +383,6 @@ impl Log {
         (0..count).map(|week| at(week)..at(week + 1)).collect()
     }
 
-    /// When the first week begins.
     fn first_week(&self) -> Ticks {
         match self.options.from {
             Some(_) => 0,
@@ -406,7 +390,6 @@ impl Log {
         }
     }
 
-    /// The factor of submit times.
     fn stretch(&self) -> Result<f64, WorkloadError> {
         let Some(load) = self.load else {
             return Ok(1.0);
@@ -492,11 +475,7 @@ impl Log {
         }
     }
 
-    /// The number of jobs of a replication.
-    ///
-    /// # Errors
-    ///
-    /// When there are too few weeks to resample.
+    /// The number of jobs of a replication; an error when there are too few weeks to resample.
     pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, WorkloadError> {
         let parts = self.parts(seed, replication)?;
         let count: usize = parts.iter().map(|part| part.jobs.len()).sum();
@@ -504,8 +483,7 @@ impl Log {
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// The number in the log of the job in this place of its order of arrival; where jobs are
-    /// resampled, one that no other has.
+    /// The log's number of the job in this place of the order of arrival; resampled, a unique one.
     pub fn job_number(&self, place: u32) -> i64 {
         match self.resample {
             None => self.jobs[place as usize].number,
@@ -513,8 +491,7 @@ impl Log {
         }
     }
 
-    /// Who submitted the job in this place of the order of arrival; not known where jobs are
-    /// resampled.
+    /// Who submitted the job in this place of the order of arrival; not known if resampled.
     pub fn owner(&self, place: u32) -> Owner {
         match self.resample {
             None => self.jobs[place as usize].owner,

@@ -35,13 +35,6 @@
 //! mean of which is 1, from a third gamma distribution over the half hours from 5:00 to 5:00. The
 //! first day begins at midnight.
 //!
-//! ```text
-//!   time between arrivals by the clock of weights      g1      g2   g3
-//!                                                   |-----|-------|--|
-//!   half hours, each as long as its weight          |---|-----|------|--..
-//!   the same arrivals in real time                     x       x    x
-//! ```
-//!
 //! # Differences from the authors' program
 //!
 //! Times are not cut to whole seconds. What is left of a half hour is carried over exactly. Random
@@ -55,6 +48,7 @@ use rand_distr::{Distribution, Gamma};
 use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
 
+use super::distributions::info;
 use super::stream::fraction;
 use super::{DistributionInfo, WorkloadError};
 
@@ -107,10 +101,8 @@ impl Truncated {
     }
 
     /// The mean of the exponential function over that part, not divided by its mass; the scale is
-    /// less than 1.
-    ///
-    /// The density of gamma times `e^x` is a gamma density of the scale `1 / (1 / scale - 1)` times
-    /// `(1 - scale)^-shape`.
+    /// less than 1. The density of gamma times `e^x` is a gamma density of the scale `1 / (1 /
+    /// scale - 1)` times `(1 - scale)^-shape`.
     fn exponential(self) -> f64 {
         let rate = 1.0 / self.scale - 1.0;
         (1.0 - self.scale).powf(-self.shape) * gamma_lr(self.shape, self.most * rate)
@@ -184,26 +176,18 @@ const INTERACTIVE: Parameters = Parameters {
 impl Lublin {
     /// Every form of the model.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "lublin",
-            meaning: "the parameters of all jobs, as one class",
-            source: SOURCE,
-        },
-        DistributionInfo {
-            name: "lublin:batch",
-            meaning: "batch jobs alone",
-            source: SOURCE,
-        },
-        DistributionInfo {
-            name: "lublin:interactive",
-            meaning: "interactive jobs alone, up to 0.35 of the machine",
-            source: SOURCE,
-        },
-        DistributionInfo {
-            name: "lublin:both",
-            meaning: "batch and interactive jobs, each with arrivals of their own",
-            source: SOURCE,
-        },
+        info("lublin", "the parameters of all jobs, as one class", SOURCE),
+        info("lublin:batch", "batch jobs alone", SOURCE),
+        info(
+            "lublin:interactive",
+            "interactive jobs alone, up to 0.35 of the machine",
+            SOURCE,
+        ),
+        info(
+            "lublin:both",
+            "batch and interactive jobs, each with arrivals of their own",
+            SOURCE,
+        ),
     ];
 
     const ALL: [Lublin; 4] = [
@@ -223,7 +207,6 @@ impl Lublin {
         }
     }
 
-    /// The parameters of a class; of both those of the first.
     const fn parameters(self) -> &'static Parameters {
         match self {
             Lublin::Combined => &COMBINED,
@@ -232,11 +215,7 @@ impl Lublin {
         }
     }
 
-    /// Whether the model has jobs for a machine with this number of processors.
-    ///
-    /// # Errors
-    ///
-    /// When the machine is too small for its largest jobs.
+    /// An error when a machine of this size is too small for the model's largest jobs.
     pub fn check(self, nodes: u32) -> Result<(), WorkloadError> {
         let least = |class: &Lublin| {
             let of = class.parameters();
@@ -278,8 +257,7 @@ impl Lublin {
         })
     }
 
-    /// The mean product of the number of processors and the run time in seconds, which are not
-    /// independent.
+    /// The mean product of processors and run time in seconds, which depend on each other.
     pub fn mean_work(self, nodes: u32) -> f64 {
         self.mean(|class| {
             let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));
@@ -342,7 +320,6 @@ pub(super) struct Sizes {
     middle: f64,
     high: f64,
     first_stage_share: f64,
-    /// The most processors.
     most: u32,
 }
 
@@ -362,7 +339,6 @@ impl Sizes {
         }
     }
 
-    /// Draws a number.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> u32 {
         let kind = fraction(rng);
         if kind < self.serial {
@@ -380,7 +356,6 @@ impl Sizes {
         self.rounded(logarithm)
     }
 
-    /// The number of this logarithm.
     fn rounded(&self, logarithm: f64) -> u32 {
         ((logarithm.exp2() + 0.5).floor() as u32).min(self.most)
     }
@@ -425,7 +400,6 @@ pub struct RunTimes {
 }
 
 impl RunTimes {
-    /// Those of one class.
     pub(super) fn new(class: Lublin) -> Self {
         let of = class.parameters();
         let run = of.run.map(|(shape, scale)| Truncated {
@@ -441,7 +415,6 @@ impl RunTimes {
         }
     }
 
-    /// The probability of the first distribution.
     fn first(&self, processors: u32) -> f64 {
         let (each, none) = self.first;
         (each * f64::from(processors) + none).clamp(0.0, 1.0)
@@ -454,7 +427,6 @@ impl RunTimes {
         mixed(self.means) / mixed(self.masses)
     }
 
-    /// Draws a run time, in seconds.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, processors: u32, rng: &mut R) -> f64 {
         let first = self.first(processors);
         loop {
@@ -481,8 +453,7 @@ pub(super) struct DailyCycle {
 }
 
 impl DailyCycle {
-    /// From midnight on. Times between arrivals are multiplied by `stretch`, and the days stay as
-    /// long as they are.
+    /// From midnight on. Times between arrivals are multiplied by `stretch`, days are not.
     pub(super) fn new(class: Lublin, stretch: f64) -> Self {
         DailyCycle {
             gamma: class.gap().sampler(),
@@ -515,7 +486,6 @@ impl DailyCycle {
     }
 }
 
-/// The weight of each half hour from midnight.
 fn weights(class: Lublin) -> [f64; SLOTS] {
     let (shape, scale) = class.parameters().slots;
     let up_to = |slot: f64| gamma_lr(shape, slot / scale);

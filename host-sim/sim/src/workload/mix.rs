@@ -1,9 +1,7 @@
-//! Mixes: shapes of jobs with their weights.
-//!
-//! A mix is built in or a CSV file with the columns `shape` and `weight`, and `rings` if jobs
-//! demand some: `all`, or the numbers of the extents along which there is to be one, from 0, with
-//! `+` between them. A job has a shape with a probability in proportion to its weight. The draws
-//! are source 25 of the random numbers.
+//! Mixes: shapes of jobs with their weights, built in or of a CSV file with the columns `shape` and
+//! `weight`, and `rings` if jobs demand some: `all`, or the numbers of the extents along which
+//! there is to be one, from 0, with `+` between them. A job has a shape with a probability in
+//! proportion to its weight. The draws are source 25 of the random numbers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,6 +11,7 @@ use std::sync::Arc;
 use meshalloc::{Flags, Grid, Request, Shape};
 use serde::Serialize;
 
+use super::distributions::info;
 use super::empirical::{is_file_name, slice};
 use super::stream::fraction;
 use super::text_file::{Header, TextFile, bad};
@@ -66,16 +65,16 @@ impl BuiltInMix {
 impl MixSource {
     /// Those that are built in.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "tpu-v4",
-            meaning: "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
-            source: "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2",
-        },
-        DistributionInfo {
-            name: "rfold",
-            meaning: "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
-            source: "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator",
-        },
+        info(
+            "tpu-v4",
+            "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
+            "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2",
+        ),
+        info(
+            "rfold",
+            "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
+            "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator",
+        ),
     ];
 }
 
@@ -121,8 +120,7 @@ pub struct MixEntry {
     pub weight: f64,
 }
 
-/// Shapes of jobs with their weights.
-/// Where it was read from does not change what follows from it, and is no part of its record.
+/// Shapes of jobs with their weights; where it was read from is no part of its record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mix {
     /// The machine.
@@ -187,10 +185,6 @@ impl Mix {
     }
 
     /// The same with the shapes of a text in place of a file, which has the form of one.
-    ///
-    /// # Errors
-    ///
-    /// When a line cannot be read; else those of [`Mix::read`].
     pub fn read_text(
         &self,
         text: &str,
@@ -292,7 +286,6 @@ pub(super) struct MixSampler {
 }
 
 impl MixSampler {
-    /// Draws a request.
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
         let (all, last) = *self.cumulative.last().expect("there is a shape");
         // What rounding leaves at the top goes to the last shape.
@@ -352,7 +345,6 @@ fn of_file<R: std::io::Read>(file: TextFile<'_, R>) -> Result<Vec<MixEntry>, Log
     Ok(entries)
 }
 
-/// Reads a shape, such as `4x4x8`.
 pub(super) fn read_shape(cell: &str) -> Result<Shape, String> {
     let shape = cell.to_ascii_lowercase().parse().ok();
     let shape = shape.filter(|shape: &Shape| shape.area() > 0);
@@ -430,18 +422,15 @@ fn tpu_v4() -> Vec<MixEntry> {
         .collect()
 }
 
-/// The chips along a side of a cube of the machine for which RFold draws shapes, and the number of
-/// cubes.
+/// The chips along a side of a cube of RFold's machine, and the number of cubes.
 const RFOLD_CUBE: u32 = 4;
 const RFOLD_CUBES: u32 = 64;
 const RFOLD_CHIPS: u32 = RFOLD_CUBES * RFOLD_CUBE.pow(3);
 
-/// The mix of RFold's simulator.
-///
-/// The sizes are 1, 2 and the even numbers up to 4096 that have a shape. The place of a job's size
-/// in this list is exponential with a quarter of the list as the mean, rounded down, and within the
-/// list. A dimension is drawn, and of the shapes that have this size and dimension one, each
-/// equally likely. Two shapes that differ in the order of their sides are one shape.
+/// The mix of RFold's simulator. The sizes are 1, 2 and the even numbers up to 4096 that have a
+/// shape. The place of a job's size in this list is exponential with a quarter of the list as the
+/// mean, rounded down, and within the list. A dimension is drawn, and of the shapes that have this
+/// size and dimension one, each equally likely. The order of sides makes no other shape.
 fn rfold() -> Vec<MixEntry> {
     let shapes = rfold_shapes();
     let count = shapes.len() as f64;
@@ -470,8 +459,7 @@ fn rfold() -> Vec<MixEntry> {
     entries
 }
 
-/// For each size its shapes of one, two and three dimensions: sides over 1 even and ascending, on
-/// as many cubes as there are.
+/// For each size its shapes of one to three dimensions: sides over 1 even, ascending, on few cubes.
 fn rfold_shapes() -> Vec<(u32, [Vec<[u16; 3]>; 3])> {
     let mut by_size = vec![<[Vec<[u16; 3]>; 3]>::default(); RFOLD_CHIPS as usize + 1];
     let cubes = |side: u32| side.div_ceil(RFOLD_CUBE);

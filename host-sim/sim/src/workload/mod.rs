@@ -1,9 +1,8 @@
 //! What jobs arrive, when, for how long, and what they ask for.
 //!
-//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log) of a real
-//! machine or cluster. Its jobs run for a service time, and then one tick of virtual time is one
-//! microsecond, or until their messages are delivered, and then it is one cycle of the network
-//! ([`TimeUnit`]).
+//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log). Its jobs run
+//! for a service time, and then one tick of virtual time is one microsecond, or until their
+//! messages are delivered, and then it is one cycle of the network ([`TimeUnit`]).
 
 use meshalloc::{Request, Ticks};
 use serde::Serialize;
@@ -54,12 +53,10 @@ pub(crate) use stream::strategy_seed;
 pub use synthetic::{Synthetic, SyntheticJobs};
 pub use work::{Messages, Program, Work, WorkDistribution};
 
-/// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes
-/// it by less than a part in a thousand.
+/// The shortest mean service time, in seconds: rounding to ticks changes it by less than 1/1000.
 pub const SERVICE_MEAN_SECONDS_MIN: f64 = 1e-3;
 
-/// The highest rate of arrivals, in jobs a tick: ten ticks from one to the next on average, for the
-/// same reason.
+/// The highest rate of arrivals, in jobs a tick: ten ticks to the next, for the same reason.
 pub const ARRIVALS_PER_TICK_MAX: f64 = 0.1;
 
 /// One job.
@@ -112,11 +109,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The jobs of one replication, in order of arrival.
-    ///
-    /// # Errors
-    ///
-    /// When a part of the description cannot be used.
+    /// The jobs of one replication, in order of arrival; an error when it cannot be made.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
         Ok(match self {
             Workload::Synthetic(workload) => {
@@ -207,8 +200,7 @@ impl Workload {
         }
     }
 
-    /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at
-    /// once.
+    /// Whether jobs arrive as long as the run lasts: not of a log, nor if all arrive at once.
     pub const fn is_endless(&self) -> bool {
         matches!(self, Workload::Synthetic(workload) if workload.arrivals.batch().is_none())
     }

@@ -34,6 +34,7 @@ use std::str::FromStr;
 
 use meshalloc::{DIMENSIONS_MAX, Request};
 
+use super::distributions::info;
 use super::{DistributionInfo, WorkloadError};
 use crate::names;
 
@@ -136,14 +137,6 @@ impl Pattern {
     }
 }
 
-const fn info(name: &'static str, meaning: &'static str, source: &'static str) -> DistributionInfo {
-    DistributionInfo {
-        name,
-        meaning,
-        source,
-    }
-}
-
 impl FromStr for Pattern {
     type Err = WorkloadError;
 
@@ -240,18 +233,12 @@ impl fmt::Display for Patterns {
     }
 }
 
-/// The steps of one job: who sends to whom.
-///
-/// # Memory
-///
-/// Some 160 bytes, whatever the number of processes and messages.
+/// The steps of one job: who sends to whom. Some 160 bytes, whatever the number of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
     pattern: Pattern,
-    /// The number of processes.
     processes: u32,
-    /// For each dimension of the logical box the side and the distance of neighbours, in process
-    /// numbers.
+    /// For each dimension of the logical box its side and the distance of neighbours by number.
     dimensions: [(u32, u32); DIMENSIONS_MAX],
     rank: usize,
     root: u32,
@@ -260,8 +247,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Those of a job with this request; `draw` is the job's random number, from which root and
-    /// random destinations derive.
+    /// Those of a job with this request; root and random destinations derive from `draw`.
     pub fn new(pattern: Pattern, request: &Request, draw: u32) -> Self {
         let processes = request.processors.max(1);
         let extents = request.shape.extents();
@@ -310,11 +296,7 @@ impl Steps {
     }
 
     /// To whom process `p` sends in this step, from 0, of this iteration, from 0; `None`: to no
-    /// one.
-    ///
-    /// # Time complexity
-    ///
-    /// Constant for a given number of dimensions.
+    /// one. Constant time for a given number of dimensions.
     #[inline]
     pub fn destination(&self, p: u32, step: u32, iteration: u32) -> Option<u32> {
         let n = self.processes;
@@ -383,8 +365,7 @@ const fn top_level(side: u32) -> u32 {
     bits(side).saturating_sub(1)
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014) of two numbers: the same wherever and whenever it is
-/// asked for.
+/// SplitMix64 (Steele, Lea and Flood 2014) of two numbers: the same wherever it is asked for.
 fn mix(seed: u64, number: u32) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(number) + 1));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

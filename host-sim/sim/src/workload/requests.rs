@@ -1,7 +1,6 @@
-//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths,
-//! subcubes of a k-ary n-cube, a number of processors, or shapes with weights.
-//!
-//! Numbers of dimensions and radices are drawn as side lengths are: whole numbers out of a range.
+//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths, subcubes
+//! of a k-ary n-cube (dimensions and radices are drawn as side lengths are), a number of
+//! processors, or shapes with weights.
 
 use serde::{Serialize, Serializer};
 use std::array;
@@ -11,7 +10,7 @@ use std::str::FromStr;
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::counts::{CountSampler, Counts};
-use super::distributions::SideSampler;
+use super::distributions::{SideSampler, info};
 use super::mix::{Mix, MixSampler};
 use super::stream::{Source, Stream};
 use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
@@ -37,8 +36,7 @@ pub struct Submeshes {
     pub machine: Grid,
     /// How side lengths are distributed.
     pub distribution: SideDistribution,
-    /// Which sides may be drawn along each dimension of the machine. What stands behind these is
-    /// not used.
+    /// Which sides may be drawn along each dimension of the machine; others are not used.
     pub sides: [SideRange; DIMENSIONS_MAX],
 }
 
@@ -131,8 +129,7 @@ fn as_grid<S: Serializer>(cube: &Cube, serializer: S) -> Result<S::Ok, S::Error>
 }
 
 /// Requests for subcubes as Chuang and Wu draw them: first the number m of dimensions, out of
-/// `1..=n`, then m radices out of `2..=k`, independent of each other and of m. A request names them
-/// in the order in which they were drawn.
+/// `1..=n`, then m radices out of `2..=k`, all independent. A request keeps the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Subcubes {
     /// The cube.
@@ -168,25 +165,24 @@ pub enum CubeDistribution {
     /// Every number is equally likely.
     #[default]
     Uniform,
-    /// Normal: the mean in the middle of the range, the standard deviation a quarter of the range
-    /// (the largest less the smallest), rounded half up, drawn again outside. A range of one number
-    /// is that number.
+    /// Normal: the mean in the middle of the range, the standard deviation a quarter of it (the
+    /// largest less the smallest), rounded half up, drawn again outside.
     Normal,
 }
 
 impl CubeDistribution {
     /// Every distribution by name.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "uniform",
-            meaning: "every number of dimensions 1..n, or every radix 2..k, equally likely",
-            source: CHUANG_WU,
-        },
-        DistributionInfo {
-            name: "normal",
-            meaning: "mean in the middle of the range, standard deviation a quarter of the range",
-            source: CHUANG_WU,
-        },
+        info(
+            "uniform",
+            "every number of dimensions 1..n, or every radix 2..k, equally likely",
+            CHUANG_WU,
+        ),
+        info(
+            "normal",
+            "mean in the middle of the range, standard deviation a quarter of the range",
+            CHUANG_WU,
+        ),
     ];
 
     /// Over the numbers `min..=max`, of which there is one at least.
@@ -220,11 +216,8 @@ impl Requests {
         }
     }
 
-    /// The mean number of processors of a request, exact for the whole numbers that are drawn.
-    ///
-    /// # Errors
-    ///
-    /// When the distribution of side lengths cannot be used on these sides.
+    /// The mean number of processors of a request, exact for the whole numbers that are drawn; an
+    /// error when the distribution of side lengths cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         match self {
             Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),

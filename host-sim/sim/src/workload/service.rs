@@ -7,7 +7,7 @@ use meshalloc::Ticks;
 use rand_distr::{Distribution, Exp, LogNormal, Uniform, Weibull};
 use statrs::function::gamma::gamma;
 
-use super::distributions::{DistributionInfo, KIM_YOON, positive};
+use super::distributions::{DistributionInfo, KIM_YOON, info, positive};
 use super::empirical::{Empirical, EmpiricalSampler};
 use super::lublin::{Lublin, RunTimes};
 use super::stream::fraction;
@@ -72,43 +72,38 @@ pub enum ServiceDistribution {
 const FEITELSON: &str =
     "Feitelson 2015, Workload Modeling for Computer Systems Performance Evaluation";
 
-/// The forms on the command line.
 const FORMS: &str = "exponential:MEAN, uniform:SHORTEST,LONGEST, hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, \
                      weibull:SHAPE,SCALE or FILE:COLUMN, in seconds";
 
 impl ServiceDistribution {
     /// Every distribution by name.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "exponential:10",
-            meaning: "exponential, mean in seconds",
-            source: KIM_YOON,
-        },
-        DistributionInfo {
-            name: "uniform:5,10",
-            meaning: "every time between the two, in seconds, equally likely",
-            source: "Chuang and Wu, tree collapsing on k-ary n-cubes: service times",
-        },
-        DistributionInfo {
-            name: "hyper-exponential:0.9,5,55",
-            meaning: "with the probability before the first comma exponential with the first mean in seconds, else with the second",
-            source: FEITELSON,
-        },
-        DistributionInfo {
-            name: "lognormal:2,1.5",
-            meaning: "the natural logarithm of the seconds is normal with this mean and standard deviation",
-            source: FEITELSON,
-        },
-        DistributionInfo {
-            name: "weibull:0.7,8",
-            meaning: "a job exceeds t seconds with the probability exp(-(t / SCALE)^SHAPE); the shape comes first",
-            source: FEITELSON,
-        },
-        DistributionInfo {
-            name: "FILE:COLUMN",
-            meaning: "a column of a CSV file, in seconds, or submit, wait, run or estimate of a log (.swf, .swf.gz), drawn with replacement",
-            source: FEITELSON,
-        },
+        info("exponential:10", "exponential, mean in seconds", KIM_YOON),
+        info(
+            "uniform:5,10",
+            "every time between the two, in seconds, equally likely",
+            "Chuang and Wu, tree collapsing on k-ary n-cubes: service times",
+        ),
+        info(
+            "hyper-exponential:0.9,5,55",
+            "with the probability before the first comma exponential with the first mean in seconds, else with the second",
+            FEITELSON,
+        ),
+        info(
+            "lognormal:2,1.5",
+            "the natural logarithm of the seconds is normal with this mean and standard deviation",
+            FEITELSON,
+        ),
+        info(
+            "weibull:0.7,8",
+            "a job exceeds t seconds with the probability exp(-(t / SCALE)^SHAPE); the shape comes first",
+            FEITELSON,
+        ),
+        info(
+            "FILE:COLUMN",
+            "a column of a CSV file, in seconds, or submit, wait, run or estimate of a log (.swf, .swf.gz), drawn with replacement",
+            FEITELSON,
+        ),
     ];
 
     /// The mean, in seconds; 0 of a file that is not read yet.
@@ -246,7 +241,6 @@ fn unknown(text: &str) -> WorkloadError {
     }
 }
 
-/// A finite number out of `name:...`.
 fn any(name: &str, key: &str, value: &str) -> Result<f64, WorkloadError> {
     let number = value.trim().parse::<f64>().ok();
     let number = number.filter(|number| number.is_finite());

@@ -1,7 +1,4 @@
-//! From a number of processors to extents.
-//!
-//! Logs have the number of processors of a job and not its shape, so results name the rule
-//! that chose it.
+//! From a number of processors, which is all that logs have, to extents; results name the rule.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -10,6 +7,7 @@ use std::str::FromStr;
 use meshalloc::machine::DESCRIBED_MAX;
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 
+use super::distributions::info;
 use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
 
 /// A rule that gives a number of processors a shape.
@@ -30,12 +28,10 @@ pub enum ShapeRule {
     PowerOfTwo,
     /// [`flat`].
     Flat,
-    /// One extent after the other is drawn, that along dimension 0 first, from this distribution
-    /// over all that leave the others room for all processors; the last is the least that holds
-    /// them. One of [`ShapeRule::DRAWN`].
+    /// One extent after the other is drawn, dimension 0 first, over all that leave room for all
+    /// processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
     Drawn(SideDistribution),
-    /// None: the job asks for a number of processors, and the allocator tries the legal shapes of
-    /// it.
+    /// None: the job asks for a number, and the allocator tries its legal shapes.
     Chips,
 }
 
@@ -45,36 +41,36 @@ const DRAWN_EXPECTED: &str = "drawn:uniform, drawn:normal, drawn:normal:var or d
 impl ShapeRule {
     /// Every rule.
     pub const LIST: &'static [DistributionInfo] = &[
-        DistributionInfo {
-            name: "near-square",
-            meaning: "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter",
-            source: "",
-        },
-        DistributionInfo {
-            name: "near-cubic",
-            meaning: "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest",
-            source: "",
-        },
-        DistributionInfo {
-            name: "power-of-two",
-            meaning: "extents that are powers of two: least product, then most cubic; near-cubic where none hold the job",
-            source: "",
-        },
-        DistributionInfo {
-            name: "flat",
-            meaning: "least along the shortest side of the machine, then along the next: whole rows where one is not enough",
-            source: "",
-        },
-        DistributionInfo {
-            name: "drawn:uniform",
-            meaning: "extents drawn one after the other, the last is the least that holds the job; or drawn:normal, drawn:normal:var, drawn:exponential",
-            source: "",
-        },
-        DistributionInfo {
-            name: "chips",
-            meaning: "no shape: the most compact legal shape with this number of processors that fits; up to four dimensions",
-            source: "",
-        },
+        info(
+            "near-square",
+            "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter",
+            "",
+        ),
+        info(
+            "near-cubic",
+            "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest",
+            "",
+        ),
+        info(
+            "power-of-two",
+            "extents that are powers of two: least product, then most cubic; near-cubic where none hold the job",
+            "",
+        ),
+        info(
+            "flat",
+            "least along the shortest side of the machine, then along the next: whole rows where one is not enough",
+            "",
+        ),
+        info(
+            "drawn:uniform",
+            "extents drawn one after the other, the last is the least that holds the job; or drawn:normal, drawn:normal:var, drawn:exponential",
+            "",
+        ),
+        info(
+            "chips",
+            "no shape: the most compact legal shape with this number of processors that fits; up to four dimensions",
+            "",
+        ),
     ];
 
     /// The distributions that extents may be drawn from.
@@ -91,8 +87,7 @@ impl ShapeRule {
         SideDistribution::Exponential,
     ];
 
-    /// The rule for a machine where none is named: near-square on two-dimensional meshes, else
-    /// near-cubic.
+    /// The rule where no machine is named: near-square in two dimensions, else near-cubic.
     pub const fn of(machine: &Grid) -> ShapeRule {
         match machine.is_plane() {
             true => ShapeRule::NearSquare,
@@ -100,11 +95,7 @@ impl ShapeRule {
         }
     }
 
-    /// Whether the rule is for this machine.
-    ///
-    /// # Errors
-    ///
-    /// When it is not: which one is.
+    /// Whether the rule is for this machine; the error says which one is.
     pub fn check(self, machine: Grid) -> Result<(), String> {
         match self {
             ShapeRule::NearSquare if !machine.is_plane() => Err(format!(
@@ -123,11 +114,9 @@ impl ShapeRule {
     }
 
     /// A request for exactly `processors`, at least 1, in the shape of this rule. Random numbers
-    /// are taken from `rng` only where the shape is drawn.
-    ///
-    /// When the machine has fewer processors, the shape is the near-cubic one for an unbounded
-    /// machine, in at most three dimensions, as far as such extents can be written down. A shape
-    /// may then have fewer processors than the request, which never fits.
+    /// are taken from `rng` only where the shape is drawn. When the machine has fewer processors,
+    /// the shape is the near-cubic one for an unbounded machine, in at most three dimensions, as
+    /// far as such extents can be written down; the request never fits.
     ///
     /// # Errors
     ///
@@ -257,11 +246,9 @@ fn unbounded(processors: u32, machine: Grid) -> Shape {
 /// extents lie along the longer sides, along the lower dimension when these are equal. A dimension
 /// of side 1 does not count for the ratio. `None` when no extents fit.
 ///
-/// # Time complexity
-///
-/// Shapes are tried from the shortest extent on, as long as their product can be no larger than the
-/// best so far: up to some thousands of them for any machine, about the square root of the number
-/// of processors in two dimensions.
+/// Up to some thousands of shapes are tried, about the square root of the number of processors in
+/// two dimensions: from the shortest extent on, as long as the product can be no larger than the
+/// best.
 ///
 /// ```
 /// use meshalloc::Shape;
@@ -301,7 +288,6 @@ pub fn near_cubic(processors: u32, sides: &[u16]) -> Option<Shape> {
 /// A search for the best extents, from the shortest to the longest.
 struct Search<'s> {
     processors: u64,
-    /// In descending order.
     sides: &'s [u64],
     /// Of the longest extent to the shortest.
     ratio_max: u64,
@@ -312,8 +298,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Chooses the extents up to `place`, all at least `least`; `product` is that of those behind
-    /// it.
+    /// Chooses the extents up to `place`, each at least `least`; the others have this `product`.
     fn extend(&mut self, place: usize, least: u64, product: u64) {
         let shortest = self.extents[self.sides.len() - 1];
         let mut longest = self.sides[place];

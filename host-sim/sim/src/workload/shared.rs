@@ -7,18 +7,12 @@ use meshalloc::Grid;
 
 use super::{Log, LogError, LogOptions};
 
-/// The logs that were read so far. Those of one file with the same options for the same machine
-/// share one list of jobs.
+/// The logs read so far; one file with the same options and machine has one list of jobs.
 #[derive(Debug, Default)]
 pub struct SharedLogs(RefCell<Vec<(PathBuf, Log)>>);
 
 impl SharedLogs {
-    /// The log as [`Log::read`] has it; the file is read only for the first with these options for
-    /// this machine.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Log::read`].
+    /// The log as [`Log::read`] has it, which reads each file once for options and machine.
     pub fn read(&self, path: &Path, options: LogOptions, machine: Grid) -> Result<Log, LogError> {
         let mut read = self.0.borrow_mut();
         let is_it = |(file, log): &&(PathBuf, Log)| {
@@ -32,11 +26,7 @@ impl SharedLogs {
         Ok(log)
     }
 
-    /// A log as it is described, with its jobs.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Log::read`].
+    /// A log as it is described, with its jobs, as [`Log::read`] has them.
     pub fn fill(&self, log: &Log) -> Result<Log, LogError> {
         Ok(Log {
             load: log.load,

@@ -12,7 +12,6 @@ pub(crate) fn strategy_seed(seed: u64, replication: u32) -> u64 {
     rng.next_u64().max(1)
 }
 
-/// The source of failures.
 pub(crate) const FAILURE_SOURCE: u8 = u8::MAX - 1;
 
 /// 53 random bits as a fraction of 1.
@@ -27,7 +26,6 @@ pub(crate) struct Source<D> {
     pub(crate) rng: ChaCha8Rng,
 }
 
-/// The stream of one source.
 pub(crate) struct Stream(pub(crate) ChaCha8Rng);
 
 impl Stream {

@@ -4,7 +4,6 @@
 //!
 //! Submit times and run times become ticks, exactly where they are whole seconds, as in the
 //! archive. Jobs are put in the order of their submit times, equal ones in the order of the file.
-//!
 //! -1 means unknown in every field; any other negative number does so where a run time, a requested
 //! time or processors are meant. A line is left out, and counted under the first of these reasons
 //! that applies:
@@ -14,20 +13,18 @@
 //! - It is of another partition than the one asked for.
 //! - Its submit time is unknown, or outside the window.
 //! - Its processors are unknown: those that it was allocated, else those that it requested.
-//! - Its run time is unknown: there is nothing to simulate. A job that ran for 0 seconds is kept;
-//!   it leaves in the moment it is granted.
+//! - Its run time is unknown. A job that ran for 0 seconds is kept; it leaves in the moment it is
+//!   granted.
 //! - The jobs asked for have been read. Such lines are counted and not looked at.
 //!
 //! A job with more processors than the machine is kept: it never fits, and runs count it as
-//! refused. Larger numbers of processors than 4294967295 count as 4294967295.
+//! refused. Larger numbers of processors than 4294967295 count as 4294967295. The requested time
+//! (field 9), where it is over 0, is the estimate of the run time and ends no job; from
+//! [`TIME_MAX`](super::TIME_MAX) on it counts as that.
 //!
-//! The requested time (field 9), where it is over 0, is the estimate of the run time. It ends no
-//! job. Estimates from [`TIME_MAX`](super::TIME_MAX) on count as that, longer than any log.
-//!
-//! # Memory
-//!
-//! That of the jobs, at most [`JOBS_MAX`], and of one line. Lines have at most 65536 bytes, a log
-//! has at most 2^32 bytes when it is unpacked and at most 1000 lines of acknowledgements.
+//! Memory is that of the jobs, at most [`JOBS_MAX`], and of one line. Lines have at most 65536
+//! bytes, a log has at most 2^32 bytes when it is unpacked and at most 1000 lines of
+//! acknowledgements.
 
 use std::io::Read;
 use std::path::Path;
@@ -44,7 +41,6 @@ pub(super) mod line;
 
 use line::*;
 
-/// The most lines of acknowledgements.
 const ACKNOWLEDGEMENTS_MAX: usize = 1000;
 
 /// What the lines of a file are.
@@ -65,11 +61,7 @@ impl Log {
         Log::from_file(TextFile::open(path)?, options, machine)
     }
 
-    /// Reads an uncompressed log; `path` is what errors call it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Log::read`].
+    /// Reads an uncompressed log; `path` is what errors call it. Errors are those of [`Log::read`].
     pub fn from_reader(
         reader: impl Read,
         path: &Path,
@@ -152,11 +144,7 @@ impl Log {
 }
 
 impl Log {
-    /// Whether one of its jobs fits on the machine.
-    ///
-    /// # Errors
-    ///
-    /// When none does.
+    /// Whether one of its jobs fits on the machine; an error when none does.
     pub fn check_fits(&self) -> Result<(), LogError> {
         let sizes = self.jobs.iter().map(|job| job.processors);
         let smallest = sizes.min().unwrap_or_default();

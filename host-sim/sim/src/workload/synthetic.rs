@@ -10,8 +10,8 @@
 //! and every strategy gets the same jobs from the same seed (common random numbers).
 //!
 //! The numbers are the same on every machine but for the last bit of a logarithm or an exponential
-//! function, which a platform's mathematics may round differently: about one draw in a thousand
-//! uses one, and a difference would have to survive rounding to ticks to be seen.
+//! function: about one draw in a thousand uses one, and a difference would have to survive rounding
+//! to ticks to be seen.
 
 use meshalloc::{Grid, Request, Ticks};
 use rand_distr::{Distribution, StandardUniform};
@@ -26,7 +26,7 @@ use super::work::DRAWS;
 use super::{
     ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Lublin,
     Messages, MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution,
-    SideRange, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
+    Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
 };
 use crate::wording::{Number, counted};
 
@@ -121,8 +121,7 @@ impl Synthetic {
         }
     }
 
-    /// The workloads whose jobs arrive independently of each other: one, but for a model with
-    /// several classes.
+    /// The workloads whose jobs arrive independently: several of a model with several classes.
     fn classes(&self) -> Vec<Synthetic> {
         let (Requests::Counts(counts), Some(model)) = (&self.requests, self.model()) else {
             return vec![self.clone()];
@@ -167,53 +166,13 @@ impl Synthetic {
         Ok(read)
     }
 
-    /// The same workload with sides of `min` to `max` processors along each dimension; a side
-    /// longer than the machine's is an error, for such jobs would only be refused.
-    ///
-    /// # Errors
-    ///
-    /// When the range is empty, starts at 0 or exceeds the machine, or the jobs do not ask for
-    /// sides.
-    pub fn with_sides(mut self, min: u16, max: u16) -> Result<Self, WorkloadError> {
-        let range = SideRange::new(min, max)?;
-        let machine = self.requests.machine();
-        let given = match &self.requests {
-            Requests::Submeshes(_) => "sides",
-            Requests::Subcubes(_) => "radices",
-            Requests::Counts(_) => "numbers of processors",
-            Requests::Mix(_) => "shapes of a mix",
-        };
-        let Requests::Submeshes(submeshes) = &mut self.requests else {
-            return Err(WorkloadError::OutOfRange {
-                what: "what jobs ask for".into(),
-                options: &[],
-                given: given.into(),
-                expected: "sides".into(),
-            });
-        };
-        let shortest = machine.sides().iter().copied().min().unwrap_or(1);
-        if max > shortest {
-            return Err(WorkloadError::OutOfRange {
-                what: "the longest side of a job".into(),
-                options: &[],
-                given: max.to_string(),
-                expected: format!("at most {shortest}, on {machine}"),
-            });
-        }
-        submeshes.sides.fill(range);
-        Ok(self)
-    }
-
     /// The machine whose load is meant.
     pub fn machine(&self) -> Grid {
         self.requests.machine()
     }
 
-    /// The mean number of processors a job requests, exact for the whole numbers that are drawn.
-    ///
-    /// # Errors
-    ///
-    /// When the distribution of side lengths cannot be used on these sides.
+    /// The mean number of processors a job requests, exact for the whole numbers that are drawn; an
+    /// error when the distribution of side lengths cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         self.requests.mean_processors()
     }
@@ -266,11 +225,8 @@ impl Synthetic {
         Err(self.rate_error(expected))
     }
 
-    /// Whether the jobs are expected to arrive before virtual time ends.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Synthetic::arrival_rate`], and when the rate is too low.
+    /// Whether the jobs are expected to arrive before virtual time ends; an error, too, where there
+    /// is no [arrival rate](Synthetic::arrival_rate).
     pub fn check_span(&self, jobs: u32) -> Result<(), WorkloadError> {
         let Some(rate) = self.arrival_rate()? else {
             return Ok(());
@@ -312,21 +268,14 @@ impl Synthetic {
         }
     }
 
-    /// Whether there can be such estimates.
-    ///
-    /// # Errors
-    ///
-    /// When they are those of a log, or of jobs whose run time is not known beforehand.
+    /// An error for estimates of a log, or of jobs whose run time is not known beforehand.
     pub fn check_estimates(&self) -> Result<(), WorkloadError> {
         let has_service = matches!(self.work, WorkDistribution::Service(_));
         self.estimates.check(has_service, false)
     }
 
-    /// The jobs of one replication, in order of arrival; without end, unless all arrive at once.
-    ///
-    /// # Errors
-    ///
-    /// When a part of the description cannot be used.
+    /// The jobs of one replication, in order of arrival; without end, unless all arrive at once. An
+    /// error when a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
         if let WorkDistribution::Service(service) = &self.work {
             // The rate depends on it.
@@ -443,7 +392,6 @@ enum WorkSource {
     Messages {
         draws: Box<Source<StandardUniform>>,
         messages: Messages,
-        /// The number of jobs drawn so far.
         jobs: u32,
     },
     Io(Box<Source<StandardUniform>>),

@@ -25,10 +25,6 @@ pub(crate) struct TextFile<'p, R> {
 
 impl<'p> TextFile<'p, Box<dyn Read>> {
     /// A file, plain or compressed with gzip; `-` is standard input.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be opened.
     pub(crate) fn open(path: &'p Path) -> Result<Self, LogError> {
         let is_file = path != Path::new("-");
         let path = if is_file {
@@ -74,11 +70,8 @@ impl<'p, R: Read> TextFile<'p, R> {
         self.path
     }
 
-    /// The next line without the blanks at its ends; `None` behind the last.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read or is too long, or the file is too large.
+    /// The next line without the blanks at its ends; `None` behind the last. An error when it
+    /// cannot be read or is too long, or the file is too large.
     pub(crate) fn next_line(&mut self) -> Result<Option<String>, LogError> {
         let (bytes_max, path) = (self.bytes_max, self.path);
         let line = self.lines.number() + 1;
@@ -98,7 +91,6 @@ impl<'p, R: Read> TextFile<'p, R> {
         Ok(Some(String::from_utf8_lossy(text).trim().to_owned()))
     }
 
-    /// The error about the latest line.
     pub(crate) fn wrong(&self, reason: String) -> LogError {
         LogError::Line {
             path: self.path.into(),
@@ -112,11 +104,7 @@ impl<'p, R: Read> TextFile<'p, R> {
 pub(crate) struct Header(StringRecord);
 
 impl Header {
-    /// Reads the next line that is not empty.
-    ///
-    /// # Errors
-    ///
-    /// When there is none.
+    /// Reads the next line that is not empty; an error when there is none.
     pub(crate) fn read<R: Read>(file: &mut TextFile<'_, R>) -> Result<Self, LogError> {
         while let Some(line) = file.next_line()? {
             if !line.is_empty() {
@@ -127,11 +115,7 @@ impl Header {
         Err(file.wrong("the file is empty (expected a line with the names of columns)".to_owned()))
     }
 
-    /// The place of a column; `None` if there is no such column.
-    ///
-    /// # Errors
-    ///
-    /// When there are two.
+    /// The place of a column; `None` if there is none, an error when there are two.
     pub(crate) fn place(&self, name: &str) -> Result<Option<usize>, String> {
         let mut places = (0..self.0.len()).filter(|&place| &self.0[place] == name);
         match (places.next(), places.next()) {
@@ -140,11 +124,7 @@ impl Header {
         }
     }
 
-    /// The place of a column that there must be.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such column, or two.
+    /// The place of a column that there must be once.
     pub(crate) fn required(&self, name: &str) -> Result<usize, String> {
         self.place(name)?.ok_or_else(|| self.missing(name))
     }
@@ -157,11 +137,7 @@ impl Header {
         format!("no column is called {name} (found {names})")
     }
 
-    /// The cells of a line.
-    ///
-    /// # Errors
-    ///
-    /// When there are more or fewer than names.
+    /// The cells of a line; an error when there are more or fewer than names.
     pub(crate) fn row(&self, line: &str) -> Result<StringRecord, String> {
         let row = cells(line)?;
         match row.len() == self.0.len() {
@@ -193,11 +169,8 @@ pub(crate) fn bad(name: &str, cell: &str, expected: &str) -> String {
     format!("{name} is {}: expected {expected}", quoted(cell.as_bytes()))
 }
 
-/// Seconds in ticks: whole ones exactly, others to the nearest tick; `None` in an empty cell.
-///
-/// # Errors
-///
-/// When it is no number, negative, or over what is simulated.
+/// Seconds in ticks: whole ones exactly, others to the nearest tick; `None` in an empty cell. An
+/// error when it is no number, negative, or over what is simulated.
 pub(crate) fn time(name: &str, cell: &str) -> Result<Option<Ticks>, String> {
     let most = TIME_MAX / TimeUnit::Second.ticks_each();
     let expected = || format!("seconds, 0 or more and less than {most}, or nothing");

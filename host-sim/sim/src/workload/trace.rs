@@ -1,10 +1,10 @@
 //! Traces: logs as CSV files, from rows to jobs.
 //!
-//! The first line has the names of the columns. There must be `submit` and `run`, times in seconds
-//! with decimals if need be, and `shape` or `processors`; there may be `estimate`, a run time in
-//! seconds, `rings`, as in a [mix](super::mix), and the whole numbers `id`, `user`, `group` and
-//! `priority`. The order of columns does not matter, and others are not read. [`Columns`] gives the
-//! names that they have in a file.
+//! The first line has the names of the columns, in any order. There must be `submit` and `run`,
+//! times in seconds with decimals if need be, and `shape` or `processors`; there may be `estimate`,
+//! a run time in seconds, `rings`, as in a [mix](super::mix), and the whole numbers `id`, `user`,
+//! `group` and `priority`. Others are not read. [`Columns`] gives the names that they have in a
+//! file.
 //!
 //! ```text
 //! submit,run,shape,user
@@ -16,7 +16,7 @@
 //! a job without one is given a shape by the rule for its number of processors. An empty cell is
 //! unknown. Rows whose submit time, processors or run time are unknown are left out and counted, as
 //! in a log in the [Standard Workload Format](super::swf). Jobs without an `id` are numbered by
-//! their rows, from 1. A row is one line, and a blank line is none.
+//! their rows, from 1. A blank line is none.
 
 use meshalloc::{Shape, Ticks};
 
@@ -25,7 +25,6 @@ use super::log::{Entry, LogJob, LogOptions, Owner};
 use super::mix::{read_rings, read_shape};
 use super::text_file::{Header, bad, time};
 
-/// The rows of a trace.
 pub(super) struct Trace {
     header: Header,
     /// Of each column its place in a row, if there is one.
@@ -33,11 +32,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Those behind this header.
-    ///
-    /// # Errors
-    ///
-    /// When a column is missing that there must be, or that is named.
+    /// Those behind this header; an error when one is missing that is needed or named.
     pub(super) fn new(header: Header, columns: &Columns) -> Result<Self, String> {
         let mut places = [None; Column::ALL.len()];
         for (column, own) in Column::ALL {
@@ -118,8 +113,7 @@ impl Trace {
         }))
     }
 
-    /// The number of processors of a job with this shape, if it has one: those of the cell, else
-    /// all of the shape.
+    /// The processors of a job with this shape, if any: those of the cell, else of the shape.
     fn processors(
         &self,
         cell: &str,

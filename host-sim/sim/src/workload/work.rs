@@ -17,8 +17,7 @@ pub enum Work {
     Messages(Program),
     /// To communicate and do I/O; all jobs of a workload do so in the same way.
     Io {
-        /// The job's random number, from which its permutations derive: the same for every
-        /// strategy.
+        /// The job's random number, for its permutations: the same for every strategy.
         draw: u32,
     },
 }
@@ -33,8 +32,7 @@ impl Work {
     }
 }
 
-/// The number of the source of the random numbers of jobs that send messages, over a network or to
-/// I/O nodes.
+/// The source of the random numbers of jobs that send messages, or use I/O nodes.
 pub(super) const DRAWS: u8 = 20;
 
 /// Which messages one job sends.
@@ -42,8 +40,7 @@ pub(super) const DRAWS: u8 = 20;
 pub struct Program {
     /// Who sends to whom.
     pub pattern: Pattern,
-    /// The job's random number, from which its root and random destinations derive: the same for
-    /// every strategy.
+    /// The job's random number, for root and destinations: the same for every strategy.
     pub draw: u32,
     /// How often each process goes through the steps of the pattern.
     pub iterations: u32,
@@ -95,8 +92,8 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// One message for each pair of the pattern: 8 flits, a routing delay of 3 cycles, one
-    /// iteration, not blocking.
+    /// One message for each pair: 8 flits, a routing delay of 3 cycles, one iteration, not
+    /// blocking.
     pub fn new(patterns: impl Into<Patterns>) -> Self {
         Messages {
             patterns: patterns.into(),

@@ -1,9 +1,8 @@
 //! Maps of links: how much each of them is used.
 //!
-//! Every processor is a cell with a bar for each link that leaves it, between the middle and the
-//! side at which the neighbour is: dimension 0 to the right and to the left, dimension 1 up and
-//! down, further dimensions in turn beside these. So the two directions of a link, and links that
-//! lead around, never cover each other. A square in the middle of a cell is the processor.
+//! Every processor is a cell with a square in the middle and a bar for each link that leaves it,
+//! towards the neighbour: dimension 0 to the right and to the left, dimension 1 up and down,
+//! further dimensions in turn beside these. So no links cover each other.
 
 use meshalloc::{Grid, NodeId};
 use plotters::prelude::*;
@@ -20,7 +19,6 @@ const BARS: f64 = 0.5;
 /// What of a cell is left of its middle, where no bar is, and right of it.
 const FREE: f64 = 0.5 - BARS / 2.0;
 
-/// The colour of the outlines of processors.
 const PROCESSOR: RGBColor = RGBColor(150, 150, 150);
 
 /// The colours of a link that is not used, half and most used, as red, green, blue.
@@ -45,15 +43,10 @@ pub struct LinkMap {
     pub most: f64,
 }
 
-/// The most processors of a picture of links.
 const LINKS_NODES_MAX: u32 = 1 << 14;
 
 impl LinkMap {
-    /// Whether the links of this machine can be drawn.
-    ///
-    /// # Errors
-    ///
-    /// When there are too many.
+    /// An error when the machine has too many links to draw.
     pub fn check(machine: Grid) -> Result<(), String> {
         if machine.nodes() <= LINKS_NODES_MAX {
             return Ok(());
@@ -178,7 +171,6 @@ fn in_cell(place: &Place, node: NodeId, (right, up): (f64, f64)) -> (i32, i32) {
     )
 }
 
-/// The colour of a link that carries this part of what the most used one does.
 fn colour(part: f64) -> RGBColor {
     let part = part.clamp(0.0, 1.0);
     let (from, part) = if part < 0.5 {

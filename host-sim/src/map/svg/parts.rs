@@ -11,7 +11,6 @@ use super::super::snapshot::{Owner, Owners};
 use super::place::Place;
 use super::{Area, Drawn, THIN, stroke, units};
 
-/// Width of the outlines of jobs.
 const OUTLINE: f64 = 1.4;
 /// How far a job that wraps around goes beyond the border of the machine.
 const OPEN: f64 = 3.5;
@@ -70,7 +69,6 @@ impl Side {
     }
 }
 
-/// A column and row.
 fn unit(x: usize, y: usize) -> Rect {
     Rect {
         x: x..x + 1,
@@ -79,7 +77,6 @@ fn unit(x: usize, y: usize) -> Rect {
 }
 
 impl Parts<'_> {
-    /// The job in this column and row.
     fn job(&self, x: usize, y: usize) -> Option<usize> {
         match self.owners.get(x, y) {
             Some(Owner::Job(job)) => Some(job),

@@ -11,8 +11,7 @@ const SIDE: f64 = 400.0;
 const SCALE_MAX: f64 = 28.0;
 /// A single row is at least as high as this, so that numbers fit into it.
 const ROW_MIN: f64 = 20.0;
-/// A picture of several planes is wider where its processors would be smaller than this, but no
-/// wider than that.
+/// A picture of several planes gets wider up to there where processors would be smaller.
 const PLANES_SCALE: f64 = 9.0;
 const PLANES_SIDE_MAX: f64 = 1200.0;
 /// A row of planes is no wider than this, without gaps, if the planes may stand in several rows.
@@ -79,7 +78,6 @@ impl Place {
         }
     }
 
-    /// The same at another position.
     pub(super) fn moved(&self, left: f64, bottom: f64) -> Place {
         Place {
             left,
@@ -88,7 +86,6 @@ impl Place {
         }
     }
 
-    /// Width and height in pixels.
     pub(super) fn size(&self) -> (f64, f64) {
         let side = |axis: &Axis, scale| axis.len() as f64 * scale + axis.gaps() as f64 * self.gap;
         let Layout { across, up, .. } = &self.layout;
@@ -103,7 +100,6 @@ impl Place {
         (units(x), units(y))
     }
 
-    /// The same in pixels.
     pub(super) fn pixels(&self, within: &Rect, x: f64, y: f64) -> (f64, f64) {
         let gaps = |axis: &Axis, at: usize| axis.gaps_before(at) as f64 * self.gap;
         let (across, up) = (&self.layout.across, &self.layout.up);

@@ -13,14 +13,11 @@ const TOGETHER_MAX: usize = 16;
 const LINES_EACH: usize = 4;
 const COLUMNS_EACH: usize = 8;
 
-/// The measure of a map.
 #[derive(Clone, Debug)]
 pub(super) struct Measure {
     /// With the gaps that are drawn: one character wide, or one line high, for each unit.
     pub(super) layout: Layout,
-    /// Columns in a character.
     pub(super) scale: usize,
-    /// Characters left of the map, its frame included.
     pub(super) left: usize,
     /// The parts of a row without a gap, all of the same length.
     stretches: usize,
@@ -38,13 +35,11 @@ pub(super) enum MapLine {
     },
 }
 
-/// The rows in a line: those of its upper half, and those of its lower half. For letters only the
-/// lower ones count.
+/// The rows of a line's upper half, and of its lower half, which alone counts for letters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) upper: Range<usize>,
     pub(super) lower: Range<usize>,
-    /// Whether the row number is due.
     numbered: bool,
 }
 
@@ -119,7 +114,6 @@ impl Measure {
         fields(&self.layout.across, self.scale)
     }
 
-    /// The lines from above.
     pub(super) fn lines(&self, letters: bool) -> Vec<MapLine> {
         // A character is about twice as high as wide. With colours it has two fields, one above the
         // other; a letter stands for one processor as long as there is room.
@@ -220,7 +214,6 @@ impl Measure {
         }
     }
 
-    /// The lower side of the frame.
     pub(super) fn ticks(&self) -> String {
         let mut since = 0;
         let ticks = self.columns().into_iter().map(|column| {
@@ -296,7 +289,6 @@ impl Measure {
         shown.find(|shown| whole && shown.windows(2).all(|pair| pair[0].0 + room <= pair[1].0))
     }
 
-    /// A line with numbers below characters of the map.
     fn line(&self, begin: String, numbers: impl Iterator<Item = (usize, usize)>) -> String {
         let mut line = begin;
         for (column, number) in numbers {
@@ -308,8 +300,7 @@ impl Measure {
     }
 }
 
-/// The number of a row; its coordinates where there are several planes, the highest dimension
-/// first.
+/// The number of a row; its coordinates where there are several planes, highest first.
 fn row_number(layout: &Layout, y: usize) -> String {
     let up = &layout.up;
     if layout.across.dimensions().is_empty() || layout.is_headed() {
@@ -324,8 +315,7 @@ fn row_number(layout: &Layout, y: usize) -> String {
     address.join(between)
 }
 
-/// Fields of at most `scale` processors along an axis, each within a stretch, and `None` for each
-/// unit of a gap.
+/// Fields of up to `scale` processors along an axis, within stretches, `None` for gaps.
 fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
     let mut fields = Vec::new();
     let mut gaps = 0;
@@ -339,7 +329,6 @@ fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
     fields
 }
 
-/// How many characters a number takes.
 fn digits(number: usize) -> usize {
     number.to_string().len()
 }

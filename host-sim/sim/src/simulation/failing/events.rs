@@ -68,8 +68,7 @@ impl State<'_> {
         jobs.map(|(number, _)| number).collect()
     }
 
-    /// Marks a place as down or not. The processors that are in another state now; `on` are the
-    /// jobs that hold some of the place.
+    /// Marks a place, held by jobs `on`, as down or not; the processors whose state changes.
     fn mark(&mut self, block: Block, is_down: bool, on: &[u32]) -> Vec<NodeId> {
         let Some(failing) = &mut self.failing else {
             return Vec::new();
@@ -281,8 +280,8 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
         Ok(())
     }
 
-    /// Takes all jobs out of the controller's queue, the last first, so that no other one tries in
-    /// the place of a job. Those that it took.
+    /// Takes all jobs out of the controller's queue, the last first, so that none tries; gives
+    /// them.
     fn empty_queue(&mut self) -> Result<Vec<u32>, SimulationError> {
         let jobs = self.state.present.iter();
         let waiting = jobs.filter(|(_, record)| record.stage == Stage::Waits);

@@ -7,7 +7,6 @@ use meshalloc::Ticks;
 use crate::time::{TIME_MAX, TimeUnit};
 use crate::wording::{counted, quoted};
 
-/// A field of the format.
 #[derive(Clone, Copy)]
 pub(crate) struct Field {
     /// Its number, from 1.
@@ -73,7 +72,6 @@ pub(crate) fn check_time(time: Ticks, record: &Record<'_>, field: Field) -> Resu
     Err(record.bad(field, &format!("less than {seconds} seconds")))
 }
 
-/// The words of a line.
 pub(crate) struct Record<'t>([&'t str; FIELDS]);
 
 impl<'t> Record<'t> {
@@ -113,8 +111,7 @@ impl<'t> Record<'t> {
         self.word(field).parse() == Ok(-1.0)
     }
 
-    /// Seconds in ticks, at most [`TIME_MAX`]: whole ones exactly, others to the nearest tick;
-    /// `None` for negative ones.
+    /// Seconds in ticks, at most [`TIME_MAX`]: exactly, or to the nearest tick; `None` below 0.
     pub(crate) fn time(&self, field: Field) -> Result<Option<Ticks>, String> {
         let word = self.word(field);
         if let Ok(whole) = word.parse::<i64>() {

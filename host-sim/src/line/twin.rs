@@ -1,0 +1,162 @@
+//! A run on a controller at the end of a line, which is not believed without proof: a controller in
+//! this process gets the same changes, and what the other one says must be what this one does.
+//!
+//! Both run the same code with the same capacities, so they make the same decisions. Two things may
+//! differ: a board has no room for a change if its journal is full, and of many leases that end at
+//! once it reports the latest only.
+
+use std::fmt::Debug;
+use std::time::Instant;
+
+use meshalloc::message::Capacity;
+use meshalloc::storage::HeapStorage;
+use meshalloc::{
+    Answer, Block, Change, Configuration, Error, Event, JobId, Machine, Outcome, Query, Refusal,
+    Ticks,
+};
+
+use super::{LineBackends, RoundTrips};
+use meshalloc_sim::backend::{Backend, BackendError, InProcess, OnEvent, needs};
+
+/// Jobs, blocks and entries of lists beyond this are a lie, which memory is not spent on.
+const ROOM_MAX: u32 = 1 << 20;
+
+/// An event, with the blocks of a grant.
+type Told = (Event, Vec<Block>);
+
+/// Both controllers, for one run.
+struct Twinned<'l, 'm> {
+    line: &'l mut LineBackends,
+    twin: InProcess<'m>,
+}
+
+/// Calls `body` with a controller that has just taken this configuration.
+pub(super) fn with(
+    line: &mut LineBackends,
+    configuration: Configuration,
+    description: Option<&Machine>,
+    body: &mut dyn FnMut(&mut dyn Backend),
+) -> Result<(), BackendError> {
+    let Configuration {
+        machine, strategy, ..
+    } = configuration;
+    let Capacity {
+        jobs, blocks, list, ..
+    } = line.greeting().capacity;
+    let [jobs, blocks, list] = [jobs, blocks, list].map(|count| count.min(ROOM_MAX) as usize);
+    let mut needs = needs(machine, description, strategy, jobs);
+    (needs.blocks, needs.list) = (blocks, list);
+    let mut storage = HeapStorage::new(needs, jobs);
+    let memory = match description {
+        None => storage.memory(),
+        Some(description) => storage.memory().describing(description),
+    };
+    let twin = InProcess::new(memory, configuration).map_err(|error| {
+        line.error(format!(
+            "the controller has taken {strategy} on a {machine} (expected an error: {error})"
+        ))
+    })?;
+    line.round_trips.push((strategy, RoundTrips::default()));
+    body(&mut Twinned { line, twin });
+    Ok(())
+}
+
+impl Twinned<'_, '_> {
+    fn untrue(&self, asked: &dyn Debug, said: &dyn Debug, expected: &dyn Debug) -> BackendError {
+        self.line.error(format!(
+            "the controller answered {asked:?} with {said:?} (expected {expected:?})"
+        ))
+    }
+
+    /// Whether there is no such job any more, so that an event about it may be missing.
+    fn is_gone(&mut self, job: JobId) -> Result<bool, BackendError> {
+        let answer = self.twin.query(&Query::Job { job })?;
+        Ok(answer == Err(Error::UnknownJob))
+    }
+
+    /// Gives the change to the controller in this process as well, and compares.
+    fn check(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        outcome: &Result<Outcome, Error>,
+        told: &[Told],
+    ) -> Result<(), BackendError> {
+        let mut expected: Vec<Told> = Vec::new();
+        let right = self.twin.call(change, now, &mut |event, blocks| {
+            expected.push((*event, blocks.to_vec()));
+        })?;
+        let mut told = told.iter().peekable();
+        for right in &expected {
+            // A board counts events on from run to run.
+            let is_it = |(event, blocks): &&Told| {
+                let number = right.0.number;
+                (Event { number, ..*event }, blocks) == (right.0, &right.1)
+            };
+            if told.next_if(is_it).is_none() && !self.is_gone(right.0.job)? {
+                return Err(match told.peek() {
+                    Some(said) => self.untrue(change, said, right),
+                    None => self.untrue(change, outcome, right),
+                });
+            }
+        }
+        match told.next() {
+            Some(said) => Err(self.untrue(change, said, &format_args!("no such event"))),
+            None if *outcome != right => Err(self.untrue(change, outcome, &right)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Backend for Twinned<'_, '_> {
+    fn call(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
+        let sent = Instant::now();
+        let mut told: Vec<Told> = Vec::new();
+        let client = &mut self.line.client;
+        let outcome = client.call(change, Some(now), &mut |event, blocks| {
+            told.push((*event, blocks.to_vec()));
+        });
+        let outcome = outcome.map_err(|error| self.line.failed(&error))?;
+        if let Some((_, run)) = self.line.round_trips.last_mut() {
+            run.nanos.push(sent.elapsed().as_nanos() as u64);
+        }
+        let has_room = !matches!(
+            outcome,
+            Err(Error::Refused(Refusal::TableFull) | Error::LeasesNotBuilt)
+        );
+        if has_room || !told.is_empty() {
+            self.check(change, now, &outcome, &told)?;
+        }
+        for (event, blocks) in &told {
+            on_event(event, blocks);
+        }
+        Ok(outcome)
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        let answer = self.line.client.query(query);
+        let answer = answer.map_err(|error| self.line.failed(&error))?;
+        let is_of_jobs = matches!(
+            query,
+            Query::Job { .. } | Query::Jobs { .. } | Query::Blocks { .. } | Query::Occupancy { .. }
+        );
+        let expected = self.twin.query(query)?;
+        match is_of_jobs && answer != expected {
+            true => Err(self.untrue(query, &answer, &expected)),
+            false => Ok(answer),
+        }
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.line.greeting().capacity
+    }
+
+    fn is_in_order(&self) -> bool {
+        self.twin.is_in_order()
+    }
+}
