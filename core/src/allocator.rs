@@ -114,7 +114,11 @@ impl<'m> Allocator<'m> {
         Ok(())
     }
 
-    /// Whether the memory suffices.
+    /// Whether this strategy can serve this machine in the memory of this allocator.
+    ///
+    /// # Errors
+    ///
+    /// Those of the function [`check`].
     pub(crate) fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
         let words = self.occupancy.capacity_words();
         let blocks = self.pool.capacity() as usize;
@@ -704,8 +708,14 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 }
 
-/// Whether this many words for each bitmap, this many blocks and this workspace suffice for the
-/// machine, the strategy and the number of jobs.
+/// Whether this strategy can serve this machine in this memory: this many words for each bitmap,
+/// this many blocks and this workspace, for this number of jobs.
+///
+/// # Errors
+///
+/// The first of these: `MachineTooLarge` if there are too few words; `StrategyNotBuilt`;
+/// `OtherMachine` if the workspace has the description of another machine; `MachineUnsuitable`;
+/// `StrategyMemory` if there are too few blocks, or the workspace is too small.
 fn check(
     words: usize,
     blocks: usize,

@@ -63,8 +63,10 @@ impl<'m> Occupancy<'m> {
     }
 
     /// An occupancy of this machine, which says nothing before [`Occupancy::clear`]; `faulty` is as
-    /// long as `busy`. Without `releases` it is a supposed one, which says nothing before
-    /// [`Occupancy::suppose`] and needs no `faulty`.
+    /// long as `busy`, and `releases` says how often processors have become free so far.
+    ///
+    /// If `releases` is `None`, this is a supposed occupancy (`supposed.rs`): it says nothing
+    /// before [`Occupancy::suppose`] and needs no `faulty`.
     pub(crate) fn new(
         grid: Grid,
         busy: &'m mut [Word],

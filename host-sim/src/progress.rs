@@ -12,9 +12,11 @@ use meshalloc_sim::experiment::Progress;
 /// Whether the command is to end: after the first Ctrl-C, SIGTERM or SIGHUP.
 pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Seconds between lines of progress where standard error is no terminal.
 const LINE_EVERY: u64 = 30;
 
-/// A progress bar on standard error, if that is a terminal, otherwise a line every [`LINE_EVERY`].
+/// A progress bar on standard error, if that is a terminal, otherwise a line at the first progress
+/// after each [`LINE_EVERY`] seconds.
 pub(crate) struct Bar {
     bar: ProgressBar,
     /// What is counted, in the plural.

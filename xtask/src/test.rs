@@ -44,8 +44,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("real workload logs, {TRACES}: {traces}");
     let steps = Steps::new(options.keep_going);
     let program = env::current_exe().context("this program has no path")?;
-    // Host and board have target folders of their own, since cargo locks them. Nothing else runs
-    // with the tests in QEMU, as they wait for answers.
+    // Builds in one target folder wait for each other, so most steps for boards build in others
+    // than those for the host. Nothing else runs with the tests in QEMU, as they wait for answers.
     let (python, c) = match options.bindings {
         true => (&[PYTHON][..], &[C][..]),
         false => (&[][..], &[][..]),
@@ -106,10 +106,12 @@ const HOST: &[Step] = &[
     }),
 ];
 
-/// The steps for boards, in target folders of their own.
+/// The steps for boards. They build in target folders of their own, but for `words_of_32_bits` and
+/// the program that measures, whose builds may wait for those of the other lane.
 const BOARD: &[Step] = &[
     ("clippy, firmware", || {
-        // All strategies; below, the other combinations with one.
+        // All strategies, with `qemu` and `journal` and with neither; below, the other combinations
+        // with one strategy.
         let chosen = ["", "qemu,journal"];
         chosen
             .iter()
@@ -161,7 +163,7 @@ const BOARD: &[Step] = &[
         each_feature_alone,
     ),
     ("tests with 32-bit words", words_of_32_bits),
-    // The last one: by now the other lane has built the program that measures.
+    // Late: by now the other lane has built the program that measures.
     ("flash, RAM and stack", size::check_largest),
 ];
 
@@ -171,7 +173,7 @@ const PYTHON: Step = ("package for Python", || {
 
 const C: Step = ("library for C", || c::run(&c::Options::default()));
 
-/// The tests left out of the above, by the prefix of their names.
+/// The tests that the others leave out, by the prefix of their names.
 const QEMU: &[Step] = &[("QEMU end to end", || {
     run!("env MESHALLOC_REQUIRE_QEMU=1 cargo test --test across -- --show-output qemu_")
 })];
@@ -180,7 +182,7 @@ const QEMU: &[Step] = &[("QEMU end to end", || {
 /// the tests on the host take the longest.
 fn words_of_32_bits() -> Result<()> {
     // Neither documentation nor examples nor the simulator depend on the words, nor do machines
-    // that fit into one.
+    // that fit into one (`every_occupancy`). `effect` is left out for its time.
     let skipped = ["effect", "every_occupancy", "qemu_", "tidy"];
     let skipped = skipped.iter().flat_map(|name| ["--skip", name]);
     run!("cargo test --package meshalloc --features word32 --lib")?;

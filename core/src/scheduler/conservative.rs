@@ -41,6 +41,8 @@
 //! assert!(reserved.eq([Some(10), Some(30), Some(10)]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`Easy`]: super::easy::Easy
 
 /// Conservative backfilling.
 pub(crate) type Conservative = super::easy::Easy;

@@ -181,8 +181,8 @@ impl<'a> Lengths<'a> {
 }
 
 /// The start of the processors that are taken on a line of `nodes` processors, for whose places
-/// `words` has a bit each, set if the processor is free. `scratch` has a bit for each as well, and
-/// two words for each of [`lengths_max`].
+/// `words` has a bit each, set if the processor is free. `scratch` has room for a bit for each, or
+/// for two words for each of [`lengths_max`], whichever is more.
 fn start_of<I: Iterator<Item = Word>>(
     nodes: u32,
     wanted: u32,
@@ -269,8 +269,8 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
 
     /// Proposes the first `processors` processors of one free interval. If none is long enough, it
     /// proposes the first of the allocations that span the least part of the line. Returns whether
-    /// enough processors are free. `scratch` has as many words as the occupancy, and two for each
-    /// of [`lengths_max`].
+    /// enough processors are free. `scratch` has as many words as the occupancy, or two for each of
+    /// [`lengths_max`], whichever is more.
     pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
         let nodes = self.occupancy.grid().nodes();
         let Some(start) = start_of(nodes, processors, fit, scratch, || self.words_from(0)) else {

@@ -98,11 +98,13 @@ struct Served<'m> {
 
 impl<'m> AnyStrategy<'m> {
     /// The strategy of this kind for a machine that it serves, whose processors are all free. The
-    /// workspace is as large as [`Needs::of`](crate::storage::Needs::of) says.
+    /// workspace is as large as [`Needs::of`](crate::storage::Needs::of) says, with a description
+    /// as large as `Needs::described` says.
     ///
     /// # Errors
     ///
-    /// `StrategyNotBuilt`: its feature is off.
+    /// `StrategyNotBuilt`: its feature is off. `MachineUnsuitable`: the strategy does not serve the
+    /// machine, as far as it notices.
     pub(crate) fn new(
         kind: StrategyKind,
         machine: Grid,
@@ -138,7 +140,8 @@ impl<'m> AnyStrategy<'m> {
     ///
     /// # Errors
     ///
-    /// None under these conditions.
+    /// Those of [`AnyStrategy::new`]. It never fails, as the caller has checked the strategy and
+    /// the machine before (`Allocator::check`). A failure would lose the memory.
     pub(crate) fn switch(
         &mut self,
         kind: StrategyKind,

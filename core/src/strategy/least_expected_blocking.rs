@@ -62,9 +62,11 @@
 //!
 //! A set of expected requests is a mask of 72 bits. A rotated request fits into a rectangle exactly
 //! if its longer side is not longer than the rectangle's longer side, and its shorter side not
-//! longer than the shorter one. So for each length, tables hold which requests are not longer, by
-//! rank. Two look-ups find the requests that fit into a rectangle, two more those that keep their
-//! orientation, and an OR over the maximal free rectangles finds those that fit at all.
+//! longer than the shorter one. So there is a table for each dimension. It is about the sides of
+//! that rank for requests that may be rotated, and about the sides along that dimension for the
+//! others. For each length it holds which requests are not longer. Two look-ups find the requests
+//! that fit into a rectangle, two more those that keep their orientation, and an OR over the
+//! maximal free rectangles finds those that fit at all.
 //!
 //! A request that fits now also fits after any departure. When a set of jobs leaves, the new
 //! rectangles are those that meet each job of the set, less what the candidate cuts out of them.
@@ -91,13 +93,14 @@
 //! - What a candidate leaves of a box is as long as the box in all dimensions but one, where it is
 //!   the longest arc that the candidate does not meet. Of a whole ring one arc is left.
 //!
-//! There is a table for each dimension. `search/maximal.rs` finds the maximal free boxes.
+//! `search/maximal.rs` finds the maximal free boxes.
 //!
 //! # Complexity and memory
 //!
-//! A decision finds the maximal rectangles around at most S(T) <= E / 2 sets of jobs. Each set
-//! takes O(rows^2 * words in a row), in practice a few dozen pairs of rows. The decision computes
-//! at most E values. An arrival takes O(W + H), a release nothing.
+//! A decision finds the maximal rectangles that are free now twice: for the candidates, and for the
+//! requests that fit before any departure. Then it finds those around fewer than E / 2 sets of
+//! jobs. Each of these searches takes O(rows^2 * words in a row), in practice a few dozen pairs of
+//! rows. The decision computes at most E values. An arrival takes O(W + H), a release nothing.
 //!
 //! Memory: a list of `W * H` entries of 8 bytes for the running jobs and the candidates. Scratch:
 //! twice the words of the occupancy, two words for each row, 2 masks for each length up to the
@@ -198,10 +201,11 @@
 //!
 //! ## Complexity and memory
 //!
-//! A decision finds the maximal rectangles around each running job that ends before the one that is
-//! placed. Each takes O(rows^2 * words in a row), in practice a few dozen pairs of rows. Sorting k
-//! ends takes O(k^2). Memory: that of least expected blocking, and for the ends 8 bytes for each
-//! job that there is room for, at most one for each processor.
+//! A decision finds the maximal rectangles that are free now twice, and those around each running
+//! job that ends before the one that is placed. Each of these searches takes O(rows^2 * words in a
+//! row), in practice a few dozen pairs of rows. Sorting k ends takes O(k^2). Memory: that of least
+//! expected blocking, and for the ends 8 bytes for each job that there is room for, at most one for
+//! each processor.
 //!
 //! ## Drawbacks
 //!

@@ -42,7 +42,8 @@ pub(crate) const fn scratch_and_list(
     }
 }
 
-/// The list that a strategy with cubes needs on the machine of this description, if it has some.
+/// The list that this strategy needs for the cubes of the machine of this description; `None` if
+/// the strategy uses no cubes or the machine has none.
 #[cfg(feature = "machine")]
 pub(crate) const fn list_of_cubes(strategy: StrategyKind, machine: &Machine) -> Option<usize> {
     match (strategy.memory(), Cubes::of(machine)) {

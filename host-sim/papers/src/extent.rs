@@ -17,7 +17,8 @@ pub struct Extent {
     pub short_jobs: u32,
     /// How often runs whose jobs are all there at time 0 are made.
     pub closed_replications: Replications,
-    /// How often runs with all-to-all traffic or the largest slice are made.
+    /// How often runs are made in which every processor sends to every other of its job, or the
+    /// largest slice is measured.
     pub dense_replications: Replications,
     /// The length of runs that are measured with a clock.
     pub clocked: Length,

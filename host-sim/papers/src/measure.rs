@@ -200,7 +200,8 @@ impl Measurements {
         })
     }
 
-    /// How far `own` is on the way from `from` to `to`, a part of it; `None` without a number.
+    /// How far `own` is on the way from `from` to `to`, as a part of this way; `None` where one of
+    /// them has no number.
     pub fn part_of_way(
         &self,
         own: &Cell,

@@ -450,7 +450,7 @@ impl Experiment {
     }
 
     /// The failures of a replication; an error when the machine has not what fails, or jobs no
-    /// times.
+    /// service times.
     pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, WorkloadError> {
         let Some(failures) = &self.failures else {
             return Ok(None);

@@ -95,7 +95,8 @@ pub struct IoMesh {
 }
 
 impl IoMesh {
-    /// I/O nodes along one whole side of a mesh; an error when it has other than two dimensions.
+    /// I/O nodes along one whole side of a mesh; an error when the machine is no two-dimensional
+    /// mesh.
     pub fn new(processors: Grid, side: IoSide) -> Result<Self, WorkloadError> {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
             return Err(WorkloadError::OutOfRange {
@@ -137,7 +138,8 @@ impl IoMesh {
         capacities
     }
 
-    /// The mesh with the I/O nodes as one grid; an error when a side is too long with them.
+    /// The mesh with the I/O nodes as one grid; an error when a side with the I/O nodes is longer
+    /// than a mesh may be.
     pub fn grid(&self) -> Result<Grid, WorkloadError> {
         let sides = [self.w, self.h].map(|side| side as u16);
         Grid::mesh(&sides).map_err(|_| {

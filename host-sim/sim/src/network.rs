@@ -25,7 +25,8 @@
 //! one link in each direction, whether it wraps or not.
 //!
 //! The two virtual channels of a link have the full bandwidth each: two messages that cross the
-//! same link of a torus on different ones do not slow each other. Routes do not adapt.
+//! same link of a torus on different ones do not slow each other. Buffers hold one flit, routes do
+//! not adapt.
 //!
 //! # Order of events in one cycle
 //!
@@ -37,7 +38,8 @@
 //!
 //! [`Network::advance`] stops between the two. So a job that starts at time t on processors which
 //! another job left at t sends its first messages at t, as equal to all other requests of that
-//! cycle. An [`Execution`](crate::simulation::Execution) advances to the time of its limit.
+//! cycle. An [`Execution`](crate::simulation::Execution) advances to the time of its limit: what
+//! completes at that time has been delivered, and what starts at that time can still request.
 //!
 //! # How it is driven
 //!
@@ -129,7 +131,8 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The cycles from the request of the channel into the network to the delivery, with no others.
+    /// The cycles from the request of the channel into the network to the delivery, over `hops`
+    /// links, without other messages in the way.
     pub fn zero_load(&self, hops: u32) -> Ticks {
         (Ticks::from(hops) + 1) * (Ticks::from(self.routing_delay) + 1) + Ticks::from(self.flits)
     }

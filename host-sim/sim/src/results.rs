@@ -81,7 +81,7 @@ pub struct MetricSummary {
     replications: usize,
     /// The value of each replication, even without a mean; `null` if there was nothing to measure.
     values: Vec<Option<f64>>,
-    /// What is shown of it.
+    /// The estimate that mean, interval and deviation are from; `None` where there is no mean.
     #[serde(skip)]
     pub estimate: Option<Estimate>,
 }

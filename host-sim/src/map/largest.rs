@@ -6,8 +6,8 @@ use meshalloc::{Block, Grid, NodeId, Submesh};
 /// processor.
 ///
 /// On a two-dimensional mesh, of several the first in row-major order of their highest rows, in
-/// O(processors). On any other grid the one whose extents in the highest dimensions are largest; at
-/// the worst that times the product of all sides but the first, but what can be no larger than the
+/// O(processors). On any other grid the one whose extents in the highest dimensions are largest, in
+/// O(processors x product of all sides but the first) at the worst; what can be no larger than the
 /// best found so far is left out.
 pub fn largest_free(machine: Grid, free: &[bool]) -> Option<Block> {
     if machine.is_plane() {

@@ -25,8 +25,9 @@ mod place;
 
 pub use links::{LinkMap, same_scale};
 
+/// The units of a pixel. The lengths below are in pixels.
 const PIXEL: f64 = crate::svg::PIXEL as f64;
-/// Room in pixels right of a machine, and above it for its name, and for each caption line.
+/// Room right of a machine, and above it for its name, and for each caption line.
 const RIGHT: f64 = 16.0;
 const ABOVE: f64 = 30.0;
 const CAPTION_LINE: f64 = 16.0;
@@ -49,6 +50,7 @@ const SCALE_STEPS: u32 = 60;
 const COLUMNS_MAX: usize = 3;
 const BESIDE_MAX: f64 = 1400.0;
 
+/// Width of the borders of planes and of ticks.
 const THIN: f64 = 0.8;
 
 /// What is drawn on the picture of a machine.
@@ -125,8 +127,8 @@ fn three_digits(number: f64) -> String {
     Number(rounded).to_string()
 }
 
-/// The width of a text, with some space, as most fonts have it at most at four fifths of its
-/// height.
+/// The width of a text of this height, with some space, as most fonts have it at most: its letters
+/// are drawn in four fifths of its height.
 fn text_width(text: &str, size: f64) -> f64 {
     24.0 + 0.48 * size * text.chars().count() as f64
 }

@@ -1,5 +1,5 @@
-//! A picture of runs over time, strategies below each other: how many processors are in use, and how
-//! many jobs wait.
+//! A picture of runs over time, strategies below each other: how many processors are in use, and
+//! how many jobs wait.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -10,14 +10,17 @@ use crate::svg::{Area, Drawn, PIXEL, Svg};
 use meshalloc_sim::history::{History, Means};
 use meshalloc_sim::wording::Number;
 
-/// Width of a picture, and the height of a strategy's part, in pixels.
+// Lengths are in pixels.
+
+/// Width of a picture, and the height of a strategy's part.
 const WIDTH: i32 = 1000;
 const TIMELINE_HEIGHT: i32 = 250;
 /// The part of that for the jobs that wait.
 const QUEUE_HEIGHT: i32 = 100;
-/// Room for the legend of a timeline, and below the last axis, in pixels.
+/// Room for the legend of a timeline, and below the last axis.
 const LEGEND_HEIGHT: i32 = 30;
 const BELOW: i32 = 8;
+/// Room for the numbers of the vertical axis and its title.
 const LEFT: i32 = 78;
 /// The length of a mark of an interruption or restart.
 const MARK: i32 = 7;

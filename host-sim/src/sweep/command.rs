@@ -52,7 +52,8 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
     Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
 }
 
-/// The points of a file, and their scenarios. Each log is read once for options and machine.
+/// The points of a file, and their scenarios. Each log is read once for the same options and
+/// machine.
 pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
     let grid = scenario::grid(file, FOREIGN)?;
     let logs = SharedLogs::default();

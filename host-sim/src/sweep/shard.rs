@@ -7,8 +7,8 @@
 //! Points of equal cost are dealt out in a shuffled order: a key of a grid that changes the cost in
 //! ways not modelled here must not put its costly points into one shard.
 //!
-//! The cost of a point is that of its runs, not of more replications for an error or of longer
-//! searches:
+//! The cost of a point is that of its runs. It leaves out how many replications an error takes, and
+//! how much longer searches are on a crowded machine. It is made of:
 //!
 //! - runs: the replications, or the least number of them where an error decides, times the
 //!   strategies;

@@ -98,7 +98,7 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
         (mesh(5, 2), Compare::Nothing),
         (mesh(2, 5), Compare::Nothing),
     ];
-    // They and their naive form take minutes on the first; `least_expected_blocking` compares.
+    // LEB and its naive form take minutes on 4 x 4; `least_expected_blocking` compares.
     let is_long = matches!(
         kind,
         StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. }

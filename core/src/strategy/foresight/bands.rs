@@ -32,7 +32,7 @@ use core::ops::Range;
 
 use super::candidates::Candidates;
 use super::{Adding, Space};
-use crate::grid::{Block, Grid, Tuple};
+use crate::grid::{Block, Grid};
 use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
@@ -469,15 +469,13 @@ impl Space for Bands<'_> {
         let instructions = 1_000 + 250 * adding.candidates() as u32;
         self.for_each_maximal_meeting(blocks, spend, &mut |free| {
             spend(instructions);
-            let extents = [free.sides.w, free.sides.h];
-            adding.free(Tuple::new(2, |at| extents[at]), |place| {
+            let extents = [free.sides.w, free.sides.h, 0, 0, 0, 0];
+            adding.free(extents, |place| {
                 let place = Submesh::of_plane(place);
                 let (low, taken) = (free.base, place.base);
-                let left = [
-                    longer_rest((low.x, free.sides.w), (taken.x, place.sides.w)),
-                    longer_rest((low.y, free.sides.h), (taken.y, place.sides.h)),
-                ];
-                free.overlaps(place).then(|| Tuple::new(2, |at| left[at]))
+                let w = longer_rest((low.x, free.sides.w), (taken.x, place.sides.w));
+                let h = longer_rest((low.y, free.sides.h), (taken.y, place.sides.h));
+                free.overlaps(place).then_some([w, h, 0, 0, 0, 0])
             });
         });
     }

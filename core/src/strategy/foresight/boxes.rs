@@ -1,6 +1,7 @@
 //! Foresight on any grid but a two-dimensional mesh.
 
 use super::candidates::Candidates;
+use super::expected::Extents;
 use super::{Adding, Space};
 use crate::grid::{Block, Tuple};
 use crate::occupancy::Occupancy;
@@ -62,12 +63,22 @@ impl Space for Planes<'_> {
         let instructions = 1_500 + 700 * adding.candidates() as u32;
         self.for_each_maximal_meeting(blocks, spend, &mut |free| {
             spend(instructions);
-            let extents = Tuple::new(free.len(), |at| free[at].len);
-            adding.free(extents, |place| {
+            adding.free(extents(free.iter().map(|free| free.len)), |place| {
                 let place = arcs_of(&grid, place);
-                let left = |at: usize| Side::of(&grid, at).left(free[at], place[at]);
-                overlap(&grid, free, &place[..free.len()]).then(|| Tuple::new(free.len(), left))
+                let sides = free.iter().zip(&place).enumerate();
+                let left = sides.map(|(at, (&free, &place))| Side::of(&grid, at).left(free, place));
+                overlap(&grid, free, &place[..free.len()]).then(|| extents(left))
             });
         });
     }
+}
+
+/// These lengths, and zeros behind them.
+fn extents(lengths: impl Iterator<Item = u16>) -> Extents {
+    let mut extents = Extents::default();
+    extents
+        .iter_mut()
+        .zip(lengths)
+        .for_each(|(extent, length)| *extent = length);
+    extents
 }

@@ -1,6 +1,6 @@
 //! Which requests are expected: [`Expected`].
 
-use crate::grid::{Grid, Shape, Tuple};
+use crate::grid::{Grid, Shape, Tuple, sort_descending};
 use crate::request::Request;
 use crate::search::boxes::padded;
 use crate::word::{WORD_BITS, Word};
@@ -23,6 +23,9 @@ pub(super) const MASK_WORDS: usize = RECENT_WORDS + 1;
 
 /// A set of expected requests: a bit for each.
 pub(super) type Mask = [Word; MASK_WORDS];
+
+/// Lengths along at most six dimensions, and zeros.
+pub(super) type Extents = [u16; 6];
 
 /// A shape, and whether it may be rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,8 @@ impl From<&Request> for Wanted {
 #[derive(Debug)]
 pub(super) struct Expected {
     pub(super) grid: Grid,
+    /// The longest length in the tables.
+    longest: u16,
     /// First the recent ones, a ring, then those that wait; `None` is none.
     wanted: [Option<Wanted>; RECENT + WAITING],
     /// The place in the ring of the next request.
@@ -59,8 +64,8 @@ pub(super) struct Expected {
     kept: Mask,
 }
 
-/// The lengths in a table: from 0 to the longest side.
-const fn lengths(grid: &Grid) -> usize {
+/// The longest side. A table has the lengths from 0 to this one.
+const fn longest(grid: &Grid) -> u16 {
     let (mut longest, mut dimension) = (0, 0);
     while dimension < grid.dimensions() {
         if grid.side(dimension) > longest {
@@ -68,12 +73,13 @@ const fn lengths(grid: &Grid) -> usize {
         }
         dimension += 1;
     }
-    longest as usize + 1
+    longest
 }
 
 impl Expected {
     pub(super) const fn new(grid: Grid) -> Expected {
         Expected {
+            longest: longest(&grid),
             grid,
             wanted: [None; _],
             next: 0,
@@ -83,7 +89,7 @@ impl Expected {
 
     /// The words of the tables.
     pub(super) const fn words(grid: &Grid) -> usize {
-        grid.dimensions() * lengths(grid) * MASK_WORDS
+        grid.dimensions() * (longest(grid) as usize + 1) * MASK_WORDS
     }
 
     /// As at the beginning: as many parts of each side arrived, each with each, as make no more
@@ -163,7 +169,7 @@ impl Expected {
             false => self.kept[word] &= !bit,
         }
         let (old, new) = (self.lengths(before), self.lengths(wanted));
-        let len = lengths(&self.grid);
+        let len = usize::from(self.longest) + 1;
         for (lengths, (&old, &new)) in table.chunks_exact_mut(len).zip(old.iter().zip(&*new)) {
             // Only what lies between is different.
             let (start, end) = (usize::from(old.min(new)), usize::from(old.max(new)));
@@ -175,20 +181,24 @@ impl Expected {
 
     /// Those that fit into a free box of these extents.
     #[inline]
-    pub(super) fn fitting(&self, extents: Tuple, table: &[Mask]) -> Mask {
-        let len = lengths(&self.grid);
-        let within = |extents: &[u16]| {
-            let tables = table.chunks_exact(len).zip(extents);
+    pub(super) fn fitting(&self, extents: &Extents, table: &[Mask]) -> Mask {
+        let within = |extents: &Extents| {
+            let tables = table
+                .chunks_exact(usize::from(self.longest) + 1)
+                .zip(extents);
             tables.fold([Word::MAX; MASK_WORDS], |mask, (table, &extent)| {
                 let other = &table[usize::from(extent)];
                 core::array::from_fn(|word| mask[word] & other[word])
             })
         };
-        let rotated = within(&extents.descending());
+        // The zeros stay behind.
+        let mut sorted = *extents;
+        sort_descending(&mut sorted[..self.grid.dimensions()]);
+        let rotated = within(&sorted);
         if self.kept == [0; MASK_WORDS] {
             return rotated;
         }
-        let named = within(&extents);
+        let named = within(extents);
         core::array::from_fn(|word| {
             named[word] & self.kept[word] | rotated[word] & !self.kept[word]
         })

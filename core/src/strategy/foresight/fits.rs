@@ -1,8 +1,8 @@
 //! Which requests fit, for each candidate and after departures: [`Fits`].
 
 use super::candidates::Candidates;
-use super::expected::{Expected, MASK_WORDS, Mask, value};
-use crate::grid::{Block, Tuple};
+use super::expected::{Expected, Extents, MASK_WORDS, Mask, value};
+use crate::grid::Block;
 use crate::word::Word;
 
 /// For each state, and each candidate that is placed in it, the requests that fit. A state is known
@@ -90,14 +90,14 @@ impl Adding<'_, '_> {
     /// box; `None` if they do not overlap. What is left is as long as the box in all other
     /// dimensions.
     #[inline]
-    pub(super) fn free(&mut self, extents: Tuple, left: impl Fn(Block) -> Option<Tuple>) {
+    pub(super) fn free(&mut self, extents: Extents, left: impl Fn(Block) -> Option<Extents>) {
         let Fits {
             expected,
             table,
             masks,
             always,
         } = &mut *self.fits;
-        let whole = expected.fitting(extents, table);
+        let whole = expected.fitting(&extents, table);
         if is_within(&whole, always) {
             return;
         }
@@ -112,7 +112,7 @@ impl Adding<'_, '_> {
             for (dimension, &left) in left.iter().enumerate().filter(|&(_, &left)| left > 0) {
                 let mut extents = extents;
                 extents[dimension] = left;
-                or(mask, &expected.fitting(extents, table));
+                or(mask, &expected.fitting(&extents, table));
             }
         }
     }

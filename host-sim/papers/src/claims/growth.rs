@@ -26,7 +26,8 @@ pub(super) fn nearly_constant(growth: Option<&At<Estimate>>, sides: f64) -> Judg
     judgement(verdict, growth, sides, rule)
 }
 
-/// A number grows from first to last, by `growth`, as the mesh's side, which does by `sides`.
+/// A number grows as the side of the mesh, which grows by `sides`; `growth` is the ratio of the
+/// last number to the first.
 pub(super) fn proportional(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
     let wanted = sides.powf(PROPORTIONAL_POWER);
     let verdict = match growth.and_then(|growth| interval(&growth.value)) {

@@ -366,8 +366,8 @@ impl Evidence<'_> {
         ))
     }
 
-    /// The most of the jobs that can never be placed, and the means leave out, in words; may be
-    /// empty.
+    /// Which part of the jobs at most can never be placed, so that the means leave them out, in
+    /// words; empty if all can be placed.
     fn never_placed(&self) -> String {
         let points = self
             .lines

@@ -14,8 +14,8 @@ use crate::workload::{TIME_MAX, TimeUnit};
 ///
 /// Of `n` units that work the next to fail does so after an exponential time with an n-th of the
 /// mean, and is each of them equally likely; the time is drawn anew after each failure and repair.
-/// Memory, and the time for a failure, grow with the units that have failed, the time for a repair
-/// with its logarithm.
+/// Memory, and the time for a failure, grow in proportion to the number of units that have failed;
+/// a repair takes time in proportion to the logarithm of that number.
 #[derive(Clone, Debug)]
 pub(super) struct Random {
     up_seconds: f64,

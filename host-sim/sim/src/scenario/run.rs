@@ -89,7 +89,8 @@ impl Resolved {
         self.run_on(&InProcessBackends::default, &())
     }
 
-    /// The same with a set of controllers from `backends` for each thread; `progress` follows.
+    /// The same with a set of controllers from `backends` for each thread; `progress` follows the
+    /// runs.
     pub fn run_on<B: Backends>(
         &self,
         backends: &(dyn Fn() -> B + Sync),

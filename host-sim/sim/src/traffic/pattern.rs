@@ -26,7 +26,8 @@ pub enum Pattern {
     /// Processors that are their own transpose send nothing. The sides must be the same in reverse
     /// order.
     Transpose,
-    /// One processor with a given probability, else any other; so do the messages of that one.
+    /// One processor with a given probability, otherwise every other processor, each as likely, as
+    /// for all messages of that one processor.
     HotSpot {
         /// The probability, 0 to 1.
         share: f64,

@@ -12,8 +12,8 @@ use super::{TIME_MAX, TimeUnit};
 /// How often jobs arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Rate {
-    /// The offered load rho: `rho * N / (m * r)` jobs a second, N processors, means m and r of a
-    /// job.
+    /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m the mean
+    /// number of requested processors, and r the mean service time in seconds.
     Load(f64),
     /// The traffic ratio: jobs arriving in a mean service time.
     TrafficRatio(f64),

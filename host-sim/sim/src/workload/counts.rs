@@ -12,7 +12,8 @@ use super::lublin::{Lublin, Sizes};
 use super::{DistributionInfo, ShapeRule, WorkloadError};
 use crate::wording::Number;
 
-/// Requests for a number of processors, to which a rule gives a shape that some strategies need.
+/// Requests for a number of processors, to which a rule gives a shape. Strategies that need no
+/// shape hold exactly the requested number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Counts {
     /// The machine.

@@ -91,11 +91,10 @@ pub enum SideDistribution {
     UniformDecreasing,
 }
 
-/// Something with a name.
+/// A named choice, as `host-sim list` shows it.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "NamedJson")]
 pub struct DistributionInfo {
-    /// The name.
+    /// The name, as written on the command line.
     pub name: &'static str,
     /// What it means.
     pub meaning: &'static str,

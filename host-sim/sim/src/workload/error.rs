@@ -93,7 +93,7 @@ pub struct LineCounts {
     pub other_partitions: u32,
     /// Jobs dropped because the submit time is not known.
     pub no_submit_time: u32,
-    /// Jobs submitted outside the times from which and up to which they are taken.
+    /// Jobs submitted before the beginning of the window, or not before its end.
     pub outside: u32,
     /// Jobs dropped because neither allocated nor requested processors are known.
     pub no_processors: u32,

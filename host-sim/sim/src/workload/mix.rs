@@ -459,7 +459,8 @@ fn rfold() -> Vec<MixEntry> {
     entries
 }
 
-/// For each size its shapes of one to three dimensions: sides over 1 even, ascending, on few cubes.
+/// For each size its shapes of one to three dimensions: sides over 1 even, ascending, on at most as
+/// many cubes as the machine has.
 fn rfold_shapes() -> Vec<(u32, [Vec<[u16; 3]>; 3])> {
     let mut by_size = vec![<[Vec<[u16; 3]>; 3]>::default(); RFOLD_CHIPS as usize + 1];
     let cubes = |side: u32| side.div_ceil(RFOLD_CUBE);

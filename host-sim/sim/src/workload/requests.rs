@@ -129,7 +129,8 @@ fn as_grid<S: Serializer>(cube: &Cube, serializer: S) -> Result<S::Ok, S::Error>
 }
 
 /// Requests for subcubes as Chuang and Wu draw them: first the number m of dimensions, out of
-/// `1..=n`, then m radices out of `2..=k`, all independent. A request keeps the order.
+/// `1..=n`, then m radices out of `2..=k`, all independent. A request names the radices in the
+/// order drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Subcubes {
     /// The cube.
@@ -166,7 +167,8 @@ pub enum CubeDistribution {
     #[default]
     Uniform,
     /// Normal: the mean in the middle of the range, the standard deviation a quarter of it (the
-    /// largest less the smallest), rounded half up, drawn again outside.
+    /// largest less the smallest), rounded half up, drawn again outside. A range of one number is
+    /// that number.
     Normal,
 }
 

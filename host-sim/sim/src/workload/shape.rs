@@ -87,7 +87,8 @@ impl ShapeRule {
         SideDistribution::Exponential,
     ];
 
-    /// The rule where no machine is named: near-square in two dimensions, else near-cubic.
+    /// The rule for a machine where no rule is named: near-square in two dimensions, else
+    /// near-cubic.
     pub const fn of(machine: &Grid) -> ShapeRule {
         match machine.is_plane() {
             true => ShapeRule::NearSquare,
@@ -116,7 +117,8 @@ impl ShapeRule {
     /// A request for exactly `processors`, at least 1, in the shape of this rule. Random numbers
     /// are taken from `rng` only where the shape is drawn. When the machine has fewer processors,
     /// the shape is the near-cubic one for an unbounded machine, in at most three dimensions, as
-    /// far as such extents can be written down; the request never fits.
+    /// far as such extents can be written down. A shape may then have fewer processors than the
+    /// request, which never fits.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use super::{Log, LogError, LogOptions};
 pub struct SharedLogs(RefCell<Vec<(PathBuf, Log)>>);
 
 impl SharedLogs {
-    /// The log as [`Log::read`] has it, which reads each file once for options and machine.
+    /// The log as [`Log::read`] has it; each file is read once for the same options and machine.
     pub fn read(&self, path: &Path, options: LogOptions, machine: Grid) -> Result<Log, LogError> {
         let mut read = self.0.borrow_mut();
         let is_it = |(file, log): &&(PathBuf, Log)| {

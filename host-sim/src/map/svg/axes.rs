@@ -10,16 +10,20 @@ use super::super::layout::{Axis, Dimension, Heading, Rect};
 use super::place::{HEADING, Place};
 use super::{Area, Drawn, Label, PIXEL, THIN, stroke, units};
 
-/// Room in pixels for the numbers left of a single plane and below it.
+// Lengths are in pixels.
+
+/// Room for the numbers left of a single plane and below it.
 const LEFT: f64 = 44.0;
 const BELOW: f64 = 30.0;
 /// Room for each dimension of several planes: digits in a column at the left, a row below.
 const DIGIT_COLUMN: f64 = 24.0;
 const DIGIT_ROW: f64 = 14.0;
+/// Height of the numbers, and of the names of dimensions.
 const NUMBER: f64 = 11.0;
 const NAME: f64 = 9.0;
 /// Width of a character as a part of its height.
 const CHARACTER: f64 = 0.6;
+/// The least space between numbers.
 const SPACE: f64 = 2.0;
 /// From the border to the ends of ticks, to row numbers, and to the middle of column numbers.
 const TICK: f64 = 4.0;
@@ -144,8 +148,8 @@ pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
     Ok(())
 }
 
-/// The coordinates along an axis with their processors, as many as have room, which is `room`
-/// processors each; none if two do not fit.
+/// The coordinates in one dimension along an axis, with their processors: as many as fit when each
+/// takes the room of `room` processors; none if two do not fit along the side.
 fn digits(axis: &Axis, dimension: &Dimension, room: f64) -> Vec<(usize, Range<usize>)> {
     let (side, each) = (dimension.side, dimension.stride);
     let apart = (room / each as f64).ceil() as usize;

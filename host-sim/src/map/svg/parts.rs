@@ -11,6 +11,9 @@ use super::super::snapshot::{Owner, Owners};
 use super::place::Place;
 use super::{Area, Drawn, THIN, stroke, units};
 
+// Lengths are in pixels.
+
+/// Width of the outlines of jobs.
 const OUTLINE: f64 = 1.4;
 /// How far a job that wraps around goes beyond the border of the machine.
 const OPEN: f64 = 3.5;

@@ -11,8 +11,9 @@ const SIDE: f64 = 400.0;
 const SCALE_MAX: f64 = 28.0;
 /// A single row is at least as high as this, so that numbers fit into it.
 const ROW_MIN: f64 = 20.0;
-/// A picture of several planes gets wider up to there where processors would be smaller.
+/// A picture of several planes gets larger where a processor would be smaller than this, in pixels.
 const PLANES_SCALE: f64 = 9.0;
+/// The longer side of several planes is no longer than this, in pixels, without gaps.
 const PLANES_SIDE_MAX: f64 = 1200.0;
 /// A row of planes is no wider than this, without gaps, if the planes may stand in several rows.
 const PLANES_ROW_MAX: f64 = 600.0;

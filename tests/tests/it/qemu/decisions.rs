@@ -142,7 +142,7 @@ fn compare(group: Group) {
     let all = StrategyKind::built().filter(needs_none).chain(parameters);
     for strategy in all.filter(|&kind| Group::of(kind) == group) {
         let (mut rounds, mut granted) = (0, 0);
-        // Those for many grids take turns: each on every second machine.
+        // Strategies that serve many grids run on every second machine, in turns.
         let step = match group {
             Group::Anywhere | Group::EveryGrid => 2,
             Group::Meshes | Group::Cubes => 1,

@@ -157,8 +157,8 @@ fn searches_with_answers(grid: Grid) {
     // Strategies that place a job anywhere never fail after a search.
     let searches = |kind: &StrategyKind| kind.serves().includes(&grid) && !places_anywhere(*kind);
     for strategy in StrategyKind::built().filter(searches) {
-        // The lengths between which the search takes the longest; to mark processors takes most of
-        // the time, so the others than adaptive scan, which has the longest, have one length.
+        // The search takes the longest for one of these lengths. Marking processors takes most of
+        // the time, so only adaptive scan, whose searches are the longest, tries all lengths.
         let lengths = match strategy {
             StrategyKind::AdaptiveScan => 5..=8,
             _ => 6..=6,
