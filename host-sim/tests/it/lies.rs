@@ -254,7 +254,9 @@ fn a_controller_that_lies_is_not_believed() {
             |it| {
                 if let ServerMessage::Outcome { events, .. } | ServerMessage::Events(events) = it {
                     let all = events.list.len();
-                    events.list.retain(|event| event.what != Happened::LeaseEnded);
+                    events
+                        .list
+                        .retain(|event| event.what != Happened::LeaseEnded);
                     events.latest -= (all - events.list.len()) as u64;
                 }
             },
