@@ -40,7 +40,7 @@ const LEGEND_ROW: i32 = 24;
 const LEGEND_NAME: i32 = 58;
 /// Longer names do not fit beside each other below the axes, in characters.
 const NAME_BESIDE_MAX: usize = 22;
-/// Height of a row of the strip of saturated points, in pixels; the axes have room for so many.
+/// Height of a row of the strip of saturated points, in pixels, and the most rows.
 const STRIP_ROW: i32 = 16;
 const STRIP_ROWS: i32 = 5;
 /// Heights of names in the legend and numbers at the axes, and of the titles of the axes.
@@ -195,7 +195,11 @@ impl Picture {
     }
 }
 
-/// Draws the picture; errors are as [`Svg::of`] has them.
+/// Draws the picture.
+///
+/// # Errors
+///
+/// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
 pub fn svg(picture: &Picture) -> Result<Svg, String> {
     let picture = &*picture.with_readable_times();
     let frame = Frame::new(picture);

@@ -88,7 +88,7 @@ impl Progress for Bar {
     }
 }
 
-/// Whether a line is due after so many seconds: of several threads, one is told so.
+/// Whether a line is due after these seconds; true for one of several threads.
 fn is_due(due: &AtomicU64, seconds: u64) -> bool {
     let expected = due.load(Ordering::Relaxed);
     let (next, one, any) = (seconds + LINE_EVERY, Ordering::Relaxed, Ordering::Relaxed);

@@ -22,9 +22,9 @@ pub(crate) struct Options {
     /// Run the remaining steps after one has failed
     #[arg(long)]
     keep_going: bool,
-    /// Also test the library for C and the package for Python, which take some minutes more
+    /// Also test core with 32-bit words, the library for C and the package for Python, as CI does
     #[arg(long)]
-    bindings: bool,
+    all: bool,
     /// Only the steps whose names contain this text
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
@@ -36,7 +36,7 @@ pub(crate) struct Options {
 /// Runs the steps and prints the summary.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(name) = &options.step {
-        let steps = [FIRST, HOST, &[PYTHON], BOARD, &[C], QEMU].concat();
+        let steps = [FIRST, HOST, PYTHON, BOARD, WORDS_AND_C, QEMU].concat();
         let step = steps.iter().find(|(other, _)| other == name);
         return step.context("there is no such step")?.1();
     }
@@ -46,11 +46,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let program = env::current_exe().context("this program has no path")?;
     // Builds in one target folder wait for each other, so most steps for boards build in others
     // than those for the host. Nothing else runs with the tests in QEMU, as they wait for answers.
-    let (python, c) = match options.bindings {
-        true => (&[PYTHON][..], &[C][..]),
+    let (python, words_and_c) = match options.all {
+        true => (PYTHON, WORDS_AND_C),
         false => (&[][..], &[][..]),
     };
-    let both = vec![[HOST, python].concat(), [BOARD, c].concat()];
+    let both = vec![[HOST, python].concat(), [BOARD, words_and_c].concat()];
     for lanes in [vec![FIRST.to_vec()], both, vec![QEMU.to_vec()]] {
         let chosen = lanes.iter().map(|lane| {
             let names = lane.iter().map(|&(name, _)| name);
@@ -162,16 +162,19 @@ const BOARD: &[Step] = &[
         "core, each strategy and scheduler alone",
         each_feature_alone,
     ),
-    ("tests with 32-bit words", words_of_32_bits),
     // Late: by now the other lane has built the program that measures.
     ("flash, RAM and stack", size::check_largest),
 ];
 
-const PYTHON: Step = ("package for Python", || {
+/// What CI runs in addition: each compiles much of the workspace again, with other features.
+const PYTHON: &[Step] = &[("package for Python", || {
     python::run(&python::Options { quick: true })
-});
+})];
 
-const C: Step = ("library for C", || c::run(&c::Options::default()));
+const WORDS_AND_C: &[Step] = &[
+    ("tests with 32-bit words", words_of_32_bits),
+    ("library for C", || c::run(&c::Options::default())),
+];
 
 /// The tests that the others leave out, by the prefix of their names.
 const QEMU: &[Step] = &[("QEMU end to end", || {

@@ -20,8 +20,8 @@ const EVENTS: u64 = (1 << 35) - 1;
 /// Bytes that are added when a job begins to run, without its blocks. With one block that is more
 /// than a reservation takes, for any time.
 const GRANT: usize = bytes_of(TIME) + bytes_of(EVENTS);
-/// Bytes that a strategy that looks ahead saves of a request: kind, the number of extents, up to six
-/// extents of which two take two bytes (their product is at most 2^20), and whether they may be
+/// Bytes that a strategy that looks ahead saves of a request: kind, the number of extents, up to
+/// six extents of which two take two bytes (their product is at most 2^20), and whether they may be
 /// rotated.
 const WANTED: usize = 1 + 1 + 8 + 1;
 /// The fewest numbers of a full item, and the other bytes of an item.

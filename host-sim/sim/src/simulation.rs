@@ -258,8 +258,8 @@ struct Run<'b, J, E> {
     is_full: bool,
     /// Only the first of the waiting jobs may try, so the others need not be in the controller.
     is_in_order: bool,
-    /// While so many jobs wait (where `is_in_order`, are kept), arrivals after measured ones are
-    /// put off.
+    /// From this number of waiting jobs on (where `is_in_order`, of kept ones), arrivals after
+    /// measured ones are put off.
     put_off_from: u32,
     /// Jobs that have arrived and are not submitted yet, in the order in which they will be.
     kept: VecDeque<u32>,

@@ -13,8 +13,8 @@ use super::stopwatch::Stopwatch;
 use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
-/// The memory that is enough for this strategy, and for any other as its name alone says, on this
-/// machine, perhaps one with a description, and for so many jobs, waiting and running together.
+/// The memory that is enough for this strategy, and for every other with its default parameters, on
+/// this machine, perhaps one with a description. `jobs` is the most that wait and run together.
 pub fn needs(
     machine: Grid,
     description: Option<&Machine>,
