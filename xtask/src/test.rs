@@ -2,6 +2,7 @@
 
 use std::env;
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use meshalloc::{SchedulerKind, StrategyKind};
@@ -91,7 +92,10 @@ const HOST: &[Step] = &[
         run!("cargo clippy --all-targets {WITH_PYTHON...} -- -D warnings")
     }),
     ("unit, property, integration and doc tests", || {
-        run!("cargo test -- --show-output --skip qemu_")
+        // One more than there are processors, since some tests wait.
+        let threads = thread::available_parallelism().map_or(2, |count| count.get() + 1);
+        let threads = threads.to_string();
+        run!("cargo test -- --show-output --test-threads {threads} --skip qemu_")
     }),
     ("examples of core", || {
         // Built with the tests.
