@@ -110,8 +110,8 @@ const HOST: &[Step] = &[
     }),
 ];
 
-/// The steps for boards. They build in target folders of their own, but for `words_of_32_bits` and
-/// the program that measures, whose builds may wait for those of the other lane.
+/// The steps for boards. They build in target folders of their own, but for the program that
+/// measures, whose build may wait for those of the other lane.
 const BOARD: &[Step] = &[
     ("clippy, firmware", || {
         // All strategies, with `qemu` and `journal` and with neither; below, the other combinations
@@ -185,8 +185,7 @@ const QEMU: &[Step] = &[("QEMU end to end", || {
     run!("env MESHALLOC_REQUIRE_QEMU=1 cargo test --test across -- --show-output qemu_")
 })];
 
-/// The tests of core with the words of the board, in the host's target folder: in this lane, since
-/// the tests on the host take the longest.
+/// The tests of core with the words of the board, in the host's target folder.
 fn words_of_32_bits() -> Result<()> {
     // Neither documentation nor examples nor the simulator depend on the words, nor do machines
     // that fit into one (`every_occupancy`). `effect` is left out for its time.

@@ -48,8 +48,8 @@ pub(super) fn with(
     } = line.greeting().capacity;
     if let Some(most) = [jobs, blocks, list].into_iter().find(|&it| it > ROOM_MAX) {
         return Err(line.error(format!(
-            "the controller has room for {most} jobs, blocks or entries of a list (expected at most \
-             {ROOM_MAX})"
+            "the controller answered Hello with room for {most} jobs, blocks or entries of a list \
+             (expected at most {ROOM_MAX})"
         )));
     }
     let [jobs, blocks, list] = [jobs, blocks, list].map(|count| count as usize);

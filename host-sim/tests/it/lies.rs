@@ -84,7 +84,7 @@ fn a_controller_that_lies_is_not_believed() {
     std::fs::write(folder.path().join("ops"), operations).unwrap();
     let waits = "alloc 1 16 16\nalloc 2 2 2\nfree 2\nfree 1\n";
     std::fs::write(folder.path().join("waits"), waits).unwrap();
-    let table: [(&str, Lie, &str); 24] = [
+    let table: [(&str, Lie, &str); 25] = [
         // It gives fewer processors than were asked for.
         (
             messages,
@@ -329,6 +329,15 @@ fn a_controller_that_lies_is_not_believed() {
                 }
             },
             "words that a mesh 4x4 takes",
+        ),
+        (
+            run,
+            |it| {
+                if let ServerMessage::Hello(greeting) = it {
+                    greeting.capacity.list = u32::MAX;
+                }
+            },
+            "room for 4294967295 jobs, blocks or entries of a list (expected at most 1048576)",
         ),
         (
             run,
