@@ -3,14 +3,15 @@
 use std::num::NonZeroU64;
 
 use meshalloc::{
-    Change, Configuration, Flags, JobId, Request, SchedulerKind, StrategyKind, Submesh, Threshold,
+    Change, Configuration, Flags, JobId, Outcome, Request, SchedulerKind, StrategyKind, Submesh,
+    Threshold,
 };
 use meshalloc_firmware::journal::memory::{Fault, MemoryFlash};
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{ProtocolError, ServerMessage};
 
 use crate::board::{configuration, release, submit};
-use crate::life::{DONE, Life, NOT_KEPT, lease};
+use crate::life::{DONE, Life, NOT_KEPT, REGIONS, first_fit, lease};
 
 const SECTOR: usize = 1024;
 
@@ -192,6 +193,25 @@ fn a_change_that_is_not_kept_changes_nothing() {
         refused > 1000 && kept > 100,
         "{refused} refused, {kept} kept"
     );
+}
+
+/// A reset for whose record there is no room is kept as a checkpoint of the state after it. If that
+/// is lost later, the loss is reported: the jobs are not taken for those of the present.
+#[test]
+fn a_reset_that_was_carried_out_is_not_undone_by_damage() {
+    let mut life = begin(first_fit(), true);
+    assert_eq!(life.outcome(Change::Reset), Ok(Outcome::Done));
+    let flash = life.into_flash();
+    let mut damaged = 0;
+    for region in 0..REGIONS {
+        let mut flash = flash.clone();
+        flash.bytes_mut()[region * SECTOR + 2] ^= 1;
+        let life = Life::<SECTOR>::begin(flash, 2, first_fit());
+        let is_reported = matches!(life.server.origin(), Origin::Damaged { .. });
+        assert!(is_reported || life.jobs().is_empty(), "region {region}");
+        damaged += u32::from(is_reported);
+    }
+    assert_eq!(damaged, 1);
 }
 
 /// The part that [`Life::seen`] gives.
