@@ -150,9 +150,9 @@ pub struct Journal<F, const REGIONS: usize> {
     regions: [Region; REGIONS],
     active: Option<Active>,
     writing: Option<Writing>,
-    /// For each region that is not closed, the generation of the checkpoint that may be whole there,
-    /// or 0 if there is none or a later one is in another region besides the active one. Of a region
-    /// that was not erased as it should only the 1 is known.
+    /// The generation of the checkpoint of each region that is to be closed before the next record,
+    /// once the region is not active: the latest of those, and all that may be later. 1 for a region
+    /// whose erase has failed, 0 if it need not be closed.
     unclosed: [u64; REGIONS],
     /// The region that was begun last, and its generation.
     latest: Option<(usize, u64)>,
@@ -382,8 +382,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         let active = self.active.map(|active| active.region);
         let mut regions = self.regions.iter().zip(&self.unclosed).enumerate();
         regions.any(|(index, (region, &unclosed))| {
-            let closing = scan::closing(&mut self.flash, region);
-            Some(index) != active && unclosed > 0 && matches!(closing, Ok(Closing::Touched))
+            let mut closing = || scan::closing(&mut self.flash, region);
+            Some(index) != active && unclosed > 0 && matches!(closing(), Ok(Closing::Touched))
         })
     }
 

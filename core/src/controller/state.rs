@@ -150,8 +150,8 @@ impl Controller<'_> {
     }
 
     /// [`Controller::save`], or if `reset` is a time, the state to which
-    /// [`Change::Reset`](crate::Change::Reset) at that time would lead. It takes one part. A caller
-    /// that cannot keep it has still the present state.
+    /// [`Change::Reset`](crate::Change::Reset) at that time would lead, in one part. So a caller that
+    /// stores the part before it carries out the reset has changed nothing if that fails.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Controller<'_> {
             },
         };
         to.put(&(FORMAT, head));
-        // What the head alone leads to has no jobs and no faults; strategy and scheduler begin.
+        // From the head alone a controller without jobs and faults is restored.
         if reset.is_none() {
             self.write(&mut to);
         }
