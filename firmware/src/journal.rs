@@ -26,8 +26,8 @@
 //! - **Damage differs from a cut.** A cut leaves one entry without a mark and blank flash after it.
 //!   Any other invalid entry was written whole and has changed since: [`Recovered::Damaged`] says
 //!   what cannot be restored. Single bits that have changed in blank flash do no harm. The older
-//!   regions are closed before the first record after a checkpoint. So a lost checkpoint is noticed,
-//!   and an older state is not taken for the latest.
+//!   regions are closed before the first record after a checkpoint. So a lost checkpoint is
+//!   noticed, and an older state is not taken for the latest.
 //! - **Nothing is appended after an entry that is not whole.** After a cut, damage or an error the
 //!   next entry must be a checkpoint ([`JournalError::NeedsCheckpoint`]).
 //! - **A checkpoint takes at most seven eighths of its region.** The next one is due when an eighth
@@ -143,16 +143,17 @@ struct Writing {
 /// A journal in `REGIONS` regions of a flash.
 ///
 /// Invariants: the active region has the latest whole checkpoint, `writing` is another one. Before
-/// the active region gets a record, the latest whole checkpoint of the others is in a closed region.
+/// the active region gets a record, the region with the latest whole checkpoint of the others is
+/// closed.
 #[derive(Clone, Debug)]
 pub struct Journal<F, const REGIONS: usize> {
     flash: F,
     regions: [Region; REGIONS],
     active: Option<Active>,
     writing: Option<Writing>,
-    /// The generation of the checkpoint of each region that is to be closed before the next record,
-    /// once the region is not active: the latest of those, and all that may be later. 1 for a region
-    /// whose erase has failed, 0 if it need not be closed.
+    /// The regions to close before the next record, but for the active one: the region with the
+    /// latest whole checkpoint, and those that may have a later one. For each the generation of the
+    /// checkpoint, or 1 if its erase has failed. 0: it need not be closed.
     unclosed: [u64; REGIONS],
     /// The region that was begun last, and its generation.
     latest: Option<(usize, u64)>,

@@ -206,8 +206,8 @@ impl<'m> Controller<'m> {
 
     /// [`Controller::begin`] for a caller that keeps a record of each grant. When the only attempt
     /// of a submission that never waits has granted the job, and before a query shows it, `keep` is
-    /// called. If that returns false, everything is as before the submission, statistics too, except
-    /// that a strategy which draws at random has drawn.
+    /// called. If that returns false, everything is as before the submission, statistics too. Only
+    /// a strategy that draws at random has drawn.
     ///
     /// # Errors
     ///

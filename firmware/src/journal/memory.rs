@@ -144,7 +144,8 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
         self.noise = Random(noise);
     }
 
-    /// After `steps` more, this number of steps fails like this; `noise` determines what they leave.
+    /// After `steps` more, this number of steps fails like this. `noise` determines what they
+    /// leave.
     pub const fn fail_after(&mut self, steps: u64, number: u64, fault: Fault, noise: u64) {
         let from = self.steps + steps;
         self.fails_in = from..from + number;

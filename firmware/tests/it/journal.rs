@@ -246,8 +246,8 @@ fn no_lost_region_is_overlooked<const REGIONS: usize, const UNIT: usize>(
 }
 
 /// Runs some operations. Before each one, lets every step of it fail in every way, alone and with
-/// all that follow. An operation that returns no error is durable. After one that does, the state is
-/// the one before or after it, and the next ones work.
+/// all that follow. An operation that returns no error is durable. After one that does, the state
+/// is the one before or after it, and the next ones work.
 fn fail_in_every_step<const REGIONS: usize, const UNIT: usize>(
     sectors: usize,
     operations: usize,
@@ -282,8 +282,8 @@ fn fail_in_every_step<const REGIONS: usize, const UNIT: usize>(
                         Err(_) => &[&before.state, &after.state],
                     };
                     Pair::<REGIONS, UNIT>::reopen(flash.clone(), allowed);
-                    // What was begun is given up. A record needs a checkpoint first if its region is
-                    // not whole or full, or if a region that is half erased cannot be closed.
+                    // What was begun is given up. A record needs a checkpoint first if its region
+                    // is not whole or full, or if a region that is half erased cannot be closed.
                     pair.journal.abandon_checkpoint();
                     let recorded = pair.run(&Operation::Append(vec![1]));
                     assert!(recorded.is_ok() || pair.journal.is_due_for_checkpoint());
