@@ -26,8 +26,8 @@
 //! - **Damage differs from a cut.** A cut leaves one entry without a mark and blank flash after it.
 //!   Any other invalid entry was written whole and has changed since: [`Recovered::Damaged`] says
 //!   what cannot be restored. Single bits that have changed in blank flash do no harm. The older
-//!   region is closed before the first record after a checkpoint. So a lost checkpoint is noticed,
-//!   and the older state is not taken for the latest.
+//!   regions are closed before the first record after a checkpoint. So a lost checkpoint is
+//!   noticed, and an older state is not taken for the latest.
 //! - **Nothing is appended after an entry that is not whole.** After a cut, damage or an error the
 //!   next entry must be a checkpoint ([`JournalError::NeedsCheckpoint`]).
 //! - **A checkpoint takes at most seven eighths of its region.** The next one is due when an eighth
@@ -128,8 +128,6 @@ struct Active {
     end: u32,
     /// Whether the next entry may be written there.
     appendable: bool,
-    /// Its last unit, as it was read when the journal was opened.
-    closing: Closing,
     /// The room that its checkpoint left for records, in bytes; an upper bound if it was read.
     room: usize,
 }
@@ -144,15 +142,19 @@ struct Writing {
 
 /// A journal in `REGIONS` regions of a flash.
 ///
-/// Invariants: the active region has the latest whole checkpoint. `writing` and `superseded` are
-/// other regions. `superseded` is closed before the active region gets its first record.
+/// Invariants: the active region has the latest whole checkpoint, `writing` is another one. Before
+/// the active region gets a record, the region with the latest whole checkpoint of the others is
+/// closed.
 #[derive(Clone, Debug)]
 pub struct Journal<F, const REGIONS: usize> {
     flash: F,
     regions: [Region; REGIONS],
     active: Option<Active>,
     writing: Option<Writing>,
-    superseded: Option<usize>,
+    /// The regions to close before the next record, but for the active one: the region with the
+    /// latest whole checkpoint, and those that may have a later one. For each the generation of the
+    /// checkpoint, or 1 if its erase has failed. 0: it need not be closed.
+    unclosed: [u64; REGIONS],
     /// The region that was begun last, and its generation.
     latest: Option<(usize, u64)>,
     /// The regions that were erased when the journal was opened and were not written since.
@@ -216,7 +218,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             regions,
             active: None,
             writing: None,
-            superseded: None,
+            unclosed: [0; REGIONS],
             latest: None,
             erased: [false; REGIONS],
             sectors_erased: 0,
@@ -230,12 +232,12 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         // The result by the active region alone.
         let mut of_active = Recovered::Empty;
         let mut interrupted = false;
-        // The latest region before the active one.
-        let mut older: Option<(u64, usize, Closing)> = None;
-        let mut of_latest = Closing::Open;
+        // The generation of the latest whole region before the active one.
+        let mut older = 0;
         let mut foreign = false;
-        for (index, region) in self.regions.iter().enumerate() {
-            let content = scan::scan(&mut self.flash, region, &mut self.buffer)?;
+        for index in 0..REGIONS {
+            let region = self.region(index)?;
+            let content = scan::scan(&mut self.flash, &region, &mut self.buffer)?;
             let generation = match content {
                 Content::Erased => {
                     if let Some(erased) = self.erased.get_mut(index) {
@@ -268,20 +270,19 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                 closing,
             } = content
             {
-                if self.active.is_some_and(|it| it.generation > generation) {
-                    older = later(older, (generation, index, closing));
+                if closing != Closing::Closed {
+                    self.set_unclosed(index, generation);
+                }
+                let latest = self.active.map_or(0, |active| active.generation);
+                older = older.max(latest.min(generation));
+                if latest > generation {
                     continue;
                 }
-                if let Some(latest) = self.active {
-                    older = later(older, (latest.generation, latest.region, of_latest));
-                }
-                of_latest = closing;
                 self.active = Some(Active {
                     region: index,
                     generation,
                     end,
                     appendable: tail == Tail::Erased && closing == Closing::Open,
-                    closing,
                     room: region.capacity(),
                 });
                 of_active = match tail {
@@ -293,10 +294,9 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                 };
             }
         }
-        match older {
-            Some((_, region, Closing::Open)) => self.superseded = Some(region),
-            Some((_, _, Closing::Touched)) => self.require_checkpoint(),
-            Some((_, _, Closing::Closed)) | None => {}
+        self.forget_unclosed_before(older);
+        if self.cannot_close() {
+            self.require_checkpoint();
         }
         Ok(match of_active {
             Recovered::Empty if foreign => Recovered::Damaged(Loss::Everything),
@@ -337,15 +337,10 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         if region.room(active.end) < Self::chunk_bytes(record.len()) {
             return Err(JournalError::Full);
         }
-        if let Some(superseded) = self.superseded {
-            let region = self.region(superseded)?;
-            let (unit, _) = [0; UNIT_MAX].split_at(Self::UNIT);
-            let closed = self.flash.write(region.address(region.closed_at()), unit);
-            if let Err(error) = closed {
-                self.require_checkpoint();
-                return Err(error.into());
-            }
-            self.superseded = None;
+        let closed = self.close_others(active.region);
+        if closed.is_err() {
+            self.require_checkpoint();
+            return closed;
         }
         let written = self.write(
             &region,
@@ -360,6 +355,52 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             ..active
         });
         written.map(|_| ())
+    }
+
+    /// Closes all regions but this one. If that fails, the next checkpoint needs another region to
+    /// be closed: the present one, which is later.
+    fn close_others(&mut self, active: usize) -> Result<(), JournalError<F::Error>> {
+        let regions = self.regions.iter().zip(&mut self.unclosed).enumerate();
+        for (index, (region, unclosed)) in regions {
+            if index == active || *unclosed == 0 {
+                continue;
+            }
+            match scan::closing(&mut self.flash, region)? {
+                Closing::Open => {
+                    let (unit, _) = [0; UNIT_MAX].split_at(Self::UNIT);
+                    program(&mut self.flash, region.address(region.closed_at()), unit)?;
+                }
+                Closing::Touched => return Err(JournalError::Unverified),
+                Closing::Closed => {}
+            }
+            *unclosed = 0;
+        }
+        Ok(())
+    }
+
+    /// Whether a region that is to be closed cannot be written.
+    fn cannot_close(&mut self) -> bool {
+        let active = self.active.map(|active| active.region);
+        let mut regions = self.regions.iter().zip(&self.unclosed).enumerate();
+        regions.any(|(index, (region, &unclosed))| {
+            let mut closing = || scan::closing(&mut self.flash, region);
+            Some(index) != active && unclosed > 0 && matches!(closing(), Ok(Closing::Touched))
+        })
+    }
+
+    fn set_unclosed(&mut self, index: usize, generation: u64) {
+        if let Some(unclosed) = self.unclosed.get_mut(index) {
+            *unclosed = generation;
+        }
+    }
+
+    /// Closing the region of this generation suffices for those before.
+    fn forget_unclosed_before(&mut self, generation: u64) {
+        for unclosed in &mut self.unclosed {
+            if *unclosed < generation {
+                *unclosed = 0;
+            }
+        }
     }
 
     /// The number of bytes left for records; each takes [`Journal::chunk_bytes`].
@@ -381,14 +422,14 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         })
     }
 
-    /// Begins a checkpoint in the next region in turn, which is erased first. If that region does
-    /// not become blank, or returns other bytes than were written, it takes the one after it. On
-    /// the F446 the processor stands still meanwhile. A checkpoint that was begun before is
-    /// abandoned.
+    /// Begins a checkpoint in the next region in turn, which is erased first. If the flash fails
+    /// there, or the region does not become blank, or it returns other bytes than were written, it
+    /// takes the one after it. On the F446 the processor stands still meanwhile. A checkpoint that
+    /// was begun before is abandoned.
     ///
     /// # Errors
     ///
-    /// If the flash fails, or if every region returns wrong bytes
+    /// If every region fails, why the last one did: a failure of the flash, or wrong bytes
     /// ([`Unverified`](JournalError::Unverified)). The last checkpoint and its records still count.
     pub fn begin_checkpoint(&mut self) -> Result<(), JournalError<F::Error>> {
         self.writing = None;
@@ -396,7 +437,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         let mut begun = Err(JournalError::Unverified);
         for _ in 0..regions {
             begun = self.begin_in_next_region();
-            if !matches!(begun, Err(JournalError::Unverified)) {
+            if begun.is_ok() {
                 break;
             }
         }
@@ -422,23 +463,26 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             }
         };
         let region = self.region(index)?;
+        // Even if it fails, the next one is another.
+        self.latest = Some((index, generation));
         // In the first round a region that reads as erased need not be erased. It is blank, unless
         // its first erase was cut. Entries are read back, so that is noticed.
         let erased = self.erased.get_mut(index).is_some_and(mem::take);
         let must_be_erased = !erased || generation > REGIONS as u64;
         if must_be_erased {
+            // Until it is blank, the checkpoint there may be whole, and its last unit erased.
+            let unclosed = self.unclosed.get(index).copied().unwrap_or(0);
+            self.set_unclosed(index, unclosed.max(1));
             self.flash.erase(region.address(0), region.end())?;
             let sectors = (region.capacity() + Self::UNIT) / F::ERASE_SIZE;
             self.sectors_erased = self.sectors_erased.saturating_add(sectors as u32);
+            // A bit that has stayed at 0 would look like a written one, or could not be written
+            // later.
+            if !scan::is_blank(&mut self.flash, &region)? {
+                return Err(JournalError::Unverified);
+            }
         }
-        self.latest = Some((index, generation));
-        if self.superseded == Some(index) {
-            self.superseded = None;
-        }
-        // A bit that has stayed at 0 would look like a written one, or could not be written later.
-        if must_be_erased && !scan::is_blank(&mut self.flash, &region)? {
-            return Err(JournalError::Unverified);
-        }
+        self.set_unclosed(index, 0);
         let end = self.write(
             &region,
             0,
@@ -505,19 +549,22 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             end,
         } = self.writing.take().ok_or(JournalError::NoCheckpoint)?;
         let region = self.region(index)?;
+        // Also if it fails: the next start may find the checkpoint.
+        self.set_unclosed(index, generation);
         match self.write(&region, end, generation, EntryKind::Commit, &[]) {
             Ok(end) => {
-                let older = |closing| self.active.filter(|active| active.closing == closing);
-                let appendable = older(Closing::Touched).is_none();
-                self.superseded = older(Closing::Open).map(|active| active.region);
+                let before = self.active.map_or(0, |active| active.generation);
+                self.forget_unclosed_before(before);
                 self.active = Some(Active {
                     region: index,
                     generation,
                     end,
-                    appendable,
-                    closing: Closing::Open,
+                    appendable: true,
                     room: region.room(end),
                 });
+                if self.cannot_close() {
+                    self.require_checkpoint();
+                }
                 Ok(())
             }
             Err(error) => {
@@ -578,7 +625,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         if index + 1 < REGIONS { index + 1 } else { 0 }
     }
 
-    /// Writes an entry and reads it back. Returns where the next one begins.
+    /// Writes an entry and reads it back, the mark at the end: an entry that is not as it was
+    /// written has no mark, and is no damage. Returns where the next one begins.
     fn write(
         &mut self,
         region: &Region,
@@ -593,30 +641,32 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         let (entry, mark) = buffer
             .split_at_checked(buffer.len() - Self::UNIT)
             .unwrap_or_default();
-        flash.write(region.address(at), entry)?;
-        flash.write(region.address(at + entry.len() as u32), mark)?;
-        let words = buffer.as_chunks::<WORD>().0.iter();
-        for (at, word) in (at..).step_by(WORD).zip(words) {
-            let mut stored = [0; WORD];
-            flash.read(region.address(at), &mut stored)?;
-            if stored != *word {
-                return Err(JournalError::Unverified);
-            }
-        }
+        program(flash, region.address(at), entry)?;
+        program(flash, region.address(at + entry.len() as u32), mark)?;
         Ok(at + buffer.len() as u32)
     }
+}
+
+/// Writes whole words and reads them back.
+fn program<F: NorFlash>(
+    flash: &mut F,
+    address: u32,
+    bytes: &[u8],
+) -> Result<(), JournalError<F::Error>> {
+    flash.write(address, bytes)?;
+    let words = bytes.as_chunks::<WORD>().0.iter();
+    for (at, word) in (address..).step_by(WORD).zip(words) {
+        let mut stored = [0; WORD];
+        flash.read(at, &mut stored)?;
+        if stored != *word {
+            return Err(JournalError::Unverified);
+        }
+    }
+    Ok(())
 }
 
 /// The maximum length of a checkpoint in a region, in bytes, with its first and last entry. The
 /// rest is for records.
 fn checkpoint_max(region: &Region) -> usize {
     region.capacity() - (region.capacity() / 8).max(entry::size_max(region.unit()))
-}
-
-/// The later of two regions, each with its generation.
-fn later(
-    one: Option<(u64, usize, Closing)>,
-    other: (u64, usize, Closing),
-) -> Option<(u64, usize, Closing)> {
-    Some(one.filter(|one| one.0 > other.0).unwrap_or(other))
 }

@@ -108,8 +108,9 @@ pub trait Keep {
     fn is_due(&self) -> bool;
 
     /// Counts how much room the state takes. If little room is left for records, writes the state,
-    /// which replaces all records so far. No scheduling pass is under way. Calls `meantime` now and
-    /// then.
+    /// which replaces all records so far. If `reset` is a time, it always writes, and instead of
+    /// the present state the one to which a reset at that time leads; the record of that reset
+    /// follows. No scheduling pass is under way. Calls `meantime` now and then.
     ///
     /// # Errors
     ///
@@ -117,6 +118,7 @@ pub trait Keep {
     fn checkpoint(
         &mut self,
         controller: &Controller<'_>,
+        reset: Option<Ticks>,
         meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept>;
 }
@@ -171,7 +173,12 @@ impl Keep for Forgetful {
         false
     }
 
-    fn checkpoint(&mut self, _: &Controller<'_>, _: &mut dyn Meantime) -> Result<(), NotKept> {
+    fn checkpoint(
+        &mut self,
+        _: &Controller<'_>,
+        _: Option<Ticks>,
+        _: &mut dyn Meantime,
+    ) -> Result<(), NotKept> {
         Ok(())
     }
 }

@@ -316,7 +316,7 @@ impl LineCounters {
     }
 }
 
-/// Why a frame was not carried out. Nothing was changed by it.
+/// Why a frame was not carried out. The server's state is the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ProtocolError {
@@ -342,14 +342,14 @@ pub enum ProtocolError {
     /// The client has no such session: it has not sent Hello, or its session had to make room for
     /// those of other clients.
     NoSession,
-    /// Later changes of the same client were carried out, so this one, which comes again or too
-    /// late, is not.
+    /// The frame was answered with an error before, or a later change or Hello of the same client
+    /// was answered, so this one, which comes again or too late, is not carried out.
     TooOld,
     /// The journal has no room for the change, or its memory fails. In the latter case the change
-    /// may be carried out after a reset.
+    /// may turn out to be carried out when the server was reset.
     NotKept,
     /// The journal has a state that was not read ([`Origin::Unread`]), which the change would
-    /// destroy. Only a reset does that.
+    /// destroy. Only [`Change::Reset`] does that.
     Unread,
     /// The change names a time, but this session has no virtual clock, or not any more.
     NoVirtualClock,
@@ -373,7 +373,7 @@ impl fmt::Display for ProtocolError {
             ProtocolError::OtherBoot { .. } => f.write_str("the server was reset"),
             ProtocolError::NoSession => f.write_str("the client has no such session: hello first"),
             ProtocolError::TooOld => {
-                f.write_str("later changes of the same client were carried out already")
+                f.write_str("this change or a later one of the same client was answered already")
             }
             ProtocolError::NotKept => {
                 f.write_str("the journal has no room for the change, or its memory fails")

@@ -83,7 +83,7 @@ pub struct Server<'m, K = Forgetful> {
     /// server looks at the line several times as often.
     slice: u32,
     front: Front,
-    /// The overruns that the rate has taken for bytes.
+    /// The number of overruns already reported to `rate`, for which each counts as a byte.
     #[cfg(feature = "rates")]
     overruns_heard: u32,
 }
@@ -176,7 +176,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
         self.has_no_checkpoint = self.front.origin == Origin::Unread
             || recovered == Recovered::Damaged(Loss::Everything);
         if !self.has_no_checkpoint {
-            let _ = self.checkpoint();
+            let _ = self.checkpoint(None);
         }
     }
 
@@ -328,17 +328,21 @@ impl<K: Keep> Server<'_, K> {
             meanwhile: Meanwhile::new(&mut self.front, port, self.slice, None),
             view: &view,
         };
-        let kept = self.keep.checkpoint(&self.controller, &mut saving);
+        let kept = self.keep.checkpoint(&self.controller, None, &mut saving);
         self.has_no_checkpoint = kept.is_err();
         saving.meanwhile.result
     }
 
-    /// Writes a checkpoint without pauses.
-    fn checkpoint(&mut self) -> Result<(), NotKept> {
-        let kept = self
-            .keep
-            .checkpoint(&self.controller, &mut self.front.sessions);
+    /// Writes a checkpoint without pauses: of the present state, or of the one after a reset at
+    /// this time.
+    fn checkpoint(&mut self, reset: Option<Ticks>) -> Result<(), NotKept> {
+        let sessions = &mut self.front.sessions;
+        let kept = self.keep.checkpoint(&self.controller, reset, sessions);
         self.has_no_checkpoint = kept.is_err();
+        if kept.is_ok() && self.front.origin == Origin::Unread {
+            // It has replaced the state that was not read.
+            self.front.origin = Origin::New;
+        }
         kept
     }
 

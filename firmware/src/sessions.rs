@@ -50,8 +50,8 @@ pub(crate) struct Client {
     /// When it last did something.
     #[serde(skip)]
     used: u32,
-    /// The sequence number of its last hello or of the last change that was carried out, whichever
-    /// is later.
+    /// The latest sequence number of a hello or of a change that was settled: carried out, refused
+    /// as busy, or given up.
     last: u32,
     /// The outcomes of the last ones with their sequence numbers; the next one goes to `next`.
     outcomes: [Option<(u32, Remembered)>; WINDOW],
@@ -183,13 +183,15 @@ impl Sessions {
         found.map(|&(_, remembered)| remembered)
     }
 
-    /// Whether a hello or a change with this sequence number, or a later one, has been carried out.
+    /// Whether a hello or a change with this sequence number, or a later one, was settled: carried
+    /// out, refused as busy, or given up.
     pub fn is_past(&self, place: Place, seq: u32) -> bool {
         let client = self.clients.get(place.0);
         client.is_none_or(|client| !is_later(seq, client.last))
     }
 
-    /// The change with this sequence number, which is not past, will not be carried out.
+    /// The change with this sequence number, which is not past, will not be carried out, nor will a
+    /// copy of it.
     pub(crate) fn give_up(&mut self, place: Place, seq: u32) {
         if let Some(client) = self.clients.get_mut(place.0) {
             client.last = seq;

@@ -6,7 +6,7 @@ use meshalloc::storage::Needs;
 use meshalloc::{Grid, NodeId, Occupancy, StrategyKind};
 
 use crate::error::Error;
-use crate::handle::{Handle, Object, Outcome, Place, array, count, number, reading, writing};
+use crate::handle::{Handle, Outcome, Place, Rest, array, count, number, reading, writing};
 use crate::types::{
     Allocation, Block, Largest, Machine, PROCESSOR_BUSY, PROCESSOR_FAULTY, Request, Strategy,
 };
@@ -18,10 +18,6 @@ pub(crate) type AllocatorHandle = Handle<CoreAllocator>;
 /// provides. One thread or interrupt may use it at a time.
 #[derive(Debug)]
 pub struct Allocator(());
-
-impl Object for CoreAllocator {
-    const MARK: usize = 0xa110_ca70;
-}
 
 /// Asks the allocator.
 ///
@@ -177,27 +173,19 @@ pub unsafe extern "C" fn meshalloc_allocator_init(
     allocations: u32,
     allocator: *mut *mut Allocator,
 ) -> i32 {
-    let init = || {
-        // SAFETY: the caller promises it.
-        let place = unsafe { writing(allocator)? };
+    let make = |rest: &mut Rest| {
         // SAFETY: the caller promises it.
         let (machine, strategy, needs, _) = unsafe { plan(machine, strategy, allocations)? };
-        // SAFETY: the caller promises it.
-        let handle = unsafe {
-            AllocatorHandle::init(memory.cast(), size, |rest| {
-                let memory = needs.allocator_memory(rest).ok_or(Error::MemoryTooSmall)?;
-                #[cfg(feature = "machine")]
-                let memory = match machine.described()? {
-                    (_, Some(description)) => memory.describing(description),
-                    _ => memory,
-                };
-                Ok(CoreAllocator::new(memory, machine.grid()?, strategy)?)
-            })?
+        let memory = needs.allocator_memory(rest).ok_or(Error::MemoryTooSmall)?;
+        #[cfg(feature = "machine")]
+        let memory = match machine.described()? {
+            (_, Some(description)) => memory.describing(description),
+            _ => memory,
         };
-        place.write(handle.cast());
-        Ok(0)
+        Ok(CoreAllocator::new(memory, machine.grid()?, strategy)?)
     };
-    number(init())
+    // SAFETY: the caller promises it.
+    unsafe { AllocatorHandle::init(memory, size, allocator, make) }
 }
 
 /// Forgets the allocator. Its memory is the caller's again. Returns 0 or an error.
@@ -208,8 +196,7 @@ pub unsafe extern "C" fn meshalloc_allocator_init(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn meshalloc_allocator_deinit(allocator: *mut Allocator) -> i32 {
     // SAFETY: the caller promises it.
-    let result = unsafe { AllocatorHandle::deinit(allocator.cast()) };
-    number(result.map(|()| 0))
+    unsafe { AllocatorHandle::deinit(allocator.cast()) }
 }
 
 /// Finds processors for a request, takes them and writes to `allocation` what names them. Returns

@@ -10,7 +10,7 @@ use meshalloc::{Change, Configuration as CoreConfiguration, JobId, Outcome as Ha
 
 use crate::allocator::{needs, state, write_blocks};
 use crate::error::Error;
-use crate::handle::{Handle, Object, Outcome, array, count, number, reading, writing};
+use crate::handle::{Handle, Outcome, Rest, array, count, number, reading, writing};
 use crate::types::{
     Block, Configuration, Event, Faults, Job, JobList, Largest, Machine, Request, Statistics,
 };
@@ -23,10 +23,6 @@ pub(crate) type ControllerHandle = Handle<CoreController>;
 /// time.
 #[derive(Debug)]
 pub struct Controller(());
-
-impl Object for CoreController {
-    const MARK: usize = 0xc047_7011;
-}
 
 /// Asks the controller.
 ///
@@ -117,31 +113,20 @@ pub unsafe extern "C" fn meshalloc_controller_init(
     jobs: u32,
     controller: *mut *mut Controller,
 ) -> i32 {
-    let init = || {
+    let make = |rest: &mut Rest| {
         // SAFETY: the caller promises it.
-        let place = unsafe { writing(controller)? };
-        // SAFETY: the caller promises it.
-        let (machine, configuration, needs, _) = unsafe { plan(configuration, jobs)? };
-        // SAFETY: the caller promises it.
-        let handle = unsafe {
-            ControllerHandle::init(memory.cast(), size, |rest| {
-                let memory = needs
-                    .memory(jobs as usize, rest)
-                    .ok_or(Error::MemoryTooSmall)?;
-                #[cfg(feature = "machine")]
-                let memory = match machine.described()? {
-                    (_, Some(description)) => memory.describing(description),
-                    _ => memory,
-                };
-                #[cfg(not(feature = "machine"))]
-                let _ = machine;
-                Ok(CoreController::new(memory, configuration)?)
-            })?
+        let (_machine, configuration, needs, _) = unsafe { plan(configuration, jobs)? };
+        let memory = needs.memory(jobs as usize, rest);
+        let memory = memory.ok_or(Error::MemoryTooSmall)?;
+        #[cfg(feature = "machine")]
+        let memory = match _machine.described()? {
+            (_, Some(description)) => memory.describing(description),
+            _ => memory,
         };
-        place.write(handle.cast());
-        Ok(0)
+        Ok(CoreController::new(memory, configuration)?)
     };
-    number(init())
+    // SAFETY: the caller promises it.
+    unsafe { ControllerHandle::init(memory, size, controller, make) }
 }
 
 /// Forgets the controller. Its memory is the caller's again. Returns 0 or an error.
@@ -152,8 +137,7 @@ pub unsafe extern "C" fn meshalloc_controller_init(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn meshalloc_controller_deinit(controller: *mut Controller) -> i32 {
     // SAFETY: the caller promises it.
-    let result = unsafe { ControllerHandle::deinit(controller.cast()) };
-    number(result.map(|()| 0))
+    unsafe { ControllerHandle::deinit(controller.cast()) }
 }
 
 /// Submits a job under a name that is unused at the moment. It joins the queue; calls of

@@ -1,6 +1,7 @@
 //! The checks of what C passes: pointers to structures ([`reading`], [`writing`], [`array`]) and to
 //! objects in the caller's memory ([`Handle`]).
 
+use core::ffi::c_void;
 use core::mem::{align_of, size_of};
 use core::ptr::{self, NonNull};
 use core::slice;
@@ -105,22 +106,57 @@ pub(crate) struct Handle<T> {
 
 /// What handles can hold.
 pub(crate) trait Object {
-    /// A number that no other type has.
+    /// One of [`MARKS`], which no other type has.
     const MARK: usize;
+}
+
+/// The marks of all types of objects.
+const MARKS: [usize; 2] = [0xa110_ca70, 0xc047_7011];
+
+impl Object for meshalloc::Allocator<'static> {
+    const MARK: usize = MARKS[0];
+}
+
+impl Object for meshalloc::Controller<'static> {
+    const MARK: usize = MARKS[1];
 }
 
 impl<T: Object> Handle<T> {
     fn mark(handle: *const Self) -> usize {
-        T::MARK ^ handle.addr().rotate_left(7)
+        Self::marked(handle, T::MARK)
     }
 
-    /// Makes an object at the start of the caller's memory; `make` gets the rest.
+    fn marked(handle: *const Self, mark: usize) -> usize {
+        mark ^ handle.addr().rotate_left(7)
+    }
+
+    /// Makes an object at the start of the caller's memory, and writes a pointer to it to `object`;
+    /// `make` gets the rest of the memory.
     ///
+    /// # Safety
+    ///
+    /// As for [`Handle::place`] and [`writing`].
+    pub(crate) unsafe fn init<C>(
+        memory: *mut c_void,
+        size: usize,
+        object: *mut *mut C,
+        make: impl FnOnce(&mut Rest) -> Result<T, Error>,
+    ) -> i32 {
+        let init = || {
+            // SAFETY: the caller promises it.
+            let (place, handle) =
+                unsafe { (writing(object)?, Self::place(memory.cast(), size, make)?) };
+            place.write(handle.cast());
+            Ok(0)
+        };
+        number(init())
+    }
+
     /// # Safety
     ///
     /// Unless it is null, `memory` is that of `size` bytes which may be read and written, by this
     /// library alone until the object is deinitialised.
-    pub(crate) unsafe fn init(
+    unsafe fn place(
         memory: *mut u8,
         size: usize,
         make: impl FnOnce(&mut Rest) -> Result<T, Error>,
@@ -135,9 +171,13 @@ impl<T: Object> Handle<T> {
         let room = size.checked_sub(size_of::<Self>());
         let room = room.ok_or(Error::MemoryTooSmall)?;
         let handle = memory.cast::<Self>();
-        // SAFETY: the memory is aligned and long enough. A volatile read, since C need not have
-        // written anything there.
-        if unsafe { (&raw const (*handle).mark).read_volatile() } == Self::mark(handle) {
+        // SAFETY: the memory is aligned and long enough; every handle begins with its mark. A
+        // volatile read, since C need not have written anything there.
+        let found = unsafe { (&raw const (*handle).mark).read_volatile() };
+        if MARKS
+            .iter()
+            .any(|&mark| Self::marked(handle, mark) == found)
+        {
             return Err(Error::AlreadyInitialized);
         }
         // SAFETY: `room` bytes follow the handle within the memory.
@@ -212,13 +252,15 @@ impl<T: Object> Handle<T> {
     /// # Safety
     ///
     /// As for [`Handle::with`].
-    pub(crate) unsafe fn deinit(handle: *mut Self) -> Result<(), Error> {
+    pub(crate) unsafe fn deinit(handle: *mut Self) -> i32 {
         // SAFETY: the caller promises it.
-        unsafe { Self::check(handle)? };
-        // SAFETY: it is an object, and no reference to this field is ever made. Nothing is dropped:
-        // what these objects own is memory of the caller.
-        unsafe { (&raw mut (*handle).mark).write(0) };
-        Ok(())
+        let checked = unsafe { Self::check(handle) };
+        number(checked.map(|()| {
+            // SAFETY: it is an object, and no reference to this field is ever made. Nothing is
+            // dropped: what these objects own is memory of the caller.
+            unsafe { (&raw mut (*handle).mark).write(0) };
+            0
+        }))
     }
 }
 

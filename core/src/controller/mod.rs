@@ -150,7 +150,7 @@ impl<'m> Controller<'m> {
     /// Those of [`Controller::begin`], except `Busy`.
     pub fn handle(&mut self, change: &Change, now: Ticks) -> Result<Outcome, Error> {
         self.finish();
-        let outcome = self.carry_out(change, now, None)?;
+        let outcome = self.carry_out(change, now, None, &mut || true)?;
         self.finish();
         while self.may_lease_have_ended(self.clock)
             && let Some((ends, job)) = self.lease_ended(self.clock)
@@ -201,10 +201,28 @@ impl<'m> Controller<'m> {
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
     ) -> Result<Outcome, Error> {
-        self.carry_out(change, now, pauses)
+        self.carry_out(change, now, pauses, &mut || true)
     }
 
-    /// [`Controller::begin`].
+    /// [`Controller::begin`] for a caller that keeps a record of each grant. When the only attempt
+    /// of a submission that never waits has granted the job, and before a query shows it, `keep` is
+    /// called. If that returns false, everything is as before the submission, statistics too. Only
+    /// a strategy that draws at random has drawn.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Controller::begin`], and [`Refusal::TableFull`] if `keep` returned false.
+    pub fn begin_kept(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        pauses: Option<&Pauses<'_>>,
+        keep: &mut dyn FnMut() -> bool,
+    ) -> Result<Outcome, Error> {
+        self.carry_out(change, now, pauses, keep)
+    }
+
+    /// [`Controller::begin_kept`].
     // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn carry_out(
@@ -212,6 +230,7 @@ impl<'m> Controller<'m> {
         change: &Change,
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
+        keep: &mut dyn FnMut() -> bool,
     ) -> Result<Outcome, Error> {
         if self.is_scheduling() {
             return Err(Error::Busy { left: self.left() });
@@ -226,7 +245,7 @@ impl<'m> Controller<'m> {
                 request,
                 lease,
             } => {
-                self.submit(job, &request, now, pauses)
+                self.submit(job, &request, now, pauses, keep)
                     .map_err(|refusal| self.explained(refusal, &request))?;
                 if lease.is_some() {
                     self.set_lease(job, lease, now)?;
@@ -405,13 +424,14 @@ impl<'m> Controller<'m> {
         request: &Request,
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
+        keep: &mut dyn FnMut() -> bool,
     ) -> Result<(), Refusal> {
         let now = self.clock.max(now);
         let slot = self
             .enter(job, request, now)
             .inspect_err(|_| self.counts.refused += 1)?;
         if request.flags.contains(Flags::NO_WAIT) {
-            self.try_only(slot, now, pauses)?;
+            self.try_only(slot, now, pauses, keep)?;
         } else {
             self.clock = now;
             self.schedule(Trigger::Arrival(slot));

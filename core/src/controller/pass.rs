@@ -54,11 +54,12 @@ impl<'m> Controller<'m> {
     }
 
     /// Begins a scheduling pass with a job that has just arrived and never waits, if the scheduler
-    /// lets it try at once and it is granted.
+    /// lets it try at once, it is granted, and `keep` returns true.
     ///
     /// # Errors
     ///
-    /// Why it was not granted. It is gone then, and nothing is left of it but statistics.
+    /// Why it was not granted. It is gone then, and nothing is left of it but statistics. If `keep`
+    /// returned false, these are as before too.
     #[allow(
         unreachable_code,
         unused_mut,
@@ -72,20 +73,30 @@ impl<'m> Controller<'m> {
         slot: Slot,
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
+        keep: &mut dyn FnMut() -> bool,
     ) -> Result<(), Refusal> {
         let before = (self.scheduler.clone(), self.clock);
+        let (events, counts) = (self.events, self.counts);
         self.clock = now;
         self.schedule(Trigger::Arrival(slot));
         let outcome = match self.candidate {
             Some(next) if next.job() == slot => self.step(next, false, pauses),
             _ => Err(Refusal::QueueNotEmpty),
         };
-        if outcome.is_err() {
-            self.candidate = None;
-            self.jobs.remove_waiting(slot);
-            self.counts.refused += 1;
-            (self.scheduler, self.clock) = before;
+        let is_kept = outcome.is_err() || keep();
+        if outcome.is_ok() && is_kept {
+            return Ok(());
         }
+        self.candidate = None;
+        if let Some(held) = self.jobs.remove_slot(slot) {
+            self.allocator.give_back(held.head(), None);
+        }
+        (self.scheduler, self.clock) = before;
+        if !is_kept {
+            (self.events, self.counts) = (events, counts);
+            return Err(Refusal::TableFull);
+        }
+        self.counts.refused += 1;
         outcome
     }
 

@@ -146,27 +146,52 @@ impl Controller<'_> {
         &self,
         part: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), SaveError<E>> {
+        self.save_after(None, part)
+    }
+
+    /// [`Controller::save`], or if `reset` is a time, the state to which
+    /// [`Change::Reset`](crate::Change::Reset) at that time would lead, in one part. So a caller
+    /// that stores the part before it carries out the reset has changed nothing if that fails.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Controller::save`].
+    pub fn save_after<E>(
+        &self,
+        reset: Option<Ticks>,
+        part: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), SaveError<E>> {
         if self.is_scheduling() {
             return Err(SaveError::Scheduling);
         }
         let mut outcome = Ok(());
-        self.write(Writer::new(&mut |bytes| {
+        let mut emit = |bytes: &[u8]| {
             if outcome.is_ok() {
                 outcome = part(bytes);
             }
-        }));
+        };
+        let mut to = Writer::new(&mut emit);
+        let head = Head {
+            configuration: self.configuration(),
+            clock: reset.unwrap_or(self.clock),
+            events: self.events,
+            counts: match reset {
+                Some(_) => Counts::default(),
+                None => self.counts,
+            },
+        };
+        to.put(&(FORMAT, head));
+        // From the head alone a controller without jobs and faults is restored.
+        if reset.is_none() {
+            self.write(&mut to);
+        }
+        to.finish();
         outcome.map_err(SaveError::Part)
     }
 
-    fn write(&self, mut to: Writer<'_>) {
+    /// Writes what comes between the head and the end.
+    fn write(&self, to: &mut Writer<'_>) {
         let grid = self.machine();
-        let head = Head {
-            configuration: self.configuration(),
-            clock: self.clock,
-            events: self.events,
-            counts: self.counts,
-        };
-        to.put(&(FORMAT, head));
         for (saved, job) in self.jobs.save_running(self.clock) {
             to.begin(ItemKind::Running);
             to.put(&SavedRunning {
@@ -196,12 +221,11 @@ impl Controller<'_> {
         let faulty = self.occupancy().faulty_nodes();
         to.put_numbers(faulty.map(|node| (node.0, None)));
         to.begin(ItemKind::Strategy);
-        self.strategy().save(&mut to);
+        self.strategy().save(to);
         to.begin(ItemKind::Scheduler);
-        self.scheduler.save(&mut to);
+        self.scheduler.save(to);
         #[cfg(feature = "leases")]
-        self.save_leases(&mut to);
-        to.finish();
+        self.save_leases(to);
     }
 
     fn save_reserved(&self, job: &JobSlot) -> SavedReserved {

@@ -326,13 +326,9 @@ impl<'m> JobTable<'m> {
         Some(self.remove_from(cell, slot))
     }
 
-    /// Removes a waiting job.
-    pub(crate) fn remove_waiting(&mut self, slot: Slot) {
-        let id = self.get(slot).id;
-        if let Ok(cell) = index::cell_of(self.index, self.slots, id) {
-            let held = self.remove_from(cell, slot.0);
-            debug_assert!(held.is_none(), "blocks would be lost");
-        }
+    /// Removes the job in this slot. Returns its blocks if it ran.
+    pub(crate) fn remove_slot(&mut self, slot: Slot) -> Option<Chain> {
+        self.remove(self.get(slot).id).flatten()
     }
 
     /// Removes the job in this slot, whose entry in the index is in this cell. Returns its blocks

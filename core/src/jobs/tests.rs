@@ -145,7 +145,7 @@ fn the_table_takes_as_many_as_it_has_slots() {
 
             slots.rotate_left(n / 3);
             for slot in slots.drain(..leaving) {
-                table.remove_waiting(slot);
+                assert!(table.remove_slot(slot).is_none());
                 table.check_invariants();
             }
             for id in 0..leaving as u32 {
@@ -155,7 +155,7 @@ fn the_table_takes_as_many_as_it_has_slots() {
             assert_eq!(beyond, Err(Refusal::TableFull));
             slots
                 .into_iter()
-                .for_each(|slot| table.remove_waiting(slot));
+                .for_each(|slot| assert!(table.remove_slot(slot).is_none()));
             assert!(table.is_empty());
             table.check_invariants();
         }
@@ -187,7 +187,7 @@ fn the_index_is_a_map() {
             for _ in 0..steps {
                 let id = name(numbers.below(2 * capacity as u64));
                 match map.remove(&id) {
-                    Some(slot) => table.remove_waiting(slot),
+                    Some(slot) => assert!(table.remove_slot(slot).is_none()),
                     None if map.len() < capacity => {
                         let slot = wait(&mut table, id).unwrap();
                         map.insert(id, slot);
@@ -222,7 +222,7 @@ fn entries_wrap_around_the_end_of_the_index() {
         for at in 0..names.len() {
             let id = names[(first + 3 * at) % names.len()];
             let slot = table.find(JobId(id)).expect("it is still there");
-            table.remove_waiting(slot);
+            assert!(table.remove_slot(slot).is_none());
             table.check_invariants();
         }
         assert!(table.is_empty());
@@ -239,7 +239,7 @@ fn entries_move_back_as_drawn() {
     let names = [name(2, 0), name(2, 1), name(4, 0), name(3, 0)];
     let [a, b, c, d] = names.map(|id| wait(&mut table, id).unwrap());
     assert_eq!(table.index[2..7], [a.0, b.0, c.0, d.0, NONE]);
-    table.remove_waiting(a);
+    assert!(table.remove_slot(a).is_none());
     assert_eq!(table.index[2..7], [b.0, d.0, c.0, NONE, NONE]);
     table.check_invariants();
 }
@@ -261,7 +261,7 @@ fn queue_and_running_jobs_keep_their_order() {
     let second = queue.next(head).unwrap();
     assert_eq!([head, second], [slots[1], slots[3]]);
     assert_eq!(queue.next(second), None);
-    table.remove_waiting(head);
+    assert!(table.remove_slot(head).is_none());
     assert_eq!(table.queue().head(), Some(second));
     table.check_invariants();
 }
@@ -324,8 +324,8 @@ fn jobs_are_listed_from_any_slot_on() {
     let mut memory = Memory::new(6, 16, 1);
     let mut table = memory.table();
     let slots = [10, 11, 12, 13, 14].map(|id| wait(&mut table, id).unwrap());
-    table.remove_waiting(slots[1]);
-    table.remove_waiting(slots[4]);
+    assert!(table.remove_slot(slots[1]).is_none());
+    assert!(table.remove_slot(slots[4]).is_none());
     let listed = |from| -> Vec<(u32, u32)> {
         let jobs = table.jobs_from(from);
         jobs.map(|(next, job)| (next, job.id().0)).collect()

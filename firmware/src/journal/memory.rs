@@ -1,6 +1,7 @@
-//! A NOR flash in memory, for tests: its power can be cut in any unit that is written and in any
-//! sector that is erased.
+//! A NOR flash in memory, for tests: in any unit that is written and in any sector that is erased
+//! its power can be cut, or the operation fails.
 
+use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
 
@@ -18,15 +19,45 @@ pub enum MemoryFlashError {
     Address(NorFlashErrorKind),
     /// The unit was written before, and not erased since.
     Programmed,
+    /// It failed as [`MemoryFlash::fail_after`] said.
+    Failed,
 }
 
 impl NorFlashError for MemoryFlashError {
     fn kind(&self) -> NorFlashErrorKind {
         match self {
-            MemoryFlashError::PowerCut | MemoryFlashError::Programmed => NorFlashErrorKind::Other,
+            MemoryFlashError::PowerCut
+            | MemoryFlashError::Programmed
+            | MemoryFlashError::Failed => NorFlashErrorKind::Other,
             MemoryFlashError::Address(kind) => *kind,
         }
     }
+}
+
+/// How a step fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It does nothing and returns an error.
+    Refused,
+    /// It does nothing and returns no error.
+    Dropped,
+    /// It leaves anything, as a cut of the power does, and returns an error.
+    Torn,
+    /// It leaves anything and returns no error.
+    Garbled,
+    /// It does what it should and returns an error.
+    Denied,
+}
+
+impl Fault {
+    /// Every fault.
+    pub const ALL: [Fault; 5] = [
+        Fault::Refused,
+        Fault::Dropped,
+        Fault::Torn,
+        Fault::Garbled,
+        Fault::Denied,
+    ];
 }
 
 /// A small seeded generator (splitmix64): the same seed gives the same faults.
@@ -69,6 +100,9 @@ pub struct MemoryFlash<const SECTOR: usize, const UNIT: usize = 4> {
     erases: Vec<u32>,
     steps: u64,
     cut_at: Option<u64>,
+    /// The steps that fail, from the first to the one before the last.
+    fails_in: Range<u64>,
+    fault: Fault,
     noise: Random,
 }
 
@@ -98,6 +132,8 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
             bytes,
             steps: 0,
             cut_at: None,
+            fails_in: 0..0,
+            fault: Fault::Refused,
             noise: Random(0),
         }
     }
@@ -108,9 +144,24 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
         self.noise = Random(noise);
     }
 
-    /// Restores the power.
+    /// After `steps` more, this number of steps fails like this. `noise` determines what they
+    /// leave.
+    pub const fn fail_after(&mut self, steps: u64, number: u64, fault: Fault, noise: u64) {
+        let from = self.steps + steps;
+        self.fails_in = from..from + number;
+        self.fault = fault;
+        self.noise = Random(noise);
+    }
+
+    /// Whether a step has failed.
+    pub const fn has_failed(&self) -> bool {
+        self.fails_in.start < self.fails_in.end && self.steps > self.fails_in.start
+    }
+
+    /// Restores the power, and lets no further step fail.
     pub const fn power_on(&mut self) {
         self.cut_at = None;
+        self.fails_in = 0..0;
     }
 
     /// Whether a step has reached the cut of the power.
@@ -138,13 +189,32 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
         &mut self.bytes
     }
 
-    /// Counts a step. False if the power is cut in it.
-    fn step(&mut self) -> Result<bool, MemoryFlashError> {
-        if self.cut_at.is_some_and(|cut| self.steps > cut) {
+    fn powered(&self) -> Result<(), MemoryFlashError> {
+        match self.is_cut() {
+            true => Err(MemoryFlashError::PowerCut),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts a step and does it, which leaves these bytes at `at`.
+    fn step(&mut self, at: usize, intended: &[u8]) -> Result<(), MemoryFlashError> {
+        let fault = self.fails_in.contains(&self.steps).then_some(self.fault);
+        self.steps += 1;
+        if self.is_cut() {
+            self.tear(at, intended);
             return Err(MemoryFlashError::PowerCut);
         }
-        self.steps += 1;
-        Ok(self.cut_at.is_none_or(|cut| self.steps <= cut))
+        match fault {
+            Some(Fault::Refused | Fault::Dropped) => {}
+            Some(Fault::Torn | Fault::Garbled) => self.tear(at, intended),
+            None | Some(Fault::Denied) => {
+                self.bytes[at..at + intended.len()].copy_from_slice(intended);
+            }
+        }
+        match fault {
+            None | Some(Fault::Dropped | Fault::Garbled) => Ok(()),
+            Some(Fault::Refused | Fault::Torn | Fault::Denied) => Err(MemoryFlashError::Failed),
+        }
     }
 
     /// Leaves at `at` what an interrupted step leaves.
@@ -174,9 +244,7 @@ impl<const SECTOR: usize, const UNIT: usize> ReadNorFlash for MemoryFlash<SECTOR
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), MemoryFlashError> {
         check_read(self, offset, bytes.len()).map_err(MemoryFlashError::Address)?;
-        if self.cut_at.is_some_and(|cut| self.steps > cut) {
-            return Err(MemoryFlashError::PowerCut);
-        }
+        self.powered()?;
         bytes.copy_from_slice(&self.bytes[offset as usize..][..bytes.len()]);
         Ok(())
     }
@@ -193,14 +261,16 @@ impl<const SECTOR: usize, const UNIT: usize> NorFlash for MemoryFlash<SECTOR, UN
     fn erase(&mut self, from: u32, to: u32) -> Result<(), MemoryFlashError> {
         check_erase(self, from, to).map_err(MemoryFlashError::Address)?;
         for at in (from as usize..to as usize).step_by(SECTOR) {
-            let whole = self.step()?;
+            self.powered()?;
             self.erases[at / SECTOR] += 1;
-            if !whole {
-                self.tear(at, &[0xff; SECTOR]);
-                return Err(MemoryFlashError::PowerCut);
+            let erased = self.step(at, &[0xff; SECTOR]);
+            let units = self.bytes[at..at + SECTOR].chunks(UNIT);
+            let programmed = &mut self.programmed[at / UNIT..];
+            for (programmed, unit) in programmed.iter_mut().zip(units) {
+                // A unit that was written with the bytes of erased flash stays written.
+                *programmed = is_not_blank(unit) || *programmed && erased.is_err();
             }
-            self.bytes[at..at + SECTOR].fill(0xff);
-            self.programmed[at / UNIT..(at + SECTOR) / UNIT].fill(false);
+            erased?;
         }
         Ok(())
     }
@@ -209,20 +279,17 @@ impl<const SECTOR: usize, const UNIT: usize> NorFlash for MemoryFlash<SECTOR, UN
         check_write(self, offset, bytes.len()).map_err(MemoryFlashError::Address)?;
         for (index, unit) in bytes.chunks_exact(UNIT).enumerate() {
             let at = offset as usize + index * UNIT;
+            self.powered()?;
             if self.programmed[at / UNIT] {
                 return Err(MemoryFlashError::Programmed);
             }
-            let whole = self.step()?;
             // A bit that has changed by itself, or is worn, stays at 0.
             let stored = self.bytes[at..at + UNIT].iter().zip(unit);
             let intended: Vec<u8> = stored.map(|(a, b)| a & b).collect();
-            if !whole {
-                self.tear(at, &intended);
-                self.programmed[at / UNIT] = is_not_blank(&self.bytes[at..at + UNIT]);
-                return Err(MemoryFlashError::PowerCut);
-            }
-            self.programmed[at / UNIT] = true;
-            self.bytes[at..at + UNIT].copy_from_slice(&intended);
+            let written = self.step(at, &intended);
+            self.programmed[at / UNIT] =
+                written.is_ok() || is_not_blank(&self.bytes[at..at + UNIT]);
+            written?;
         }
         Ok(())
     }

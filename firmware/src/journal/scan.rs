@@ -99,16 +99,22 @@ pub(super) fn scan<F: NorFlash>(
     if !whole {
         return Ok(Content::Begun { generation, tail });
     }
-    let last_unit = written(flash, region, region.closed_at(), whole_region)?;
     Ok(Content::Whole {
         generation,
         end: at,
         tail,
-        closing: match last_unit {
-            Written { is_blank: true, .. } => Closing::Open,
-            Written { len: 0, .. } => Closing::Touched,
-            _ => Closing::Closed,
-        },
+        closing: closing(flash, region)?,
+    })
+}
+
+/// The last unit of a region.
+pub(super) fn closing<F: NorFlash>(flash: &mut F, region: &Region) -> Result<Closing, F::Error> {
+    let from = region.closed_at();
+    let to = from.saturating_add(region.unit() as u32);
+    Ok(match written(flash, region, from, to)? {
+        Written { is_blank: true, .. } => Closing::Open,
+        Written { len: 0, .. } => Closing::Touched,
+        _ => Closing::Closed,
     })
 }
 

@@ -162,16 +162,18 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     fn checkpoint(
         &mut self,
         controller: &Controller<'_>,
+        reset: Option<Ticks>,
         meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept> {
-        let is_due = self.is_due_to_be_written();
+        let is_due = reset.is_some() || self.is_due_to_be_written();
         match self.since {
+            _ if reset.is_some() => {}
             Since::Nothing => return Ok(()),
             Since::Renewals if !is_due => return Ok(()),
             Since::Renewals | Since::Changes | Since::Asked => {}
         }
         let mut bytes = 0;
-        for_each_chunk(controller, meantime, &mut |chunk| {
+        for_each_chunk(controller, reset, meantime, &mut |chunk| {
             bytes += Journal::<F, REGIONS>::chunk_bytes(chunk.len());
             Ok(())
         })?;
@@ -187,7 +189,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             return Ok(());
         }
         self.journal.begin_checkpoint().map_err(|_| NotKept)?;
-        let written = for_each_chunk(controller, meantime, &mut |chunk| {
+        let written = for_each_chunk(controller, reset, meantime, &mut |chunk| {
             self.journal.chunk(chunk).map_err(|_| NotKept)
         });
         let committed = written.and_then(|()| {
@@ -220,12 +222,13 @@ fn encode<'a>(record: &Record, room: &'a mut [u8]) -> Result<&'a [u8], NotKept> 
 /// Hands over the chunks of a checkpoint.
 fn for_each_chunk(
     controller: &Controller<'_>,
+    reset: Option<Ticks>,
     meantime: &mut dyn Meantime,
     visit: &mut dyn FnMut(&[u8]) -> Result<(), NotKept>,
 ) -> Result<(), NotKept> {
     let mut room = [0; PAYLOAD_MAX];
     controller
-        .save(&mut |part| {
+        .save_after(reset, &mut |part| {
             let (kind, rest) = room.split_first_mut().ok_or(NotKept)?;
             *kind = CONTROLLER;
             rest.get_mut(..part.len())
@@ -414,7 +417,7 @@ mod tests {
         let mut durable = Durable::new(journal);
         let mut sessions = Sessions::new();
         for _ in 0..3 {
-            assert_eq!(durable.checkpoint(&controller, &mut sessions), Ok(()));
+            assert_eq!(durable.checkpoint(&controller, None, &mut sessions), Ok(()));
             durable.worked(WORK_MAX - 1);
             assert!(!durable.is_due(), "nothing was recorded");
             let record = Record {
@@ -426,7 +429,7 @@ mod tests {
             };
             assert_eq!(durable.append(&record, 0), Ok(()));
             // This counts the room, and writes nothing.
-            assert_eq!(durable.checkpoint(&controller, &mut sessions), Ok(()));
+            assert_eq!(durable.checkpoint(&controller, None, &mut sessions), Ok(()));
             assert_eq!(durable.append(&record, 0), Ok(()));
             assert!(!durable.is_due());
             durable.worked(1);

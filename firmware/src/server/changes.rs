@@ -8,15 +8,15 @@
 
 #[cfg(feature = "machine")]
 use meshalloc::Query;
-use meshalloc::{Change, Error, JobId, Outcome, Refusal, Ticks};
+use meshalloc::{Change, Error, Outcome, Refusal, Ticks};
 
 use super::front::{Asked, Meanwhile, Order, increment};
 use super::{Port, Server, view};
 use crate::frame::Header;
 use crate::keeping::{Keep, NO_SESSION, NotKept, Record, Room, When};
+use crate::protocol::ProtocolError;
 #[cfg(feature = "machine")]
 use crate::protocol::ServerMessageRef;
-use crate::protocol::{Origin, ProtocolError};
 
 impl<K: Keep> Server<'_, K> {
     /// Carries out what a client asks for, and replies.
@@ -87,26 +87,34 @@ impl<K: Keep> Server<'_, K> {
             }
         }
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, Some((order, None)));
-        let outcome = meanwhile.during(|pauses| self.controller.begin(change, time, Some(pauses)));
-        let mut is_kept = matches!(when, When::Before | When::IfTimeIsNamed);
-        if when == When::Granted
-            && outcome.is_ok()
-            && let Change::Submit { job, .. } = *change
-        {
-            if self.keep.append(&record, growth).is_err() {
-                let (is_answered, result) = (meanwhile.unanswered.is_none(), meanwhile.result);
-                self.take_back(job);
-                if is_answered {
-                    // The same frame learns that the change was not carried out. A later one
-                    // learns why.
-                    self.conclude(order, Err(Error::Busy { left: 1 }));
-                    return result;
-                }
-                let error = ProtocolError::NotKept;
-                return result.and(self.front.give_up(order, error, port));
+        let mut kept = Ok(());
+        let mut keep = || {
+            if when == When::Granted {
+                kept = self.keep.append(&record, growth);
             }
+            kept.is_ok()
+        };
+        let controller = &mut self.controller;
+        let outcome =
+            meanwhile.during(|pauses| controller.begin_kept(change, time, Some(pauses), &mut keep));
+        if kept.is_err() {
+            let (is_answered, result) = (meanwhile.unanswered.is_none(), meanwhile.result);
+            if is_answered {
+                // The same frame learns that the change was not carried out. A later one learns
+                // why.
+                self.conclude(order, Err(Error::Busy { left: 1 }));
+                return result;
+            }
+            let error = ProtocolError::NotKept;
+            return result.and(self.front.give_up(order, error, port));
+        }
+        let is_kept = match when {
+            When::Never => false,
+            When::IfTimeIsNamed | When::Before => true,
+            When::Granted => outcome.is_ok(),
+        };
+        if is_kept {
             (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
-            is_kept = true;
         }
         // Whether the client was answered UnderWay before the outcome was known.
         let is_under_way = meanwhile.unanswered.is_none();
@@ -185,10 +193,11 @@ impl<K: Keep> Server<'_, K> {
             at: self.time_in_record(&change, at),
             change,
         };
-        self.has_no_lease_end = self.record(&record, 0).is_err();
-        if self.has_no_lease_end {
+        if self.record(&record, 0).is_err() {
+            self.has_no_lease_end = true;
             return Ok(());
         }
+        self.has_no_checkpoint = false;
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
         // It has ended, so there is no error.
         let _ = meanwhile.during(|pauses| self.controller.begin(&change, at, Some(pauses)));
@@ -210,30 +219,21 @@ impl<K: Keep> Server<'_, K> {
         if self.keep.has_room(record, growth) {
             return Ok(());
         }
-        self.checkpoint()?;
+        self.checkpoint(None)?;
         match self.keep.has_room(record, growth) {
             true => Ok(()),
             false => Err(NotKept),
         }
     }
 
-    /// Records a change before it is carried out. If need be, a checkpoint makes room. A reset
-    /// always frees room: it is carried out, and a checkpoint of the empty state is written.
+    /// Records a change before it is carried out. If need be, a checkpoint makes room: for a reset
+    /// one of the state that it leads to, which is short. The record follows it also then: the
+    /// journal closes the region before, so that the state before the reset never comes back.
     pub(super) fn record(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
+        let reset = (record.change == Change::Reset).then_some(record.at);
         let mut kept = self.keep.append(record, growth);
-        if kept.is_err() && self.checkpoint().is_ok() {
+        if kept.is_err() && self.checkpoint(reset).is_ok() {
             kept = self.keep.append(record, growth);
-        }
-        if kept.is_err() && record.change == Change::Reset {
-            let _ = self.controller.begin(&Change::Reset, record.at, None);
-            kept = self.checkpoint();
-        }
-        if kept.is_ok() {
-            (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
-            if self.front.origin == Origin::Unread {
-                // The reset has discarded the state that was not read.
-                self.front.origin = Origin::New;
-            }
         }
         kept
     }
@@ -244,13 +244,5 @@ impl<K: Keep> Server<'_, K> {
         let Header { client, seq, .. } = order.header;
         let sessions = &mut self.front.sessions;
         sessions.conclude(client, order.session, seq, outcome);
-    }
-
-    /// Removes a job that was granted and cannot be recorded, before any reply shows it.
-    #[inline(never)]
-    fn take_back(&mut self, job: JobId) {
-        while self.controller.advance(None) {}
-        let (release, at) = (Change::Release { job }, self.controller.clock());
-        let _ = self.controller.begin(&release, at, None);
     }
 }

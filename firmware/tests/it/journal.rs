@@ -1,9 +1,10 @@
-//! The journal against a naive model, with a power cut in every step, and with damaged flash.
+//! The journal against a naive model, with a power cut and with faults in every step, and with
+//! damaged flash.
 
 use std::ops::Range;
 
 use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
-use meshalloc_firmware::journal::memory::{MemoryFlash, MemoryFlashError};
+use meshalloc_firmware::journal::memory::{Fault, MemoryFlash, MemoryFlashError};
 use meshalloc_firmware::journal::{Journal, JournalError, Loss, PAYLOAD_MAX, Recovered, Replayed};
 
 use crate::line::Random;
@@ -199,10 +200,9 @@ fn cut_in_every_step<const REGIONS: usize, const UNIT: usize>(
                     assert_eq!(failed, JournalError::Flash(MemoryFlashError::PowerCut));
                     let mut flash = cut.journal.into_flash();
                     flash.power_on();
-                    goes_on(
-                        Pair::<REGIONS, UNIT>::reopen(flash, &[&before.state, &after.state]),
-                        &mut random,
-                    );
+                    let allowed = [&before.state, &after.state];
+                    let pair = Pair::<REGIONS, UNIT>::reopen(flash, &allowed);
+                    no_lost_region_is_overlooked(goes_on(pair, &mut random));
                 }
             }
             done += 1;
@@ -211,11 +211,11 @@ fn cut_in_every_step<const REGIONS: usize, const UNIT: usize>(
     assert!(cuts > 10 * operations, "{cuts} cuts");
 }
 
-/// After a start everything works, and another start finds the same state.
+/// Everything works, and another start finds the same state.
 fn goes_on<const REGIONS: usize, const UNIT: usize>(
     mut pair: Pair<REGIONS, UNIT>,
     random: &mut Random,
-) {
+) -> Pair<REGIONS, UNIT> {
     for _ in 0..2 {
         if pair.journal.is_due_for_checkpoint() {
             pair.checkpoint(random);
@@ -223,8 +223,136 @@ fn goes_on<const REGIONS: usize, const UNIT: usize>(
         let record = Operation::Append(payload(random));
         pair.run(&record).expect("there is room");
     }
-    let state = pair.state.clone();
-    Pair::<REGIONS, UNIT>::reopen(pair.journal.into_flash(), &[&state]);
+    let state = pair.state;
+    Pair::<REGIONS, UNIT>::reopen(pair.journal.into_flash(), &[&state])
+}
+
+/// If the first entry of a region is damaged, the state is the same, or the loss is reported.
+fn no_lost_region_is_overlooked<const REGIONS: usize, const UNIT: usize>(
+    pair: Pair<REGIONS, UNIT>,
+) {
+    let flash = pair.journal.into_flash();
+    let len = flash.bytes().len() / REGIONS;
+    for region in 0..REGIONS {
+        let mut flash = flash.clone();
+        flash.bytes_mut()[region * len + 2] ^= 1;
+        let (mut journal, recovered) = open::<REGIONS, UNIT>(flash);
+        let is_whole = matches!(recovered, Recovered::Whole { .. });
+        assert!(
+            !is_whole || replayed(&mut journal) == pair.state,
+            "region {region}"
+        );
+    }
+}
+
+/// Runs some operations. Before each one, lets every step of it fail in every way, alone and with
+/// all that follow. An operation that returns no error is durable. After one that does, the state
+/// is the one before or after it, and the next ones work.
+fn fail_in_every_step<const REGIONS: usize, const UNIT: usize>(
+    sectors: usize,
+    operations: usize,
+    seed: u64,
+) {
+    let mut random = Random(seed);
+    let mut pair = Pair::<REGIONS, UNIT>::new(sectors);
+    let (mut done, mut failed, mut passed_over) = (0, 0, 0);
+    while done < operations {
+        for operation in next_operations(&pair, &mut random) {
+            let before = pair.clone();
+            let steps = pair.journal.flash_mut().steps();
+            pair.run(&operation).expect("it has power and room");
+            let steps = pair.journal.flash_mut().steps() - steps;
+            let mut after = before.clone();
+            after.note(&operation);
+            for step in 0..steps {
+                for (fault, number) in Fault::ALL.iter().flat_map(|&it| [(it, 1), (it, 1000)]) {
+                    let mut pair = before.clone();
+                    let flash = pair.journal.flash_mut();
+                    flash.fail_after(step, number, fault, random.next());
+                    let ran = pair.run(&operation);
+                    let flash = pair.journal.flash_mut();
+                    assert!(flash.has_failed());
+                    flash.power_on();
+                    match ran {
+                        Ok(()) => passed_over += 1,
+                        Err(_) => failed += 1,
+                    }
+                    let allowed: &[&State] = match ran {
+                        Ok(()) => &[&after.state],
+                        Err(_) => &[&before.state, &after.state],
+                    };
+                    Pair::<REGIONS, UNIT>::reopen(flash.clone(), allowed);
+                    // What was begun is given up. A record needs a checkpoint first if its region
+                    // is not whole or full, or if a region that is half erased cannot be closed.
+                    pair.journal.abandon_checkpoint();
+                    let recorded = pair.run(&Operation::Append(vec![1]));
+                    assert!(recorded.is_ok() || pair.journal.is_due_for_checkpoint());
+                    no_lost_region_is_overlooked(goes_on(pair, &mut random));
+                }
+            }
+            done += 1;
+        }
+    }
+    assert!(failed > 10 * operations, "{failed} failed");
+    assert!(
+        passed_over > operations / 4,
+        "{passed_over} were passed over"
+    );
+}
+
+#[test]
+fn a_fault_in_any_step_loses_nothing_and_the_next_ones_work() {
+    fail_in_every_step::<3, 4>(1, 120, 31);
+    fail_in_every_step::<2, 4>(2, 50, 32);
+    fail_in_every_step::<3, 1>(1, 10, 33);
+    fail_in_every_step::<3, 32>(2, 80, 34);
+}
+
+/// The older region is not closed, and no error says so. Then the newer checkpoint is lost.
+#[test]
+fn a_region_that_is_not_closed_is_noticed() {
+    for fault in [Fault::Dropped, Fault::Garbled] {
+        let mut pair = Pair::<3>::new(1);
+        let mut random = Random(35);
+        pair.checkpoint(&mut random);
+        pair.checkpoint(&mut random);
+        // The first step of the first record closes it. Noise may close it too.
+        let flash = pair.journal.flash_mut();
+        flash.fail_after(0, 1, fault, 2);
+        assert_eq!(pair.journal.append(&[1]), Err(JournalError::Unverified));
+        assert!(pair.journal.is_due_for_checkpoint());
+        assert_eq!(
+            pair.journal.append(&[1]),
+            Err(JournalError::NeedsCheckpoint)
+        );
+        no_lost_region_is_overlooked(goes_on(pair, &mut random));
+    }
+}
+
+/// A region whose erase fails is passed over like one that is not blank afterwards, now and in the
+/// next round.
+#[test]
+fn a_region_that_cannot_be_erased_is_passed_over() {
+    for fault in [Fault::Refused, Fault::Torn, Fault::Denied] {
+        let mut pair = in_use::<4>(36, 3);
+        let mut random = Random(36);
+        for _ in 0..7 {
+            // The first step is an erase.
+            pair.journal.flash_mut().fail_after(0, 1, fault, 3);
+            pair.checkpoint(&mut random);
+            assert!(pair.journal.flash_mut().has_failed());
+            let append = Operation::Append(vec![1]);
+            pair.run(&append).expect("there is room");
+        }
+        // If every one fails, the last error is returned, and the state is the one before.
+        pair.journal.flash_mut().fail_after(0, 2, fault, 3);
+        let failed = Err(JournalError::Flash(MemoryFlashError::Failed));
+        assert_eq!(pair.journal.begin_checkpoint(), failed);
+        // Nor can a region that is half erased be closed, so the next record needs a checkpoint.
+        let recorded = pair.run(&Operation::Append(vec![1]));
+        assert!(recorded.is_ok() || pair.journal.is_due_for_checkpoint());
+        no_lost_region_is_overlooked(goes_on(pair, &mut random));
+    }
 }
 
 #[test]

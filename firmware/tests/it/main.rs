@@ -3,6 +3,7 @@
 
 mod board;
 mod clock;
+mod faults;
 mod golden;
 mod hostile;
 mod journal;

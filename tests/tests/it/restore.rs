@@ -142,6 +142,40 @@ fn busy_controller(
     controller
 }
 
+/// What is saved as the state after a reset is the state after that reset, and saving it changes
+/// nothing.
+#[test]
+fn the_state_after_a_reset_is_saved_without_the_reset() {
+    let machines = [mesh(8, 8).into(), cube(2, 6).into()];
+    for machine in machines {
+        for (seed, strategy) in (0..).zip(strategies(machine)) {
+            for scheduler in SCHEDULERS {
+                let configuration = Configuration {
+                    machine,
+                    strategy,
+                    scheduler,
+                };
+                let mut memory = HeapMemory::new(machine, JOBS_MAX);
+                let mut controller = busy_controller(&mut memory, configuration, seed);
+                let (before, at) = (save(&controller), 77);
+                let mut parts = Parts::new();
+                let saved = controller.save_after(Some(at), &mut |part| {
+                    parts.push(part.to_vec());
+                    Ok::<(), Infallible>(())
+                });
+                assert_eq!((saved, parts.len()), (Ok(()), 1), "{configuration:?}");
+                assert_eq!(save(&controller), before, "{configuration:?}");
+                let mut other = used_memory(configuration, &mut Random::new(seed));
+                let mut restored = Controller::new(other.memory(), configuration).expect("served");
+                assert_eq!(restore(&mut restored, &parts), Ok(()), "{configuration:?}");
+                assert_eq!(controller.handle(&Change::Reset, at), Ok(Outcome::Done));
+                restored.check_invariants();
+                assert_eq!(save(&restored), save(&controller), "{configuration:?}");
+            }
+        }
+    }
+}
+
 /// The same bytes with words of every length, so that a checkpoint goes from one machine to
 /// another. Where what is saved changes on purpose, `FORMAT` in core's `checkpoint.rs` does too, so
 /// that a board refuses what an earlier image has left in its flash; the failing test prints the

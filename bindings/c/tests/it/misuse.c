@@ -193,6 +193,11 @@ static void controllers(void) {
   /* The object is of another type. */
   mistaken = (meshalloc_allocator *)(void *)controller;
   EXPECT(MESHALLOC_ERROR_NOT_INITIALIZED, meshalloc_allocator_free_processors(mistaken));
+  /* Nor is another one made where an object of any type is. */
+  EXPECT(MESHALLOC_ERROR_ALREADY_INITIALIZED,
+         meshalloc_controller_init(third, sizeof third, &configuration, 4, &controller));
+  EXPECT(MESHALLOC_ERROR_ALREADY_INITIALIZED,
+         meshalloc_allocator_init(third, sizeof third, &machine, &first_fit, 4, &mistaken));
   EXPECT(0, meshalloc_controller_submit(controller, 1, &request, 0, 0));
   EXPECT(MESHALLOC_ERROR_BUSY, meshalloc_controller_submit(controller, 2, &request, 0, 0));
   EXPECT(MESHALLOC_ERROR_BUSY,
@@ -215,6 +220,12 @@ static void controllers(void) {
   /* Without jobs, and usable. */
   EXPECT(0, meshalloc_controller_submit(controller, 1, &request, 0, 0));
   EXPECT(0, meshalloc_controller_deinit(controller));
+  /* Now the memory is free for an object of the other type. */
+  EXPECT(0, meshalloc_allocator_init(third, sizeof third, &machine, &first_fit, 4, &mistaken));
+  EXPECT(MESHALLOC_ERROR_ALREADY_INITIALIZED,
+         meshalloc_controller_init(third, sizeof third, &configuration, 4, &controller));
+  EXPECT(64, meshalloc_allocator_free_processors(mistaken));
+  EXPECT(0, meshalloc_allocator_deinit(mistaken));
 }
 
 /* The only mistake that the library cannot see in time: its memory is overwritten. */

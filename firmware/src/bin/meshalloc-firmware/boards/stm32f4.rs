@@ -4,9 +4,9 @@
 //!   reset.
 //! - **Watchdog**: the independent one, which runs from before the clock is raised.
 //! - **Noise**: that of the temperature sensor, in QEMU the host's random numbers.
-//! - **Journal** (feature `journal`): the sectors 1 to 3 of the flash (`flash.rs`). Erasing one
-//!   stops
-//!   the processor for up to 0.8 s, every few hundred commands. In QEMU it is a file of the host.
+//! - **Journal** (feature `journal`): the sectors 1 to 3 of the flash (`flash.rs`). Erasing a
+//!   sector stops the processor for up to 0.8 s, once in a few hundred commands. In QEMU it is a
+//!   file of the host.
 
 #[cfg(all(feature = "journal", not(feature = "qemu")))]
 mod flash;
