@@ -54,6 +54,7 @@ impl Takes for LogStatisticsArgs {
 
 pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let settings = args.settings.scenario();
+    settings.check_contradictions()?;
     let machine = settings.grid(settings.description()?.as_ref())?;
     let options = settings.window(machine)?;
     let name = args.file.to_string_lossy().to_ascii_lowercase();
@@ -65,6 +66,15 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
         },
         ..options
     };
+    if settings.partition.is_some() && options.form != LogForm::Swf {
+        return Err("--partition: a trace in CSV has no partitions (expected a log in the Standard \
+                    Workload Format)"
+            .to_owned()
+            .into());
+    }
+    if settings.wrap.is_some() && !settings.is_machine_named() {
+        return Err("--wrap requires --mesh".to_owned().into());
+    }
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
     let machine = settings.is_machine_named().then_some(machine);
     let document = LogDocument::of(&log, machine);

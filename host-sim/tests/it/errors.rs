@@ -119,7 +119,15 @@ fn wrong_options_are_explained() {
         ),
         (
             "run --until-rel-error .1 --max-replications 4000000000",
-            &["1 to 1000000"],
+            &["a whole number, 10 to 1000000"],
+        ),
+        (
+            "run --until-rel-error .1 --max-replications 9",
+            &["a whole number, 10 to 1000000"],
+        ),
+        (
+            "saturation --until-abs-error .1 --max-replications 9",
+            &["a whole number, 10 to 1000000"],
         ),
         ("compare --replications 4000000000", &["1 to 1000000"]),
         ("saturation --replications 4000000000", &["1 to 1000000"]),
@@ -201,7 +209,7 @@ fn wrong_options_are_explained() {
             &["cannot be used with '--until-rel-error"],
         ),
         (
-            "run --replications 3 --max-replications 9",
+            "run --replications 3 --max-replications 30",
             &["cannot be used with '--max-replications"],
         ),
         ("replay", &["<OPS>"]),
@@ -240,7 +248,7 @@ fn what_cannot_be_done_is_one_line() {
     file("syntax.toml", b"mesh = \"8x8\"\nload 0.4\n");
     file("bytes.toml", b"\xff\xfe");
     file("help.toml", b"help = \"x\"\n");
-    file("cap.toml", b"max-replications = 3\n");
+    file("cap.toml", b"max-replications = 30\n");
     file("log.swf", b"; Computer: none\n1 0 0 ten 4\n");
     file("empty.swf", b"; Computer: none\n");
     file(
@@ -462,6 +470,37 @@ fn what_cannot_be_done_is_one_line() {
     }
 }
 
+/// An option that has no effect is no silent one.
+#[test]
+fn options_that_a_command_would_ignore_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = "submit,run,processors\n0,10,2\n5,10,2\n";
+    fs::write(folder.path().join("t.csv"), trace).unwrap();
+    let log = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n";
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    for (line, part) in [
+        (
+            "compare --mesh 8x8 --full --jobs-file t.csv",
+            "'--full' cannot be used with '--jobs-file",
+        ),
+        (
+            "compare --mesh 8x8 --full --swf log.swf",
+            "'--full' cannot be used with '--swf",
+        ),
+        ("log t.csv --partition 3", "--partition: a trace in CSV has no partitions"),
+        ("log log.swf --columns submit=a --partition 3", "--partition: a trace"),
+        ("log log.swf --wrap 0", "--wrap requires --mesh"),
+        ("view --slowdown-threshold 3", "'--slowdown-threshold'"),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(part),
+            "{line}: {ended}"
+        );
+    }
+    host_sim_in(folder.path(), "log log.swf --mesh 8x8 --wrap 0 --partition 1").good();
+}
+
 #[test]
 fn help_names_every_option_with_its_default() {
     let folder = tempfile::tempdir().unwrap();
@@ -508,7 +547,7 @@ fn help_names_every_option_with_its_default() {
     for code in [
         "0    done",
         "1    ",
-        "2    nothing was done",
+        "2    an invalid option or file",
         "`replay -` has carried out the operations before an invalid line",
         "130  after Ctrl-C",
     ] {

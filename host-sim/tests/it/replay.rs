@@ -693,6 +693,35 @@ fn a_line_for_another_machine_says_what_was_expected() {
     }
 }
 
+/// Jobs come from the file: how the jobs of a run would be made is no matter.
+#[test]
+fn every_machine_serves_a_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let toml = "sides = [8, 8, 4]\nwraps = [true, true, true]\nrotate = true\ncube = [4, 4, 4]\n\
+                multiple = [4, 4, 4]\n";
+    fs::write(folder.path().join("own.toml"), toml).unwrap();
+    let presets = meshalloc::Machine::PRESETS;
+    for machine in presets.into_iter().chain(["own.toml"]) {
+        let line = format!("replay - --machine {machine}");
+        let alloc = "alloc 1 chips=16\nfree 1\n";
+        let shown = host_sim_fed(folder.path(), &line, alloc).good();
+        assert_eq!(shown.lines().count(), 2, "{machine}: {shown}");
+        assert!(!shown.contains("error"), "{machine}: {shown}");
+    }
+    let aligned = "sides = [8, 8, 4]\nname = 'al'\nalign = [4, 4, 4]\n";
+    fs::write(folder.path().join("al.toml"), aligned).unwrap();
+    let line = "replay - --machine al.toml --strategy";
+    let ended = host_sim_fed(folder.path(), &format!("{line} naive"), "");
+    assert_eq!(
+        ended.stderr,
+        "error: --strategy naive does not align its slices, as al, a mesh 8x8x4, demands (expected \
+         one of first-fit, adaptive-scan, folding)\n"
+    );
+    let ended = host_sim_fed(folder.path(), &format!("{line} partner"), "");
+    let part = "--strategy partner serves k-ary n-cubes whose k is a power of two, not al, a mesh";
+    assert!(ended.stderr.contains(part), "{ended}");
+}
+
 #[test]
 fn a_strategy_serves_some_machines() {
     for (options, parts) in [

@@ -17,8 +17,9 @@ use super::error::SettingError;
 use crate::failures::{Checkpoint, FailureSource, Restart};
 use crate::io::{IoJobs, IoSide};
 use crate::machine::MachineSource;
-use crate::names::{self, named};
+use crate::names::{self, REPLICATIONS_MAX, named};
 use crate::network::CYCLES_MAX;
+use crate::statistics::REPLICATIONS_MIN;
 use crate::workload::{
     Columns, CountDistribution, CubeDistribution, Empirical, EstimateModel, Lublin, MixSource,
     Patterns, Resample, ServiceDistribution, ShapeRule, SideDistribution, SideRanges, TimeUnit,
@@ -392,8 +393,8 @@ settings! {
     until_abs_error: number f64 = "FRACTION", REPLICATION, read = names::fraction,
         not = ["until-rel-error"];
 
-    /// The most replications with --until-rel-error or --until-abs-error [default: 100]
-    max_replications: number u32 = "COUNT", REPLICATION, read = names::replications::<u32>,
+    /// The most replications with --until-rel-error or --until-abs-error, at least 10 [default: 100]
+    max_replications: number u32 = "COUNT", REPLICATION, read = max_replications,
         needs = [["until-rel-error", "until-abs-error"]];
 
     /// Seed of all random numbers, 0 to 2^64-1; the same seed gives the same jobs [default: 1]
@@ -659,6 +660,12 @@ fn side_lengths(text: &str) -> Result<SideDistribution, String> {
             _ => error.to_string(),
         }
     })
+}
+
+fn max_replications(text: &str) -> Result<u32, String> {
+    let expected = format!("a whole number, {REPLICATIONS_MIN} to {REPLICATIONS_MAX}");
+    let range = REPLICATIONS_MIN..=REPLICATIONS_MAX;
+    names::value(text, &expected, |count| range.contains(count))
 }
 
 fn seed(text: &str) -> Result<u64, String> {
