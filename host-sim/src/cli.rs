@@ -165,6 +165,7 @@ const REPLAY_FORMAT: &str = "\
 One operation a line, a JSON object or words; `#` begins a comment after words:
   alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
                         unless --scheduler is given; A B is short for AxB
+  alloc ID chips=N      job ID asks for N processors, in any shape that is legal
     ... est=TIME        the job is expected to be freed TIME operations later
     ... lease=TIME      the job has a lease for TIME operations
   lease ID TIME         job ID has a lease for TIME operations from now on and
@@ -176,9 +177,11 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
 
 The same as objects; `host-sim schema operation` describes them:
   {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
+  {\"op\":\"alloc\",\"id\":ID,\"chips\":N}
   {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
   {\"op\":\"free\",\"id\":ID}
   {\"op\":\"fault\",\"at\":[X,\"A..B\",\"*\"]}
+  {\"op\":\"repair\",\"at\":[X,\"A..B\",\"*\"]}
 
 Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits
 of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists

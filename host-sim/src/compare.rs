@@ -318,7 +318,7 @@ impl<'a> Comparison<'a> {
                 let requests = parameters::requests_text(&workload.requests);
                 let service = match (self.settings.service_mean, &self.settings.service) {
                     _ if workload.model().is_some() => "its run times".to_owned(),
-                    (None, Some(service)) => format!("service {service} s"),
+                    (None, Some(service)) => parameters::service_text(service),
                     (mean, _) => format!("mean service {} s", Number(mean.unwrap_or_default())),
                 };
                 let estimates =

@@ -181,7 +181,7 @@ fn parameters(plan: &Experiment) -> String {
         return String::new();
     };
     format!(
-        "{}, {}, {}, {} a run, seed {}\n{}, service {} s{}",
+        "{}, {}, {}, {} a run, seed {}\n{}, {}{}",
         report::machine_text(plan),
         names::scheduler_text(plan.scheduler, TimeUnit::Second),
         plan.backlog
@@ -189,7 +189,7 @@ fn parameters(plan: &Experiment) -> String {
         counted(plan.jobs, "job"),
         plan.seed,
         parameters::requests_text(requests),
-        service,
+        parameters::service_text(service),
         parameters::estimates_text(*estimates, EstimateModel::Perfect)
     )
 }

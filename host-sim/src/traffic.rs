@@ -315,7 +315,9 @@ impl<'a> Traffic<'a> {
                 measured[place] = outcome.transpose();
             }
         });
-        let measured = measured.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let measured = measured
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         let of_rates = self.rates.iter().zip(measured.chunks(each));
         let complete = of_rates.filter_map(|(&rate, runs)| {
             let runs: Option<Result<Vec<Measured>, String>> = runs.iter().cloned().collect();
@@ -422,7 +424,10 @@ impl<'a> Traffic<'a> {
         }
         if let Some(Incomplete { reason, .. }) = incomplete {
             let (complete, all) = (results.len(), self.rates.len());
-            writeln!(output, "INCOMPLETE: {reason}\nComplete rates: {complete} of {all}.")?;
+            writeln!(
+                output,
+                "INCOMPLETE: {reason}\nComplete rates: {complete} of {all}."
+            )?;
         }
         Ok(())
     }

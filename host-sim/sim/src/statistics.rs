@@ -455,12 +455,34 @@ impl Delays {
         self.0.push(value as f64);
     }
 
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The quantile of a part `tau` of all, 0 to 1, interpolated between two values so that its
     /// median is right whatever the distribution (Hyndman and Fan, Sample quantiles in statistical
     /// packages, 1996, definition 8). `None` without values. Linear in their number.
     pub fn quantile(&mut self, tau: f64) -> Option<f64> {
-        let is_there = !self.0.is_empty();
-        is_there.then(|| Data::new(&mut self.0[..]).quantile(tau))
+        (!self.is_empty()).then(|| Data::new(&mut self.0[..]).quantile(tau))
+    }
+}
+
+/// All values of several.
+impl<'d> FromIterator<&'d Delays> for Delays {
+    fn from_iter<I: IntoIterator<Item = &'d Delays>>(parts: I) -> Self {
+        Delays(
+            parts
+                .into_iter()
+                .flat_map(|part| &part.0)
+                .copied()
+                .collect(),
+        )
     }
 }
 

@@ -180,7 +180,8 @@ fn a_metric_that_is_not_measured_is_not_drawn() {
     }
     // With what they require, and the others, they have numbers.
     let with = "--largest --failures node:100000,10 --strategy ff --scheduler fcfs --load .3";
-    let line = format!("compare --mesh 8x8 --jobs 300 --replications 1 {with} --format json --draw");
+    let line =
+        format!("compare --mesh 8x8 --jobs 300 --replications 1 {with} --format json --draw");
     let json = host_sim_in(folder.path(), &format!("{line} restart_time")).json();
     let metrics = &json["points"][0]["results"][0]["metrics"];
     for (name, metric) in metrics.as_object().unwrap() {
@@ -194,7 +195,10 @@ fn a_metric_that_is_not_measured_is_not_drawn() {
 fn csv_and_json_have_the_same_loads() {
     let folder = tempfile::tempdir().unwrap();
     let job = |number: u32| {
-        format!("{number} {} -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n", 9 * number)
+        format!(
+            "{number} {} -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n",
+            9 * number
+        )
     };
     let log: String = (0..9).map(job).collect();
     fs::write(folder.path().join("log.swf"), log).unwrap();
@@ -203,7 +207,8 @@ fn csv_and_json_have_the_same_loads() {
         "--swf log.swf --log-load .25,.5",
         "--load .25,.5 --jobs 30",
     ] {
-        let line = format!("compare --mesh 4x4 {options} --strategy ff --scheduler fcfs --no-picture");
+        let line =
+            format!("compare --mesh 4x4 {options} --strategy ff --scheduler fcfs --no-picture");
         let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
         let csv = host_sim_in(folder.path(), &format!("{line} --format csv")).good();
         let mut reader = csv::Reader::from_reader(csv.as_bytes());

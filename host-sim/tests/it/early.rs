@@ -93,7 +93,10 @@ fn interrupted_traffic_has_the_rates_that_are_complete() {
     assert_eq!(ended.code, Some(130), "{ended}");
     let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(json["incomplete"], "interrupted");
-    assert_eq!(json["scenario"]["rate"], serde_json::json!([0.000_001, 0.9]));
+    assert_eq!(
+        json["scenario"]["rate"],
+        serde_json::json!([0.000_001, 0.9])
+    );
     let results = json["results"].as_array().unwrap();
     assert_eq!(results.len(), 1);
     let line = few.replace(",.9", "");

@@ -92,7 +92,7 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
         ),
         (
             "run --jobs-file trace.csv --columns submit=arrival,processors=gpus",
-            "no machine is named",
+            "no machine given",
         ),
         (
             "run --mesh 8x8 --swf log.swf --columns run=a",

@@ -15,6 +15,7 @@ use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::network::Parameters;
 use crate::statistics::NOT_NARROWED;
+use crate::wording::counted;
 use crate::workload::{
     Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
     MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
@@ -106,8 +107,10 @@ impl Resolved {
             Workload::Synthetic(workload) => {
                 let read = workload.read(|request| self.plan.is_legal(request));
                 *workload = read.map_err(|(option, error)| match error {
-                    MixError::Shapes(error) => error.into(),
-                    MixError::File(error) => SettingError::unquoted(&[option], &error),
+                    MixError::NeverPlaced { mix, count, shapes } => {
+                        self.never_placed(&mix, count, &shapes)
+                    }
+                    other => SettingError::unquoted(&[option], &other),
                 })?;
                 workload.jobs(experiment.seed, 0)?;
             }
@@ -133,6 +136,27 @@ impl Resolved {
     }
 }
 
+impl Resolved {
+    /// The error about shapes of a mix. A machine with a description may give them to other
+    /// strategies.
+    fn never_placed(&self, mix: &str, count: usize, shapes: &str) -> SettingError {
+        let by = match self.plan.description {
+            Some(_) => {
+                let names: Vec<_> = self.plan.strategies.iter().map(|it| it.name()).collect();
+                format!(" by {}", names.join(" or "))
+            }
+            None => String::new(),
+        };
+        let them = if count == 1 { "it" } else { "them" };
+        let reason = format!(
+            "{} (`mix`): {} can never be placed{by} ({shapes}); `mix-drop` leaves {them} out",
+            mix.replace('`', "'"),
+            counted(count, "shape"),
+        );
+        SettingError::new(&["mix"], reason)
+    }
+}
+
 const fn log_option(form: &LogForm) -> &'static str {
     match form {
         LogForm::Swf => "swf",
@@ -143,7 +167,7 @@ const fn log_option(form: &LogForm) -> &'static str {
 fn unnamed_machine(log: &Log) -> SettingError {
     let path = log.path.display().to_string().replace('`', "'");
     let reason = format!(
-        "{path}: no machine is named, and {} (expected `mesh`, `torus`, `cube` or `machine`{})",
+        "{path}: no machine given, and {} (expected `mesh`, `torus`, `cube` or `machine`{})",
         log.processors_text(),
         match log.fitting_mesh() {
             Some(sides) => format!(", such as `mesh` {sides}"),
@@ -381,9 +405,9 @@ impl Scenario {
 
     /// Whether a log is repeated only as it can be.
     fn check_replications(&self) -> Result<(), SettingError> {
-        if self.log_file().is_none() {
+        let Some((option, file)) = self.log_file() else {
             return Ok(());
-        }
+        };
         for (given, key) in [
             (self.until_rel_error.is_some(), "until-rel-error"),
             (self.until_abs_error.is_some(), "until-abs-error"),
@@ -397,9 +421,16 @@ impl Scenario {
             }
         }
         if self.replications.is_some() && self.resample.is_none() {
+            // A file that is missing is the greater mistake.
+            if let Err(error) = std::fs::metadata(file)
+                && file != Path::new("-")
+            {
+                let reason = format!("{}: {error}", file.display());
+                return Err(SettingError::unquoted(&[option], &reason));
+            }
             return Err(SettingError::new(
                 &["replications"],
-                "`replications` requires new jobs, and a log always has the same (expected `resample` weeks)",
+                "`replications` with a log requires `resample` weeks",
             ));
         }
         Ok(())

@@ -136,7 +136,10 @@ fn intervals_of_fractions_stay_within_0_and_1() {
     experiment.replications = Replications::Fixed(2);
     let mut beyond = 0;
     for result in results(&experiment) {
-        for metric in Metric::ALL.into_iter().filter(|it| it.unit() == Unit::Fraction) {
+        for metric in Metric::ALL
+            .into_iter()
+            .filter(|it| it.unit() == Unit::Fraction)
+        {
             let Some(ends) = result.metrics[metric].and_then(|estimate| estimate.ci95) else {
                 continue;
             };

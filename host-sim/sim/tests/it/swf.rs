@@ -225,7 +225,7 @@ fn minus_one_is_unknown_in_every_field() {
     };
     assert!(
         lines.ends_with(
-            "no job to run: of 5 jobs read, 2 of other partitions, 1 dropped without a submit \
+            "no job is left of 5: 2 of other partitions, 1 dropped without a submit \
              time, 1 dropped without processors, \
              1 dropped without a run time"
         ),
