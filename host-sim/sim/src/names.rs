@@ -99,7 +99,7 @@ pub fn unknown(what: &str, given: &str, forms: &[&str]) -> String {
 }
 
 /// The names of a form: its first word, and those in brackets.
-fn names_of<'f>(form: &'f str) -> impl Iterator<Item = &'f str> {
+fn names_of(form: &str) -> impl Iterator<Item = &str> {
     let (first, brackets) = form.split_once(" (").unwrap_or((form, ""));
     let first = first.split([':', ' ', ',']).next();
     let others = brackets.trim_end_matches(')').split(", ");

@@ -190,7 +190,7 @@ fn options_of_the_other_kind_of_machine_are_explained() {
         ),
         (
             "run --cube k=4,n=3 --service uniform:10,5",
-            &["the shortest not over the longest"],
+            &["the shortest time, 0 or more, not over the longest"],
         ),
         ("run --cube k=4,n=3 --batch 0", &["expected a whole number"]),
         (

@@ -347,7 +347,10 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
-    assert!(error.contains("replications with a log requires"), "{error}");
+    assert!(
+        error.contains("replications with a log requires"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -148,7 +148,12 @@ fn illegal_shapes_of_a_mix_are_listed_or_left_out_and_counted() {
         folder.path(),
         &run.replace("cubes", "adaptive-scan"),
     ));
-    assert!(error.contains("1 shape can never be placed by adaptive-scan (2x2x4); --mix-drop leaves it out"), "{error}");
+    assert!(
+        error.contains(
+            "1 shape can never be placed by adaptive-scan (2x2x4); --mix-drop leaves it out"
+        ),
+        "{error}"
+    );
 }
 
 #[test]
