@@ -270,7 +270,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "alloc 1 2 3 est=",
             &[
                 "\"\" is not an estimate",
-                "`alloc ID AxB [est=TIME] [lease=TIME]`",
+                "`alloc ID AxB|chips=N [est=TIME] [lease=TIME]`",
             ],
         ),
         ("alloc 1 2x3 est=1.5", &["\"1.5\" is not an estimate"]),
@@ -656,7 +656,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4x2 2 size=7",
             &[
                 "\"size=7\" is not known",
-                "`alloc ID AxB [est=TIME] [lease=TIME]` on mesh 8x4",
+                "`alloc ID AxB|chips=N [est=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
