@@ -621,7 +621,7 @@ mod tests {
         }
         let error = "tpu".parse::<MixSource>().unwrap_err().to_string();
         assert!(
-            error.contains("expected tpu-v4, rfold, one of them"),
+            error.contains("did you mean \"tpu-v4\"? (known: tpu-v4, tpu-v4:SIDE, rfold"),
             "{error}"
         );
     }

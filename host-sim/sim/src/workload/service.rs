@@ -443,16 +443,22 @@ mod tests {
             let says = ["expected ", "(known: "].map(|part| error.contains(part));
             assert!(says.contains(&true), "{text}: {error}");
         }
-        for text in [
-            "uniform:10,5",
-            "exponential:1e300",
-            "exponential:1e-8",
-            "hyper-exponential:1,2,3",
-            "lognormal:1,100",
-            "weibull:0.001,1",
+        for (text, expected) in [
+            (
+                "uniform:10,5",
+                "the shortest time, 0 or more, not over the longest",
+            ),
+            ("exponential:1e300", "a mean of 0.001 or more"),
+            ("exponential:1e-8", "a mean of 0.001 or more"),
+            (
+                "hyper-exponential:1,2,3",
+                "a probability of the first mean over 0",
+            ),
+            ("lognormal:1,100", "seconds, not infinite"),
+            ("weibull:0.001,1", "seconds, not infinite"),
         ] {
             let error = text.parse::<ServiceDistribution>().unwrap_err().to_string();
-            assert!(error.contains("seconds over 0"), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
         let file: ServiceDistribution = "a.csv:run".parse().unwrap();
         assert!(file.sampler().is_err());
