@@ -38,7 +38,7 @@ use crate::view::{self, ViewArgs};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::names;
-use meshalloc_sim::scenario::{self, Origin, Resolved};
+use meshalloc_sim::scenario::{self, Resolved};
 use meshalloc_sim::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations
@@ -139,8 +139,8 @@ Examples:
   host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html
 
 A scenario file is TOML; its keys are the options above without the dashes, except --scenario and
---output. A file for run works, too. These keys are ignored: replications,
-until-rel-error, until-abs-error, max-replications and format.";
+--output. A file for run works, too. These keys are ignored: replications, until-rel-error,
+until-abs-error, max-replications and slowdown-threshold.";
 
 const SWEEP_FORMAT: &str = "\
 A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
@@ -165,6 +165,7 @@ const REPLAY_FORMAT: &str = "\
 One operation a line, a JSON object or words; `#` begins a comment after words:
   alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
                         unless --scheduler is given; A B is short for AxB
+  alloc ID chips=N      job ID asks for N processors, in any shape that is legal
     ... est=TIME        the job is expected to be freed TIME operations later
     ... lease=TIME      the job has a lease for TIME operations
   lease ID TIME         job ID has a lease for TIME operations from now on and
@@ -176,9 +177,11 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
 
 The same as objects; `host-sim schema operation` describes them:
   {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
+  {\"op\":\"alloc\",\"id\":ID,\"chips\":N}
   {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
   {\"op\":\"free\",\"id\":ID}
   {\"op\":\"fault\",\"at\":[X,\"A..B\",\"*\"]}
+  {\"op\":\"repair\",\"at\":[X,\"A..B\",\"*\"]}
 
 Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits
 of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
@@ -308,12 +311,28 @@ fn read<T>(
 
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
     let mut output = BufWriter::new(io::stdout().lock());
     let outcome =
         carry_out(&cli.command, &mut output).and_then(|()| output.flush().map_err(Failure::from));
     // What is left in the buffer has been written, or cannot be.
     let _ = output.into_parts();
+    ended(outcome)
+}
+
+/// Prints help, the version or what is wrong with the command line.
+fn explain(error: &clap::Error) -> ExitCode {
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    match error.use_stderr() {
+        true => ExitCode::from(error.exit_code() as u8),
+        false => ended(printed.map_err(Failure::from)),
+    }
+}
+
+fn ended(outcome: Result<(), Failure>) -> ExitCode {
     let Err(failure) = outcome else {
         return ExitCode::SUCCESS;
     };
@@ -401,9 +420,9 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         Some(_) => Waiting::Queue,
         None => Waiting::Never,
     };
-    let resolved = settings.resolve_of(Origin::CommandLine)?;
-    let (machine, strategy) = (resolved.plan.machine, resolved.plan.strategies[0]);
-    let description = resolved.plan.description.as_ref();
+    let controlled = settings.controlled()?;
+    let (machine, strategy) = (controlled.machine, controlled.strategies[0]);
+    let description = controlled.description.as_ref();
     let description = description.map(|description| &description.machine);
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
@@ -418,12 +437,12 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         machine,
         strategy,
         // An operation is a tick, as a cycle is.
-        scheduler: names::scheduler_in(resolved.plan.scheduler, TimeUnit::Cycle),
+        scheduler: names::scheduler_in(controlled.scheduler, TimeUnit::Cycle),
     };
     let mut line = None;
     let mut interrupts = None;
     let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match &settings::endpoint(&resolved)? {
+    let backends: &mut dyn Backends = match &settings::endpoint(&controlled.backend)? {
         None => &mut in_process,
         Some(endpoint) => {
             let opened = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
@@ -452,7 +471,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     ready?;
     let is_interrupted = interrupts.is_some_and(|bar| bar.is_interrupted());
     match outcome {
-        Some(Err(_)) if is_interrupted => return Err(failure::interrupted()),
+        Some(Err(_)) if is_interrupted => return Err(Failure::Incomplete(failure::interrupted())),
         Some(Err(ReplayError::Write(error))) => return Err(error.into()),
         Some(Err(ReplayError::Backend(error))) => return Err(error.into()),
         Some(Err(error)) => return Err(error.to_string().into()),

@@ -15,13 +15,13 @@ use crate::columns::Columns;
 use crate::failure::{Failure, Incomplete};
 use crate::file;
 use crate::map::PictureFile;
-use crate::plot::{self, Layout, Picture, Point, Scale, Series};
+use crate::plot::{Layout, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, LogJson};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, several};
 use crate::sweep;
 use meshalloc_sim::backend::{self, InProcessBackends};
-use meshalloc_sim::experiment::{Experiment, StrategyResult};
+use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters;
@@ -55,7 +55,7 @@ pub struct CompareArgs {
     no_picture: bool,
 
     /// Compare at the loads 0.25, 0.30, ..., 0.55; takes more than twice as long
-    #[arg(long, conflicts_with_all = ["load", "swf"])]
+    #[arg(long, conflicts_with_all = ["load", "swf", "jobs-file"])]
     full: bool,
 
     #[command(flatten)]
@@ -175,16 +175,15 @@ struct Comparison<'a> {
 
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
+    check_drawn(args.draw, compared.any())?;
     let files = [("--output", compared.picture_path())];
     file::spare(&compared.settings.files(), &files)?;
     // Now rather than after a minute's work.
     let file = compared.picture_path().map(PictureFile::open);
     let file = file.transpose()?;
     let (rows, incomplete) = measure(&compared)?;
-    if let (Some(file), None) = (file, &incomplete) {
-        file.write(&plot::svg(&picture(&compared, &rows))?.to_string())?;
-    }
-    match args.format.get() {
+    let format = args.format.get();
+    match format {
         Format::Table => tables::write_tables(&compared, &rows, incomplete.as_ref(), output)?,
         Format::Json => write_json(&compared, &rows, incomplete.as_ref(), output)?,
         Format::Csv => write_csv(&compared, &rows, output)?,
@@ -192,6 +191,12 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     if let Some(incomplete) = incomplete {
         output.flush()?;
         return Err(Failure::Incomplete(incomplete));
+    }
+    let Some(file) = file else { return Ok(()) };
+    let drawn = file.draw(&picture(&compared, &rows));
+    drawn.map_err(|failure| failure.after_results(&"--output"))?;
+    if let (Format::Table, Some(path)) = (format, compared.picture_path()) {
+        writeln!(output, "picture: {}", path.display())?;
     }
     Ok(())
 }
@@ -313,7 +318,7 @@ impl<'a> Comparison<'a> {
                 let requests = parameters::requests_text(&workload.requests);
                 let service = match (self.settings.service_mean, &self.settings.service) {
                     _ if workload.model().is_some() => "its run times".to_owned(),
-                    (None, Some(service)) => format!("service {service} s"),
+                    (None, Some(service)) => parameters::service_text(service),
                     (mean, _) => format!("mean service {} s", Number(mean.unwrap_or_default())),
                 };
                 let estimates =
@@ -334,6 +339,32 @@ impl<'a> Comparison<'a> {
             self.replications(),
             counted(jobs, "job"),
         )
+    }
+}
+
+/// Whether every run of the experiment has a value of this metric.
+fn check_drawn(metric: Metric, experiment: &Experiment) -> Result<(), String> {
+    let (is_measured, expected) = match metric {
+        Metric::SearchTime => (false, "run, with --search-time"),
+        Metric::MessageLatency | Metric::Hops | Metric::BlockedTime => {
+            (false, "run, with --pattern")
+        }
+        Metric::LargestSlice | Metric::FreeProcessors | Metric::LargestShare => {
+            (experiment.largest, "--largest")
+        }
+        Metric::Availability | Metric::Restarts | Metric::RestartTime | Metric::LostNodeHours => {
+            (experiment.failures.is_some(), "--failures")
+        }
+        Metric::WaitingAtEnd => (
+            matches!(experiment.workload, Workload::Log(_))
+                || experiment.measure != Measure::Departures,
+            "--measure arrivals",
+        ),
+        _ => (true, ""),
+    };
+    match is_measured {
+        true => Ok(()),
+        false => Err(format!("--draw {} requires {expected}", metric.name())),
     }
 }
 
@@ -416,10 +447,10 @@ fn write_csv(
 ) -> Result<(), Failure> {
     let rows = rows.iter().flat_map(|row| {
         let mut scenario = compared.settings.record();
-        for key in ["load", "log_load"] {
-            if scenario.get(key).is_some() {
-                scenario[key] = row.load.into();
-            }
+        // Also of a log, as in JSON.
+        scenario["load"] = known(row.load).into();
+        if scenario.get("log_load").is_some() {
+            scenario["log_load"] = row.load.into();
         }
         row.summaries().map(move |row| (scenario.clone(), row))
     });

@@ -9,10 +9,10 @@ use meshalloc_sim::experiment::{ExperimentError, Failed, StrategyResult};
 use meshalloc_sim::scenario::SettingError;
 use meshalloc_sim::simulation::SimulationError;
 
-/// Exit code of everything that could not be done.
+/// Exit code where there are no results.
 const EXIT_FAILURE: u8 = 2;
 
-/// Exit code of incomplete results, or of results whose picture failed.
+/// Exit code of incomplete results, or of results whose picture or file of jobs failed.
 const EXIT_INCOMPLETE: u8 = 1;
 
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
@@ -21,12 +21,13 @@ pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or standard output was closed by its reader
-  1    the controller was lost, or a run failed: what is complete has been written, marked
-       INCOMPLETE; or the picture of --plot could not be drawn: the results have been written
-  2    nothing was done: an invalid option or file, or a result that cannot be written; standard
+  1    results are written, but a picture or a file of jobs could not be; or the controller was
+       lost, or a run failed: complete replications are written, marked INCOMPLETE
+  2    an invalid option or file, no run could be completed, or results cannot be written; standard
        error says why. `replay -` has carried out the operations before an invalid line
-  130  after Ctrl-C or SIGTERM: what is complete has been written, marked INCOMPLETE; sweep and
-       reproduce keep it, and standard error names the command that continues";
+  130  after Ctrl-C or SIGTERM: complete replications are written, marked INCOMPLETE (traffic:
+       complete rates; view: no page). sweep and reproduce keep complete points, and standard error
+       names the command that continues";
 
 /// Writes a line to standard error, as far as it can be written: a reader that has closed it
 /// changes neither what is done nor the exit code.
@@ -129,12 +130,12 @@ impl From<SimulationError> for Failure {
     }
 }
 
-/// After Ctrl-C, where nothing is shown of what is incomplete.
-pub(crate) fn interrupted() -> Failure {
-    Failure::Incomplete(Incomplete {
+/// After Ctrl-C.
+pub(crate) fn interrupted() -> Incomplete {
+    Incomplete {
         reason: ExperimentError::Interrupted.to_string(),
         code: EXIT_INTERRUPTED,
-    })
+    }
 }
 
 /// After Ctrl-C, where the same command goes on: says which one that is. `kept` has what is

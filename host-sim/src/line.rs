@@ -11,6 +11,7 @@ use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 use crate::failure;
 use crate::progress::INTERRUPTED;
 use meshalloc_sim::backend::{Backend, BackendError, Backends};
+use meshalloc_sim::statistics::Delays;
 
 mod twin;
 
@@ -42,7 +43,7 @@ pub struct LineBackends {
     endpoint: Endpoint,
     client: Client<Box<dyn Line + Send>>,
     /// Of the configurations so far, the latest last.
-    round_trips: Vec<(StrategyKind, RoundTrips)>,
+    round_trips: Vec<(StrategyKind, Delays)>,
     is_used: bool,
     /// Whether there is nothing to put in order: the line is gone, or has another client.
     is_lost: bool,
@@ -88,13 +89,12 @@ impl LineBackends {
         self.client.greeting()
     }
 
-    /// The round trips of all runs so far of a strategy, or of one that was given several seeds.
-    pub fn round_trips(&self, strategies: &[StrategyKind]) -> RoundTrips {
+    /// How long changes took, from sending to the last byte of the reply, in nanoseconds: of all
+    /// runs so far of a strategy, or of one that was given several seeds.
+    pub fn round_trips(&self, strategies: &[StrategyKind]) -> Delays {
         let runs = self.round_trips.iter();
         let of_strategy = runs.filter(|run| strategies.contains(&run.0));
-        RoundTrips {
-            nanos: of_strategy.flat_map(|run| &run.1.nanos).copied().collect(),
-        }
+        of_strategy.map(|run| &run.1).collect()
     }
 
     fn failed(&mut self, error: &ClientError) -> BackendError {
@@ -212,49 +212,5 @@ impl LineBackends {
 
     fn unexpected(&self, error: &Error) -> BackendError {
         self.error(format!("the controller cannot be made ready: {error}"))
-    }
-}
-
-/// How long changes took, from sending to the last byte of the reply.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RoundTrips {
-    nanos: Vec<u64>,
-}
-
-impl RoundTrips {
-    /// The number of changes.
-    pub fn len(&self) -> usize {
-        self.nanos.len()
-    }
-
-    /// Whether there were none.
-    pub fn is_empty(&self) -> bool {
-        self.nanos.is_empty()
-    }
-
-    /// The shortest time, in seconds, that a share of `quantile`, 0 to 1, of the changes did not
-    /// exceed. `None` without any. Sorts them: `n log n`.
-    pub fn quantile_seconds(&mut self, quantile: f64) -> Option<f64> {
-        self.nanos.sort_unstable();
-        let rank = (quantile * self.nanos.len() as f64).ceil() as usize;
-        let nanos = self.nanos.get(rank.saturating_sub(1))?;
-        Some(*nanos as f64 / 1e9)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_ranks() {
-        let mut trips = RoundTrips {
-            nanos: (1..=100).rev().map(|ms| ms * 1_000_000).collect(),
-        };
-        assert_eq!(trips.quantile_seconds(0.5), Some(0.050));
-        assert_eq!(trips.quantile_seconds(0.99), Some(0.099));
-        assert_eq!(trips.quantile_seconds(1.0), Some(0.100));
-        assert_eq!(trips.quantile_seconds(0.0), Some(0.001));
-        assert_eq!(RoundTrips::default().quantile_seconds(0.5), None);
     }
 }

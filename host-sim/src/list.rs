@@ -133,9 +133,9 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
             .copied()
             .collect();
         let complete = if info.complete {
-            "finds a place whenever there is one"
+            "complete: finds a place whenever one exists"
         } else {
-            "may miss a place that there is"
+            "may overlook a free place"
         };
         let contiguous = if info.holds.is_contiguous() {
             "contiguous"

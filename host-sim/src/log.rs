@@ -48,12 +48,24 @@ impl Takes for LogStatisticsArgs {
             "from",
             "to",
         ];
-        only(&keys, arg)
+        let arg = only(&keys, arg)?;
+        // Without a machine no load is shown.
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        Some(match arg.get_long()? {
+            "mesh" => arg.help(
+                help.split(" [default")
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            ),
+            _ => arg,
+        })
     }
 }
 
 pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let settings = args.settings.scenario();
+    settings.check_contradictions()?;
     let machine = settings.grid(settings.description()?.as_ref())?;
     let options = settings.window(machine)?;
     let name = args.file.to_string_lossy().to_ascii_lowercase();
@@ -65,6 +77,17 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
         },
         ..options
     };
+    if settings.partition.is_some() && options.form != LogForm::Swf {
+        return Err(
+            "--partition: a trace in CSV has no partitions (expected a log in the Standard \
+                    Workload Format)"
+                .to_owned()
+                .into(),
+        );
+    }
+    if settings.wrap.is_some() && !settings.is_machine_named() {
+        return Err("--wrap requires --mesh".to_owned().into());
+    }
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
     let machine = settings.is_machine_named().then_some(machine);
     let document = LogDocument::of(&log, machine);
@@ -217,7 +240,7 @@ impl LogDocument {
             None => {
                 let known = log.processors_text();
                 if let Some(sides) = log.fitting_mesh() {
-                    writeln!(output, "no machine is named; {known}: see --mesh {sides}")?;
+                    writeln!(output, "no machine given; {known}: try --mesh {sides}")?;
                 }
                 "any machine"
             }

@@ -9,6 +9,7 @@ use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use meshalloc_sim::backend::Backends;
 use meshalloc_sim::experiment::{self, AnyExecution, Experiment, ExperimentError};
+use meshalloc_sim::names;
 use meshalloc_sim::simulation::{self, Interrupted, Moment, SimulationError};
 use meshalloc_sim::simulation::{JobRecord, Observer};
 use meshalloc_sim::wording::counted;
@@ -102,10 +103,9 @@ impl FromStr for MapMoment {
             let count = count.filter(|count| (1..=u64::from(JOBS_MAX)).contains(count));
             return count.map(MapMoment::Jobs).ok_or_else(expected);
         }
-        let at = moment.parse::<f64>().ok();
-        at.filter(|at| (0.0..=time_max).contains(at))
-            .map(MapMoment::Time)
-            .ok_or_else(expected)
+        let is_good = |at: &f64| (0.0..=time_max).contains(at);
+        let at = names::number(moment, "seconds", is_good);
+        at.map(MapMoment::Time).map_err(|_| expected())
     }
 }
 

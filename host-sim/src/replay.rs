@@ -34,9 +34,9 @@ use meshalloc::{
     Answer, Block, Change, Error, Event, Flags, Grid, Happened, JobId, JobState, Outcome, Query,
 };
 
-use crate::line::RoundTrips;
 use meshalloc_sim::backend::{Backend, BackendError};
 use meshalloc_sim::metrics::Refusals;
+use meshalloc_sim::statistics::Delays;
 
 mod interruptible;
 mod lines;
@@ -85,7 +85,7 @@ pub struct Counts {
 
 impl Counts {
     /// Writes a line for each count.
-    pub fn write(&self, trips: Option<RoundTrips>, output: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, trips: Option<Delays>, output: &mut dyn Write) -> io::Result<()> {
         let mut line = |name: &str, value: String| writeln!(output, "{name:<24}{value:>12}");
         line("operations", self.operations.to_string())?;
         line("granted", self.granted.to_string())?;
@@ -119,8 +119,8 @@ impl Counts {
             ("round trip median (ms)", 0.5),
             ("round trip 99 % (ms)", 0.99),
         ] {
-            if let Some(seconds) = trips.quantile_seconds(quantile) {
-                line(name, format!("{:.3}", seconds * 1e3))?;
+            if let Some(nanos) = trips.quantile(quantile) {
+                line(name, format!("{:.3}", nanos / 1e6))?;
             }
         }
         Ok(())

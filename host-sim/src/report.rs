@@ -10,7 +10,6 @@ use std::time::Duration;
 use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
-use crate::line::RoundTrips;
 use crate::plot::Measured;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use meshalloc_sim::experiment::{
@@ -24,7 +23,7 @@ use meshalloc_sim::parameters::{
 use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
 use meshalloc_sim::scenario::Resolved;
 use meshalloc_sim::simulation::PASSING_MAX;
-use meshalloc_sim::statistics::{Estimate, Interval};
+use meshalloc_sim::statistics::{Delays, Estimate, Interval};
 use meshalloc_sim::wording::{alone, counted, number};
 use meshalloc_sim::workload::{Log, TimeUnit, Workload};
 
@@ -49,7 +48,7 @@ pub struct Timing {
     /// In all.
     pub elapsed: Duration,
     /// Each command, where it went over a line.
-    pub round_trips: Option<RoundTrips>,
+    pub round_trips: Option<Delays>,
 }
 
 /// What a run gave.
@@ -78,7 +77,7 @@ const fn symbol(mark: Mark) -> char {
 
 const fn meaning(mark: Mark) -> &'static str {
     match mark {
-        Mark::Grows => "the mean still grows with the length of the run; it takes more --jobs.",
+        Mark::Grows => "the mean still grows with the length of the run; use more --jobs.",
         Mark::Saturated => {
             "saturated: the backlog grew, so the mean depends on where the log ends."
         }
@@ -342,8 +341,8 @@ impl Report<'_> {
             if let Some(trips) = &timing.round_trips {
                 let mut trips = trips.clone();
                 row.extend([0.5, 0.99].map(|quantile| {
-                    let seconds = trips.quantile_seconds(quantile);
-                    seconds.map_or("-".into(), |seconds| format!("{:.3}", seconds * 1e3))
+                    let nanos = trips.quantile(quantile);
+                    nanos.map_or("-".into(), |nanos| format!("{:.3}", nanos / 1e6))
                 }));
             }
             table.add_row(row);
@@ -414,17 +413,19 @@ impl Report<'_> {
 
 /// Why a strategy has no more replications, where an error was asked for.
 pub(crate) fn stop_text(result: &StrategyResult, asked: Replications) -> Option<String> {
-    let error = match asked {
+    let (error, target) = match asked {
         Replications::Fixed(_) => return None,
-        Replications::UntilRelativeError { target, .. } => format!("relative error of {target}"),
-        Replications::UntilAbsoluteError { target, .. } => format!("utilization error of {target}"),
+        Replications::UntilRelativeError { target, .. } => ("relative error", target),
+        Replications::UntilAbsoluteError { target, .. } => ("utilization error", target),
     };
     let name = result.strategy;
     let runs = counted(result.runs.len(), "replication");
     match result.stop {
-        Stop::ErrorReached => Some(format!("{name}: within the {error} after {runs}.")),
+        Stop::ErrorReached => Some(format!(
+            "{name}: the {error} is within {target} after {runs}."
+        )),
         Stop::CapReached => Some(format!(
-            "{name}: still above the {error} after {runs}, the cap."
+            "{name}: the {error} is still above {target} after {runs} (--max-replications)."
         )),
         Stop::Fixed | Stop::Saturated | Stop::Incomplete => None,
     }

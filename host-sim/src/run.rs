@@ -51,7 +51,7 @@ pub(crate) fn run(
         jobs_output,
         plot,
     } = how;
-    let endpoint = settings::endpoint(scenario)?;
+    let endpoint = settings::endpoint_of(scenario)?;
     if threads.is_some() && endpoint.is_some() {
         return Err(THREADS_NEED_IN_PROCESS.to_owned().into());
     }
@@ -127,13 +127,16 @@ pub(crate) fn run(
         Format::Json => report.json(output)?,
         Format::Csv => report.csv(output)?,
     }
-    if let Some(jobs) = jobs {
-        jobs.finish(&results)?;
-    }
-    if let Some(incomplete) = incomplete {
+    let recorded = jobs.map_or(Ok(()), |jobs| jobs.finish(&results));
+    if let Some(mut incomplete) = incomplete {
         output.flush()?;
+        if let Err(reason) = recorded {
+            incomplete.reason = format!("{}; {reason}", incomplete.reason);
+        }
         return Err(Failure::Incomplete(incomplete));
     }
+    let recorded = recorded.map_err(Failure::from);
+    recorded.map_err(|failure| failure.after_results(&"--jobs-output"))?;
     let Some((plot, show)) = show else {
         return Ok(());
     };

@@ -16,7 +16,7 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::file;
 use crate::map::PictureFile;
-use crate::plot::{self, Measured, Picture, Point, Scale, Series};
+use crate::plot::{Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, cell, table, trimmed};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
@@ -105,7 +105,7 @@ impl Takes for SaturationArgs {
             ),
             "max-replications" => arg
                 .requires("until-abs-error")
-                .help("The most replications with --until-abs-error [default: 100]"),
+                .help("The most replications with --until-abs-error, at least 10 [default: 100]"),
             _ => arg,
         })
     }
@@ -137,9 +137,6 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
     bar.clear();
     let (mut results, incomplete) = ran?;
     let results = results.remove(0);
-    if let (Some(file), None) = (file, &incomplete) {
-        file.write(&plot::svg(&picture(&plan, &results))?.to_string())?;
-    }
     let rows = || {
         results
             .iter()
@@ -164,7 +161,13 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
         Format::Csv => columns().runs(rows().map(|row| (settings.record(), row)), &mut *output)?,
     }
     output.flush()?;
-    incomplete.map_or(Ok(()), |incomplete| Err(Failure::Incomplete(incomplete)))
+    match (incomplete, file) {
+        (Some(incomplete), _) => Err(Failure::Incomplete(incomplete)),
+        (None, None) => Ok(()),
+        (None, Some(file)) => file
+            .draw(&picture(&plan, &results))
+            .map_err(|failure| failure.after_results(&"--output")),
+    }
 }
 
 fn parameters(plan: &Experiment) -> String {
@@ -178,7 +181,7 @@ fn parameters(plan: &Experiment) -> String {
         return String::new();
     };
     format!(
-        "{}, {}, {}, {} a run, seed {}\n{}, service {} s{}",
+        "{}, {}, {}, {} a run, seed {}\n{}, {}{}",
         report::machine_text(plan),
         names::scheduler_text(plan.scheduler, TimeUnit::Second),
         plan.backlog
@@ -186,7 +189,7 @@ fn parameters(plan: &Experiment) -> String {
         counted(plan.jobs, "job"),
         plan.seed,
         parameters::requests_text(requests),
-        service,
+        parameters::service_text(service),
         parameters::estimates_text(*estimates, EstimateModel::Perfect)
     )
 }

@@ -204,16 +204,20 @@ impl<T: Takes> FromArgMatches for Given<T> {
     }
 }
 
-/// The controller at the end of a line, if the scenario names one.
-pub(crate) fn endpoint(scenario: &Resolved) -> Result<Option<Endpoint>, String> {
-    let BackendChoice::Line(text) = scenario.backend() else {
+/// The controller at the end of a line, if this is one.
+pub(crate) fn endpoint(backend: &BackendChoice) -> Result<Option<Endpoint>, SettingError> {
+    let BackendChoice::Line(text) = backend else {
         return Ok(None);
     };
     let endpoint = text.parse::<Endpoint>();
     endpoint.map(Some).map_err(|expected| {
-        let reason = format!("`backend` {text}: {expected}");
-        scenario.place(&SettingError::new(&["backend"], reason))
+        SettingError::new(&["backend"], format!("`backend` {text}: {expected}"))
     })
+}
+
+/// The same of a scenario.
+pub(crate) fn endpoint_of(scenario: &Resolved) -> Result<Option<Endpoint>, String> {
+    endpoint(&scenario.backend()).map_err(|error| scenario.place(&error))
 }
 
 /// How results are written.

@@ -2,23 +2,23 @@
 //! loop). One row for each rate: latency and accepted throughput, over independent replications.
 
 use std::io::Write;
-use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Arg, Args};
 use meshalloc::{Grid, Ticks};
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::columns::Columns;
-use crate::failure::{self, Failure};
+use crate::failure::{self, Failure, Incomplete};
 use crate::map::svg::LinkMap;
 use crate::map::{self, PictureArgs, PictureFile};
 use crate::progress::Bar;
 use crate::report::{Document, table, trimmed};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
-use meshalloc_sim::experiment::Progress;
+use meshalloc_sim::experiment::{self, Progress};
 use meshalloc_sim::names;
 use meshalloc_sim::network::{Link, Parameters};
 use meshalloc_sim::results::MetricSummary;
@@ -80,6 +80,10 @@ impl Takes for TrafficArgs {
         Some(match arg.get_long()? {
             "flits" | "routing-delay" => arg.help_heading(None),
             "replications" => arg.help("Runs at each rate, each with new messages [default: 10]"),
+            "seed" => arg.help(
+                "Seed of all random numbers, 0 to 2^64-1; the same seed gives the same messages \
+                 [default: 1]",
+            ),
             _ => arg,
         })
     }
@@ -89,6 +93,8 @@ struct Traffic<'a> {
     args: &'a TrafficArgs,
     grid: Grid,
     network: Parameters,
+    /// Each once.
+    rates: Vec<f64>,
     replications: u32,
     seed: u64,
     format: Format,
@@ -220,19 +226,23 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     let bar = Bar::of("runs")?;
     let results = args.results(grid, &bar);
     bar.clear();
-    let results = results?;
+    let (results, incomplete) = results?;
     let maps = picture.is_some().then(|| args.maps(grid, &results));
     match args.format {
-        Format::Table => args.write_table(grid, &results, output)?,
+        Format::Table => args.write_table(grid, &results, incomplete.as_ref(), output)?,
         Format::Json => {
-            let record = args.record(&results);
-            Document::new(record, args.seed, None, TrafficContent { results }).write(output)?;
+            let (record, content) = (args.record(), TrafficContent { results });
+            Document::new(record, args.seed, incomplete.as_ref(), content).write(output)?;
         }
         Format::Csv => {
-            let record = args.record(&results);
+            let record = args.record();
             let rows = results.into_iter().map(|result| (record.clone(), result));
             columns().runs(rows, &mut *output)?;
         }
+    }
+    if let Some(incomplete) = incomplete {
+        output.flush()?;
+        return Err(Failure::Incomplete(incomplete));
     }
     if let (Some(picture), Some(maps), Some(kind)) = (picture, maps, &args.args.plot) {
         let svg = map::svg::svg(&maps, &args.parameters_text());
@@ -251,12 +261,6 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     Ok(output.flush()?)
 }
 
-/// The number of threads: as many as given or as there are processors, and no more than runs.
-fn threads(given: Option<NonZero<usize>>, runs: usize) -> usize {
-    let given = given.or_else(|| std::thread::available_parallelism().ok());
-    given.map_or(1, NonZero::get).min(runs).max(1)
-}
-
 impl<'a> Traffic<'a> {
     fn new(args: &'a TrafficArgs) -> Result<Self, String> {
         let mut settings = args.settings.scenario();
@@ -268,6 +272,7 @@ impl<'a> Traffic<'a> {
             args,
             grid,
             network: settings.network(),
+            rates: names::each_once(args.rate.iter().copied()),
             replications: *settings.replications.get_or_insert(REPLICATIONS_DEFAULT),
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),
             format: args.format.get(),
@@ -275,35 +280,59 @@ impl<'a> Traffic<'a> {
         })
     }
 
-    fn results(&self, grid: Grid, bar: &Bar) -> Result<Vec<TrafficResult>, Failure> {
-        let rates = names::each_once(self.args.rate.iter().copied());
-        let of_rate = |&rate| (0..self.replications).map(move |replication| (rate, replication));
-        let runs: Vec<(f64, u32)> = rates.iter().flat_map(of_rate).collect();
-        bar.begin(runs.len() as u64, 1);
-        let run = |&(rate, replication): &(f64, u32)| {
-            let run = OpenLoop {
-                grid,
-                parameters: self.network,
-                pattern: self.args.pattern,
-                rate,
-                warmup: self.args.warmup,
-                cycles: self.args.cycles,
-            };
-            let measured = run.run(self.seed, replication, &|| bar.is_interrupted())?;
-            bar.advance(1);
-            Ok(measured)
-        };
-        let threads = threads(self.args.threads.count, runs.len());
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
-        let measured: Result<Vec<_>, String> = pool.install(|| runs.par_iter().map(run).collect());
-        let measured: Option<Vec<Measured>> = measured?.into_iter().collect();
-        let measured = measured.ok_or_else(failure::interrupted)?;
-        let of_rates = measured.chunks(self.replications as usize);
-        let results = rates.iter().zip(of_rates);
-        Ok(results
-            .map(|(&rate, runs)| TrafficResult::new(rate, runs))
-            .collect())
+    /// Those of the complete rates, and why they may not be all.
+    fn results(
+        &self,
+        grid: Grid,
+        bar: &Bar,
+    ) -> Result<(Vec<TrafficResult>, Option<Incomplete>), Failure> {
+        let each = self.replications as usize;
+        let runs = self.rates.len() * each;
+        bar.begin(runs as u64, 1);
+        let (next, measured) = (AtomicUsize::new(0), Mutex::new(vec![None; runs]));
+        experiment::on_threads(self.args.threads.count, runs as u64, &|| {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                if place >= runs {
+                    return;
+                }
+                let run = OpenLoop {
+                    grid,
+                    parameters: self.network,
+                    pattern: self.args.pattern,
+                    rate: self.rates[place / each],
+                    warmup: self.args.warmup,
+                    cycles: self.args.cycles,
+                };
+                let replication = (place % each) as u32;
+                let outcome = run.run(self.seed, replication, &|| bar.is_interrupted());
+                match outcome {
+                    Ok(Some(_)) => bar.advance(1),
+                    // No other run is begun.
+                    _ => next.store(runs, Ordering::Relaxed),
+                }
+                let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
+                measured[place] = outcome.transpose();
+            }
+        });
+        let measured = measured
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let of_rates = self.rates.iter().zip(measured.chunks(each));
+        let complete = of_rates.filter_map(|(&rate, runs)| {
+            let runs: Option<Result<Vec<Measured>, String>> = runs.iter().cloned().collect();
+            Some(runs?.map(|runs| TrafficResult::new(rate, &runs)))
+        });
+        let complete = complete.collect::<Result<Vec<_>, String>>()?;
+        let mut incomplete = bar.is_interrupted().then(failure::interrupted);
+        incomplete = incomplete.filter(|_| complete.len() < self.rates.len());
+        match incomplete {
+            Some(mut incomplete) if complete.is_empty() => {
+                incomplete.reason.push_str("; no rate is complete");
+                Err(Failure::Incomplete(incomplete))
+            }
+            incomplete => Ok((complete, incomplete)),
+        }
     }
 
     fn picture(&self, grid: Grid) -> Result<Option<PictureFile>, String> {
@@ -339,6 +368,7 @@ impl<'a> Traffic<'a> {
         &self,
         grid: Grid,
         results: &[TrafficResult],
+        incomplete: Option<&Incomplete>,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
         writeln!(
@@ -386,19 +416,26 @@ impl<'a> Traffic<'a> {
         if results.iter().any(|result| result.too_short) {
             writeln!(
                 output,
-                "too short: the run ends before the longest route is crossed; it takes more --cycles."
+                "too short: the run ends before the longest route is crossed; use more --cycles."
             )?;
         }
         if self.replications > 1 {
             writeln!(output, "{}", Sampling::Independent.interval_meaning())?;
         }
+        if let Some(Incomplete { reason, .. }) = incomplete {
+            let (complete, all) = (results.len(), self.rates.len());
+            writeln!(
+                output,
+                "INCOMPLETE: {reason}\nComplete rates: {complete} of {all}."
+            )?;
+        }
         Ok(())
     }
 
-    fn record(&self, results: &[TrafficResult]) -> Value {
+    fn record(&self) -> Value {
         let mut scenario = self.settings.record();
         scenario["pattern"] = self.args.pattern.to_string().into();
-        scenario["rate"] = results.iter().map(|result| result.rate).collect();
+        scenario["rate"] = self.rates.iter().copied().collect();
         scenario["warmup"] = self.args.warmup.into();
         scenario["cycles"] = self.args.cycles.into();
         scenario
@@ -412,18 +449,4 @@ pub(crate) fn columns() -> Columns {
         ("cycles", "Cycles that are measured."),
     ];
     Columns::of_runs::<TrafficResult>(settings::takes::<TrafficArgs>, &more)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_more_threads_than_runs() {
-        for (given, runs, expected) in [(7, 3, 3), (2, 3, 2), (1, 3, 1), (500_000, 1, 1), (4, 0, 1)]
-        {
-            assert_eq!(threads(NonZero::new(given), runs), expected);
-        }
-        assert_eq!(threads(None, 1), 1);
-    }
 }

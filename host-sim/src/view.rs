@@ -56,7 +56,7 @@ pub(crate) struct ViewArgs {
     pub(crate) output: PathBuf,
 }
 
-/// The page has no use for replications, which a scenario file for other commands may have.
+/// The page has no use for these, which a scenario file for other commands may have.
 impl Takes for ViewArgs {
     fn take(arg: Arg) -> Option<Arg> {
         let others = only(
@@ -65,6 +65,7 @@ impl Takes for ViewArgs {
                 "until-rel-error",
                 "until-abs-error",
                 "max-replications",
+                "slowdown-threshold",
             ],
             arg.clone(),
         );
@@ -90,7 +91,7 @@ pub(crate) fn view(
     }
     let mut line;
     let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match settings::endpoint(scenario)? {
+    let backends: &mut dyn Backends = match settings::endpoint_of(scenario)? {
         None => &mut in_process,
         Some(endpoint) => {
             line = LineBackends::open(&endpoint).map_err(|error| error.to_string())?;

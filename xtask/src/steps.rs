@@ -118,10 +118,14 @@ impl Steps {
         rows.expect("no step panics while it adds its row")
     }
 
-    /// Whether every step ran and passed, and there was one.
+    /// Whether no step was chosen.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows().is_empty()
+    }
+
+    /// Whether every step ran and passed.
     pub(crate) fn all_passed(&self) -> bool {
-        let rows = self.rows();
-        !rows.is_empty() && rows.iter().all(|row| row.passed == Some(true))
+        self.rows().iter().all(|row| row.passed == Some(true))
     }
 }
 

@@ -64,11 +64,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             command
         });
     }
+    let only = &options.only;
+    ensure!(!steps.is_empty(), "no step has a name with {only:?} in it");
     println!("\n=== summary\n{steps}");
-    ensure!(
-        steps.all_passed(),
-        "not all steps passed, or none was chosen"
-    );
+    ensure!(steps.all_passed(), "not all steps passed");
     Ok(())
 }
 

@@ -1,19 +1,14 @@
 //! What is wrong with the description of a workload.
 
+use crate::names;
+
 /// A description of a workload that cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
-    /// A distribution of this name is not known.
-    #[error("unknown {what} {given:?}: expected {expected}")]
-    UnknownName {
-        /// What was to be named.
-        what: &'static str,
-        /// What was given.
-        given: String,
-        /// What is known.
-        expected: String,
-    },
+    /// A name is not known: the message of [`names::unknown`].
+    #[error("{0}")]
+    UnknownName(String),
     /// A number is out of its range.
     #[error("{}", out_of_range(what, options, given, expected, |option| format!("--{option}")))]
     OutOfRange {
@@ -29,6 +24,11 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
+    /// That a text has none of these forms.
+    pub(crate) fn unknown(what: &str, given: &str, forms: &[&str]) -> Self {
+        WorkloadError::UnknownName(names::unknown(what, given, forms))
+    }
+
     /// The same where the option is known, as its value is being read.
     pub(crate) fn without_options(self) -> Self {
         match self {

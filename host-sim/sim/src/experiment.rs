@@ -30,7 +30,7 @@ mod summary;
 pub use crate::statistics::REPLICATIONS_MIN;
 pub use execution::AnyExecution;
 pub use once::{network_after, run_observed, run_once};
-pub use parallel::{Failed, run, run_all, run_parallel};
+pub use parallel::{Failed, on_threads, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log that is not resampled has the same ones every
 /// time and is run once. An error is reached by replications that are
@@ -495,6 +495,10 @@ impl Experiment {
             Some(target) if !(target > 0.0 && target < 1.0) => {
                 let given = target.to_string();
                 bad("the error to reach", given, "over 0 and less than 1")
+            }
+            Some(_) if most < REPLICATIONS_MIN => {
+                let expected = format!("at least {REPLICATIONS_MIN}");
+                bad("the most replications", most.to_string(), &expected)
             }
             _ => Ok(most),
         }

@@ -40,7 +40,7 @@ use std::sync::Arc;
 use meshalloc::{Grid, Shape, Ticks};
 use serde::{Serialize, Serializer};
 
-use crate::names::{named, nearest, sides};
+use crate::names::{named, number, sides, unknown};
 use crate::wording::Number;
 use crate::workload::empirical::{is_file_name, slice};
 use crate::workload::{LogError, TIME_MAX, TimeUnit, WorkloadError};
@@ -70,7 +70,7 @@ pub enum Unit {
     Box(Shape),
 }
 
-const UNITS: &str = "node, link, cube, or the sides of a box such as 4x4x4";
+const UNITS: [&str; 4] = ["node", "link", "cube", "the sides of a box, such as 4x4x4"];
 
 impl FromStr for Unit {
     type Err = String;
@@ -80,11 +80,9 @@ impl FromStr for Unit {
             "node" => Ok(Unit::Node),
             "link" => Ok(Unit::Link),
             "cube" => Ok(Unit::Cube),
-            other => sides(other).map(Unit::Box).map_err(|_| {
-                let near = nearest(other, ["node", "link", "cube"]);
-                let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-                format!("expected {UNITS}{near}")
-            }),
+            other => sides(other)
+                .map(Unit::Box)
+                .map_err(|_| unknown("unit of failures", other, &UNITS)),
         }
     }
 }
@@ -222,7 +220,7 @@ impl Restart {
     }
 }
 
-named!(Restart: InPlace = "in-place", Spare = "spare", Elsewhere = "elsewhere",
+named!(Restart, "restart": InPlace = "in-place", Spare = "spare", Elsewhere = "elsewhere",
     ElsewhereLast = "elsewhere:last");
 
 /// When jobs save what they have done: after each `interval` of work, but not at their end. Saving
@@ -270,13 +268,14 @@ impl FromStr for Checkpoint {
     fn from_str(text: &str) -> Result<Self, String> {
         let (interval, cost) = text.split_once(',').unwrap_or((text, "0"));
         let time = |text: &str| {
-            let seconds = text.trim().parse::<f64>().ok();
-            let seconds = seconds.filter(|seconds| *seconds >= 0.0 && seconds.is_finite());
-            Some(TimeUnit::Second.ticks(seconds?))
+            let is_good = |seconds: &f64| *seconds >= 0.0 && seconds.is_finite();
+            let seconds = number(text.trim(), "seconds", is_good).ok()?;
+            Some(TimeUnit::Second.ticks(seconds))
         };
         let interval = time(interval).filter(|&interval| interval > 0);
         let both = interval.and_then(|interval| Some((interval, time(cost)?)));
-        let (interval, cost) = both.ok_or("expected INTERVAL or INTERVAL,COST in seconds")?;
+        let (interval, cost) =
+            both.ok_or("expected INTERVAL over 0, or INTERVAL,COST, in seconds")?;
         Ok(Checkpoint { interval, cost })
     }
 }

@@ -82,12 +82,12 @@ impl FromStr for MachineSource {
         if names_file(text) {
             return Ok(MachineSource::Toml(text.into()));
         }
-        let known = format!(
-            "{}; or a file, whose name has a dot or a slash: FILE.toml, Slurm's FILE.yaml or \
+        let mut known = presets.to_vec();
+        known.push(
+            "a file, whose name has a dot or a slash: FILE.toml, Slurm's FILE.yaml or \
              FILE.yaml:TORUS",
-            presets.join(", ")
         );
-        Err(names::unknown("machine", text, &presets, &known))
+        Err(names::unknown("machine", text, &known))
     }
 }
 

@@ -13,13 +13,13 @@ use crate::time::{TIME_MAX, TimeUnit};
 
 mod numbers;
 
-pub use numbers::value;
 use numbers::whole;
 pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, positive, replications, threads};
+pub use numbers::{number, value};
 
 /// Gives the values of a type without fields their names: `ALL`, `name`, `FromStr` and `Display`.
 macro_rules! named {
-    ($type:ident: $($value:ident = $name:literal),+) => {
+    ($type:ident, $what:literal: $($value:ident = $name:literal),+) => {
         impl $type {
             /// All values.
             pub const ALL: &'static [$type] = &[$($type::$value),+];
@@ -38,7 +38,7 @@ macro_rules! named {
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
                     $($name => Ok($type::$value),)+
-                    _ => Err($crate::names::not_one_of(text, &[$($name),+])),
+                    _ => Err($crate::names::unknown($what, text, &[$($name),+])),
                 }
             }
         }
@@ -52,22 +52,12 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-/// The message about a text that is none of these names.
-pub(crate) fn not_one_of(text: &str, names: &[&str]) -> String {
-    let near = nearest(text, names.iter().copied());
-    let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-    match names {
-        [name] => format!("expected {name}{near}"),
-        names => format!("expected one of {}{near}", names.join(", ")),
-    }
-}
-
 /// The known name that is most like `given`, if any is like it at all: one that a slip or two away
 /// (letters missing, too many, wrong or swapped, a third of them at most) makes the same, else the
 /// most similar one.
 pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    /// Below this similarity, 0 to 1, a suggestion would only confuse.
-    const SIMILARITY_MIN: f64 = 0.6;
+    /// Below this similarity, 0 to 1, a suggestion is more often wrong than right.
+    const SIMILARITY_MIN: f64 = 0.8;
     let given = given.to_lowercase();
     let slips_max = (given.chars().count() / 3).max(1);
     let likeness = |name: &'n str| {
@@ -84,13 +74,39 @@ pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Opt
         .map(|(.., name)| name)
 }
 
-/// The message about an unknown name: the nearest one, then all of them as `known` puts it.
-pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
-    let hint = match nearest(given, names.iter().copied()) {
+/// The message about a text that has none of these forms, each a name, perhaps with other names in
+/// brackets, and what follows it behind a colon: `hot-spot:SHARE,NODE`. For an unknown name it has
+/// the nearest one and all forms, for a known one its forms.
+pub fn unknown(what: &str, given: &str, forms: &[&str]) -> String {
+    let (name, parameter) = match given.split_once(':') {
+        Some((name, parameter)) => (name, Some(parameter)),
+        None => (given, None),
+    };
+    let own = forms.iter().copied();
+    let own = own.filter(|form| names_of(form).any(|other| other == name));
+    let own: Vec<_> = own.collect();
+    if !own.is_empty() {
+        return wrong_parameter(what, name, parameter, &own);
+    }
+    let hint = match nearest(name, forms.iter().flat_map(|form| names_of(form))) {
         Some(name) => format!("; did you mean {name:?}?"),
         None => String::new(),
     };
-    format!("unknown {what} {given:?}{hint} (known: {known})")
+    format!(
+        "unknown {what} {given:?}{hint} (known: {})",
+        forms.join(", ")
+    )
+}
+
+/// The names of a form: its first word, and those in brackets.
+fn names_of(form: &str) -> impl Iterator<Item = &str> {
+    let (first, brackets) = form.split_once(" (").unwrap_or((form, ""));
+    let first = first.split([':', ' ', ',']).next();
+    let others = brackets.trim_end_matches(')').split(", ");
+    first
+        .into_iter()
+        .chain(others)
+        .filter(|name| name.len() > 1)
 }
 
 /// Reads the name of a metric; hyphens stand for underscores. An unknown name is an error.
@@ -104,7 +120,7 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     let name = text.replace('-', "_");
     let names = Metric::ALL.map(Metric::name);
     let found = Metric::ALL.into_iter().find(|metric| metric.name() == name);
-    found.ok_or_else(|| unknown("metric", text, &names, &names.join(", ")))
+    found.ok_or_else(|| unknown("metric", text, &names))
 }
 
 /// The message about a known name with parameters that it does not take or without needed ones.
@@ -244,18 +260,14 @@ fn built(what: &str, name: &str, is_built: bool) -> Result<(), String> {
 
 fn unknown_strategy(text: &str) -> String {
     let name = text.split(':').next().unwrap_or(text);
-    let infos = || StrategyKind::ALL.iter().map(|kind| kind.info());
-    let names: Vec<_> = infos()
-        .flat_map(|info| std::iter::once(&info.name).chain(info.aliases))
-        .copied()
-        .collect();
-    let known: Vec<_> = infos()
-        .map(|info| match info.aliases {
-            [] => info.name.to_owned(),
-            aliases => format!("{} ({})", info.name, aliases.join(", ")),
-        })
-        .collect();
-    unknown("strategy", name, &names, &known.join(", "))
+    let infos = StrategyKind::ALL.iter().map(|kind| kind.info());
+    let known = infos.map(|info| match info.aliases {
+        [] => info.name.to_owned(),
+        aliases => format!("{} ({})", info.name, aliases.join(", ")),
+    });
+    let known: Vec<_> = known.collect();
+    let known: Vec<_> = known.iter().map(String::as_str).collect();
+    unknown("strategy", name, &known)
 }
 
 /// Reads a scheduler: its name and, after a colon, its parameter. A time in it is one in seconds.
@@ -283,20 +295,7 @@ pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
             }
         }
     }
-    let (name, parameter) = match text.split_once(':') {
-        Some((name, parameter)) => (name, Some(parameter)),
-        None => (text, None),
-    };
-    if let Some(info) = SchedulerKind::INFO.iter().find(|info| info.name == name) {
-        return Err(wrong_parameter("scheduler", name, parameter, info.forms));
-    }
-    let names: Vec<_> = SchedulerKind::INFO.iter().map(|info| info.name).collect();
-    Err(unknown(
-        "scheduler",
-        name,
-        &names,
-        &scheduler_forms().join(", "),
-    ))
+    Err(unknown("scheduler", text, &scheduler_forms()))
 }
 
 /// What stands for a time in a scheduler's form.

@@ -11,8 +11,8 @@ use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::wording::{Number, counted};
 use crate::workload::{
-    Arrivals, EstimateModel, Log, LogOptions, Messages, Process, Rate, Requests, Submeshes,
-    Synthetic, TimeUnit, WorkDistribution,
+    Arrivals, EstimateModel, Log, LogOptions, Messages, Process, Rate, Requests,
+    ServiceDistribution, Submeshes, Synthetic, TimeUnit, WorkDistribution,
 };
 
 /// A synthetic workload in a few words, in which this number of jobs waits at all times, if given.
@@ -42,12 +42,21 @@ pub fn workload_text(workload: &Synthetic, backlog: Option<NonZero<u32>>) -> Str
             format!("{requests}, {arrivals}, its run times{estimates}")
         }
         WorkDistribution::Service(service) => {
-            format!("{requests}, {arrivals}, service {service} s{estimates}")
+            let service = service_text(service);
+            format!("{requests}, {arrivals}, {service}{estimates}")
         }
         WorkDistribution::Messages(messages) => {
             format!("{requests}, {arrivals},\n{}", messages_text(messages))
         }
         WorkDistribution::Io(io) => format!("{requests}, {arrivals},\n{}", io_text(io)),
+    }
+}
+
+/// A service time in a few words; a column of a file has a unit of its own.
+pub fn service_text(service: &ServiceDistribution) -> String {
+    match service {
+        ServiceDistribution::Empirical(column) => format!("service {column}"),
+        other => format!("service {other} s"),
     }
 }
 

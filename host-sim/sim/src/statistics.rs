@@ -299,6 +299,17 @@ impl Estimate {
         }
     }
 
+    /// The same of a number that is 0 to 1, and so are the ends of its interval.
+    pub fn of_fraction(self) -> Self {
+        Estimate {
+            ci95: self.ci95.map(|Interval { low, high }| Interval {
+                low: low.clamp(0.0, 1.0),
+                high: high.clamp(0.0, 1.0),
+            }),
+            ..self
+        }
+    }
+
     /// By how much this number is over an independent one. The arms add up as errors do (G. Y. Zou
     /// and A. Donner, Construction of confidence limits about effect measures, Statistics in
     /// Medicine 27, 2008).
@@ -444,12 +455,34 @@ impl Delays {
         self.0.push(value as f64);
     }
 
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The quantile of a part `tau` of all, 0 to 1, interpolated between two values so that its
     /// median is right whatever the distribution (Hyndman and Fan, Sample quantiles in statistical
     /// packages, 1996, definition 8). `None` without values. Linear in their number.
     pub fn quantile(&mut self, tau: f64) -> Option<f64> {
-        let is_there = !self.0.is_empty();
-        is_there.then(|| Data::new(&mut self.0[..]).quantile(tau))
+        (!self.is_empty()).then(|| Data::new(&mut self.0[..]).quantile(tau))
+    }
+}
+
+/// All values of several.
+impl<'d> FromIterator<&'d Delays> for Delays {
+    fn from_iter<I: IntoIterator<Item = &'d Delays>>(parts: I) -> Self {
+        Delays(
+            parts
+                .into_iter()
+                .flat_map(|part| &part.0)
+                .copied()
+                .collect(),
+        )
     }
 }
 

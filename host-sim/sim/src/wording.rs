@@ -12,6 +12,7 @@ pub use number::{alone, number};
 /// use meshalloc_sim::wording::Number;
 /// assert_eq!(Number(0.47).to_string(), "0.47");
 /// assert_eq!(Number(-1e300).to_string(), "-1e300");
+/// assert_eq!(Number(-0.0).to_string(), "0");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number(pub f64);
@@ -19,7 +20,8 @@ pub struct Number(pub f64);
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.abs() {
-            0.0 | 1e-6..1e16 => write!(f, "{}", self.0),
+            // Never -0.
+            0.0 | 1e-6..1e16 => write!(f, "{}", self.0 + 0.0),
             _ => write!(f, "{:e}", self.0),
         }
     }

@@ -108,9 +108,6 @@ pub(super) fn write_tables(
         writeln!(output, "{line}")?;
     }
     let Some(incomplete) = incomplete else {
-        if let Some(path) = compared.picture_path() {
-            writeln!(output, "picture: {}", path.display())?;
-        }
         return Ok(());
     };
     let counts = |under: usize| {

@@ -15,8 +15,9 @@ use meshalloc::{
     Refusal, Statistics, Ticks,
 };
 
-use super::{LineBackends, RoundTrips};
+use super::LineBackends;
 use meshalloc_sim::backend::{Backend, BackendError, InProcess, OnEvent, needs};
+use meshalloc_sim::statistics::Delays;
 
 /// The most jobs, blocks and entries of a list for which memory is taken.
 const ROOM_MAX: u32 = 1 << 20;
@@ -65,7 +66,7 @@ pub(super) fn with(
             "the controller has taken {strategy} on a {machine} (expected an error: {error})"
         ))
     })?;
-    line.round_trips.push((strategy, RoundTrips::default()));
+    line.round_trips.push((strategy, Delays::default()));
     body(&mut Twinned { line, twin });
     Ok(())
 }
@@ -142,7 +143,7 @@ impl Backend for Twinned<'_, '_> {
         });
         let outcome = outcome.map_err(|error| self.line.failed(&error))?;
         if let Some((_, run)) = self.line.round_trips.last_mut() {
-            run.nanos.push(sent.elapsed().as_nanos() as u64);
+            run.add(sent.elapsed().as_nanos() as u64);
         }
         let is_unable = match outcome {
             Err(Error::Refused(Refusal::TableFull)) => true,

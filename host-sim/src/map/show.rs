@@ -10,6 +10,7 @@ use clap::builder::ValueHint;
 use super::{LinkMap, Map, Plot, svg, terminal};
 use crate::failure::Failure;
 use crate::file;
+use crate::plot::{self, Picture};
 
 /// A file for a picture, looked at before the work that it shows and written after it.
 #[derive(Debug)]
@@ -23,6 +24,11 @@ impl PictureFile {
             Ok(()) => Ok(PictureFile(path.to_owned())),
             Err(error) => Err(failed(path, &error)),
         }
+    }
+
+    /// Draws into it what was measured.
+    pub(crate) fn draw(&self, picture: &Picture) -> Result<(), Failure> {
+        Ok(self.write(&plot::svg(picture)?.to_string())?)
     }
 
     pub(crate) fn write(&self, svg: &str) -> Result<(), String> {

@@ -131,12 +131,16 @@ impl Operation {
             op: String::new(),
             machine,
             is_json: line.starts_with(b"{"),
+            is_broken: false,
         };
         let line = match usage.is_json {
             true => {
-                if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
-                    let op = object.get("op").and_then(Value::as_str);
-                    op.unwrap_or_default().clone_into(&mut usage.op);
+                match serde_json::from_slice::<Value>(line) {
+                    Ok(object) => {
+                        let op = object.get("op").and_then(Value::as_str);
+                        op.unwrap_or_default().clone_into(&mut usage.op);
+                    }
+                    Err(_) => usage.is_broken = true,
                 }
                 serde_json::from_slice(line)
             }
@@ -147,9 +151,10 @@ impl Operation {
         };
         let known = ["alloc", "lease", "free", "fault", "repair"];
         if !usage.op.is_empty() && !known.contains(&&*usage.op) {
-            let (given, known) = (quoted(usage.op.as_bytes()), known.join(", "));
-            return Err(format!(
-                "unknown operation {given} (expected one of {known})"
+            return Err(names::unknown(
+                "operation",
+                &shortened(usage.op.as_bytes()),
+                &known,
             ));
         }
         let line = line.map_err(|error| {
@@ -254,14 +259,17 @@ struct Usage {
     op: String,
     machine: Grid,
     is_json: bool,
+    /// Whether the line is no JSON.
+    is_broken: bool,
 }
 
 impl Usage {
     /// The reason, with what was expected if it does not say so itself.
     fn complete(&self, reason: String) -> String {
-        match reason.contains("expected ") || self.op.is_empty() {
-            true => reason,
-            false => format!("{reason} (expected {self})"),
+        match reason.contains("expected ") {
+            false if self.is_broken => format!("{reason} (expected one JSON object a line)"),
+            false if !self.op.is_empty() => format!("{reason} (expected {self})"),
+            _ => reason,
         }
     }
 }
@@ -281,7 +289,7 @@ impl fmt::Display for Usage {
             (true, "lease") => r#"{"op":"lease","id":ID,"time":TIME}"#.to_owned(),
             (true, "free") => r#"{"op":"free","id":ID}"#.to_owned(),
             (true, op) => format!(r#"{{"op":"{op}","at":[{}]}}"#, at.join(",")),
-            (false, "alloc") => format!("alloc ID {extents} [est=TIME] [lease=TIME]"),
+            (false, "alloc") => format!("alloc ID {extents}|chips=N [est=TIME] [lease=TIME]"),
             (false, "lease") => "lease ID TIME".to_owned(),
             (false, "free") => "free ID".to_owned(),
             (false, op) => format!("{op} {}", at.join(" ")),

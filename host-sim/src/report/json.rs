@@ -126,8 +126,8 @@ impl TimedResultJson {
             jobs_per_second: jobs_per_second(result, timing),
             round_trip: round_trip.map(|mut trips| RoundTripJson {
                 commands: trips.len(),
-                median_seconds: trips.quantile_seconds(0.5),
-                p99_seconds: trips.quantile_seconds(0.99),
+                median_seconds: trips.quantile(0.5).map(|nanos| nanos / 1e9),
+                p99_seconds: trips.quantile(0.99).map(|nanos| nanos / 1e9),
             }),
         }
     }

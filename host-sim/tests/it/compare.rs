@@ -155,6 +155,75 @@ fn each_scheduler_has_the_same_jobs_and_gains_of_its_own() {
     assert_eq!(alone["points"][0]["results"][0], results[2]);
 }
 
+/// A picture of a metric that no run has would be empty.
+#[test]
+fn a_metric_that_is_not_measured_is_not_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    for (options, expected) in [
+        ("search_time", "run, with --search-time"),
+        ("message_latency", "run, with --pattern"),
+        ("hops", "run, with --pattern"),
+        ("largest_slice", "--largest"),
+        ("largest_share", "--largest"),
+        ("availability", "--failures"),
+        ("restart_time", "--failures"),
+        (
+            "waiting_at_last_arrival --measure departures",
+            "--measure arrivals",
+        ),
+    ] {
+        let metric = options.split(' ').next().unwrap();
+        let ended = host_sim_in(folder.path(), &format!("{SMALL} --draw {options}"));
+        let reason = format!("error: --draw {metric} requires {expected}\n");
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert_eq!((&*ended.stdout, &*ended.stderr), ("", &*reason));
+    }
+    // With what they require, and the others, they have numbers.
+    let with = "--largest --failures node:100000,10 --strategy ff --scheduler fcfs --load .3";
+    let line =
+        format!("compare --mesh 8x8 --jobs 300 --replications 1 {with} --format json --draw");
+    let json = host_sim_in(folder.path(), &format!("{line} restart_time")).json();
+    let metrics = &json["points"][0]["results"][0]["metrics"];
+    for (name, metric) in metrics.as_object().unwrap() {
+        let is_drawn = host_sim_in(folder.path(), &format!("{line} {name}")).code == Some(0);
+        assert_eq!(is_drawn, metric["mean"].is_number(), "{name}");
+    }
+}
+
+/// The load that a log offers stands in both.
+#[test]
+fn csv_and_json_have_the_same_loads() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = |number: u32| {
+        format!(
+            "{number} {} -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n",
+            9 * number
+        )
+    };
+    let log: String = (0..9).map(job).collect();
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    for options in [
+        "--swf log.swf",
+        "--swf log.swf --log-load .25,.5",
+        "--load .25,.5 --jobs 30",
+    ] {
+        let line =
+            format!("compare --mesh 4x4 {options} --strategy ff --scheduler fcfs --no-picture");
+        let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
+        let csv = host_sim_in(folder.path(), &format!("{line} --format csv")).good();
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let headers = reader.headers().unwrap().clone();
+        let place = headers.iter().position(|name| name == "load").unwrap();
+        let points = json["points"].as_array().unwrap();
+        let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), points.len());
+        for (row, point) in rows.iter().zip(points) {
+            let load: f64 = row[place].parse().unwrap();
+            assert_eq!(point["load"].as_f64(), Some(load), "{options}");
+        }
+    }
+}
+
 #[test]
 fn a_log_without_a_load_has_none() {
     let folder = tempfile::tempdir().unwrap();

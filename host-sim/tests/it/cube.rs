@@ -186,11 +186,11 @@ fn options_of_the_other_kind_of_machine_are_explained() {
         ("run --cube 4,3", &["expected k=RADIX,n=DIMENSIONS"]),
         (
             "run --cube k=4,n=3 --dims exponential",
-            &["expected one of uniform, normal"],
+            &["known: uniform, normal"],
         ),
         (
             "run --cube k=4,n=3 --service uniform:10,5",
-            &["the shortest not over the longest"],
+            &["the shortest time, 0 or more, not over the longest"],
         ),
         ("run --cube k=4,n=3 --batch 0", &["expected a whole number"]),
         (

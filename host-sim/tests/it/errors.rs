@@ -85,10 +85,10 @@ fn wrong_options_are_explained() {
             "run --io phases=4 --batch 3",
             &["expected communications=COUNT,pattern="],
         ),
-        ("run --processors 16", &["expected exponential:MEAN"]),
+        ("run --processors 16", &["known: exponential:MEAN"]),
         (
             "run --io-nodes front --batch 3",
-            &["expected one of left, right"],
+            &["unknown side \"front\" (known: left, right"],
         ),
         (
             "run --io communications=1 --pattern ring",
@@ -107,10 +107,7 @@ fn wrong_options_are_explained() {
         ),
         ("run --arrival-rate 1 --load .5", &["cannot be used with"]),
         ("run --arrival-rate 0", &["expected a number over 0"]),
-        (
-            "run --measure starts",
-            &["expected one of arrivals, departures"],
-        ),
+        ("run --measure starts", &["(known: arrivals, departures)"]),
         ("run --jobs 1.5", &["a whole number"]),
         ("run --replications 0", &["1 to 1000000"]),
         (
@@ -119,7 +116,15 @@ fn wrong_options_are_explained() {
         ),
         (
             "run --until-rel-error .1 --max-replications 4000000000",
-            &["1 to 1000000"],
+            &["a whole number, 10 to 1000000"],
+        ),
+        (
+            "run --until-rel-error .1 --max-replications 9",
+            &["a whole number, 10 to 1000000"],
+        ),
+        (
+            "saturation --until-abs-error .1 --max-replications 9",
+            &["a whole number, 10 to 1000000"],
         ),
         ("compare --replications 4000000000", &["1 to 1000000"]),
         ("saturation --replications 4000000000", &["1 to 1000000"]),
@@ -138,7 +143,7 @@ fn wrong_options_are_explained() {
         ),
         (
             "run --service exponential:1e308",
-            &["exponential:1e308: expected seconds over 0"],
+            &["exponential:1e308: expected a mean of 0.001 or more"],
         ),
         (
             "run --strategy fls",
@@ -191,7 +196,7 @@ fn wrong_options_are_explained() {
         ("run --swf x --from 3weeks", &["or a number with a unit"]),
         ("run --swf x --to -1", &["0 to below 2251799814"]),
         ("run --swf x --log-load 0", &["over 0"]),
-        ("run --swf x --resample days", &["expected weeks"]),
+        ("run --swf x --resample days", &["known: weeks"]),
         (
             "run --service-mean 3 --service uniform:1,2",
             &["cannot be used with '--service"],
@@ -201,7 +206,7 @@ fn wrong_options_are_explained() {
             &["cannot be used with '--until-rel-error"],
         ),
         (
-            "run --replications 3 --max-replications 9",
+            "run --replications 3 --max-replications 30",
             &["cannot be used with '--max-replications"],
         ),
         ("replay", &["<OPS>"]),
@@ -240,7 +245,7 @@ fn what_cannot_be_done_is_one_line() {
     file("syntax.toml", b"mesh = \"8x8\"\nload 0.4\n");
     file("bytes.toml", b"\xff\xfe");
     file("help.toml", b"help = \"x\"\n");
-    file("cap.toml", b"max-replications = 3\n");
+    file("cap.toml", b"max-replications = 30\n");
     file("log.swf", b"; Computer: none\n1 0 0 ten 4\n");
     file("empty.swf", b"; Computer: none\n");
     file(
@@ -287,7 +292,7 @@ fn what_cannot_be_done_is_one_line() {
         ("run --swf missing.swf", &["missing.swf"]),
         ("run --swf .", &[".: "]),
         ("run --swf log.swf", &["log.swf:2: "]),
-        ("run --swf empty.swf", &["empty.swf: no job"]),
+        ("run --swf empty.swf", &["empty.swf: the log has no jobs"]),
         (
             "run --swf large.swf --mesh 8x8",
             &[
@@ -364,11 +369,12 @@ fn what_cannot_be_done_is_one_line() {
             &["--to is 2w, not after --from, 2w"],
         ),
         (
-            "run --swf x --replications 2",
-            &[
-                "replications requires new jobs",
-                "expected --resample weeks",
-            ],
+            "run --swf large.swf --replications 2",
+            &["--replications with a log requires --resample weeks"],
+        ),
+        (
+            "run --swf missing.swf --replications 1",
+            &["missing.swf: No such file"],
         ),
         (
             "run --swf x --until-rel-error .1",
@@ -462,6 +468,47 @@ fn what_cannot_be_done_is_one_line() {
     }
 }
 
+/// An option that has no effect is no silent one.
+#[test]
+fn options_that_a_command_would_ignore_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = "submit,run,processors\n0,10,2\n5,10,2\n";
+    fs::write(folder.path().join("t.csv"), trace).unwrap();
+    let log = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n";
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    for (line, part) in [
+        (
+            "compare --mesh 8x8 --full --jobs-file t.csv",
+            "'--full' cannot be used with '--jobs-file",
+        ),
+        (
+            "compare --mesh 8x8 --full --swf log.swf",
+            "'--full' cannot be used with '--swf",
+        ),
+        (
+            "log t.csv --partition 3",
+            "--partition: a trace in CSV has no partitions",
+        ),
+        (
+            "log log.swf --columns submit=a --partition 3",
+            "--partition: a trace",
+        ),
+        ("log log.swf --wrap 0", "--wrap requires --mesh"),
+        ("view --slowdown-threshold 3", "'--slowdown-threshold'"),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(part),
+            "{line}: {ended}"
+        );
+    }
+    host_sim_in(
+        folder.path(),
+        "log log.swf --mesh 8x8 --wrap 0 --partition 1",
+    )
+    .good();
+}
+
 #[test]
 fn help_names_every_option_with_its_default() {
     let folder = tempfile::tempdir().unwrap();
@@ -508,7 +555,7 @@ fn help_names_every_option_with_its_default() {
     for code in [
         "0    done",
         "1    ",
-        "2    nothing was done",
+        "2    an invalid option or file",
         "`replay -` has carried out the operations before an invalid line",
         "130  after Ctrl-C",
     ] {

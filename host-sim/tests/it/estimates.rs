@@ -91,7 +91,7 @@ fn estimates_that_there_cannot_be_are_refused() {
         ("compare --estimates log", "without a log"),
         (
             "run --estimates guess",
-            "expected perfect, log, factor:LOW..HIGH or none",
+            "known: perfect, log, factor:LOW..HIGH, none",
         ),
         ("run --estimates factor:5..1", "0 < LOW <= HIGH"),
         (

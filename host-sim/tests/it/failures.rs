@@ -107,7 +107,7 @@ fn settings_that_make_no_sense_are_errors() {
         ),
         (
             "--failures node:10,10 --checkpoint 0",
-            "expected INTERVAL or INTERVAL,COST in seconds",
+            "expected INTERVAL over 0, or INTERVAL,COST, in seconds",
         ),
         ("--restart in-place", "--restart requires --failures"),
         ("--failures missing.csv", "missing.csv"),

@@ -119,8 +119,8 @@ fn the_table_fits_a_terminal() {
     for name in [
         "free-submesh-list, fsl",
         "tree-collapsing, tc",
-        "for any grid: contiguous, finds a place whenever there is one",
-        "for k-ary n-cubes: contiguous, may miss a place that there is",
+        "for any grid: contiguous, complete: finds a place whenever one exists",
+        "for k-ary n-cubes: contiguous, may overlook a free place",
         "Written sjf or sjf:SECONDS.",
         "Written bypass-queue:SECONDS.",
         "(--dims, --radices)",

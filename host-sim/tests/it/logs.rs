@@ -294,12 +294,12 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         ),
         (
             "swf = \"log.swf\"\nreplications = 3\n",
-            "a.toml:2: `replications` requires new jobs",
+            "a.toml:2: `replications` with a log requires",
         ),
         ("swf = \"-\"\n", "a.toml:1: `swf` is standard input"),
         (
             "swf = \"log.swf\"\nresample = \"days\"\n",
-            "a.toml:2: resample = \"days\": expected weeks",
+            "a.toml:2: resample = \"days\": unknown resampling",
         ),
         (
             "swf = \"log.swf\"\nto = -3\n",
@@ -333,7 +333,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     .unwrap();
     let error = fails("sweep a.toml --output out");
     assert!(
-        error.contains("a.toml:4: `replications` requires new jobs"),
+        error.contains("a.toml:4: `replications` with a log requires"),
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --resample weeks --to 10d");
@@ -347,7 +347,10 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
-    assert!(error.contains("replications requires new jobs"), "{error}");
+    assert!(
+        error.contains("replications with a log requires"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -522,7 +525,7 @@ const OF_THREE: &str = "; MaxProcs: 100\n; UnixStartTime: 843480031\n\
 fn a_log_needs_a_machine() {
     let folder = folder();
     fs::write(folder.path().join("three.swf"), OF_THREE).unwrap();
-    let expected = "three.swf: no machine is named, and the log has MaxProcs 100 \
+    let expected = "three.swf: no machine given, and the log has MaxProcs 100 \
                     (expected --mesh, --torus, --cube or --machine, such as --mesh 10x10)";
     for command in ["run", "view", "compare"] {
         let ended = host_sim_in(folder.path(), &format!("{command} --swf three.swf"));
@@ -539,7 +542,7 @@ fn a_log_needs_a_machine() {
         "seed = 7\nswf = \"three.swf\"\n",
     )
     .unwrap();
-    let in_file = "one.toml:2: three.swf: no machine is named, and the log has MaxProcs 100 \
+    let in_file = "one.toml:2: three.swf: no machine given, and the log has MaxProcs 100 \
                    (expected `mesh`, `torus`, `cube` or `machine`, such as `mesh` 10x10)";
     for line in ["run --scenario one.toml", "sweep one.toml --output o"] {
         let ended = host_sim_in(folder.path(), line);
@@ -557,7 +560,7 @@ fn a_log_needs_a_machine() {
     }
     let fed = host_sim_fed(Path::new("."), "run --swf -", OF_THREE);
     assert!(
-        fed.stderr.contains("standard input: no machine is named"),
+        fed.stderr.contains("standard input: no machine given"),
         "{fed}"
     );
     let huge = OF_THREE.replace("MaxProcs: 100", "MaxProcs: 3120000");
@@ -575,7 +578,7 @@ fn log_needs_no_machine() {
         "unknown machine, 2 jobs, 1 dropped without a submit time",
         "submitted from 1996-09-23T14:00:31+02:00 to 1996-09-23T14:00:36+02:00, \
          time zone Europe/Stockholm",
-        "no machine is named; the log has MaxProcs 100: see --mesh 10x10",
+        "no machine given; the log has MaxProcs 100: try --mesh 10x10",
         "jobs larger than any machine: 2, 100.00 % of the work",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");

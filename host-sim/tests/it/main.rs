@@ -37,5 +37,6 @@ mod sweep;
 mod tables;
 mod terminal;
 mod traffic;
+mod unwritten;
 mod view;
 mod workloads;

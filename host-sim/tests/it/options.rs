@@ -357,3 +357,23 @@ fn a_distribution_with_a_wrong_value_has_no_other_name() {
         );
     }
 }
+
+/// It is 0, so that the same settings have the same record.
+#[test]
+fn no_number_is_minus_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run --mesh 4x4 --jobs 20 --replications 1 --format json";
+    for options in ["--warmup -0", "--warmup -0.0", "--service lognormal:-0,1"] {
+        let json = host_sim_in(folder.path(), &format!("{line} {options}")).good();
+        assert!(!json.contains("-0.0") && !json.contains(":-0"), "{json}");
+        let plain = options.replace("-0", "0");
+        let [minus, plain] = [options, &plain].map(|options| {
+            host_sim_in(folder.path(), &format!("{line} {options}")).json()["scenario"].clone()
+        });
+        assert_eq!(minus, plain);
+    }
+    let line = line.replace("4x4", "64x64");
+    let json = host_sim_in(folder.path(), &format!("{line} --mix rfold:4 --mix-drop")).json();
+    let share = json["mix"]["dropped_share"].as_f64().unwrap();
+    assert!(share == 0.0 && share.is_sign_positive(), "{share}");
+}

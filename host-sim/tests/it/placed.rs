@@ -85,7 +85,7 @@ fn of_a_run_wherever_the_error_is_found() {
             (
                 "mesh = \"8x8\"\nservice = \"exponential:1e-8\"",
                 "",
-                "s.toml:2: service = \"exponential:1e-8\": the service time is exponential:1e-8: expected seconds",
+                "s.toml:2: service = \"exponential:1e-8\": the service time is exponential:1e-8: expected a mean of 0.001",
                 &[],
             ),
             (

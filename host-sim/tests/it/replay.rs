@@ -256,21 +256,21 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "allocate 1 2 3",
             &[
                 "unknown operation \"allocate\"",
-                "expected one of alloc, lease, free, fault, repair",
+                "(known: alloc, lease, free, fault, repair)",
             ][..],
         ),
         (
             "alloc 1",
             &[
                 "missing field `shape`",
-                "expected `alloc ID AxB [est=TIME] [lease=TIME]` on mesh 8x4",
+                "expected `alloc ID AxB|chips=N [est=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
             "alloc 1 2 3 est=",
             &[
                 "\"\" is not an estimate",
-                "`alloc ID AxB [est=TIME] [lease=TIME]`",
+                "`alloc ID AxB|chips=N [est=TIME] [lease=TIME]`",
             ],
         ),
         ("alloc 1 2x3 est=1.5", &["\"1.5\" is not an estimate"]),
@@ -596,7 +596,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4x2 -2",
             &[
                 "\"-2\" is not an extent, in shape \"4x2x-2\"",
-                "`alloc ID AxBxC [est=TIME] [lease=TIME]` on 4-ary 3-cube",
+                "`alloc ID AxBxC|chips=N [est=TIME] [lease=TIME]` on 4-ary 3-cube",
             ][..],
         ),
         (
@@ -604,7 +604,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1",
             &[
                 "missing field `shape`",
-                "`alloc ID AxBxC [est=TIME] [lease=TIME]` on 4-ary 3-cube",
+                "`alloc ID AxBxC|chips=N [est=TIME] [lease=TIME]` on 4-ary 3-cube",
             ],
         ),
         (cube, "alloc x 4x2", &["\"x\" is not a job id"]),
@@ -613,7 +613,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4y2",
             &[
                 "\"4y2\" is not an extent",
-                "expected `alloc ID AxBxC [est=TIME] [lease=TIME]`",
+                "expected `alloc ID AxBxC|chips=N [est=TIME] [lease=TIME]`",
             ],
         ),
         (
@@ -656,7 +656,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4x2 2 size=7",
             &[
                 "\"size=7\" is not known",
-                "`alloc ID AxB [est=TIME] [lease=TIME]` on mesh 8x4",
+                "`alloc ID AxB|chips=N [est=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
@@ -691,6 +691,35 @@ fn a_line_for_another_machine_says_what_was_expected() {
             );
         }
     }
+}
+
+/// Jobs come from the file: how the jobs of a run would be made is no matter.
+#[test]
+fn every_machine_serves_a_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let toml = "sides = [8, 8, 4]\nwraps = [true, true, true]\nrotate = true\ncube = [4, 4, 4]\n\
+                shapes = ['2x2x4']\n";
+    fs::write(folder.path().join("own.toml"), toml).unwrap();
+    let presets = meshalloc::Machine::PRESETS;
+    for machine in presets.into_iter().chain(["own.toml"]) {
+        let line = format!("replay - --machine {machine}");
+        let alloc = "alloc 1 chips=16\nfree 1\n";
+        let shown = host_sim_fed(folder.path(), &line, alloc).good();
+        assert_eq!(shown.lines().count(), 2, "{machine}: {shown}");
+        assert!(!shown.contains("error"), "{machine}: {shown}");
+    }
+    let aligned = "sides = [8, 8, 4]\nname = 'al'\nalign = [4, 4, 4]\n";
+    fs::write(folder.path().join("al.toml"), aligned).unwrap();
+    let line = "replay - --machine al.toml --strategy";
+    let ended = host_sim_fed(folder.path(), &format!("{line} naive"), "");
+    assert_eq!(
+        ended.stderr,
+        "error: --strategy naive does not align its slices, as al, a mesh 8x8x4, demands (expected \
+         one of first-fit, adaptive-scan, folding)\n"
+    );
+    let ended = host_sim_fed(folder.path(), &format!("{line} partner"), "");
+    let part = "--strategy partner serves k-ary n-cubes, not al, a mesh";
+    assert!(ended.stderr.contains(part), "{ended}");
 }
 
 #[test]

@@ -212,9 +212,9 @@ fn replicating_goes_on_until_the_error_is_small() {
         exact["stop"] == "error-reached" && mean <= 1.1 * low && mean >= 0.9 * high,
         "{exact}"
     );
-    let capped = &until("--until-rel-error 0.0001 --max-replications 4")["results"][0];
+    let capped = &until("--until-rel-error 0.0001 --max-replications 10")["results"][0];
     assert!(
-        capped["stop"] == "cap-reached" && capped["replications"] == 4,
+        capped["stop"] == "cap-reached" && capped["replications"] == 10,
         "{capped}"
     );
 }

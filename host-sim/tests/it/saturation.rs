@@ -55,7 +55,7 @@ fn intervals_are_as_narrow_as_asked() {
         0.45 < means[0] && means[0] + 0.01 < means[1] && means[1] < 0.7,
         "{means:?}"
     );
-    let capped = host_sim(&line.replace("0.005", "0.00001 --max-replications 4")).json();
+    let capped = host_sim(&line.replace("0.005", "0.00001 --max-replications 10")).json();
     assert_eq!(capped["results"][0]["stop"], "cap-reached");
     // Under any workload: a utilization has an error where delays have none.
     let line = "run --mesh 8x8 --load .9 --jobs 300 --until-abs-error .00001 --max-replications 12";
@@ -125,7 +125,7 @@ fn what_makes_no_sense_is_refused() {
         ("saturation --replications 0", "1 to 1000000"),
         ("saturation --jobs 4294967295", "1 to 16777216"),
         ("saturation --until-abs-error 2", "expected"),
-        ("saturation --max-replications 3", "--until-abs-error"),
+        ("saturation --max-replications 30", "--until-abs-error"),
         ("saturation --strategy al", "unknown strategy"),
     ] {
         let ended = host_sim(line);

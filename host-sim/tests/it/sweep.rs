@@ -429,7 +429,7 @@ fn the_samples_are_grids() {
     // All of its keys, with fewer jobs.
     let short = text
         .replace("jobs = 20_000", "jobs = 40")
-        .replace("max-replications = 30", "max-replications = 3");
+        .replace("max-replications = 30", "max-replications = 10");
     assert_ne!(text, short);
     let (said, files) = sweep(folder.path(), &short, "", "out");
     assert!(said.starts_with("16 points"), "{said}");

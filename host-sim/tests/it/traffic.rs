@@ -172,7 +172,7 @@ fn what_makes_no_sense_is_refused() {
         ("traffic --rate 0.1 --cycles 0", "1 to 1000000000"),
         ("traffic --rate 0.1 --replications 0", "1 to 1000000"),
         (
-            "traffic --rate 0.1 --pattern uniform",
+            "traffic --rate 0.1 --pattern randm",
             "did you mean \"random\"?",
         ),
         (

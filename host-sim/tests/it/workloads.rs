@@ -92,7 +92,7 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
         ),
         (
             "run --jobs-file trace.csv --columns submit=arrival,processors=gpus",
-            "no machine is named",
+            "no machine given",
         ),
         (
             "run --mesh 8x8 --swf log.swf --columns run=a",
@@ -129,8 +129,8 @@ fn a_mix_is_checked_against_the_machine() {
     let run =
         "run --torus 16x16x16 --mix tpu-v4 --load .3 --jobs 300 --replications 1 --strategy as";
     let ended = host_sim(run);
-    let expected = "of the mix tpu-v4 (--mix) is 6 (4x4x32, 4x4x64, 4x8x32, 4x4x96, 8x8x24, 4x4x192): expected 0, \
-                    or --mix-drop to leave them out";
+    let expected = "tpu-v4 (--mix): 6 shapes can never be placed (4x4x32, 4x4x64, 4x8x32, 4x4x96, \
+                    8x8x24, 4x4x192); --mix-drop leaves them out";
     assert!(
         ended.code == Some(2) && ended.stderr.contains(expected),
         "{ended}"
@@ -168,7 +168,7 @@ fn a_mix_is_checked_against_the_machine() {
     let text = host_sim(&format!("run --scenario {}", path.display())).good();
     assert!(text.contains("mix.csv, load 0.4"), "{text}");
     for (line, expected) in [
-        ("run --mix tpu", "expected tpu-v4, rfold, one of them with"),
+        ("run --mix tpu", "(known: tpu-v4, tpu-v4:SIDE, rfold, "),
         ("run --mesh 8x8 --mix-drop", "--mix-drop requires --mix"),
         (
             "run --mesh 8x8 --mix no/mix.csv",
@@ -208,10 +208,7 @@ fn times_are_drawn_from_files_and_models() {
     let again = json("--model lublin:both --load .5 --scheduler easy");
     assert_eq!(hashes(&model), hashes(&again));
     for (line, expected) in [
-        (
-            "run --service gauss:1",
-            "weibull:SHAPE,SCALE or FILE:COLUMN",
-        ),
+        ("run --service gauss:1", "weibull:SHAPE,SCALE, FILE:COLUMN"),
         (
             "run --service t.csv:walk",
             "t.csv:1: no column is called walk",

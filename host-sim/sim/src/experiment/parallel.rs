@@ -139,6 +139,18 @@ pub fn run_all<B: Backends>(
             }
         }
     };
+    on_threads(threads, runs, &worker);
+    let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
+    board.end()
+}
+
+/// Calls `worker` on each of `threads` threads, or as many as this machine has processors, but no
+/// more than there are `runs`, and waits for all of them. Each takes runs until there are no more.
+///
+/// # Panics
+///
+/// If `worker` panics, after the other threads have ended.
+pub fn on_threads(threads: Option<NonZero<usize>>, runs: u64, worker: &(impl Fn() + Sync)) {
     let threads = threads.map_or_else(thread::available_parallelism, Ok);
     let threads = threads.map_or(1, NonZero::get) as u64;
     thread::scope(|scope| {
@@ -150,8 +162,6 @@ pub fn run_all<B: Backends>(
         }
         worker();
     });
-    let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
-    board.end()
 }
 
 /// One experiment over several threads; errors are those of [`run_all`].

@@ -5,7 +5,7 @@ use meshalloc::StrategyKind;
 use super::{
     Experiment, Measure, REPLICATIONS_MIN, REPLICATIONS_STEP, Replications, Stop, StrategyResult,
 };
-use crate::metrics::{Metric, PerMetric, Refusals};
+use crate::metrics::{Metric, PerMetric, Refusals, Unit};
 use crate::simulation::{self, RunResult};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias};
 use crate::workload::Workload;
@@ -36,9 +36,10 @@ impl Experiment {
         }
     }
 
-    /// Why these replications are enough, if they are. Fewer than the least number decide nothing.
+    /// Why these replications are enough, if they are. Fewer than [`REPLICATIONS_MIN`] decide
+    /// nothing.
     fn reached(&self, runs: &[RunResult]) -> Option<Stop> {
-        if runs.len() < self.enough(0) as usize {
+        if runs.len() < REPLICATIONS_MIN as usize {
             return None;
         }
         if self.judges_delays() && !self.has_delays(runs) {
@@ -134,7 +135,13 @@ impl Experiment {
         StrategyResult {
             strategy,
             scheduler: self.scheduler,
-            metrics: PerMetric::from_fn(|metric| self.estimate(&runs, metric)),
+            metrics: PerMetric::from_fn(|metric| {
+                let estimate = self.estimate(&runs, metric)?;
+                Some(match metric.unit() {
+                    Unit::Fraction => estimate.of_fraction(),
+                    _ => estimate,
+                })
+            }),
             sampling: self.workload.sampling(),
             time_unit: self.workload.time_unit(),
             saturated,
@@ -151,6 +158,7 @@ impl Experiment {
         }
     }
 
+    /// Here an interval of a fraction may go beyond 1: the stop rule judges all of its arms.
     fn estimate(&self, runs: &[RunResult], metric: Metric) -> Option<Estimate> {
         Estimate::of(&values(runs, metric), self.workload.sampling())
     }

@@ -154,9 +154,9 @@ fn bandwidth(key: &str, text: &str) -> Result<f64, String> {
     names::value(text, &expected, |value: &f64| (1e-3..=1e6).contains(value))
 }
 
-named!(Communication: AllToAll = "all-to-all", Permutation = "permutation");
-named!(Direction: Write = "write", Read = "read");
-named!(IoSide: Left = "left", Right = "right", Top = "top", Bottom = "bottom");
+named!(Communication, "pattern": AllToAll = "all-to-all", Permutation = "permutation");
+named!(Direction, "direction": Write = "write", Read = "read");
+named!(IoSide, "side": Left = "left", Right = "right", Top = "top", Bottom = "bottom");
 
 #[cfg(test)]
 mod tests {
@@ -192,8 +192,14 @@ mod tests {
                 "communications=1,communications=2",
                 "communications is given twice",
             ),
-            ("pattern=ring", "expected one of all-to-all, permutation"),
-            ("direction=both", "expected one of write, read"),
+            (
+                "pattern=ring",
+                "unknown pattern \"ring\" (known: all-to-all, permutation)",
+            ),
+            (
+                "direction=both",
+                "unknown direction \"both\" (known: write, read)",
+            ),
             ("link=0", "expected link with a bandwidth in MB/s"),
             ("network=wormhole:0", "expected network=fair-shares or"),
             ("network=fair-shares:4", "expected network=fair-shares or"),

@@ -61,6 +61,16 @@ pub fn replications<T: FromStr + Copy + Into<u32>>(text: &str) -> Result<T, Stri
     value(text, &expected, is_good)
 }
 
+/// The same of a number; -0 is 0.
+pub fn number(
+    text: &str,
+    expected: &str,
+    is_good: impl FnOnce(&f64) -> bool,
+) -> Result<f64, String> {
+    // Only a sum of two negative zeros is one.
+    Ok(value(text, expected, is_good)? + 0.0)
+}
+
 /// Reads a number over 0, not infinite; anything else is an error.
 pub fn positive(text: &str) -> Result<f64, String> {
     let is_good = |number: &f64| number.is_finite() && *number > 0.0;
@@ -102,6 +112,8 @@ mod tests {
             assert!(positive(wrong).is_err(), "{wrong}");
         }
         assert_eq!(fraction("0.03"), Ok(0.03));
+        let zero = number("-0.0", "a number", |_| true).unwrap();
+        assert!(zero == 0.0 && zero.is_sign_positive());
         for wrong in ["0", "1", "nan", "-0.1"] {
             assert!(fraction(wrong).is_err(), "{wrong}");
         }

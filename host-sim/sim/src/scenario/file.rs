@@ -182,17 +182,10 @@ impl<'r> Reader<'r> {
     ) -> Result<Entry, Wrong> {
         let (line, key) = (self.line_of(value), setting.key);
         let wrong = |reason| Wrong { line, reason };
-        let text = match (value.get_ref(), setting.form) {
-            (DeValue::Boolean(choice), Form::Switch) => choice.to_string(),
-            (other, form) => scalar(other).ok_or_else(|| {
-                let expected = match form {
-                    Form::Switch => "true or false",
-                    _ => "a string or a number",
-                };
-                let kind = other.type_str();
-                wrong(format!("`{key}` is of type {kind} (expected {expected})"))
-            })?,
-        };
+        let text = text_of(value.get_ref(), setting.form).map_err(|expected| {
+            let kind = value.get_ref().type_str();
+            wrong(format!("`{key}` is of type {kind} (expected {expected})"))
+        })?;
         let value_text = match setting.form {
             Form::File if text == "-" => {
                 return Err(wrong(format!(
@@ -208,9 +201,17 @@ impl<'r> Reader<'r> {
             let shown = self.text[value.span()].lines().next();
             wrong(format!("{key} = {}: {expected}", shown.unwrap_or_default()))
         })?;
+        let value = match value.get_ref() {
+            // In one way for all that are equal.
+            DeValue::Float(digits) => match digits.as_str().parse() {
+                Ok(number) => Number(number).to_string().into(),
+                Err(_) => value_text,
+            },
+            _ => value_text,
+        };
         Ok(Entry {
             setting,
-            value: value_text,
+            value,
             line: Some(line),
         })
     }
@@ -243,18 +244,21 @@ pub(super) fn agree(keys: &[(usize, &'static Setting)]) -> Result<(), Wrong> {
     })
 }
 
-/// A value as text, if it is a string or a number.
-fn scalar(value: &DeValue<'_>) -> Option<String> {
-    let number = |text: &str| text.parse().map(|number: f64| Number(number).to_string());
-    match value {
-        DeValue::String(text) => Some(text.to_string()),
-        DeValue::Integer(digits) => {
+/// A value as the text that the command line would have, for a setting of this form; the error is
+/// what was expected.
+fn text_of(value: &DeValue<'_>, form: Form) -> Result<String, &'static str> {
+    match (value, form) {
+        (DeValue::String(text), _) => Ok(text.to_string()),
+        (DeValue::Boolean(choice), Form::Switch) => Ok(choice.to_string()),
+        (_, Form::Switch) => Err("true or false"),
+        (_, Form::File | Form::NameOrFile) => Err("a string"),
+        (DeValue::Integer(digits), _) => {
             let number = i128::from_str_radix(digits.as_str(), digits.radix());
             // One that is too large is left to the setting.
-            Some(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
+            Ok(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
         }
-        DeValue::Float(digits) => number(digits.as_str()).ok(),
-        _ => None,
+        (DeValue::Float(digits), _) => Ok(digits.as_str().to_owned()),
+        _ => Err("a string or a number"),
     }
 }
 
@@ -281,13 +285,17 @@ mod tests {
 
     #[test]
     fn values_of_all_types_become_options() {
-        let text = "# a comment\nmesh = \"16x22\"\nstrategy = [\"fsl\", \"as\"]\nload = 0.5\njobs = 1_000\n";
+        let text = "# a comment\nmesh = \"16x22\"\nstrategy = [\"fsl\", \"as\"]\nload = 0.50\n\
+                    jobs = 1_000\nseed = 0x1f\nwarmup = -0.0\nside-range = 4\n";
         let pairs = read(text).unwrap();
         let expected = [
             ("mesh", "16x22"),
             ("strategy", "fsl,as"),
             ("load", "0.5"),
             ("jobs", "1000"),
+            ("seed", "31"),
+            ("warmup", "0"),
+            ("side-range", "4"),
         ];
         assert_eq!(
             pairs,
@@ -362,7 +370,19 @@ mod tests {
                 1,
                 "`blocking` is of type array (expected true or false)",
             ),
-            ("blocking = 1", 1, "blocking = 1: expected true or false"),
+            (
+                "blocking = 1",
+                1,
+                "of type integer (expected true or false)",
+            ),
+            ("jobs = 1e3", 1, "jobs = 1e3: expected a whole number"),
+            ("jobs = 20.0", 1, "jobs = 20.0: expected a whole number"),
+            ("seed = 3.0", 1, "seed = 3.0: expected a whole number"),
+            ("swf = 3", 1, "`swf` is of type integer (expected a string)"),
+            ("mix = 3.5", 1, "`mix` is of type float (expected a string)"),
+            ("failures = true", 1, "of type boolean (expected a string)"),
+            ("from = 1979-05-27", 1, "of type datetime (expected"),
+            ("warmup = nan", 1, "warmup = nan: expected a number from 0"),
             ("mesh = 0", 1, "expected WxH"),
             ("mesh = [\"8x8\"]", 1, "of type array"),
             ("load = true", 1, "of type boolean"),

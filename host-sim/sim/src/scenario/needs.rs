@@ -52,6 +52,7 @@ mod tests {
                 "blocking" | "mix-drop" => "true",
                 "restart" => "spare",
                 "columns" => "submit=arrival",
+                "max-replications" => "10",
                 _ => "1",
             };
             let mut scenario = Scenario::default();

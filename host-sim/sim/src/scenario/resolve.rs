@@ -15,6 +15,7 @@ use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::network::Parameters;
 use crate::statistics::NOT_NARROWED;
+use crate::wording::counted;
 use crate::workload::{
     Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
     MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
@@ -58,6 +59,21 @@ pub struct Resolved {
     pub(super) origin: Origin,
 }
 
+/// What serves the jobs of a scenario.
+#[derive(Clone, Debug)]
+pub struct Controlled {
+    /// The machine.
+    pub machine: Grid,
+    /// Its description, if only certain slices are given.
+    pub description: Option<Description>,
+    /// The strategies, each once.
+    pub strategies: Vec<StrategyKind>,
+    /// The scheduler; times in it are seconds.
+    pub scheduler: SchedulerKind,
+    /// Where the controller is.
+    pub backend: BackendChoice,
+}
+
 impl Resolved {
     /// The files that it reads, with the options that name them.
     pub fn files(&self) -> Vec<(&'static str, &Path)> {
@@ -91,8 +107,10 @@ impl Resolved {
             Workload::Synthetic(workload) => {
                 let read = workload.read(|request| self.plan.is_legal(request));
                 *workload = read.map_err(|(option, error)| match error {
-                    MixError::Shapes(error) => error.into(),
-                    MixError::File(error) => SettingError::unquoted(&[option], &error),
+                    MixError::NeverPlaced { mix, count, shapes } => {
+                        self.never_placed(&mix, count, &shapes)
+                    }
+                    other => SettingError::unquoted(&[option], &other),
                 })?;
                 workload.jobs(experiment.seed, 0)?;
             }
@@ -118,6 +136,27 @@ impl Resolved {
     }
 }
 
+impl Resolved {
+    /// The error about shapes of a mix. A machine with a description may give them to other
+    /// strategies.
+    fn never_placed(&self, mix: &str, count: usize, shapes: &str) -> SettingError {
+        let by = match self.plan.description {
+            Some(_) => {
+                let names: Vec<_> = self.plan.strategies.iter().map(|it| it.name()).collect();
+                format!(" by {}", names.join(" or "))
+            }
+            None => String::new(),
+        };
+        let them = if count == 1 { "it" } else { "them" };
+        let reason = format!(
+            "{} (`mix`): {} can never be placed{by} ({shapes}); `mix-drop` leaves {them} out",
+            mix.replace('`', "'"),
+            counted(count, "shape"),
+        );
+        SettingError::new(&["mix"], reason)
+    }
+}
+
 const fn log_option(form: &LogForm) -> &'static str {
     match form {
         LogForm::Swf => "swf",
@@ -128,7 +167,7 @@ const fn log_option(form: &LogForm) -> &'static str {
 fn unnamed_machine(log: &Log) -> SettingError {
     let path = log.path.display().to_string().replace('`', "'");
     let reason = format!(
-        "{path}: no machine is named, and {} (expected `mesh`, `torus`, `cube` or `machine`{})",
+        "{path}: no machine given, and {} (expected `mesh`, `torus`, `cube` or `machine`{})",
         log.processors_text(),
         match log.fitting_mesh() {
             Some(sides) => format!(", such as `mesh` {sides}"),
@@ -158,11 +197,13 @@ impl Scenario {
         self.check_replications()?;
         needs::check(self)?;
         let mut settings = self.clone();
-        let description = settings.described(read)?;
-        let machine = settings.grid(description.as_ref())?;
-        settings.name_machine(machine);
-        let strategies = settings.strategies(machine, description.as_ref())?;
-        let scheduler = *settings.scheduler.get_or_insert(SchedulerKind::Fcfs);
+        let Controlled {
+            machine,
+            description,
+            strategies,
+            scheduler,
+            ..
+        } = settings.control(read)?;
         let messages = settings.messages();
         let file = settings.log_file().map(|(_, file)| file.to_owned());
         let (workload, jobs, measure, replications) = match file {
@@ -191,7 +232,6 @@ impl Scenario {
                 (Workload::Synthetic(workload), jobs, measure, replications)
             }
         };
-        settings.backend.get_or_insert_default();
         let threshold = settings.slowdown_threshold;
         let cube = description.as_ref().and_then(|it| it.machine.cube());
         let cube = cube.and_then(|sides| Shape::new(sides).ok());
@@ -220,7 +260,33 @@ impl Scenario {
         })
     }
 
-    /// The same, of settings that were given there; errors have the place.
+    /// Machine, strategies, scheduler and controller alone, for jobs that come from elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// When settings contradict each other, or a strategy does not serve the machine.
+    pub fn controlled(&self) -> Result<Controlled, SettingError> {
+        self.check_contradictions()?;
+        self.clone().control(MachineSource::read)
+    }
+
+    fn control(
+        &mut self,
+        read: impl Fn(&MachineSource) -> Result<Description, String>,
+    ) -> Result<Controlled, SettingError> {
+        let description = self.described(read)?;
+        let machine = self.grid(description.as_ref())?;
+        self.name_machine(machine);
+        Ok(Controlled {
+            machine,
+            strategies: self.strategies(machine, description.as_ref())?,
+            description,
+            scheduler: *self.scheduler.get_or_insert(SchedulerKind::Fcfs),
+            backend: self.backend.get_or_insert_default().clone(),
+        })
+    }
+
+    /// The same as [`resolve`](Self::resolve), of settings that were given there; errors have the place.
     pub fn resolve_of(&self, origin: Origin) -> Result<Resolved, String> {
         match self.resolve() {
             Ok(resolved) => Ok(Resolved { origin, ..resolved }),
@@ -339,9 +405,9 @@ impl Scenario {
 
     /// Whether a log is repeated only as it can be.
     fn check_replications(&self) -> Result<(), SettingError> {
-        if self.log_file().is_none() {
+        let Some((option, file)) = self.log_file() else {
             return Ok(());
-        }
+        };
         for (given, key) in [
             (self.until_rel_error.is_some(), "until-rel-error"),
             (self.until_abs_error.is_some(), "until-abs-error"),
@@ -355,9 +421,16 @@ impl Scenario {
             }
         }
         if self.replications.is_some() && self.resample.is_none() {
+            // A file that is missing is the greater mistake.
+            if let Err(error) = std::fs::metadata(file)
+                && file != Path::new("-")
+            {
+                let reason = format!("{}: {error}", file.display());
+                return Err(SettingError::unquoted(&[option], &reason));
+            }
             return Err(SettingError::new(
                 &["replications"],
-                "`replications` requires new jobs, and a log always has the same (expected `resample` weeks)",
+                "`replications` with a log requires `resample` weeks",
             ));
         }
         Ok(())
@@ -518,9 +591,14 @@ impl Scenario {
         }
         if let Some(description) = description.filter(|it| it.has_rules()) {
             let name = description.name.replace('`', "'");
+            let expected = match self.backlog {
+                // Neither a model nor a log goes with one.
+                Some(_) => "`mix` or `processors`",
+                None => "`mix`, `processors`, `model`, `swf` or `jobs-file`",
+            };
             let reason = format!(
                 "`machine` {name} gives only certain shapes, which jobs of random sides seldom have \
-                 (expected `mix`, `processors`, `model`, `swf` or `jobs-file`)"
+                 (expected {expected})"
             );
             return Err(SettingError::new(&["machine"], reason));
         }
@@ -727,15 +805,18 @@ fn check_serves(
     let suitable: Vec<_> = suitable(machine, description)
         .map(StrategyKind::name)
         .collect();
+    let suitable = suitable.join(", ");
+    let grid = machine;
     let machine = match description {
         Some(description) => format!("{}, a {machine}", description.name.replace('`', "'")),
         None => machine.to_string(),
     };
-    let reason = format!(
-        "`strategy` {strategy} serves {}, not {machine} (expected one of {})",
-        strategy.serves(),
-        suitable.join(", ")
-    );
+    let wrong = match strategy.serves() {
+        serves if !serves.includes(&grid) => format!("serves {serves}, not {machine}"),
+        // It serves the grid, so its slices are wrong.
+        _ => format!("does not align its slices, as {machine}, demands"),
+    };
+    let reason = format!("`strategy` {strategy} {wrong} (expected one of {suitable})");
     Err(SettingError::new(&["strategy"], reason))
 }
 

@@ -17,8 +17,9 @@ use super::error::SettingError;
 use crate::failures::{Checkpoint, FailureSource, Restart};
 use crate::io::{IoJobs, IoSide};
 use crate::machine::MachineSource;
-use crate::names::{self, named};
+use crate::names::{self, REPLICATIONS_MAX, named};
 use crate::network::CYCLES_MAX;
+use crate::statistics::REPLICATIONS_MIN;
 use crate::workload::{
     Columns, CountDistribution, CubeDistribution, Empirical, EstimateModel, Lublin, MixSource,
     Patterns, Resample, ServiceDistribution, ShapeRule, SideDistribution, SideRanges, TimeUnit,
@@ -28,6 +29,7 @@ const MACHINE: &str = "Machine";
 const SYNTHETIC: &str = "Synthetic workload";
 const MESSAGES: &str = "Jobs that send messages (in place of service times)";
 const IO: &str = "Jobs that communicate and do I/O (in place of service times)";
+const MEASUREMENT: &str = "Measurement";
 const REPLICATION: &str = "Replications";
 const LOG: &str = "Workload log (in place of a synthetic workload)";
 const ESTIMATES: &str = "Estimates of run times (for schedulers and strategies that look ahead)";
@@ -213,7 +215,8 @@ fn text(value: &OsStr) -> Result<&str, String> {
 
 settings! {
     /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): each 1 to 65535, in
-    /// two dimensions 1 to 1024, and up to 1048576 processors [default: 64x64; none for a log]
+    /// two dimensions 1 to 1024, and up to 1048576 processors [default: 64x64; none with --swf
+    /// or --jobs-file]
     mesh: text Shape = "WxH...", MACHINE, read = names::sides;
 
     /// Dimensions of the mesh that wrap around, by number (0 is x)
@@ -233,7 +236,7 @@ settings! {
 
     /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
     /// `host-sim list` shows variants [default: uniform]
-    side_lengths: text SideDistribution = "NAME", SYNTHETIC, read = side_lengths, not = ["cube"];
+    side_lengths: text SideDistribution = "NAME", SYNTHETIC, not = ["cube"];
 
     /// Range of the side lengths of jobs, in processors: MIN..MAX (or MAX alone) for all
     /// dimensions, or one for each, dimension 0 (x) first [default: 1 to the machine's]
@@ -318,14 +321,14 @@ settings! {
 
     /// Measured jobs: arrivals, the first to arrive after the warm-up; departures, the first to
     /// leave, without a warm-up [default: arrivals; with --pattern: departures]
-    measure: text Measured = "WHICH", SYNTHETIC, not = ["swf", "jobs-file"];
+    measure: text Measured = "WHICH", MEASUREMENT, not = ["swf", "jobs-file"];
 
     /// The shortest run time in the bounded slowdown, in seconds or cycles; shorter ones count as
     /// this [default: 10]
-    slowdown_threshold: number f64 = "SECONDS", REPLICATION, read = names::positive;
+    slowdown_threshold: number f64 = "SECONDS", MEASUREMENT, read = names::positive;
 
     /// Fraction of the jobs that is not measured, the first to arrive, 0 to below 1 [default: 0.05]
-    warmup: number f64 = "FRACTION", SYNTHETIC, read = warmup, not = ["swf", "jobs-file"];
+    warmup: number f64 = "FRACTION", MEASUREMENT, read = warmup, not = ["swf", "jobs-file"];
 
     /// Jobs send messages over a wormhole network and leave when all are delivered; times are in
     /// cycles. The pattern sets sources and destinations. With several, joined by +, jobs take
@@ -371,7 +374,7 @@ settings! {
 
     /// Measure the largest slice that could be placed, over time: metrics largest_slice,
     /// free_processors and largest_share. Takes a search after each change [default: false]
-    largest: switch bool = "true|false", REPLICATION;
+    largest: switch bool = "true|false", MEASUREMENT;
 
     /// Jobs in one replication, also those that are not measured; of a log, its first jobs
     /// [default: 40000; with --pattern: 1000; with --swf: all]
@@ -392,8 +395,8 @@ settings! {
     until_abs_error: number f64 = "FRACTION", REPLICATION, read = names::fraction,
         not = ["until-rel-error"];
 
-    /// The most replications with --until-rel-error or --until-abs-error [default: 100]
-    max_replications: number u32 = "COUNT", REPLICATION, read = names::replications::<u32>,
+    /// The most replications with --until-rel-error or --until-abs-error, at least 10 [default: 100]
+    max_replications: number u32 = "COUNT", REPLICATION, read = max_replications,
         needs = [["until-rel-error", "until-abs-error"]];
 
     /// Seed of all random numbers, 0 to 2^64-1; the same seed gives the same jobs [default: 1]
@@ -462,8 +465,8 @@ settings! {
     /// spare, in place with a spare cube of its row [default: elsewhere]
     restart: text Restart = "WHERE", FAILURES, needs = [["failures"]];
 
-    /// Jobs save a checkpoint after each INTERVAL seconds of work, which takes COST seconds, and
-    /// start again from it [default: they start again from the beginning]
+    /// Jobs save a checkpoint after each INTERVAL seconds of work and restart from the latest one. A
+    /// save takes COST seconds [default: they restart from the beginning]
     checkpoint: text Checkpoint = "INTERVAL[,COST]", FAILURES, needs = [["failures"]];
 
     /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD [default:
@@ -546,17 +549,30 @@ impl<'de> Deserialize<'de> for Scenario {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut scenario = Scenario::default();
         for (key, value) in Map::deserialize(deserializer)? {
-            let text = |value: &Value| match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
+            let key = key.replace('_', "-");
+            let form = Setting::of(&key).map_or(Form::Text, |setting| setting.form);
+            let text = |value: &Value| match (value, form) {
+                (Value::String(text), _) => Ok(text.clone()),
+                (Value::Bool(choice), Form::Switch) => Ok(choice.to_string()),
+                (Value::Number(number), Form::Text | Form::Number) => Ok(number.to_string()),
+                (other, _) => Err(D::Error::custom(format!(
+                    "`{key}` is {other} (expected {})",
+                    match form {
+                        Form::Switch => "true or false",
+                        Form::Text | Form::Number => "a string or a number",
+                        Form::List => "a list of strings",
+                        Form::File | Form::NameOrFile => "a string",
+                    }
+                ))),
             };
             let text = match &value {
-                Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
-                other => text(other),
+                Value::Array(items) if form == Form::List => {
+                    let items = items.iter().map(text).collect::<Result<Vec<_>, _>>();
+                    items?.join(",")
+                }
+                other => text(other)?,
             };
-            scenario
-                .set(&key.replace('_', "-"), text)
-                .map_err(D::Error::custom)?;
+            scenario.set(&key, text).map_err(D::Error::custom)?;
         }
         Ok(scenario)
     }
@@ -616,7 +632,7 @@ pub enum Measured {
     Departures,
 }
 
-named!(Measured: Arrivals = "arrivals", Departures = "departures");
+named!(Measured, "jobs to measure": Arrivals = "arrivals", Departures = "departures");
 
 /// One word of `strategy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -648,17 +664,10 @@ fn column(text: &str) -> Result<Empirical, String> {
     Empirical::unread(text).ok_or_else(|| expected.to_owned())
 }
 
-fn side_lengths(text: &str) -> Result<SideDistribution, String> {
-    text.parse::<SideDistribution>().map_err(|error| {
-        let name = |text: &'static str| text.split(':').next().unwrap_or(text);
-        let names = SideDistribution::LIST.iter().map(|info| name(info.name));
-        let given = text.split(':').next().unwrap_or(text);
-        match names::nearest(given, names) {
-            // What follows a name that is known is no slip.
-            Some(near) if near != given => format!("{error}; did you mean {near:?}?"),
-            _ => error.to_string(),
-        }
-    })
+fn max_replications(text: &str) -> Result<u32, String> {
+    let expected = format!("a whole number, {REPLICATIONS_MIN} to {REPLICATIONS_MAX}");
+    let range = REPLICATIONS_MIN..=REPLICATIONS_MAX;
+    names::value(text, &expected, |count| range.contains(count))
 }
 
 fn seed(text: &str) -> Result<u64, String> {
@@ -679,7 +688,7 @@ fn backlog(text: &str) -> Result<NonZeroU32, String> {
 
 fn warmup(text: &str) -> Result<f64, String> {
     let is_good = |part: &f64| (0.0..1.0).contains(part);
-    names::value(text, "a number from 0 to below 1", is_good)
+    names::number(text, "a number from 0 to below 1", is_good)
 }
 
 fn partition(text: &str) -> Result<i64, String> {

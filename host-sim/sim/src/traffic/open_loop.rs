@@ -184,6 +184,9 @@ impl Backlog {
     }
 }
 
+/// After this number of messages it asks again whether it is interrupted.
+const DRAWN_UNASKED: u32 = 1 << 14;
+
 impl OpenLoop {
     /// Runs it; `None` if it was interrupted. Seed and replication determine the messages.
     ///
@@ -242,8 +245,13 @@ impl OpenLoop {
         let others = [(self.warmup, Stop::WarmedUp), (end, Stop::End)];
         let mut stops: Vec<(Ticks, Stop)> = looks.chain(others).collect();
         stops.sort_unstable();
+        let mut drawn: u32 = 0;
         for (until, stop) in stops {
             while (clock as Ticks) < until {
+                drawn = drawn.wrapping_add(1);
+                if drawn.is_multiple_of(DRAWN_UNASKED) && is_interrupted() {
+                    return Ok(None);
+                }
                 let _ = network.advance(clock as Ticks, &mut observer);
                 let source = NodeId(sources.distribution.sample(&mut sources.rng));
                 if let Some(destination) = ends.distribution.draw(source, &mut ends.rng) {

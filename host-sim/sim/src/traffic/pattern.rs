@@ -61,10 +61,8 @@ impl FromStr for Pattern {
             ("hot-spot", rest) => {
                 let read = || {
                     let (share, node) = rest?.split_once(',')?;
-                    let share = share
-                        .parse()
-                        .ok()
-                        .filter(|share| (0.0..=1.0).contains(share))?;
+                    let is_good = |share: &f64| (0.0..=1.0).contains(share);
+                    let share = names::number(share, "a share", is_good).ok()?;
                     Some((share, node.parse().ok()?))
                 };
                 let (share, node) = read().ok_or(
@@ -72,10 +70,7 @@ impl FromStr for Pattern {
                 )?;
                 Ok(Pattern::HotSpot { share, node })
             }
-            _ => {
-                let names = FORMS.map(|form| form.split(':').next().unwrap_or(form));
-                Err(names::unknown("pattern", text, &names, &FORMS.join(", ")))
-            }
+            _ => Err(names::unknown("pattern", text, &FORMS)),
         }
     }
 }

@@ -22,6 +22,7 @@ const DECIMALS_MAX: i32 = 5;
 /// two significant digits, the ends of an interval one or two, and the mean ends at the same place;
 /// a mean without an interval has two decimals, and at least three significant digits.
 pub fn number(estimate: &Estimate, scale: f64) -> String {
+    // Adding 0 leaves no -0.
     let scaled = estimate.affine(scale, 0.0);
     let mean = scaled.mean;
     let Some(interval) = scaled.ci95 else {
@@ -172,5 +173,7 @@ mod tests {
         assert_eq!(number(&share, 1e6), "123.00 ± 0.45");
         let gain = of(0.2, Some((0.15, 0.29)));
         assert_eq!(number(&gain, -100.0), "-20 [-29, -15]");
+        assert_eq!(number(&of(0.0, None), -100.0), "0.00");
+        assert_eq!(number(&of(-0.0, None), 1.0), "0.00");
     }
 }

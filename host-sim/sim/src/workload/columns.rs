@@ -57,10 +57,11 @@ impl FromStr for Columns {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown = || {
+        let wrong = || {
             let names: Vec<_> = Column::ALL.iter().map(|(_, name)| *name).collect();
-            WorkloadError::UnknownName {
-                what: "list of columns",
+            WorkloadError::OutOfRange {
+                what: "the list of columns".into(),
+                options: &[],
                 given: text.into(),
                 expected: format!(
                     "NAME=COLUMN,... with the names {}, each once; nothing behind the = leaves a column out",
@@ -70,11 +71,11 @@ impl FromStr for Columns {
         };
         let mut columns = BTreeMap::new();
         for part in text.split(',') {
-            let (name, column) = part.split_once('=').ok_or_else(unknown)?;
+            let (name, column) = part.split_once('=').ok_or_else(wrong)?;
             let known = Column::ALL.iter().find(|known| known.1 == name.trim());
-            let (known, _) = known.ok_or_else(unknown)?;
+            let (known, _) = known.ok_or_else(wrong)?;
             if columns.insert(*known, column.trim().to_owned()).is_some() {
-                return Err(unknown());
+                return Err(wrong());
             }
         }
         Ok(Columns(columns))

@@ -73,11 +73,14 @@ impl FromStr for CountDistribution {
             Some(("exponential", mean)) => Ok(CountDistribution::Exponential {
                 mean: positive("exponential", "mean", mean)?,
             }),
-            _ => Err(WorkloadError::UnknownName {
-                what: "distribution of processors",
-                given: text.into(),
-                expected: "exponential:MEAN".into(),
-            }),
+            _ => {
+                let forms = ["exponential:MEAN"];
+                Err(WorkloadError::unknown(
+                    "distribution of processors",
+                    text,
+                    &forms,
+                ))
+            }
         }
     }
 }
@@ -217,7 +220,8 @@ mod tests {
             "",
         ] {
             let error = text.parse::<CountDistribution>().unwrap_err().to_string();
-            assert!(error.contains("expected"), "{text}: {error}");
+            let says = ["expected ", "(known: "].map(|part| error.contains(part));
+            assert!(says.contains(&true), "{text}: {error}");
         }
         let mut on_torus = counts(16.0, ShapeRule::NearSquare);
         on_torus.machine = Grid::torus(&[4, 4, 4]).unwrap();

@@ -221,6 +221,17 @@ impl SideDistribution {
     }
 }
 
+/// How distributions of side lengths are written.
+const FORMS: &[&str] = &[
+    "uniform",
+    "normal",
+    "normal:var",
+    "normal:mean=M,var=V",
+    "normal:mean=M,sd=S",
+    "exponential",
+    "uniform-decreasing",
+];
+
 /// With less probability inside the range, drawing again would take too long.
 const MASS_MIN: f64 = 1e-4;
 
@@ -228,13 +239,7 @@ impl FromStr for SideDistribution {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown = || WorkloadError::UnknownName {
-            what: "distribution of side lengths",
-            given: text.into(),
-            expected: "uniform, normal, normal:var, normal:mean=M,var=V, normal:mean=M,sd=S, \
-                       exponential or uniform-decreasing"
-                .into(),
-        };
+        let unknown = || WorkloadError::unknown("distribution of side lengths", text, FORMS);
         let (name, options) = match text.split_once(':') {
             Some((name, options)) => (name, Some(options)),
             None => (text, None),

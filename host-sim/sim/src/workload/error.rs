@@ -49,8 +49,7 @@ pub enum LogError {
         column: String,
     },
     /// No job is left.
-    #[error("{path}: no job to run: of {records} read{left_out}", path = .path.display(),
-        records = counted(.lines.records, "job"), left_out = left_out(.lines))]
+    #[error("{path}: {}", no_jobs(.lines), path = .path.display())]
     NoJobs {
         /// The file.
         path: PathBuf,
@@ -75,11 +74,20 @@ pub enum LogError {
     },
 }
 
-fn left_out(lines: &LineCounts) -> String {
-    let reasons = lines
-        .left_out()
-        .map(|(count, why)| format!(", {count} {why}"));
-    reasons.collect()
+/// `no job is left of 3: 1 of other partitions, 2 dropped without processors`.
+fn no_jobs(lines: &LineCounts) -> String {
+    if lines.records == 0 {
+        return "the log has no jobs".to_owned();
+    }
+    let reasons = lines.left_out();
+    let reasons: Vec<_> = reasons
+        .map(|(count, why)| format!("{count} {why}"))
+        .collect();
+    format!(
+        "no job is left of {}: {}",
+        lines.records,
+        reasons.join(", ")
+    )
 }
 
 /// Counts of a log's lines that describe jobs, by why they were left out.

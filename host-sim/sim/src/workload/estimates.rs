@@ -123,10 +123,9 @@ impl FromStr for EstimateModel {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown = |expected: &str| WorkloadError::UnknownName {
-            what: "estimate of run times",
-            given: text.into(),
-            expected: expected.into(),
+        let unknown = || {
+            let forms = ["perfect", "log", "factor:LOW..HIGH", "none"];
+            WorkloadError::unknown("estimate of run times", text, &forms)
         };
         let model = match (text, text.strip_prefix("factor:")) {
             ("perfect", _) => EstimateModel::Perfect,
@@ -136,12 +135,13 @@ impl FromStr for EstimateModel {
                 let ends = range.split_once("..");
                 let number = |text: &str| text.parse::<f64>().ok();
                 let ends = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
-                let (low, high) = ends.ok_or_else(|| unknown(FACTORS_EXPECTED))?;
+                let (low, high) = ends.ok_or_else(unknown)?;
                 EstimateModel::Factor { low, high }
             }
-            _ => return Err(unknown("perfect, log, factor:LOW..HIGH or none")),
+            _ => return Err(unknown()),
         };
-        model.estimator(0, 0).map(|_| model)
+        let usable = model.estimator(0, 0).map(|_| model);
+        usable.map_err(WorkloadError::without_options)
     }
 }
 
@@ -305,7 +305,8 @@ mod tests {
             "log:9",
         ] {
             let error = text.parse::<EstimateModel>().unwrap_err().to_string();
-            assert!(error.contains("expected"), "{text}: {error}");
+            let says = ["expected ", "(known: "].map(|part| error.contains(part));
+            assert!(says.contains(&true), "{text}: {error}");
         }
         assert_eq!(scaled(TIME_MAX, 5.0), TIME_MAX);
     }

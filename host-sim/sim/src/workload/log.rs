@@ -237,7 +237,7 @@ pub enum Resample {
     Weeks,
 }
 
-named!(Resample: Weeks = "weeks");
+named!(Resample, "resampling": Weeks = "weeks");
 
 impl Resample {
     /// How the replications of a log come about that is resampled like this, or not at all.

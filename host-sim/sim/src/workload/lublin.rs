@@ -295,11 +295,7 @@ impl FromStr for Lublin {
         let found = found.into_iter().find(|(_, info)| info.name == text);
         found.map(|(model, _)| model).ok_or_else(|| {
             let names: Vec<_> = Lublin::LIST.iter().map(|info| info.name).collect();
-            WorkloadError::UnknownName {
-                what: "model of a workload",
-                given: text.into(),
-                expected: names.join(", "),
-            }
+            WorkloadError::unknown("model of a workload", text, &names)
         })
     }
 }

@@ -90,13 +90,11 @@ impl FromStr for MixSource {
         match built_in.zip(side_max) {
             Some((mix, side_max)) => Ok(MixSource::BuiltIn(mix, side_max)),
             None if is_file_name(text) => Ok(MixSource::File(text.into())),
-            None => Err(WorkloadError::UnknownName {
-                what: "mix",
-                given: text.into(),
-                expected: "tpu-v4, rfold, one of them with the longest side such as tpu-v4:16, or a CSV file, whose name has a dot \
-                           or a slash"
-                    .into(),
-            }),
+            None => {
+                let file = "a CSV file, whose name has a dot or a slash";
+                let forms = ["tpu-v4", "tpu-v4:SIDE", "rfold", "rfold:SIDE", file];
+                Err(WorkloadError::unknown("mix", text, &forms))
+            }
         }
     }
 }
@@ -181,7 +179,7 @@ impl Mix {
             }
             MixSource::File(path) => of_file(TextFile::open(path)?)?,
         };
-        Ok(self.kept(all, is_legal)?)
+        self.kept(all, is_legal)
     }
 
     /// The same with the shapes of a text in place of a file, which has the form of one.
@@ -192,7 +190,7 @@ impl Mix {
     ) -> Result<Self, MixError> {
         let name = self.source.to_string();
         let file = TextFile::new(text.as_bytes(), Path::new(&name));
-        Ok(self.kept(of_file(file)?, is_legal)?)
+        self.kept(of_file(file)?, is_legal)
     }
 
     /// These shapes, of which those that are not legal are left out, or an error that lists them.
@@ -200,16 +198,11 @@ impl Mix {
         &self,
         all: Vec<MixEntry>,
         is_legal: impl Fn(&Request) -> bool,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<Self, MixError> {
         let count = all.len();
         let (kept, dropped): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|entry| is_legal(&entry.request));
-        let wrong = |what: &str, given: String, expected: &str| WorkloadError::OutOfRange {
-            what: format!("{what} of the mix {}", self.source),
-            options: &["mix"],
-            given,
-            expected: expected.into(),
-        };
+        let mix = self.source.to_string();
         if !self.drop && !dropped.is_empty() {
             let shapes = dropped.iter().take(LISTED_MAX);
             let shapes = shapes.map(|entry| entry.request.shape.to_string());
@@ -218,18 +211,14 @@ impl Mix {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            return Err(wrong(
-                &format!("the number of shapes that {} never gives", self.machine),
-                format!("{} ({shapes}{more})", dropped.len()),
-                "0, or `mix-drop` to leave them out",
-            ));
+            return Err(MixError::NeverPlaced {
+                mix,
+                count: dropped.len(),
+                shapes: format!("{shapes}{more}"),
+            });
         }
         if weight(&kept) <= 0.0 {
-            return Err(wrong(
-                &format!("the weight of the shapes that {} gives", self.machine),
-                format!("0, of {}", counted(count, "shape")),
-                "a number over 0",
-            ));
+            return Err(MixError::NonePlaced { mix, count });
         }
         Ok(Mix {
             entries: kept.into(),
@@ -264,7 +253,7 @@ impl Mix {
 }
 
 fn weight(entries: &[MixEntry]) -> f64 {
-    entries.iter().map(|entry| entry.weight).sum()
+    entries.iter().fold(0.0, |sum, entry| sum + entry.weight)
 }
 
 /// Why a mix cannot be used.
@@ -273,9 +262,24 @@ pub enum MixError {
     /// Its file cannot be read.
     #[error(transparent)]
     File(#[from] LogError),
-    /// Its shapes do not go with the machine.
-    #[error(transparent)]
-    Shapes(#[from] WorkloadError),
+    /// Some of its shapes are never placed.
+    #[error("{mix}: {} can never be placed ({shapes})", counted(count, "shape"))]
+    NeverPlaced {
+        /// Where it comes from.
+        mix: String,
+        /// The number of these shapes.
+        count: usize,
+        /// They, or the first of many.
+        shapes: String,
+    },
+    /// No shape is left.
+    #[error("{mix}: no shape with a weight over 0 can be placed, of {count}")]
+    NonePlaced {
+        /// Where it comes from.
+        mix: String,
+        /// The number of its shapes.
+        count: usize,
+    },
 }
 
 /// A mix, ready to be drawn from.
@@ -514,8 +518,7 @@ mod tests {
         let error = mix(TPU_V4, false).unwrap_err();
         assert_eq!(
             error,
-            "the number of shapes that torus 16x16x16 never gives of the mix tpu-v4 (--mix) is 6 (4x4x32, \
-             4x4x64, 4x8x32, 4x4x96, 8x8x24, 4x4x192): expected 0, or `mix-drop` to leave them out"
+            "tpu-v4: 6 shapes can never be placed (4x4x32, 4x4x64, 4x8x32, 4x4x96, 8x8x24, 4x4x192)"
         );
         let dropped = mix(TPU_V4, true).unwrap();
         assert_eq!((dropped.entries.len(), dropped.dropped.len()), (20, 6));
@@ -523,12 +526,13 @@ mod tests {
         assert!((dropped.dropped_share() - 1.4 / 97.5).abs() < 1e-12);
         // The same without a word: the name says it.
         let short = mix("tpu-v4:16".parse().unwrap(), false).unwrap();
+        assert!(short.dropped_share().is_sign_positive());
         assert_eq!((&short.entries, short.dropped.len()), (&dropped.entries, 0));
         let nothing = Mix::unread(torus(), TPU_V4, true).read(|_| false);
         let error = nothing.unwrap_err().to_string();
-        assert!(
-            error.ends_with("is 0, of 26 shapes: expected a number over 0"),
-            "{error}"
+        assert_eq!(
+            error,
+            "tpu-v4: no shape with a weight over 0 can be placed, of 26"
         );
     }
 
@@ -608,13 +612,16 @@ mod tests {
             assert!(error.starts_with(expected), "{error}");
         }
         let error = read("shape,weight\n4x4,0\n").unwrap_err();
-        assert!(error.contains("expected a number over 0"), "{error}");
+        assert!(
+            error.ends_with("no shape with a weight over 0 can be placed, of 1"),
+            "{error}"
+        );
         for wrong in ["tpu-v4:", "tpu-v4:0", "tpu-v4:16x16", "rfold:65536"] {
             assert!(wrong.parse::<MixSource>().is_err(), "{wrong}");
         }
         let error = "tpu".parse::<MixSource>().unwrap_err().to_string();
         assert!(
-            error.contains("expected tpu-v4, rfold, one of them"),
+            error.contains("did you mean \"tpu-v4\"? (known: tpu-v4, tpu-v4:SIDE, rfold"),
             "{error}"
         );
     }

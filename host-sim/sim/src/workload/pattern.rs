@@ -36,7 +36,6 @@ use meshalloc::{DIMENSIONS_MAX, Request};
 
 use super::distributions::info;
 use super::{DistributionInfo, WorkloadError};
-use crate::names;
 
 /// A communication pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,15 +143,7 @@ impl FromStr for Pattern {
         let found = Pattern::ALL.into_iter().find(|known| known.name() == text);
         found.ok_or_else(|| {
             let names: Vec<_> = Pattern::LIST.iter().map(|info| info.name).collect();
-            let hint = match names::nearest(text, names.iter().copied()) {
-                Some(near) => format!("one of {}; did you mean {near:?}?", names.join(", ")),
-                None => format!("one of {}", names.join(", ")),
-            };
-            WorkloadError::UnknownName {
-                what: "pattern",
-                given: text.into(),
-                expected: hint,
-            }
+            WorkloadError::unknown("pattern", text, &names)
         })
     }
 }

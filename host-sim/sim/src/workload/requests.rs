@@ -106,14 +106,15 @@ impl FromStr for SideRanges {
             SideRange::new(min.parse().ok()?, max.parse().ok()?).ok()
         };
         let ranges: Option<Vec<_>> = text.split(',').map(|text| range(text.trim())).collect();
-        let unknown = || WorkloadError::UnknownName {
-            what: "range of side lengths",
+        let wrong = || WorkloadError::OutOfRange {
+            what: "the range of side lengths".into(),
+            options: &[],
             given: text.into(),
             expected: "MIN..MAX with 1 <= MIN <= MAX, such as 1..32, or one for each dimension, \
                        such as 1..32,1..8"
                 .into(),
         };
-        ranges.map(SideRanges).ok_or_else(unknown)
+        ranges.map(SideRanges).ok_or_else(wrong)
     }
 }
 
@@ -205,7 +206,7 @@ impl CubeDistribution {
 pub(super) const CHUANG_WU: &str =
     "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors";
 
-named!(CubeDistribution: Uniform = "uniform", Normal = "normal");
+named!(CubeDistribution, "distribution": Uniform = "uniform", Normal = "normal");
 
 impl Requests {
     /// The machine.

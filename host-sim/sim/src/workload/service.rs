@@ -12,6 +12,7 @@ use super::empirical::{Empirical, EmpiricalSampler};
 use super::lublin::{Lublin, RunTimes};
 use super::stream::fraction;
 use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit, WorkloadError};
+use crate::names;
 use crate::wording::Number;
 
 /// How long jobs run.
@@ -72,8 +73,15 @@ pub enum ServiceDistribution {
 const FEITELSON: &str =
     "Feitelson 2015, Workload Modeling for Computer Systems Performance Evaluation";
 
-const FORMS: &str = "exponential:MEAN, uniform:SHORTEST,LONGEST, hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, \
-                     weibull:SHAPE,SCALE or FILE:COLUMN, in seconds";
+/// How distributions of service times are written, in seconds.
+const FORMS: &[&str] = &[
+    "exponential:MEAN",
+    "uniform:SHORTEST,LONGEST",
+    "hyper-exponential:P,MEAN1,MEAN2",
+    "lognormal:MU,SIGMA",
+    "weibull:SHAPE,SCALE",
+    "FILE:COLUMN",
+];
 
 impl ServiceDistribution {
     /// Every distribution by name.
@@ -135,20 +143,33 @@ impl ServiceDistribution {
     /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a
     /// file is not read yet, or a class of a model is not a single one.
     pub fn sampler(&self) -> Result<ServiceSampler, WorkloadError> {
-        let time = 0.0..TimeUnit::Second.of(TIME_MAX);
-        let bad = || WorkloadError::OutOfRange {
+        let end = TimeUnit::Second.of(TIME_MAX);
+        let bad = |expected: &str| WorkloadError::OutOfRange {
             what: "the service time".into(),
             options: &["service-mean", "service"],
             given: self.to_string(),
-            expected: format!(
-                "seconds over 0, {SERVICE_MEAN_SECONDS_MIN} or more and less than {:.0} on average, the shortest not over the longest",
-                time.end
-            ),
+            expected: expected.to_owned(),
         };
-        if !(SERVICE_MEAN_SECONDS_MIN..time.end).contains(&self.mean_seconds()) {
-            return Err(bad());
+        if let ServiceDistribution::HyperExponential { first, .. } = *self
+            && !(first > 0.0 && first < 1.0)
+        {
+            return Err(bad(
+                "a probability of the first mean over 0 and less than 1",
+            ));
         }
-        let exponential = |mean: f64| Exp::new(1.0 / mean).map_err(|_| bad());
+        let mean = self.mean_seconds();
+        if !(SERVICE_MEAN_SECONDS_MIN..end).contains(&mean) {
+            let mean = match mean.is_finite() {
+                true => Number(mean).to_string(),
+                false => "infinite".to_owned(),
+            };
+            return Err(bad(&format!(
+                "a mean of {SERVICE_MEAN_SECONDS_MIN} or more and less than {end:.0} seconds, not \
+                 {mean}"
+            )));
+        }
+        let finite = || bad("finite numbers");
+        let exponential = |mean: f64| Exp::new(1.0 / mean).map_err(|_| finite());
         Ok(match *self {
             ServiceDistribution::Exponential { mean_seconds } => {
                 ServiceSampler::Exponential(exponential(mean_seconds)?)
@@ -157,32 +178,28 @@ impl ServiceDistribution {
                 lo_seconds,
                 hi_seconds,
             } => {
-                if !time.contains(&lo_seconds) {
-                    return Err(bad());
+                let shortest = || bad("the shortest time, 0 or more, not over the longest");
+                if !(0.0..=hi_seconds).contains(&lo_seconds) {
+                    return Err(shortest());
                 }
                 let ends = [lo_seconds, hi_seconds].map(|end| TimeUnit::Second.ticks(end));
                 let uniform = Uniform::new_inclusive(ends[0], ends[1]);
-                ServiceSampler::Uniform(uniform.map_err(|_| bad())?)
+                ServiceSampler::Uniform(uniform.map_err(|_| shortest())?)
             }
             ServiceDistribution::HyperExponential {
                 first,
                 mean_seconds: [one, other],
-            } => {
-                if !(first > 0.0 && first < 1.0) {
-                    return Err(bad());
-                }
-                ServiceSampler::HyperExponential(first, [exponential(one)?, exponential(other)?])
-            }
+            } => ServiceSampler::HyperExponential(first, [exponential(one)?, exponential(other)?]),
             ServiceDistribution::LogNormal { mu, sigma } => {
-                ServiceSampler::LogNormal(LogNormal::new(mu, sigma).map_err(|_| bad())?)
+                ServiceSampler::LogNormal(LogNormal::new(mu, sigma).map_err(|_| finite())?)
             }
             ServiceDistribution::Weibull {
                 shape,
                 scale_seconds,
-            } => ServiceSampler::Weibull(Weibull::new(scale_seconds, shape).map_err(|_| bad())?),
-            ServiceDistribution::Empirical(ref times) => {
-                ServiceSampler::Empirical(times.sampler().ok_or_else(bad)?)
-            }
+            } => ServiceSampler::Weibull(Weibull::new(scale_seconds, shape).map_err(|_| finite())?),
+            ServiceDistribution::Empirical(ref times) => ServiceSampler::Empirical(
+                times.sampler().ok_or_else(|| bad("a file that is read"))?,
+            ),
             ServiceDistribution::Lublin { model, nodes } => {
                 model.check(nodes)?;
                 ServiceSampler::Lublin(RunTimes::new(model))
@@ -234,17 +251,12 @@ impl FromStr for ServiceDistribution {
 }
 
 fn unknown(text: &str) -> WorkloadError {
-    WorkloadError::UnknownName {
-        what: "service distribution",
-        given: text.into(),
-        expected: FORMS.into(),
-    }
+    WorkloadError::unknown("service distribution", text, FORMS)
 }
 
 fn any(name: &str, key: &str, value: &str) -> Result<f64, WorkloadError> {
-    let number = value.trim().parse::<f64>().ok();
-    let number = number.filter(|number| number.is_finite());
-    number.ok_or_else(|| WorkloadError::OutOfRange {
+    let number = names::number(value.trim(), "a number", |number| number.is_finite());
+    number.map_err(|_| WorkloadError::OutOfRange {
         what: format!("{name}: {key}"),
         options: &[],
         given: format!("{value:?}"),
@@ -428,18 +440,25 @@ mod tests {
             "gauss:1,2",
         ] {
             let error = text.parse::<ServiceDistribution>().unwrap_err().to_string();
-            assert!(error.contains("expected"), "{text}: {error}");
+            let says = ["expected ", "(known: "].map(|part| error.contains(part));
+            assert!(says.contains(&true), "{text}: {error}");
         }
-        for text in [
-            "uniform:10,5",
-            "exponential:1e300",
-            "exponential:1e-8",
-            "hyper-exponential:1,2,3",
-            "lognormal:1,100",
-            "weibull:0.001,1",
+        for (text, expected) in [
+            (
+                "uniform:10,5",
+                "the shortest time, 0 or more, not over the longest",
+            ),
+            ("exponential:1e300", "a mean of 0.001 or more"),
+            ("exponential:1e-8", "a mean of 0.001 or more"),
+            (
+                "hyper-exponential:1,2,3",
+                "a probability of the first mean over 0",
+            ),
+            ("lognormal:1,100", "seconds, not infinite"),
+            ("weibull:0.001,1", "seconds, not infinite"),
         ] {
             let error = text.parse::<ServiceDistribution>().unwrap_err().to_string();
-            assert!(error.contains("seconds over 0"), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
         let file: ServiceDistribution = "a.csv:run".parse().unwrap();
         assert!(file.sampler().is_err());

@@ -333,12 +333,13 @@ impl FromStr for ShapeRule {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown = || WorkloadError::UnknownName {
-            what: "shape rule",
-            given: text.into(),
-            expected: format!(
-                "near-square, near-cubic, power-of-two, flat, chips, {DRAWN_EXPECTED}"
-            ),
+        let unknown = || {
+            let names = ["near-square", "near-cubic", "power-of-two", "flat", "chips"];
+            let drawn = DRAWN_EXPECTED
+                .split([' ', ','])
+                .filter(|word| word.contains(':'));
+            let forms: Vec<_> = names.into_iter().chain(drawn).collect();
+            WorkloadError::unknown("shape rule", text, &forms)
         };
         Ok(match (text, text.strip_prefix("drawn:")) {
             ("near-square", _) => ShapeRule::NearSquare,

@@ -6,7 +6,7 @@ use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{
     Experiment, Measure, Progress, Replications, Stop, StrategyResult, run, run_once,
 };
-use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::simulation::RunResult;
 use meshalloc_sim::workload::{
     CubeDistribution, Log, LogOptions, ServiceDistribution, Subcubes, Synthetic, Workload,
@@ -105,11 +105,53 @@ fn replicates_until_every_strategy_is_exact() {
     assert!(before >= 10 && errors.iter().any(|&(_, error)| error > 0.15));
     experiment.replications = Replications::UntilRelativeError {
         target: 0.001,
-        max: 4,
+        max: 10,
     };
     let (runs, errors) = stopped(&experiment);
-    assert_eq!(runs, 4);
+    assert_eq!(runs, 10);
     assert!(errors.iter().all(|&(stop, _)| stop == Stop::CapReached));
+}
+
+/// An absolute error is checked after 12 and 16 replications, and at the cap.
+#[test]
+fn at_the_cap_the_error_is_judged() {
+    let mut experiment = synthetic(16, 0.4, 2_000, &[AS]);
+    for max in [10, 11, 12, 13] {
+        for (target, stop) in [(0.4, Stop::ErrorReached), (1e-6, Stop::CapReached)] {
+            for replications in [
+                Replications::UntilAbsoluteError { target, max },
+                Replications::UntilRelativeError { target, max },
+            ] {
+                experiment.replications = replications;
+                let results = results(&experiment);
+                assert_eq!(results[0].stop, stop, "{replications:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn intervals_of_fractions_stay_within_0_and_1() {
+    let mut experiment = synthetic(8, 0.4, 50, &[AS, StrategyKind::Naive]);
+    experiment.replications = Replications::Fixed(2);
+    let mut beyond = 0;
+    for result in results(&experiment) {
+        for metric in Metric::ALL
+            .into_iter()
+            .filter(|it| it.unit() == Unit::Fraction)
+        {
+            let Some(ends) = result.metrics[metric].and_then(|estimate| estimate.ci95) else {
+                continue;
+            };
+            assert!(0.0 <= ends.low && ends.high <= 1.0, "{metric:?}: {ends:?}");
+            // It would be wider.
+            let sample = result.sample(metric).and_then(|sample| sample.estimate());
+            let whole = sample.unwrap().ci95.unwrap();
+            assert_eq!((ends.low, ends.high), (whole.low, whole.high.min(1.0)));
+            beyond += u32::from(whole.high > 1.0);
+        }
+    }
+    assert!(beyond > 0, "none of these intervals had to be cut");
 }
 
 #[test]
@@ -145,14 +187,11 @@ fn fewer_replications_than_the_least_are_incomplete_even_where_saturated() {
     assert_eq!(complete[0].runs.len(), 4);
     assert!(complete[0].saturated);
     assert_eq!(complete[0].stop, Stop::Incomplete);
-    // The least number, and a cap below it.
-    for (max, expected) in [(100, 10), (4, 4)] {
+    // The least number, whatever the cap.
+    for max in [100, 10] {
         experiment.replications = until(max);
         let result = results(&experiment).remove(0);
-        assert_eq!(
-            (result.runs.len(), result.stop),
-            (expected, Stop::Saturated)
-        );
+        assert_eq!((result.runs.len(), result.stop), (10, Stop::Saturated));
     }
 }
 
@@ -229,6 +268,16 @@ fn what_cannot_be_run_is_an_error() {
                 ..good.clone()
             },
             "error to reach is 0",
+        ),
+        (
+            Experiment {
+                replications: Replications::UntilRelativeError {
+                    target: 0.5,
+                    max: 9,
+                },
+                ..good.clone()
+            },
+            "the most replications is 9: expected at least 10",
         ),
         (
             Experiment {

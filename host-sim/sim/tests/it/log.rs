@@ -80,10 +80,7 @@ fn a_window_has_the_jobs_in_it_with_times_from_its_beginning() {
         ..LogOptions::default()
     };
     let error = log(&all, options).unwrap_err();
-    assert_eq!(
-        error,
-        "a.swf: no job to run: of 5 jobs read, 5 outside the window"
-    );
+    assert_eq!(error, "a.swf: no job is left of 5: 5 outside the window");
 }
 
 #[test]

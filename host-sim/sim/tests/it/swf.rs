@@ -146,7 +146,7 @@ fn a_log_without_jobs_is_an_error() {
     };
     let error = read(&line(1, "0", "60", "4", "4", 1), options.clone()).unwrap_err();
     assert!(
-        error.contains("of 1 job read, 1 of other partitions"),
+        error.ends_with("a.swf: no job is left of 1: 1 of other partitions"),
         "{error}"
     );
     assert!(read(HEADER, options).is_err());
@@ -225,7 +225,7 @@ fn minus_one_is_unknown_in_every_field() {
     };
     assert!(
         lines.ends_with(
-            "no job to run: of 5 jobs read, 2 of other partitions, 1 dropped without a submit \
+            "no job is left of 5: 2 of other partitions, 1 dropped without a submit \
              time, 1 dropped without processors, \
              1 dropped without a run time"
         ),

@@ -246,5 +246,8 @@ fn a_machine_can_be_too_small() {
         );
     }
     let error = "lublin:serial".parse::<Lublin>().unwrap_err().to_string();
-    assert!(error.contains("expected lublin, lublin:batch"), "{error}");
+    assert!(
+        error.contains("does not take \"serial\" (expected lublin or lublin:batch"),
+        "{error}"
+    );
 }

@@ -205,5 +205,8 @@ fn distributions_have_names() {
         assert_eq!(distribution.to_string(), info.name);
     }
     let error = "exponential".parse::<CubeDistribution>().unwrap_err();
-    assert_eq!(error, "expected one of uniform, normal");
+    assert_eq!(
+        error,
+        "unknown distribution \"exponential\" (known: uniform, normal)"
+    );
 }

@@ -1,0 +1,59 @@
+//! Outputs that cannot be written, on a disk that is full.
+
+#![cfg(target_os = "linux")]
+
+use std::fs::OpenOptions;
+use std::process::Stdio;
+
+use crate::program::{command, host_sim, host_sim_in};
+
+const RUN: &str = "--mesh 8x8 --jobs 50 --strategy ff,naive";
+
+/// A picture or a file of jobs comes after the results: they are not lost with it.
+#[test]
+fn results_are_written_before_a_file_that_fails() {
+    for format in ["table", "json", "csv"] {
+        for (line, option) in [
+            (format!("compare {RUN} --load .3"), "--output"),
+            (format!("saturation {RUN}"), "--output"),
+            (format!("run {RUN} --replications 2"), "--jobs-output"),
+        ] {
+            let line = format!("{line} --format {format}");
+            let whole = host_sim(&line).good();
+            let folder = tempfile::tempdir().unwrap();
+            let ended = host_sim_in(folder.path(), &format!("{line} {option} /dev/full"));
+            assert_eq!(ended.code, Some(1), "{line}: {ended}");
+            let reason = format!("error: {option}: /dev/full: cannot write the ");
+            assert!(ended.stderr.starts_with(&reason), "{line}: {ended}");
+            assert_eq!(ended.stderr.lines().count(), 1, "{line}: {ended}");
+            // But for times on the clock.
+            let [whole, shown] = [&whole, &ended.stdout].map(|text| text.lines().count());
+            assert_eq!(shown, whole, "{line}: {ended}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_printed_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in [
+        "--help",
+        "help",
+        "run --help",
+        "help run",
+        "--version",
+        "list",
+        "completions bash",
+        "schema run",
+        "run --mesh 8x8 --jobs 50 --replications 2",
+        "compare --mesh 8x8 --jobs 50 --load .3",
+    ] {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = command(folder.path(), line);
+        let output = command.stdin(Stdio::null()).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        let reason = "error: standard output: cannot write: ";
+        assert!(stderr.starts_with(reason), "{line}: {stderr}");
+    }
+}
