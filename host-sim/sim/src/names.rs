@@ -54,11 +54,16 @@ pub(crate) use named;
 
 /// The message about a text that is none of these names.
 pub(crate) fn not_one_of(text: &str, names: &[&str]) -> String {
+    format!("expected {}", one_of(text, names))
+}
+
+/// What is expected instead of a text that is none of these names.
+pub(crate) fn one_of(text: &str, names: &[&str]) -> String {
     let near = nearest(text, names.iter().copied());
     let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
     match names {
-        [name] => format!("expected {name}{near}"),
-        names => format!("expected one of {}{near}", names.join(", ")),
+        [name] => format!("{name}{near}"),
+        names => format!("one of {}{near}", names.join(", ")),
     }
 }
 
