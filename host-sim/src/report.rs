@@ -230,7 +230,7 @@ impl Report<'_> {
             let unit = self.scenario.plan.workload.time_unit();
             let columns = metrics.iter().flat_map(|&metric| {
                 let refused = with_refused(metric).then(|| "refused\njobs".to_owned());
-                std::iter::once(header(metric, unit)).chain(refused)
+                std::iter::once(metric.heading(unit)).chain(refused)
             });
             let mut table = table(std::iter::once("strategy".to_owned()).chain(columns));
             for result in self.results {
@@ -318,10 +318,8 @@ impl Report<'_> {
         let searched = |result: &StrategyResult| result.metrics[Metric::SearchTime].is_some();
         let any_searched = self.results.iter().any(searched);
         if any_searched {
-            headers.push(header(
-                Metric::SearchTime,
-                self.scenario.plan.workload.time_unit(),
-            ));
+            let unit = self.scenario.plan.workload.time_unit();
+            headers.push(Metric::SearchTime.heading(unit));
         }
         if over_line {
             headers.extend(["round trip\n50 % (ms)", "99 %\n(ms)"].map(str::to_owned));
@@ -562,36 +560,6 @@ const FAILURES: [Metric; 4] = [
     Metric::Restarts,
     Metric::RestartTime,
 ];
-
-fn header(metric: Metric, unit: TimeUnit) -> String {
-    let time = unit.symbol();
-    match metric {
-        Metric::WaitingDelay => format!("waiting\ndelay ({time})"),
-        Metric::WaitingMedian => format!("waiting\nmedian ({time})"),
-        Metric::WaitingP95 => format!("waiting\n95 % ({time})"),
-        Metric::WaitingP99 => format!("waiting\n99 % ({time})"),
-        Metric::BoundedSlowdown => "bounded\nslowdown".into(),
-        Metric::Turnaround => format!("turnaround\n({time})"),
-        Metric::TurnaroundVariance => format!("turnaround\nvariance ({time}²)"),
-        Metric::ServiceTime => format!("service\ntime ({time})"),
-        Metric::Utilization => "utilization\n(%)".into(),
-        Metric::AllocationMiss => "allocation\nmiss (%)".into(),
-        Metric::InternalFragmentation => "int. frag-\nment. (%)".into(),
-        Metric::ExternalFragmentation => "ext. frag-\nment. (%)".into(),
-        Metric::CompletionTime => format!("last departure\n({time})"),
-        Metric::SearchTime => "search\n(µs/job)".into(),
-        Metric::MessageLatency => format!("message\nlatency ({time})"),
-        Metric::BlockedTime => format!("blocked\ntime ({time})"),
-        Metric::Availability => "availability\n(%)".into(),
-        Metric::RestartTime => format!("restart\ntime ({time})"),
-        Metric::LostNodeHours => "lost node-\nhours".into(),
-        Metric::Dispersal => "dispersal\n(hops)".into(),
-        Metric::Blocks => "blocks\na job".into(),
-        Metric::ContiguousShare => "contiguous\n(%)".into(),
-        Metric::BoundingBoxShare => "bounding\nbox (%)".into(),
-        other => other.name().into(),
-    }
-}
 
 /// A metric in a table: `47.9 ± 1.2`, the same with [marks](Mark), `saturated` or `-`.
 pub fn cell(result: &StrategyResult, metric: Metric) -> String {

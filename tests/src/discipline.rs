@@ -75,6 +75,11 @@ impl Discipline {
         self.bypasses += 1;
     }
 
+    /// Whether the job of this serial number was the head when it was last seen.
+    pub fn is_head(&self, serial: u64) -> bool {
+        self.head == Some(serial)
+    }
+
     /// The job of this serial number is the head of the queue now.
     pub fn see_head(&mut self, head: Option<u64>, now: u64) {
         if head != self.head {

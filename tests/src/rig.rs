@@ -172,12 +172,30 @@ pub fn ask(controller: &mut Controller<'_>, change: &Change) -> Answer {
 ///
 /// When an event is not what a view promises.
 pub fn ask_at(controller: &mut Controller<'_>, change: &Change, now: Ticks) -> Answer {
+    let mut answer = ask_for(controller, |controller| controller.begin(change, now, None));
+    if let (Change::Submit { job, .. }, Ok(_)) = (change, answer.outcome) {
+        answer.state = controller.view().job(*job).ok().map(|report| report.state);
+    }
+    answer
+}
+
+/// Interrupts jobs at the time `now`, likewise.
+pub fn requeue(controller: &mut Controller<'_>, jobs: &[JobId], now: Ticks) -> Answer {
+    ask_for(controller, |controller| {
+        controller.requeue(jobs, now).map(|()| Outcome::Done)
+    })
+}
+
+fn ask_for(
+    controller: &mut Controller<'_>,
+    begin: impl FnOnce(&mut Controller<'_>) -> Result<Outcome, Error>,
+) -> Answer {
     while controller.advance(None) {}
     let mut known = controller.events();
     let mut answer = Answer {
         grants: Vec::new(),
         ended: Vec::new(),
-        outcome: controller.begin(change, now, None),
+        outcome: begin(controller),
         state: None,
     };
     loop {
@@ -200,9 +218,6 @@ pub fn ask_at(controller: &mut Controller<'_>, change: &Change, now: Ticks) -> A
         } else {
             break;
         }
-    }
-    if let (Change::Submit { job, .. }, Ok(_)) = (change, answer.outcome) {
-        answer.state = controller.view().job(*job).ok().map(|report| report.state);
     }
     answer
 }

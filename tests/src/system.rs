@@ -30,6 +30,8 @@ struct Job {
     misses: u32,
     /// `None` while it waits.
     held: Option<Held>,
+    /// Whether it ran and waits again, or did so once.
+    has_run: bool,
     /// Its reservation while it waits.
     reserved: Option<Use>,
     /// When its lease ends.
@@ -266,6 +268,36 @@ impl System {
         }
     }
 
+    /// Interrupts running jobs: they wait again, in the order of submission and names.
+    pub fn requeue(&mut self, jobs: &[JobId], now: Ticks) -> Expected {
+        self.clock = self.clock.max(now);
+        let mut grants = Vec::new();
+        let (interrupted, running) = std::mem::take(&mut self.running)
+            .into_iter()
+            .partition(|job| jobs.contains(&job.id));
+        self.running = running;
+        for mut job in interrupted as Vec<Job> {
+            let held = job.held.take().expect("it runs");
+            self.strategy
+                .give_back(&held, |node| self.faulty[node as usize]);
+            job.has_run = true;
+            let is_later = |other: &Job| (other.submitted, other.id) > (job.submitted, job.id);
+            let place = self.waiting.iter().position(is_later);
+            self.waiting
+                .insert(place.unwrap_or(self.waiting.len()), job);
+        }
+        self.departure(&mut grants);
+        let mut ended = Vec::new();
+        self.end_leases(&mut ended, &mut grants);
+        Expected {
+            grid: self.grid().clone(),
+            grants,
+            ended,
+            outcome: Ok(Outcome::Done),
+            state: None,
+        }
+    }
+
     fn restart(&mut self, configuration: Configuration, now: Ticks) {
         *self = System::new(self.capacity, configuration);
         self.clock = now;
@@ -315,6 +347,7 @@ impl System {
             attempts: 0,
             misses: 0,
             held: None,
+            has_run: false,
             reserved: None,
             lease: None,
         });
@@ -668,7 +701,9 @@ impl System {
         job.held = Some(held);
         job.granted_at = self.clock;
         self.counts.granted += 1;
-        self.discipline.allocated(self.clock - job.submitted);
+        if !job.has_run {
+            self.discipline.allocated(self.clock - job.submitted);
+        }
         if at > 0 {
             self.discipline.bypassed();
         }
@@ -705,8 +740,11 @@ impl System {
         }
     }
 
+    /// A head is what it is as long as it waits, though a job returned to a place before it.
     fn see_head(&mut self) {
-        let head = self.waiting.first().map(|job| job.serial);
-        self.discipline.see_head(head, self.clock);
+        let mut serials = self.waiting.iter().map(|job| job.serial);
+        if !serials.clone().any(|it| self.discipline.is_head(it)) {
+            self.discipline.see_head(serials.next(), self.clock);
+        }
     }
 }

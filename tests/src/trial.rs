@@ -1,15 +1,17 @@
 //! Compares the code under test with the naive models after every operation: [`Trial`] compares
 //! everything that a controller does, [`Probe`] the place of one request.
 
+use std::fmt::Debug;
+
 use meshalloc::{
-    Block, Change, Configuration, Controller, Error, Flags, Grid, Outcome, Refusal, Request,
+    Block, Change, Configuration, Controller, Error, Flags, Grid, JobId, Outcome, Refusal, Request,
     StrategyKind, Ticks,
 };
 
 use crate::convert;
 use crate::rig::{
     Answer, HeapMemory, ask_at, configuration, ended_since, free_submesh_list, grants_since,
-    list_jobs, occupancy_map, release, set_faulty, submit,
+    list_jobs, occupancy_map, release, requeue, set_faulty, submit,
 };
 use crate::strategy::{Held, Strategy, Wanted};
 use crate::submesh::Rect;
@@ -62,12 +64,49 @@ impl<'m> Trial<'m> {
     ///
     /// When controller and system differ.
     pub fn step(&mut self, change: &Change, now: Ticks) -> (Answer, Expected) {
+        let both = self.compare(
+            change,
+            now,
+            |system| system.handle(change, now),
+            |controller| ask_at(controller, change, now),
+        );
+        let (controller, system) = (&self.controller, &self.system);
+        if let Change::MarkFaulty { block } | Change::ClearFaulty { block } = *change
+            && let Ok(on) = system.jobs_on(block)
+        {
+            let jobs = system
+                .jobs()
+                .into_iter()
+                .filter(|(job, _)| on.contains(job));
+            let jobs: Vec<_> = jobs.collect();
+            assert_eq!(list_jobs(controller, Some(block)), jobs, "{change:?}");
+        }
+        both
+    }
+
+    /// Interrupts jobs, and compares likewise.
+    pub fn requeue(&mut self, jobs: &[JobId], now: Ticks) -> (Answer, Expected) {
+        self.compare(
+            &jobs,
+            now,
+            |system| system.requeue(jobs, now),
+            |controller| requeue(controller, jobs, now),
+        )
+    }
+
+    fn compare(
+        &mut self,
+        operation: &dyn Debug,
+        now: Ticks,
+        expect: impl FnOnce(&mut System) -> Expected,
+        ask: impl FnOnce(&mut Controller<'_>) -> Answer,
+    ) -> (Answer, Expected) {
         let (controller, system) = (&mut self.controller, &mut self.system);
         let before = system.machine().clone();
         let latest = controller.events();
-        let expected = system.handle(change, now);
-        let answer = ask_at(controller, change, now);
-        let context = || format!("{:?}, {now}: {change:?}", system.configuration());
+        let expected = expect(system);
+        let answer = ask(controller);
+        let context = || format!("{:?}, {now}: {operation:?}", system.configuration());
         assert!(
             expected.agrees_with(&answer),
             "{}\nexpected {expected:?}\nanswered {answer:?}, in\n{before}",
@@ -112,16 +151,6 @@ impl<'m> Trial<'m> {
                 "{job}, {blocks:?}: {}",
                 context()
             );
-        }
-        if let Change::MarkFaulty { block } | Change::ClearFaulty { block } = *change
-            && let Ok(on) = system.jobs_on(block)
-        {
-            let jobs = system
-                .jobs()
-                .into_iter()
-                .filter(|(job, _)| on.contains(job));
-            let jobs: Vec<_> = jobs.collect();
-            assert_eq!(list_jobs(controller, Some(block)), jobs, "{}", context());
         }
         assert_list(controller, system.strategy());
         (answer, expected)

@@ -325,7 +325,8 @@ impl Waiting {
         self.0.since
     }
 
-    /// Whether an attempt for it has failed since the latest change.
+    /// Whether an attempt for it has failed since processors last became free or a job left the
+    /// queue.
     #[getter]
     fn has_failed(&self) -> bool {
         self.0.has_failed

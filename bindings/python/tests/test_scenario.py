@@ -62,9 +62,8 @@ SMALL = dict(mesh=(8, 8), load=0.5, jobs=300, replications=2, seed=5)
 
 
 def same_decisions(own, ours):
-    """A pass of a scheduler of your own also tries after arrivals, so it has more misses."""
-    misses = [result["metrics"].pop("allocation_miss")["mean"] for result in (own, ours)]
-    assert misses[0] >= misses[1] >= 0 and ours["metrics"]["waiting_delay"]["mean"] > 0
+    """Also the misses: a job that failed tries again only when processors have become free."""
+    assert ours["metrics"]["waiting_delay"]["mean"] > 0
     return own == ours
 
 

@@ -4,7 +4,6 @@
 use super::Controller;
 #[cfg(feature = "leases")]
 use super::leases::SavedLease;
-use super::pass::requested;
 use super::state::SavedRunning;
 use crate::checkpoint::{NUMBERS_MAX, item_len};
 use crate::jobs::JobSlot;
@@ -125,7 +124,7 @@ impl Controller<'_> {
             // A block has two numbers, and two processors or more, or one. One block that is
             // reserved has two.
             holds @ (Holds::Processors | Holds::Parts) => {
-                let processors = requested(request, holds).min(self.machine().nodes());
+                let processors = holds.requested(request).min(self.machine().nodes());
                 // A part lies in a cube of its own.
                 let parts = self.strategy().cubes().map_or(u32::MAX, |cubes| 2 * cubes);
                 let processors = processors.min(parts) as usize;

@@ -297,6 +297,11 @@ impl<'m> Controller<'m> {
         self.view().answer(query)
     }
 
+    /// Whether the strategy would find a place for the request now, as [`Allocator::fits`] does.
+    pub fn fits(&mut self, request: &Request) -> bool {
+        self.allocator.fits(request)
+    }
+
     /// The number of the latest event.
     pub const fn events(&self) -> u64 {
         self.events
@@ -414,6 +419,72 @@ impl<'m> Controller<'m> {
         self.candidate = None;
         self.jobs.clear();
         self.counts = Counts::default();
+    }
+
+    /// Interrupts running jobs: they give their processors back and wait again, each at its place
+    /// in the order of submission; of jobs that were submitted at one time the lesser name is first.
+    /// Their attempts, misses and leases go on. Then a scheduling pass begins as after a release;
+    /// [`Controller::advance`] makes its attempts. A job that is granted again has a new event; of
+    /// a grant that was not read before the interruption there is none.
+    ///
+    /// For a simulator in this process; no [`Change`] does this.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] while a pass is under way; [`Error::UnknownJob`] if one of the jobs does not
+    /// run. Nothing has changed then.
+    ///
+    /// # Time complexity
+    ///
+    /// For each job O(queue), and that of [`Allocator::release`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use meshalloc::*;
+    ///
+    /// let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 8) = Storage::new();
+    /// let mut controller = Controller::new(storage.memory(), Configuration {
+    ///     machine: Mesh::new(4, 4)?.into(),
+    ///     strategy: StrategyKind::FirstFit,
+    ///     scheduler: SchedulerKind::Fcfs,
+    /// })?;
+    /// for (job, now) in [(1, 0), (2, 5)] {
+    ///     controller.handle(&Change::submit(JobId(job), Request::submesh(4, 4)), now)?;
+    /// }
+    /// // Job 1 fails and is before job 2, which arrived later: it starts again.
+    /// controller.requeue(&[JobId(1)], 10)?;
+    /// while controller.advance(None) {}
+    /// let report = controller.view().job(JobId(1))?;
+    /// assert_eq!((report.submitted, report.state), (0, JobState::Running { processors: 16 }));
+    /// assert_eq!(controller.view().job(JobId(2))?.state, JobState::Waiting { ahead: 0 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn requeue(&mut self, jobs: &[JobId], now: Ticks) -> Result<(), Error> {
+        if self.is_scheduling() {
+            return Err(Error::Busy { left: self.left() });
+        }
+        let running = |controller: &Self, job| {
+            let slot = controller.jobs.find(job).ok_or(Error::UnknownJob)?;
+            let job = controller.jobs.get(slot);
+            let demand = controller.allocator.demand(job.request())?;
+            job.is_running()
+                .then_some((slot, demand))
+                .ok_or(Error::UnknownJob)
+        };
+        for &job in jobs {
+            running(self, job)?;
+        }
+        self.clock = self.clock.max(now);
+        for &job in jobs {
+            // One that is named twice waits already.
+            if let Ok((slot, demand)) = running(self, job) {
+                let blocks = self.jobs.requeue(slot, demand);
+                self.allocator.give_back(blocks.head(), None);
+            }
+        }
+        self.schedule(Trigger::Departure);
+        Ok(())
     }
 
     // Its callers are few, and an image has one of them.

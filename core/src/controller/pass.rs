@@ -4,18 +4,8 @@ use super::{Controller, Status};
 use crate::error::Refusal;
 use crate::jobs::Slot;
 use crate::pause::Pauses;
-use crate::request::{Flags, Request, Ticks};
+use crate::request::Ticks;
 use crate::scheduler::{AnyScheduler, Attempt, Scheduler, Trigger, Try, World};
-use crate::strategy::Holds;
-
-/// The number of processors that a request names, for a strategy that holds this.
-pub(super) const fn requested(request: &Request, holds: Holds) -> u32 {
-    match holds {
-        _ if request.flags.contains(Flags::CHIPS) => request.processors,
-        Holds::OneBlock | Holds::TwoBlocks | Holds::Parts => request.shape.area(),
-        Holds::Processors => request.processors,
-    }
-}
 
 impl<'m> Controller<'m> {
     /// Whether a scheduling pass is under way.
@@ -107,7 +97,10 @@ impl<'m> Controller<'m> {
     fn step(&mut self, next: Try, waits: bool, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
         let job = next.job();
         let following = self.jobs.queue().next(job);
-        let submitted = self.jobs.get(job).submitted();
+        let (submitted, has_run) = {
+            let job = self.jobs.get(job);
+            (job.submitted(), job.has_run())
+        };
         let outcome = self.attempt(next, pauses);
         if waits || outcome.is_ok() {
             let attempt = Attempt {
@@ -115,6 +108,7 @@ impl<'m> Controller<'m> {
                 following,
                 outcome,
                 submitted,
+                has_run,
             };
             // The caller may have to write the grant down before a query shows it.
             let pauses = pauses.filter(|_| waits);
@@ -134,7 +128,7 @@ impl<'m> Controller<'m> {
         let outcome = world.place(attempted);
         // An attempt is valid if at least as many processors are free as requested; what a strategy
         // holds beyond the request does not count. One that was granted is.
-        let valid = outcome.is_ok() || free >= requested(self.jobs.get(slot).request(), holds);
+        let valid = outcome.is_ok() || free >= holds.requested(self.jobs.get(slot).request());
         let missed = valid && outcome.is_err();
         self.counts.attempts += 1;
         self.counts.valid_attempts += u64::from(valid);

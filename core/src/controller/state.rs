@@ -55,6 +55,8 @@ enum SavedReserved {
     Blocks {
         from: i64,
     },
+    /// Nothing, and the job ran before. Schedulers that reserve do not ask for that.
+    HasRun,
 }
 
 /// A block as the number of its first and its last node, twice the first and 1 more; or as twice
@@ -230,7 +232,10 @@ impl Controller<'_> {
 
     fn save_reserved(&self, job: &JobSlot) -> SavedReserved {
         let Some(from) = job.reserved_from() else {
-            return SavedReserved::Nothing;
+            return match job.has_run() {
+                true => SavedReserved::HasRun,
+                false => SavedReserved::Nothing,
+            };
         };
         // Wraps as it does on the way back.
         let from = from.wrapping_sub(self.clock).cast_signed();
@@ -442,11 +447,16 @@ impl Restoring<'_, '_> {
     }
 
     /// Puts a job into its slot, at the end of the wait queue.
-    fn job(&mut self, job: &SavedJob, reserved: (Ticks, Reserved)) -> Result<Slot, RestoreError> {
+    fn job(
+        &mut self,
+        job: &SavedJob,
+        reserved: (Ticks, Reserved),
+        has_run: bool,
+    ) -> Result<Slot, RestoreError> {
         let demand = self.controller.allocator.demand(&job.request);
         let demand = demand.map_err(|_| RestoreError::Inconsistent)?;
         let jobs = &mut self.controller.jobs;
-        jobs.restore(job, demand, self.clock, reserved)
+        jobs.restore(job, demand, self.clock, reserved, has_run)
     }
 
     fn running(&mut self, saved: SavedRunning) -> Result<(), RestoreError> {
@@ -455,7 +465,7 @@ impl Restoring<'_, '_> {
         consistent(number > self.latest)?;
         self.latest = number;
         self.open = Some(Open {
-            slot: self.job(&saved.job, (0, Reserved::Nothing))?,
+            slot: self.job(&saved.job, (0, Reserved::Nothing), false)?,
             blocks: (Chain::EMPTY, NONE),
             purpose: Purpose::Running {
                 since: before(self.clock, saved.age)?,
@@ -517,15 +527,18 @@ impl Restoring<'_, '_> {
         let clock = self.clock;
         let later = |by: i64| clock.wrapping_add(by.cast_unsigned());
         let reserved = match saved.reserved {
-            SavedReserved::Nothing | SavedReserved::Blocks { .. } => (0, Reserved::Nothing),
+            SavedReserved::Nothing | SavedReserved::HasRun | SavedReserved::Blocks { .. } => {
+                (0, Reserved::Nothing)
+            }
             SavedReserved::Processors { from } => (later(from), Reserved::Processors),
             SavedReserved::Block { from, ends } => {
                 let block = block_from_ends(self.controller.machine(), ends)?;
                 (later(from), Reserved::Block(block))
             }
         };
+        let has_run = matches!(saved.reserved, SavedReserved::HasRun);
         #[cfg_attr(not(feature = "reservations"), expect(unused_variables))]
-        let slot = self.job(&saved.job, reserved)?;
+        let slot = self.job(&saved.job, reserved, has_run)?;
         match saved.reserved {
             #[cfg(feature = "reservations")]
             SavedReserved::Blocks { from } => {

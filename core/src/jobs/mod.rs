@@ -61,13 +61,22 @@ impl List {
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn push_back(&mut self, slots: &mut [JobSlot], slot: Link) {
-        slots[slot as usize].prev = self.tail;
-        slots[slot as usize].next = NONE;
-        match self.tail {
+        self.insert(slots, slot, NONE);
+    }
+
+    /// Inserts a slot before another one, or at the end if `next` is `NONE`.
+    #[inline(always)]
+    fn insert(&mut self, slots: &mut [JobSlot], slot: Link, next: Link) {
+        let after = match next {
+            NONE => &mut self.tail,
+            next => &mut slots[next as usize].prev,
+        };
+        let prev = core::mem::replace(after, slot);
+        (slots[slot as usize].prev, slots[slot as usize].next) = (prev, next);
+        match prev {
             NONE => self.head = slot,
-            tail => slots[tail as usize].next = slot,
+            prev => slots[prev as usize].next = slot,
         }
-        self.tail = slot;
         self.len += 1;
     }
 
@@ -299,6 +308,30 @@ impl<'m> JobTable<'m> {
             blocks,
             processors,
         };
+    }
+
+    /// Makes a running job a waiting one, at its place in the order of submission; of jobs that
+    /// were submitted at one time the lesser name is first. Returns its allocation.
+    ///
+    /// # Time complexity
+    ///
+    /// O(queue).
+    pub(crate) fn requeue(&mut self, slot: Slot, demand: u32) -> Chain {
+        let key = |job: &JobSlot| (job.submitted, job.id);
+        let job = self.get(slot);
+        let (blocks, own) = (job.blocks(), key(job));
+        let later = self.queue().slots().find(|&at| key(self.get(at)) > own);
+        let slots = &mut *self.slots;
+        self.running.remove(slots, slot.0);
+        let next = later.map_or(NONE, |later| later.0);
+        self.waiting.insert(slots, slot.0, next);
+        slots[slot.0 as usize].state = State::Waiting {
+            demand,
+            reserved: Reserved::Nothing,
+            from: 0,
+            has_run: true,
+        };
+        blocks
     }
 
     /// The waiting jobs with a reservation, in the order of their arrival. It stops at the last

@@ -49,6 +49,8 @@ pub(super) enum State {
         reserved: Reserved,
         /// The start of the reservation.
         from: Ticks,
+        /// Whether it ran before.
+        has_run: bool,
     },
     Running {
         since: Ticks,
@@ -97,6 +99,7 @@ impl JobSlot {
                 demand,
                 reserved: Reserved::Nothing,
                 from: 0,
+                has_run: false,
             },
             request,
             submitted: now,
@@ -210,6 +213,12 @@ impl JobSlot {
     /// Whether it holds processors.
     pub const fn is_running(&self) -> bool {
         matches!(self.state, State::Running { .. })
+    }
+
+    /// Whether it ran before, and waits again
+    /// ([`Controller::requeue`](crate::Controller::requeue)).
+    pub const fn has_run(&self) -> bool {
+        matches!(self.state, State::Waiting { has_run: true, .. })
     }
 
     pub(super) const fn is_free(&self) -> bool {

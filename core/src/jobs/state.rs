@@ -101,6 +101,7 @@ impl JobTable<'_> {
         demand: u32,
         clock: Ticks,
         (from, reserved): (Ticks, Reserved),
+        has_run: bool,
     ) -> Result<Slot, RestoreError> {
         let submitted = clock.checked_sub(saved.age);
         let submitted = submitted.ok_or(RestoreError::Inconsistent)?;
@@ -114,6 +115,7 @@ impl JobTable<'_> {
                 demand,
                 reserved,
                 from,
+                has_run,
             },
             ..JobSlot::waiting(saved.id, saved.request, demand, submitted)
         };

@@ -49,7 +49,8 @@ table!(modules);
 pub(crate) enum Trigger {
     /// This job has just joined the end of the queue.
     Arrival(Slot),
-    /// Processors have become free, or a waiting job has left the queue.
+    /// Processors have become free, or a waiting job has left the queue. Running jobs may have
+    /// returned to their places in the queue.
     Departure,
 }
 
@@ -86,6 +87,9 @@ pub(crate) struct Attempt {
     pub outcome: Result<(), Refusal>,
     /// The time of its submission.
     pub submitted: Ticks,
+    /// Whether it ran before, and waits again
+    /// ([`Controller::requeue`](crate::Controller::requeue)).
+    pub has_run: bool,
 }
 
 /// A job scheduling policy.

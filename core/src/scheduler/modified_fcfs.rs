@@ -21,6 +21,10 @@
 //! other waiting jobs try again after the next departure, even if this arrival has raised a dynamic
 //! threshold and so allows bypassing again.
 //!
+//! A job that ran and waits again ([`Controller::requeue`](crate::Controller::requeue)) counts
+//! neither as an arrival nor, when it is granted, as a delay. If it returns to a place before the
+//! head, it does not extend the head's limit: time and count go on for as long as that head waits.
+//!
 //! # Example
 //!
 //! ```
@@ -81,14 +85,19 @@ impl ModifiedFcfs {
         }
     }
 
-    /// Resets the counts if another job has become the head.
+    /// Resets the counts if the head has left the queue. A job that returned may be before it.
     fn update_head(&mut self, world: &World<'_, '_>) {
         let (queue, now) = (world.queue(), world.now);
-        let head = queue.head().map(|slot| {
+        let named = |slot| {
             let job = queue.get(slot);
             (job.id(), job.submitted())
-        });
-        if head != self.head {
+        };
+        let head = queue.head().map(named);
+        let still_waits = |head: (JobId, Ticks)| {
+            let slot = world.jobs.find(head.0);
+            slot.is_some_and(|slot| !queue.get(slot).is_running() && named(slot) == head)
+        };
+        if head != self.head && !self.head.is_some_and(still_waits) {
             self.head = head;
             self.head_since = now;
             self.bypasses = 0;
@@ -136,15 +145,16 @@ impl Scheduler for ModifiedFcfs {
 
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
         if attempt.outcome.is_ok() {
-            self.allocated += 1;
-            self.delays = self
-                .delays
-                .saturating_add(world.now.saturating_sub(attempt.submitted));
+            if !attempt.has_run {
+                self.allocated += 1;
+                let delay = world.now.saturating_sub(attempt.submitted);
+                self.delays = self.delays.saturating_add(delay);
+            }
+            self.bypasses += u64::from(!self.head_tries);
+            self.update_head(world);
             if self.head_tries {
-                self.update_head(world);
                 return attempt.following.map(Try::Freely);
             }
-            self.bypasses += 1;
         }
         self.head_tries = false;
         if self.may_bypass(world.now) {

@@ -7,6 +7,7 @@ use super::serves::Serves;
 use super::workspace::StrategyMemory;
 #[cfg(feature = "machine")]
 use crate::machine::{Lays, Machine};
+use crate::request::{Flags, Request};
 
 macro_rules! kinds {
     (@range $range:expr) => { Some($range) };
@@ -244,6 +245,16 @@ impl Holds {
     /// Whether an allocation is always one block.
     pub const fn is_contiguous(self) -> bool {
         matches!(self, Holds::OneBlock)
+    }
+
+    /// The number of processors that a request names. An attempt to place it is *valid* if at least
+    /// this number is free; a valid attempt that fails is an allocation miss.
+    pub const fn requested(self, request: &Request) -> u32 {
+        match self {
+            _ if request.flags.contains(Flags::CHIPS) => request.processors,
+            Holds::OneBlock | Holds::TwoBlocks | Holds::Parts => request.shape.area(),
+            Holds::Processors => request.processors,
+        }
     }
 
     /// The most blocks that `jobs` jobs hold together on a machine of `processors` processors.

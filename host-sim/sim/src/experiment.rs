@@ -270,11 +270,6 @@ pub trait Progress: Sync {
         let _ = jobs;
     }
 
-    /// A run has ended; `replication` counts from 0.
-    fn run_ended(&self, strategy: StrategyKind, replication: u32, result: &RunResult) {
-        let _ = (strategy, replication, result);
-    }
-
     /// Receives the jobs of a run that begins; `replication` counts from 0.
     fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
         let _ = (strategy, replication);

@@ -322,7 +322,23 @@ impl Failures {
     /// Whether the machine has what fails, and spares if jobs need them; a file is not read for it.
     pub fn check(&self) -> Result<(), WorkloadError> {
         match self.source {
-            FailureSource::Random { unit, .. } => {
+            FailureSource::Random {
+                unit, up_seconds, ..
+            } => {
+                if let Some(checkpoint) = self.checkpoint {
+                    let cost = TimeUnit::Second.of(checkpoint.cost);
+                    let wrong = Wrong {
+                        what: "the COST of a checkpoint".into(),
+                        given: format!("{} s", Number(cost)),
+                        expected: format!(
+                            "at most the mean time from a repair to a failure, {} s",
+                            Number(up_seconds)
+                        ),
+                    };
+                    if cost > up_seconds {
+                        return Err(out_of_range(&["checkpoint"], wrong));
+                    }
+                }
                 let units = Units::new(self.machine, unit, self.cube);
                 let units = units.map_err(|reason| out_of_range(&["failures"], reason))?;
                 self.check_spares(unit, &units)

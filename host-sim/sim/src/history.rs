@@ -1,8 +1,6 @@
 //! The history of a run: every job with its times and processors, and what follows from them over
 //! time.
 
-use std::collections::BTreeSet;
-
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
@@ -94,6 +92,9 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
+    /// Processors that are free while the first job of the queue asks for no more of them, from
+    /// when on.
+    pub fragmented: Vec<(Ticks, u32)>,
     /// The processors of the largest slice that could be placed, from when on, if it was measured.
     pub largest: Vec<(Ticks, u32)>,
     /// What failed, if anything could.
@@ -157,6 +158,7 @@ pub fn histories(
             strategy,
             unit: experiment.workload.time_unit(),
             jobs: seen.jobs.into_iter().flatten().collect(),
+            fragmented: seen.fragmented,
             largest: seen.largest,
             failures: timeline.as_ref().map(|timeline| PastFailures {
                 restart: timeline.restart,
@@ -198,6 +200,7 @@ struct Seen {
     /// Of each job so far.
     interrupted: Vec<Vec<Stretch>>,
     places: Vec<PlaceEvent>,
+    fragmented: Vec<(Ticks, u32)>,
     largest: Vec<(Ticks, u32)>,
     end: Ticks,
 }
@@ -243,6 +246,10 @@ impl Observer for Seen {
         self.places.push(*event);
     }
 
+    fn fragmented(&mut self, at: Ticks, processors: u32) {
+        self.fragmented.push((at, processors));
+    }
+
     fn largest(&mut self, at: Ticks, processors: u32) {
         self.largest.push((at, processors));
     }
@@ -253,14 +260,13 @@ impl Observer for Seen {
 }
 
 enum Change {
-    /// A job waits, or does so no more.
-    Waits(usize, bool),
-    /// The number of processors in use, or free, changes by this.
+    /// The number of jobs that wait changes by this.
+    Waiting(i64),
+    /// The number of processors in use changes by this.
     Used(i64),
-    Free(i64),
+    Fragmented(u32),
     Largest(u32),
-    /// Processors that are down, and those of them that no job holds.
-    Down(u32, u32),
+    Down(u32),
 }
 
 impl History {
@@ -308,29 +314,23 @@ impl History {
     /// What changes over time, in order.
     fn changes(&self) -> Vec<(Ticks, Change)> {
         let mut changes = Vec::new();
-        for (number, job) in self.jobs.iter().enumerate() {
+        for job in &self.jobs {
             let processors = job.job.request.processors.into();
             for (from, to) in self.waits(job) {
-                changes.push((from, Change::Waits(number, true)));
-                changes.extend(to.map(|to| (to, Change::Waits(number, false))));
+                changes.push((from, Change::Waiting(1)));
+                changes.extend(to.map(|to| (to, Change::Waiting(-1))));
             }
             for stretch in &job.stretches {
                 changes.push((stretch.start, Change::Used(processors)));
                 changes.extend(stretch.end.map(|end| (end, Change::Used(-processors))));
             }
         }
-        for holding in self.holdings() {
-            let held = i64::from(holding.stretches[0].held);
-            changes.push((holding.start, Change::Free(-held)));
-            changes.extend(holding.end.map(|end| (end, Change::Free(held))));
-        }
+        let fragmented = self.fragmented.iter();
+        changes.extend(fragmented.map(|&(at, free)| (at, Change::Fragmented(free))));
         let largest = self.largest.iter();
         changes.extend(largest.map(|&(at, processors)| (at, Change::Largest(processors))));
         let places = self.failures.iter().flat_map(|failures| &failures.events);
-        changes.extend(places.map(|event| {
-            let not_held = event.down - event.down_and_held;
-            (event.at, Change::Down(event.down, not_held))
-        }));
+        changes.extend(places.map(|event| (event.at, Change::Down(event.down))));
         changes.retain(|(at, _)| *at <= self.end);
         // Changes of one job at one time stay in order.
         changes.sort_by_key(|(at, _)| *at);
@@ -341,11 +341,7 @@ impl History {
     /// starts, stops or leaves, or a place fails or is repaired, with what holds when all of that
     /// time has happened. For `n` stretches and events O(n log n).
     pub fn steps(&self) -> Vec<Step> {
-        let spares = self.failures.iter().flat_map(|failures| &failures.spares);
-        let kept: u32 = spares.map(|&block| self.machine.area(block)).sum();
-        let mut free = i64::from(self.machine.nodes() - kept);
-        let (mut used, mut down_not_held) = (0, 0);
-        let mut waiting = BTreeSet::new();
+        let (mut used, mut waiting) = (0, 0);
         let mut now = Step::default();
         let mut steps = vec![now];
         let changes = self.changes();
@@ -353,19 +349,14 @@ impl History {
             for (at, change) in at_once {
                 now.at = *at;
                 match *change {
-                    Change::Waits(job, true) => drop(waiting.insert(job)),
-                    Change::Waits(job, false) => drop(waiting.remove(&job)),
+                    Change::Waiting(more) => waiting += more,
                     Change::Used(more) => used += more,
-                    Change::Free(more) => free += more,
+                    Change::Fragmented(processors) => now.fragmented = processors,
                     Change::Largest(processors) => now.largest = processors,
-                    Change::Down(down, not_held) => (now.down, down_not_held) = (down, not_held),
+                    Change::Down(processors) => now.down = processors,
                 }
             }
-            let free = free - i64::from(down_not_held);
-            let first = waiting.first().map(|&job| &self.jobs[job]);
-            let fits = first.is_some_and(|job| i64::from(job.job.request.processors) <= free);
-            (now.used, now.waiting) = (used as u32, waiting.len() as u32);
-            now.fragmented = if fits { free as u32 } else { 0 };
+            (now.used, now.waiting) = (used as u32, waiting as u32);
             if now.at == 0 {
                 steps.clear();
             }

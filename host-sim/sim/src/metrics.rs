@@ -1,4 +1,4 @@
-//! What is measured: the [`Metric`]s and their values. A new metric is one line in [`Metric`]'s
+//! What is measured: the [`Metric`]s and their values. A new metric is one row in [`Metric`]'s
 //! table and one assignment in the simulation; reports go through [`Metric::ALL`].
 
 use std::ops::{Index, IndexMut};
@@ -39,10 +39,36 @@ impl Unit {
             Unit::WallSeconds => "seconds on the wall clock; in tables microseconds",
         }
     }
+
+    /// The unit of [`Metric::scale`] times the value, where times are in this unit.
+    const fn symbol(self, time: TimeUnit) -> &'static str {
+        match (self, time) {
+            (Unit::Time, time) => time.symbol(),
+            (Unit::SquareTime, TimeUnit::Second) => "s²",
+            (Unit::SquareTime, TimeUnit::Cycle) => "cycles²",
+            (Unit::Fraction, _) => "%",
+            (Unit::Count, _) => "",
+            (Unit::WallSeconds, _) => "µs",
+        }
+    }
+}
+
+/// What is known of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fact {
+    /// It is of the run, not of the jobs that were served.
+    OfTheRun,
+    /// Not every run has it.
+    Special,
+    DependsOnLength,
 }
 
 macro_rules! metrics {
-    ($($(#[doc = $doc:literal])+ $variant:ident, $name:literal, $unit:ident, $source:literal;)*) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $variant:ident, $name:literal, $unit:ident, $source:literal, [$($fact:ident),*],
+            $label:literal, $heading:literal;
+    )*) => {
         /// A number that comes out of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -74,41 +100,21 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            /// Whether every run has it: also where jobs send no messages, nothing fails and the
-            /// largest slice is not measured.
-            pub const fn is_of_every_run(self) -> bool {
-                !matches!(
-                    self,
-                    Metric::MessageLatency
-                        | Metric::Hops
-                        | Metric::BlockedTime
-                        | Metric::Availability
-                        | Metric::Restarts
-                        | Metric::RestartTime
-                        | Metric::LostNodeHours
-                        | Metric::LargestSlice
-                        | Metric::FreeProcessors
-                        | Metric::LargestShare
-                )
+            fn is(self, fact: Fact) -> bool {
+                let facts: &[Fact] = match self { $(Metric::$variant => &[$(Fact::$fact),*],)* };
+                facts.contains(&fact)
             }
 
-            /// Whether it is about the jobs that were served, so that jobs without a place are
-            /// missing in it.
-            pub const fn is_of_served_jobs(self) -> bool {
-                !matches!(
-                    self,
-                    Metric::Utilization
-                        | Metric::AllocationMiss
-                        | Metric::CompletionTime
-                        | Metric::Jobs
-                        | Metric::SearchTime
-                        | Metric::ExternalFragmentation
-                        | Metric::WaitingAtEnd
-                        | Metric::Availability
-                        | Metric::LargestSlice
-                        | Metric::FreeProcessors
-                        | Metric::LargestShare
-                )
+            /// Its name in words, with the unit of [`Metric::scale`] times the value.
+            pub fn label(self, unit: TimeUnit) -> String {
+                let label = match self { $(Metric::$variant => $label,)* };
+                label.replace("{}", self.unit().symbol(unit))
+            }
+
+            /// The same in a few short lines, over a column.
+            pub fn heading(self, unit: TimeUnit) -> String {
+                let heading = match self { $(Metric::$variant => $heading,)* };
+                heading.replace("{}", self.unit().symbol(unit))
             }
 
             /// The name with the unit in which people read it, for files of numbers:
@@ -147,85 +153,146 @@ macro_rules! metrics {
     };
 }
 
+// Name, unit, source, facts; in words and over a column, where `{}` stands for the unit.
 metrics! {
     /// Mean time from arrival to allocation.
-    WaitingDelay, "waiting_delay", Time, "Kim and Yoon 1995";
+    WaitingDelay, "waiting_delay", Time,
+        "Kim and Yoon 1995", [DependsOnLength],
+        "mean waiting delay ({})", "waiting\ndelay ({})";
     /// Mean time from arrival to departure.
-    Turnaround, "turnaround", Time, "Chang and Mohapatra";
+    Turnaround, "turnaround", Time,
+        "Chang and Mohapatra", [DependsOnLength],
+        "mean turnaround ({})", "turnaround\n({})";
     /// Sample variance of the time from arrival to departure.
-    TurnaroundVariance, "turnaround_variance", SquareTime, "Chang and Mohapatra";
+    TurnaroundVariance, "turnaround_variance", SquareTime,
+        "Chang and Mohapatra", [DependsOnLength],
+        "variance of the turnaround ({})", "turnaround\nvariance ({})";
     /// Mean time from allocation to departure.
-    ServiceTime, "service_time", Time, "Alshdefat 2019";
+    ServiceTime, "service_time", Time,
+        "Alshdefat 2019", [],
+        "mean service time ({})", "service\ntime ({})";
     /// Requested processors in use, as a part of all, averaged over the time from the arrival of
     /// the first measured job to that of the last. Where departures are measured: from time 0 to
     /// the last of them.
-    Utilization, "utilization", Fraction, "Chuang and Wu";
+    Utilization, "utilization", Fraction,
+        "Chuang and Wu", [OfTheRun],
+        "processor utilization ({})", "utilization\n({})";
     /// Failed attempts with at least as many free processors as requested, as a part of all such
     /// attempts. A strategy that grants submeshes needs as many as the requested submesh has.
-    AllocationMiss, "allocation_miss", Fraction, "Kim and Yoon 1995";
+    AllocationMiss, "allocation_miss", Fraction,
+        "Kim and Yoon 1995", [OfTheRun],
+        "allocation miss ({} of valid attempts)", "allocation\nmiss ({})";
     /// Processors held beyond those requested, as a part of those held, summed over jobs.
-    InternalFragmentation, "internal_fragmentation", Fraction, "Chuang and Wu";
+    InternalFragmentation, "internal_fragmentation", Fraction,
+        "Chuang and Wu", [],
+        "internal fragmentation ({} of those held)", "int. frag-\nment. ({})";
     /// Time from the start of the workload to the departure of the last measured job.
-    CompletionTime, "completion_time", Time, "Liu, Hsu and Wu";
+    CompletionTime, "completion_time", Time,
+        "Liu, Hsu and Wu", [OfTheRun],
+        "completion time ({})", "last departure\n({})";
     /// Measured jobs that were served.
-    Jobs, "jobs", Count, "this project";
+    Jobs, "jobs", Count,
+        "this project", [OfTheRun],
+        "jobs", "jobs";
     /// Mean wall-clock time of the controller for the submit and release of a job, with all
     /// attempts that follow from them; only with `--search-time`.
-    SearchTime, "search_time", WallSeconds, "Kim and Yoon 1995";
+    SearchTime, "search_time", WallSeconds,
+        "Kim and Yoon 1995", [OfTheRun],
+        "mean search time ({} a job)", "search\n({}/job)";
     /// Free processors, as a part of all, averaged over the same time as the utilization. They
-    /// count only while the first waiting job asks for no more than are free. Processors that a job
-    /// holds beyond its request are not free.
-    ExternalFragmentation, "external_fragmentation", Fraction, "Chuang and Wu";
+    /// count only while the first job of the queue needs no more than are free, by the rule of the
+    /// allocation miss. Processors that a job holds beyond its request are not free.
+    ExternalFragmentation, "external_fragmentation", Fraction,
+        "Chuang and Wu", [OfTheRun],
+        "external fragmentation ({} of all)", "ext. frag-\nment. ({})";
     /// Jobs that wait when the last measured job arrives, without this one. Not measured where
     /// departures are.
-    WaitingAtEnd, "waiting_at_last_arrival", Count, "this project";
+    WaitingAtEnd, "waiting_at_last_arrival", Count,
+        "this project", [OfTheRun],
+        "jobs waiting at the last arrival", "waiting_at_last_arrival";
     /// Mean time of a message of a measured job from its request for the injection channel to the
     /// delivery of its last flit.
-    MessageLatency, "message_latency", Time, "this project";
+    MessageLatency, "message_latency", Time,
+        "this project", [Special],
+        "mean message latency ({})", "message\nlatency ({})";
     /// Mean number of channels between nodes that a message of a measured job crosses.
-    Hops, "hops", Count, "this project";
+    Hops, "hops", Count,
+        "this project", [Special],
+        "hops", "hops";
     /// Mean delay of a message of a measured job, compared with an empty network.
-    BlockedTime, "blocked_time", Time, "Lo, Windisch, Liu and Nitzberg 1997";
+    BlockedTime, "blocked_time", Time,
+        "Lo, Windisch, Liu and Nitzberg 1997", [Special],
+        "mean blocked time of a message ({})", "blocked\ntime ({})";
     /// Mean over jobs of the mean distance between two processors of the job, in hops; a job with
     /// one processor counts as 0.
-    Dispersal, "dispersal", Count, "Leung and others 2002";
+    Dispersal, "dispersal", Count,
+        "Leung and others 2002", [],
+        "dispersal", "dispersal\n(hops)";
     /// Mean number of blocks of a job, as its strategy lists them.
-    Blocks, "blocks", Count, "this project";
+    Blocks, "blocks", Count,
+        "this project", [],
+        "blocks", "blocks\na job";
     /// Jobs whose processors are connected through each other, as a part of all.
-    ContiguousShare, "contiguous_share", Fraction, "this project";
+    ContiguousShare, "contiguous_share", Fraction,
+        "this project", [],
+        "contiguous share ({})", "contiguous\n({})";
     /// Mean over jobs of the processors held, as a part of the smallest box around them.
-    BoundingBoxShare, "bounding_box_share", Fraction, "Lo, Windisch, Liu and Nitzberg 1997: 1 minus their dispersal";
+    BoundingBoxShare, "bounding_box_share", Fraction,
+        "Lo, Windisch, Liu and Nitzberg 1997: 1 minus their dispersal", [],
+        "bounding box share ({})", "bounding\nbox ({})";
     /// Mean over jobs of the turnaround, divided by the service time or by the threshold
     /// (`--slowdown-threshold`), whichever is longer, and at least 1.
-    BoundedSlowdown, "bounded_slowdown", Count, "Feitelson and others 1997";
+    BoundedSlowdown, "bounded_slowdown", Count,
+        "Feitelson and others 1997", [DependsOnLength],
+        "mean bounded slowdown", "bounded\nslowdown";
     /// Median of the time from arrival to allocation; for an even number of jobs, halfway between
     /// the two in the middle.
-    WaitingMedian, "waiting_delay_median", Time, "this project";
+    WaitingMedian, "waiting_delay_median", Time,
+        "this project", [DependsOnLength],
+        "waiting delay median ({})", "waiting\nmedian ({})";
     /// 95th percentile of the time from arrival to allocation, interpolated between two jobs
     /// (definition 8 of Hyndman and Fan 1996).
-    WaitingP95, "waiting_delay_p95", Time, "this project";
+    WaitingP95, "waiting_delay_p95", Time,
+        "this project", [DependsOnLength],
+        "waiting delay p95 ({})", "waiting\n95 % ({})";
     /// 99th percentile of the time from arrival to allocation, interpolated between two jobs
     /// (definition 8 of Hyndman and Fan 1996).
-    WaitingP99, "waiting_delay_p99", Time, "this project";
+    WaitingP99, "waiting_delay_p99", Time,
+        "this project", [DependsOnLength],
+        "waiting delay p99 ({})", "waiting\n99 % ({})";
     /// Processors of the largest slice that the strategy could place, averaged over the same time
     /// as the utilization; only with `--largest`.
-    LargestSlice, "largest_slice", Count, "this project";
+    LargestSlice, "largest_slice", Count,
+        "this project", [OfTheRun, Special],
+        "largest slice", "largest_slice";
     /// Processors that no job holds, averaged over the same time; only with `--largest`.
-    FreeProcessors, "free_processors", Count, "this project";
+    FreeProcessors, "free_processors", Count,
+        "this project", [OfTheRun, Special],
+        "free processors", "free_processors";
     /// The largest slice as a part of the free processors, both averaged over that time; only with
     /// `--largest`.
-    LargestShare, "largest_share", Fraction, "this project";
+    LargestShare, "largest_share", Fraction,
+        "this project", [OfTheRun, Special],
+        "largest share ({})", "largest_share";
     /// Processors that have not failed, as a part of all, averaged over the same time as the
     /// utilization; only with failures.
-    Availability, "availability", Fraction, "this project";
+    Availability, "availability", Fraction,
+        "this project", [OfTheRun, Special],
+        "availability ({})", "availability\n({})";
     /// Number of times that measured jobs started again after a failure; only with failures.
-    Restarts, "restarts", Count, "this project";
+    Restarts, "restarts", Count,
+        "this project", [Special],
+        "restarts", "restarts";
     /// Mean time from a failure that interrupts a measured job until the job starts again; only
     /// with failures.
-    RestartTime, "restart_time", Time, "this project";
+    RestartTime, "restart_time", Time,
+        "this project", [Special],
+        "restart time ({})", "restart\ntime ({})";
     /// Requested processors of measured jobs, times the hours that these jobs lost by failures: all
     /// since the start or the last complete checkpoint; only with failures.
-    LostNodeHours, "lost_node_hours", Count, "this project";
+    LostNodeHours, "lost_node_hours", Count,
+        "this project", [Special],
+        "lost node hours", "lost node-\nhours";
 }
 
 /// One value for each metric.
@@ -299,51 +366,24 @@ impl Refusals {
 impl Metric {
     /// Its name in words.
     pub fn words(self) -> String {
-        match self {
-            Metric::WaitingDelay => "mean waiting delay".into(),
-            Metric::BoundedSlowdown => "mean bounded slowdown".into(),
-            other => other.name().replace('_', " "),
-        }
+        let label = self.label(TimeUnit::Second);
+        label.split(" (").next().unwrap_or_default().to_owned()
     }
 
-    /// Its name in words, with the unit of [`Metric::scale`] times the value.
-    pub fn label(self, unit: TimeUnit) -> String {
-        let time = unit.symbol();
-        let words = match self {
-            Metric::TurnaroundVariance => "variance of the turnaround".into(),
-            Metric::Turnaround => "mean turnaround".into(),
-            Metric::SearchTime => return "mean search time (µs a job)".into(),
-            Metric::AllocationMiss => return "allocation miss (% of valid attempts)".into(),
-            Metric::InternalFragmentation => {
-                return "internal fragmentation (% of those held)".into();
-            }
-            Metric::ExternalFragmentation => return "external fragmentation (% of all)".into(),
-            Metric::Utilization => "processor utilization".into(),
-            Metric::ServiceTime => "mean service time".into(),
-            Metric::MessageLatency => "mean message latency".into(),
-            Metric::BlockedTime => "mean blocked time of a message".into(),
-            other => other.words(),
-        };
-        match self.unit() {
-            Unit::Time => format!("{words} ({time})"),
-            Unit::SquareTime => format!("{words} ({time}²)"),
-            Unit::Fraction => format!("{words} (%)"),
-            Unit::WallSeconds => format!("{words} (µs)"),
-            Unit::Count => words,
-        }
+    /// Whether every run has it: also where jobs send no messages, nothing fails and the largest
+    /// slice is not measured.
+    pub fn is_of_every_run(self) -> bool {
+        !self.is(Fact::Special)
+    }
+
+    /// Whether it is about the jobs that were served, so that jobs without a place are missing in
+    /// it.
+    pub fn is_of_served_jobs(self) -> bool {
+        !self.is(Fact::OfTheRun)
     }
 
     /// Whether it depends on the length of the run where the backlog grows.
-    pub const fn depends_on_length(self) -> bool {
-        matches!(
-            self,
-            Metric::WaitingDelay
-                | Metric::WaitingMedian
-                | Metric::WaitingP95
-                | Metric::WaitingP99
-                | Metric::BoundedSlowdown
-                | Metric::Turnaround
-                | Metric::TurnaroundVariance
-        )
+    pub fn depends_on_length(self) -> bool {
+        self.is(Fact::DependsOnLength)
     }
 }

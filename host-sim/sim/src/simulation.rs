@@ -70,13 +70,14 @@
 //! is more, and each departure at which one is put off is counted as above.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::num::NonZero;
 
 use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Ticks};
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, OnEvent};
 use crate::failures::Restart;
 use crate::metrics::{Refusals, RunValues};
 use crate::wording::counted;
@@ -157,11 +158,22 @@ pub enum SimulationError {
         /// How many were.
         granted: u64,
     },
-    /// Jobs wait, but no event is left.
-    #[error("jobs wait ({waiting}), none runs and none will arrive")]
+    /// No event is left, but measured jobs are.
+    #[error("no job can run any more, and {} not left{why}", have(*left))]
     Stalled {
         /// How many.
-        waiting: u32,
+        left: u32,
+        /// What is down, if anything is.
+        why: String,
+    },
+    /// Nothing but failures and repairs happens.
+    #[error(
+        "no job ran during {IDLE_FAILURES_MAX} failures and repairs in a row, and {} not left \
+         (expected repairs that let them run)", have(*left)
+    )]
+    Idle {
+        /// How many measured jobs.
+        left: u32,
     },
     /// Virtual time is beyond what is counted exactly.
     #[error(
@@ -185,6 +197,11 @@ pub enum SimulationError {
         /// The unit of its times.
         unit: TimeUnit,
     },
+}
+
+fn have(left: u32) -> String {
+    let verb = if left == 1 { "has" } else { "have" };
+    format!("{} {verb}", counted(left, "measured job"))
 }
 
 /// The number of jobs kept outside the controller from which on later arrivals than the measured
@@ -263,8 +280,6 @@ struct Run<'b, J, E> {
     put_off_from: u32,
     /// Jobs that have arrived and are not submitted yet, in the order in which they will be.
     kept: VecDeque<u32>,
-    /// One is submitted only while no other waits: one that is interrupted finds its place.
-    holds_back: bool,
     state: State<'b>,
     table_limited: u64,
     jobs: J,
@@ -291,7 +306,10 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             false => room.max(WAITING_MAX),
         };
         let next = jobs.next().map(|job| (state.sequence(), job));
-        let holds_back = is_in_order && state.restart() == Some(Restart::Elsewhere);
+        if state.restart() == Some(Restart::Elsewhere) {
+            // Whether it can.
+            let _ = backend.requeue(&[], 0, &mut |_, _| {})?;
+        }
         let mut run = Run {
             backend,
             execution,
@@ -300,7 +318,6 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             is_in_order,
             put_off_from,
             kept: VecDeque::new(),
-            holds_back,
             state,
             table_limited: 0,
             jobs,
@@ -322,8 +339,9 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         let mut reported = 0;
         while self.state.left > 0 && !self.passes_without_end() {
             if !self.step(Ticks::MAX)? {
-                let waiting = self.state.left;
-                return Err(SimulationError::Stalled { waiting });
+                let left = self.state.left;
+                let why = self.state.why_stalled();
+                return Err(SimulationError::Stalled { left, why });
             }
             let done = u64::from(measured.count() - self.state.left);
             if done - reported >= ADVANCE_JOBS || self.state.left == 0 {
@@ -434,7 +452,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         job.arrival = at;
         let waiting = self.waiting();
         self.kept.push_back(self.state.arrived);
-        self.state.arrive(job, waiting)?;
+        let wants = self.backend.requested(&job.request);
+        self.state.arrive(job, wants, waiting)?;
         self.submit_kept()
     }
 
@@ -456,7 +475,6 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn submit_kept(&mut self) -> Result<(), SimulationError> {
         while let Some(&number) = self.kept.front()
             && !self.is_full
-            && !(self.holds_back && self.state.waiting > 0)
         {
             if self.state.on_controller() >= self.room && !self.make_room() {
                 break;
@@ -541,6 +559,17 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
 
     /// Has a change carried out now, and takes the grants that it brings about.
     fn call(&mut self, change: &Change) -> Result<Result<Outcome, Error>, SimulationError> {
+        self.take_grants(change, |backend, now, on_event| {
+            backend.call(change, now, on_event)
+        })
+    }
+
+    /// Has the controller carry `command` out now, and takes the grants that it brings about.
+    fn take_grants<T>(
+        &mut self,
+        command: &dyn Debug,
+        call: impl FnOnce(&mut dyn Backend, Ticks, OnEvent<'_>) -> Result<T, BackendError>,
+    ) -> Result<T, SimulationError> {
         let Run {
             backend,
             state,
@@ -549,14 +578,14 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         } = self;
         self.has_changed = true;
         let mut odd = None;
-        let outcome = backend.call(change, state.now, &mut |event, blocks| {
+        let outcome = call(*backend, state.now, &mut |event, blocks| {
             if !state.grant(event, blocks, execution) && odd.is_none() {
                 odd = Some(format!("{event:?} on {blocks:?}"));
             }
         })?;
         match odd {
             None => Ok(outcome),
-            Some(odd) => Err(unexpected(change, odd)),
+            Some(odd) => Err(unexpected(command, odd)),
         }
     }
 
@@ -576,9 +605,9 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     }
 }
 
-fn unexpected(change: &Change, reply: String) -> SimulationError {
+fn unexpected(command: &dyn Debug, reply: String) -> SimulationError {
     SimulationError::UnexpectedReply {
-        command: format!("{change:?}"),
+        command: format!("{command:?}"),
         reply,
     }
 }

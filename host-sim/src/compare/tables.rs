@@ -16,20 +16,17 @@ pub(super) fn write_tables(
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     writeln!(output, "{}", compared.parameters())?;
-    let mut titles = vec![
-        (Metric::WaitingDelay, "Mean waiting delay (s)".to_owned()),
-        (Metric::AllocationMiss, "Allocation miss (%)".to_owned()),
-        (Metric::Utilization, "Utilization (%)".to_owned()),
-        (
-            Metric::WaitingAtEnd,
-            "Jobs waiting at the last arrival".to_owned(),
-        ),
+    let mut metrics = vec![
+        Metric::WaitingDelay,
+        Metric::AllocationMiss,
+        Metric::Utilization,
+        Metric::WaitingAtEnd,
     ];
-    let drawn = compared.args.draw;
-    if titles.iter().all(|(metric, _)| *metric != drawn) {
-        titles.push((drawn, report::title(&drawn.label(TimeUnit::Second))));
+    if !metrics.contains(&compared.args.draw) {
+        metrics.push(compared.args.draw);
     }
-    for (metric, title) in titles {
+    for metric in metrics {
+        let title = report::title(&metric.label(TimeUnit::Second));
         for (under, scheduler) in compared.scheduler_names().iter().enumerate() {
             // Of the strategies in these columns.
             let of = |names: &[String], columns: Range<usize>| {

@@ -12,7 +12,7 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::HeapStorage;
 use meshalloc::{
     Answer, Block, Change, Configuration, Error, Event, Happened, JobId, Machine, Outcome, Query,
-    Refusal, Statistics, Ticks,
+    Refusal, Request, Statistics, Ticks,
 };
 
 use super::LineBackends;
@@ -160,6 +160,14 @@ impl Backend for Twinned<'_, '_> {
             on_event(event, blocks);
         }
         Ok(outcome)
+    }
+
+    fn fits(&mut self, request: &Request) -> bool {
+        self.twin.fits(request)
+    }
+
+    fn requested(&self, request: &Request) -> u32 {
+        self.twin.requested(request)
     }
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {

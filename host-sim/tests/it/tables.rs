@@ -235,7 +235,11 @@ fn compare_draws_any_metric() {
             "Waiting delay p95",
             "waiting delay p95 (s)",
         ),
-        ("utilization", "Utilization", "processor utilization (%)"),
+        (
+            "utilization",
+            "Processor utilization",
+            "processor utilization (%)",
+        ),
         (
             "bounded_slowdown",
             "Mean bounded slowdown",

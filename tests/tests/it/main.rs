@@ -27,6 +27,7 @@ mod pauses;
 mod pods;
 mod qemu;
 mod random_operations;
+mod requeue;
 mod restore;
 mod scattered;
 mod schedulers;

@@ -1,7 +1,7 @@
 //! A backend around another one.
 
 use meshalloc::message::Capacity;
-use meshalloc::{Answer, Change, Error, Outcome, Query, Ticks};
+use meshalloc::{Answer, Change, Error, JobId, Outcome, Query, Request, Ticks};
 
 use super::{Backend, BackendError, OnEvent};
 
@@ -51,6 +51,23 @@ where
 {
     fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called {
         (self.call)(self.inner, change, now, on_event)
+    }
+
+    fn requeue(
+        &mut self,
+        jobs: &[JobId],
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<(), Error>, BackendError> {
+        self.inner.requeue(jobs, now, on_event)
+    }
+
+    fn fits(&mut self, request: &Request) -> bool {
+        self.inner.fits(request)
+    }
+
+    fn requested(&self, request: &Request) -> u32 {
+        self.inner.requested(request)
     }
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {

@@ -5,8 +5,8 @@ use std::slice::IterMut;
 use meshalloc::message::Capacity;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Answer, Block, Change, Configuration, Controller, Error, Grid, Happened, Machine, Memory,
-    Outcome, Query, SchedulerKind, StrategyKind, Ticks,
+    Answer, Block, Change, Configuration, Controller, Error, Grid, Happened, JobId, Machine,
+    Memory, Outcome, Query, Request, SchedulerKind, StrategyKind, Ticks,
 };
 
 use super::stopwatch::Stopwatch;
@@ -134,16 +134,16 @@ impl InProcess<'_> {
         *known = self.controller.events();
     }
 
-    /// [`Controller::handle`], but each event is passed on after the step that brought it about.
+    /// [`Controller::handle`] for whatever `begin` begins, but each event is passed on after the
+    /// step that brought it about.
     #[inline]
-    fn carry_out(
+    fn carry_out<T>(
         &mut self,
-        change: &Change,
-        now: Ticks,
+        begin: impl FnOnce(&mut Controller<'_>) -> Result<T, Error>,
         on_event: OnEvent<'_>,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<T, Error> {
         let mut known = self.controller.events();
-        let outcome = self.controller.begin(change, now, None);
+        let outcome = begin(&mut self.controller);
         loop {
             self.pass_on(&mut known, on_event);
             if self.controller.is_scheduling() {
@@ -167,15 +167,37 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<Outcome, Error>, BackendError> {
+        let begin = |controller: &mut Controller<'_>| controller.begin(change, now, None);
         if self.latest_seconds.is_none() {
-            return Ok(self.carry_out(change, now, on_event));
+            return Ok(self.carry_out(begin, on_event));
         }
         let mut watch = Stopwatch::start();
-        let outcome = self.carry_out(change, now, &mut |event, blocks| {
+        let outcome = self.carry_out(begin, &mut |event, blocks| {
             watch.leave_out(|| on_event(event, blocks));
         });
         self.latest_seconds = Some(watch.seconds());
         Ok(outcome)
+    }
+
+    fn requeue(
+        &mut self,
+        jobs: &[JobId],
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<(), Error>, BackendError> {
+        Ok(self.carry_out(|controller| controller.requeue(jobs, now), on_event))
+    }
+
+    fn fits(&mut self, request: &Request) -> bool {
+        self.controller.fits(request)
+    }
+
+    fn requested(&self, request: &Request) -> u32 {
+        self.controller
+            .configuration()
+            .strategy
+            .holds()
+            .requested(request)
     }
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {

@@ -2,8 +2,8 @@
 
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Block, Change, Configuration, ConfigureError, Error, Event, Grid, Machine, Outcome,
-    Query, SchedulerKind, StrategyKind, Ticks,
+    Answer, Block, Change, Configuration, ConfigureError, Error, Event, Grid, JobId, Machine,
+    Outcome, Query, Request, SchedulerKind, StrategyKind, Ticks,
 };
 
 mod around;
@@ -34,6 +34,30 @@ pub trait Backend {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<Outcome, Error>, BackendError>;
+
+    /// Interrupts running jobs, without an event; then waiting jobs try. Each interrupted job waits
+    /// again at its place in the order of submission, where its counts go on; of jobs that were
+    /// submitted at one time the lesser name is first ([`meshalloc::Controller::requeue`]).
+    ///
+    /// # Errors
+    ///
+    /// When the controller cannot do that, also if there are no jobs.
+    fn requeue(
+        &mut self,
+        jobs: &[JobId],
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<(), Error>, BackendError> {
+        let _ = (jobs, now, on_event);
+        Err(BackendError::KeepsNoPlaces)
+    }
+
+    /// Whether the strategy would find a place for the request now.
+    fn fits(&mut self, request: &Request) -> bool;
+
+    /// The processors that must be free for an attempt to be valid: a valid attempt that fails is
+    /// an allocation miss ([`meshalloc::Holds::requested`]).
+    fn requested(&self, request: &Request) -> u32;
 
     /// Answers a query; an error when the controller cannot be reached, or answers no queries.
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
@@ -158,6 +182,15 @@ pub enum BackendError {
         /// The change.
         change: String,
     },
+    /// Interrupted jobs cannot return to their places in the controller's queue.
+    #[error(
+        "the controller cannot put interrupted jobs back at their old places in the queue \
+         (expected restart elsewhere:last, in-place or spare)"
+    )]
+    KeepsNoPlaces,
+    /// The largest slice that could be placed is not known.
+    #[error("`largest` cannot be measured with a strategy of your own")]
+    NoLargest,
     /// The controller answers no queries.
     #[error("this controller answers no queries")]
     NoQueries,

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use meshalloc::message::Capacity;
+use meshalloc::message::{Capacity, LargestReport};
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    AllocateError, Allocation, Allocator, Block, Change, Configuration, ConfigureError, Error,
-    Event, Grid, Happened, JobId, Machine, Outcome, Refusal, Request, Strategy, StrategyKind,
-    Ticks,
+    AllocateError, Allocation, Allocator, Answer, Block, Change, Configuration, ConfigureError,
+    Error, Event, FaultReport, Grid, Happened, Holds, JobId, Machine, Outcome, Query, Refusal,
+    Request, Strategy, StrategyKind, Ticks,
 };
 
 use super::{Backend, BackendError, Backends, OnEvent};
@@ -22,7 +22,8 @@ pub struct Waiting {
     pub request: Request,
     /// When it was submitted, in ticks.
     pub since: Ticks,
-    /// Whether an attempt for it has failed since the latest change.
+    /// Whether an attempt for it has failed since processors last became free or a job left the
+    /// queue.
     pub has_failed: bool,
     attempts: u32,
     misses: u32,
@@ -50,13 +51,31 @@ pub fn first_come(queue: &[Waiting], _: Ticks) -> Option<usize> {
 /// Jobs, waiting and running, for which a controller has room at first.
 const ROOM: u32 = 1 << 12;
 
+#[derive(Debug)]
+struct Running {
+    /// The job as it waited.
+    job: Waiting,
+    /// The number of its grant.
+    event: u64,
+    allocation: Allocation,
+}
+
+/// What is known of a strategy of core.
+#[derive(Clone, Copy, Debug)]
+struct OfCore<'m, S> {
+    holds: Holds,
+    largest: fn(&mut Allocator<'m, S>) -> LargestReport,
+}
+
 /// A controller whose strategy and scheduler are not of the [`meshalloc`] crate.
 #[derive(Debug)]
 struct Own<'m, S, P> {
     allocator: Allocator<'m, S>,
     policy: P,
     queue: Vec<Waiting>,
-    running: HashMap<JobId, Allocation>,
+    running: HashMap<JobId, Running>,
+    /// `None`: the strategy is not of core.
+    of_core: Option<OfCore<'m, S>>,
     events: u64,
     room: u32,
     blocks: Vec<Block>,
@@ -85,21 +104,53 @@ impl<S: Strategy, P: Policy> Own<'_, S, P> {
             self.queue.remove(place);
             return Some(0);
         }
-        let allocation = self.running.remove(&job)?;
-        self.allocator.release(allocation).ok()
+        let running = self.running.remove(&job)?;
+        self.allocator.release(running.allocation).ok()
     }
 
-    fn pass(&mut self, now: Ticks, on_event: OnEvent<'_>) -> Result<(), BackendError> {
+    fn set_faulty(&mut self, block: Block, is_faulty: bool) -> FaultReport {
+        let grid = *self.allocator.occupancy().grid();
+        let before = self.allocator.occupancy().free();
+        let changed = match is_faulty {
+            true => self.allocator.mark_faulty(block),
+            false => self.allocator.clear_faulty(block),
+        };
+        if self.allocator.occupancy().free() > before {
+            self.forget_failures();
+        }
+        let is_on = |running: &&Running| {
+            let mut held = self
+                .allocator
+                .blocks(&running.allocation)
+                .into_iter()
+                .flatten();
+            held.any(|held| grid.overlap(held, block))
+        };
+        let on: Vec<_> = self.running.values().filter(is_on).collect();
+        let first = on.iter().min_by_key(|running| running.event);
+        FaultReport {
+            changed,
+            jobs: on.len() as u32,
+            first: first.map(|running| running.job.job),
+        }
+    }
+
+    /// Jobs that failed may try again.
+    fn forget_failures(&mut self) {
         for waiting in &mut self.queue {
             waiting.has_failed = false;
         }
+    }
+
+    fn pass(&mut self, now: Ticks, on_event: OnEvent<'_>) -> Result<(), BackendError> {
         while let Some(place) = self.policy.next(&self.queue, now)
             && let Some(waiting) = self.queue.get_mut(place)
             && !waiting.has_failed
         {
             waiting.attempts += 1;
             let request = waiting.request;
-            let is_valid = self.allocator.occupancy().free() >= request.processors;
+            let wants = requested(self.of_core.as_ref(), &self.allocator, &request);
+            let is_valid = self.allocator.occupancy().free() >= wants;
             match self.allocator.allocate_checked(&request) {
                 Ok(allocation) => {
                     let waiting = self.queue.remove(place);
@@ -129,8 +180,13 @@ impl<S: Strategy, P: Policy> Own<'_, S, P> {
         let blocks = self.allocator.blocks(&allocation);
         self.blocks.extend(blocks.into_iter().flatten());
         let processors = self.allocator.processors(&allocation);
-        self.running.insert(waiting.job, allocation);
         self.events += 1;
+        let running = Running {
+            job: waiting,
+            event: self.events,
+            allocation,
+        };
+        self.running.insert(waiting.job, running);
         let event = Event {
             number: self.events,
             job: waiting.job,
@@ -164,9 +220,14 @@ impl<S: Strategy, P: Policy> Backend for Own<'_, S, P> {
                 Err(refusal) => return Ok(Err(Error::Refused(refusal))),
             },
             Change::Release { job } => match self.release(job) {
-                Some(processors) => Outcome::Released { processors },
+                Some(processors) => {
+                    self.forget_failures();
+                    Outcome::Released { processors }
+                }
                 None => return Ok(Err(Error::UnknownJob)),
             },
+            Change::MarkFaulty { block } => Outcome::Faults(self.set_faulty(block, true)),
+            Change::ClearFaulty { block } => Outcome::Faults(self.set_faulty(block, false)),
             _ => {
                 let change = format!("{change:?}");
                 return Err(BackendError::Unsupported { change });
@@ -174,6 +235,51 @@ impl<S: Strategy, P: Policy> Backend for Own<'_, S, P> {
         };
         self.pass(now, on_event)?;
         Ok(Ok(outcome))
+    }
+
+    fn requeue(
+        &mut self,
+        jobs: &[JobId],
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<(), Error>, BackendError> {
+        if !jobs.iter().all(|job| self.running.contains_key(job)) {
+            return Ok(Err(Error::UnknownJob));
+        }
+        for job in jobs {
+            let Some(Running {
+                job, allocation, ..
+            }) = self.running.remove(job)
+            else {
+                continue;
+            };
+            let released = self.allocator.release(allocation);
+            debug_assert!(released.is_ok(), "the allocation is the allocator's own");
+            let key = |waiting: &Waiting| (waiting.since, waiting.job);
+            let later = self.queue.iter().position(|other| key(other) > key(&job));
+            self.queue.insert(later.unwrap_or(self.queue.len()), job);
+        }
+        self.forget_failures();
+        self.pass(now, on_event)?;
+        Ok(Ok(()))
+    }
+
+    fn fits(&mut self, request: &Request) -> bool {
+        self.allocator.fits(request)
+    }
+
+    fn requested(&self, request: &Request) -> u32 {
+        requested(self.of_core.as_ref(), &self.allocator, request)
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        match (query, &self.of_core) {
+            (Query::Largest, Some(of_core)) => {
+                Ok(Ok(Answer::Largest((of_core.largest)(&mut self.allocator))))
+            }
+            (Query::Largest, None) => Err(BackendError::NoLargest),
+            _ => Err(BackendError::NoQueries),
+        }
     }
 
     fn capacity(&self) -> Capacity {
@@ -199,6 +305,24 @@ impl<S: Strategy, P: Policy> Backend for Own<'_, S, P> {
     }
 }
 
+/// The processors that must be free for an attempt to be valid. For a strategy that is not of core
+/// these are the sides of the request, or fewer if the strategy takes fewer.
+fn requested<S: Strategy>(
+    of_core: Option<&OfCore<'_, S>>,
+    allocator: &Allocator<'_, S>,
+    request: &Request,
+) -> u32 {
+    match of_core {
+        Some(of_core) => of_core.holds.requested(request),
+        None => {
+            let named = Holds::OneBlock.requested(request);
+            allocator
+                .demand(request)
+                .map_or(named, |demand| demand.min(named))
+        }
+    }
+}
+
 /// What an allocator needs whose strategy brings its own memory.
 fn needs(machine: Grid) -> Needs {
     Needs {
@@ -220,12 +344,13 @@ pub fn lend<S: Strategy, P: Policy>(
     let machine = configuration.machine;
     let mut storage = HeapStorage::new(needs(machine), 0);
     let allocator = Allocator::with_strategy(storage.allocator_memory(), machine, strategy);
-    lend_allocator(configuration, allocator, policy, body)
+    lend_allocator(configuration, None, allocator, policy, body)
 }
 
-fn lend_allocator<S: Strategy, P: Policy>(
+fn lend_allocator<'m, S: Strategy, P: Policy>(
     configuration: Configuration,
-    allocator: Result<Allocator<'_, S>, ConfigureError>,
+    of_core: Option<OfCore<'m, S>>,
+    allocator: Result<Allocator<'m, S>, ConfigureError>,
     policy: P,
     body: &mut dyn FnMut(&mut dyn Backend),
 ) -> Result<(), BackendError> {
@@ -237,6 +362,7 @@ fn lend_allocator<S: Strategy, P: Policy>(
         policy,
         queue: Vec::new(),
         running: HashMap::new(),
+        of_core,
         events: 0,
         room: configuration.machine.nodes() + ROOM,
         blocks: Vec::new(),
@@ -246,7 +372,8 @@ fn lend_allocator<S: Strategy, P: Policy>(
 
 /// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names:
 /// `strategy` and `policy` make them for a machine. The rules of a description are the strategy's
-/// business: requests for a number of chips reach it as they are. Each proposal of the strategy is
+/// business: requests for a number of chips reach it as they are, and the largest slice that could be
+/// placed is not known. Each proposal of the strategy is
 /// checked before it takes effect. Example: `host-sim/sim/examples/own_policies.rs`.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBackends<F, G> {
@@ -298,6 +425,10 @@ impl<P: Policy, G: FnMut() -> P> Backends for PolicyBackends<G> {
             memory = memory.describing(machine);
         }
         let allocator = Allocator::new(memory, machine, strategy);
-        lend_allocator(configuration, allocator, (self.policy)(), body)
+        let of_core = Some(OfCore {
+            holds: strategy.holds(),
+            largest: Allocator::largest,
+        });
+        lend_allocator(configuration, of_core, allocator, (self.policy)(), body)
     }
 }

@@ -118,6 +118,10 @@ impl Observer for Watched<'_> {
         self.recorder.place(event);
     }
 
+    fn fragmented(&mut self, at: Ticks, processors: u32) {
+        self.recorder.fragmented(at, processors);
+    }
+
     fn largest(&mut self, at: Ticks, processors: u32) {
         self.recorder.largest(at, processors);
     }

@@ -67,7 +67,6 @@ pub fn run(
         let strategy = experiment.strategies[task.column];
         match run_once(experiment, strategy, task.replication, backends, progress) {
             Ok(result) => {
-                progress.run_ended(strategy, task.replication, &result);
                 if let Some(results) = board.record(&task, Ok(result), progress) {
                     board.keep(task.place, results);
                 }
@@ -127,9 +126,6 @@ pub fn run_all<B: Backends>(
                 &mut backends,
                 progress,
             );
-            if let Ok(result) = &outcome {
-                progress.run_ended(strategy, task.replication, result);
-            }
             let results = lock(&board).record(&task, outcome, progress);
             if let Some(results) = results {
                 let stopped = finished(task.place, &results).is_break();
@@ -222,17 +218,21 @@ impl<'e> Board<'e> {
     }
 
     fn next(&mut self, progress: &dyn Progress) -> Option<Task> {
-        if self.stopped || self.failed.is_some() {
-            return None;
-        }
-        while self.points.get(self.first_open)?.ended {
+        // After a failure experiments before it go on: one of them may fail, too, and the first in
+        // order counts.
+        let failed = self.failed.as_ref();
+        let end = failed.map_or(self.points.len(), |(place, _)| *place);
+        while self.first_open < end && self.points[self.first_open].ended {
             self.first_open += 1;
+        }
+        if self.stopped || self.first_open >= end {
+            return None;
         }
         if progress.is_interrupted() {
             self.failed = Some((self.first_open, ExperimentError::Interrupted));
             return None;
         }
-        let open = || self.first_open..self.points.len();
+        let open = || self.first_open..end;
         let certain = open().find(|&place| self.points[place].next_is_certain());
         let place = certain.or_else(|| open().find(|&place| self.points[place].has_next()))?;
         let point = &mut self.points[place];

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meshalloc::{Block, Grid, NodeId, Ticks};
 
-use super::record::Attempt;
+use super::record::{Attempt, Place};
 use super::{RESTARTS_MAX, SimulationError};
 use crate::failures::{Checkpoint, Timeline};
 use crate::processors::intervals;
@@ -29,6 +29,10 @@ pub(super) struct Failing {
     stopped: BTreeSet<u32>,
     /// Those of them that run.
     running: u32,
+    /// The jobs that wait or are kept, in the order of the queue.
+    queue: BTreeMap<Place, u32>,
+    /// How often a job has joined the end of the queue again.
+    joined_again: u32,
     /// Events in a row while no job ran and none was to arrive.
     idle: u32,
 }
@@ -45,6 +49,8 @@ impl Failing {
             attempts: BTreeMap::new(),
             stopped: BTreeSet::new(),
             running: 0,
+            queue: BTreeMap::new(),
+            joined_again: 0,
             idle: 0,
         }
     }
@@ -72,6 +78,42 @@ impl Failing {
     /// Whether the job was interrupted before.
     pub(super) fn was_interrupted(&self, number: u32) -> bool {
         self.attempts.contains_key(&number)
+    }
+
+    /// The place of a job in the queue: the last one once it has joined the end again.
+    fn place(&self, number: u32) -> Place {
+        let attempt = self.attempts.get(&number);
+        let joined = attempt.and_then(|attempt| attempt.place);
+        joined.unwrap_or((number, u32::MAX))
+    }
+
+    /// The job joins the queue. The first of the queue then.
+    pub(super) fn join(&mut self, number: u32) -> u32 {
+        self.queue.insert(self.place(number), number);
+        self.first().unwrap_or(number)
+    }
+
+    /// The job leaves the queue. The first of the queue then.
+    pub(super) fn leave_queue(&mut self, number: u32) -> Option<u32> {
+        self.queue.remove(&self.place(number));
+        self.first()
+    }
+
+    /// A job that was interrupted will be last in the queue, behind `arrived` jobs.
+    fn moves_to_end(&mut self, number: u32, arrived: u32) {
+        self.joined_again += 1;
+        if let Some(attempt) = self.attempts.get_mut(&number) {
+            attempt.place = Some((arrived, self.joined_again));
+        }
+    }
+
+    fn first(&self) -> Option<u32> {
+        self.queue.first_key_value().map(|(_, &number)| number)
+    }
+
+    /// Whether a job with a lower number waits.
+    pub(super) fn waits_before(&self, end: u32) -> bool {
+        self.queue.values().any(|&number| number < end)
     }
 
     /// The job starts. What it does from then on. Panics when it has no service time.

@@ -85,6 +85,12 @@ pub trait Observer {
         let _ = event;
     }
 
+    /// From now on this number of processors is free while the first job of the queue asks for no
+    /// more of them.
+    fn fragmented(&mut self, at: Ticks, processors: u32) {
+        let _ = (at, processors);
+    }
+
     /// From now on this is the size of the largest slice that could be placed, if that is measured.
     fn largest(&mut self, at: Ticks, processors: u32) {
         let _ = (at, processors);

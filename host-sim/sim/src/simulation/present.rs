@@ -27,13 +27,15 @@ pub(super) struct Present {
 impl Present {
     /// The next job arrives.
     #[inline]
-    pub(super) fn push(&mut self, job: Job) {
+    pub(super) fn push(&mut self, job: Job, wants: u32) {
         self.in_window += 1;
         self.window.push_back(Record {
             job,
             granted: 0,
             held: 0,
             misses: 0,
+            grants: 0,
+            wants,
             stage: Stage::Kept,
             blocks: Held::Nothing,
         });
@@ -61,17 +63,17 @@ impl Present {
 
     /// The first job behind one that has arrived, in order of arrival, that is kept or waits.
     #[inline]
-    pub(super) fn first_waiting_behind(&self, number: u32) -> Option<(u32, &Record)> {
+    pub(super) fn first_waiting_behind(&self, number: u32) -> Option<u32> {
         let mut behind = number + 1;
         if behind < self.first {
-            if let Some((&number, record)) = self.waiting_aside(behind) {
-                return Some((number, record));
+            if let Some(number) = self.waiting_aside(behind) {
+                return Some(number);
             }
             behind = self.first;
         }
         while let Some(record) = self.window.get((behind - self.first) as usize) {
             if record.waits() {
-                return Some((behind, record));
+                return Some(behind);
             }
             behind += 1;
         }
@@ -79,9 +81,10 @@ impl Present {
     }
 
     #[cold]
-    fn waiting_aside(&self, from: u32) -> Option<(&u32, &Record)> {
+    fn waiting_aside(&self, from: u32) -> Option<u32> {
         let mut aside = self.aside.range(from..);
-        aside.find(|(_, record)| record.waits())
+        let first = aside.find(|(_, record)| record.waits());
+        first.map(|(&number, _)| number)
     }
 
     /// A job leaves, whose stage says so.
@@ -180,7 +183,7 @@ mod tests {
         let mut present = Present::default();
         // Every 1,000th job stays.
         for number in 0..100_000 {
-            present.push(job(number));
+            present.push(job(number), 1);
             if number % 1_000 != 0 {
                 leave(&mut present, number);
             }
@@ -205,7 +208,7 @@ mod tests {
         let mut draw = 1_u64;
         for number in 0..20_000_u32 {
             draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            present.push(job(number));
+            present.push(job(number), 1);
             there.insert(number);
             if draw >> 62 == 0 {
                 waiting.insert(number);
@@ -226,7 +229,7 @@ mod tests {
             let some = (draw >> 20) as u32 % (number + 1);
             let found = present.get(some).is_some_and(|it| it.stage != Stage::Gone);
             assert_eq!(found, there.contains(&some), "{some} of {number}");
-            let behind = present.first_waiting_behind(some).map(|(number, _)| number);
+            let behind = present.first_waiting_behind(some);
             assert_eq!(behind, waiting.range(some + 1..).next().copied());
         }
         assert!(present.aside.len() > 10, "{}", present.aside.len());

@@ -24,6 +24,10 @@ pub(super) struct Record {
     pub(super) granted: Ticks,
     pub(super) held: u32,
     pub(super) misses: u32,
+    /// How often it was granted processors.
+    pub(super) grants: u32,
+    /// The processors that must be free for it.
+    pub(super) wants: u32,
     pub(super) stage: Stage,
     pub(super) blocks: Held,
 }
@@ -80,7 +84,13 @@ pub(super) struct Attempt {
     pub(super) until_restart: Ticks,
     /// Ticks that are lost.
     pub(super) lost: Ticks,
+    /// Its place in the queue, if it has joined the end again.
+    pub(super) place: Option<Place>,
 }
+
+/// A place in the queue: the number of the first job that arrived behind it, and a number among
+/// those with the same.
+pub(super) type Place = (u32, u32);
 
 impl Attempt {
     pub(super) const fn has_started(&self) -> bool {

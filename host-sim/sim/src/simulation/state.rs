@@ -36,10 +36,10 @@ pub(super) struct State<'o> {
     pub(super) in_use: u64,
     /// Processors that work and no running job holds; below 0 if some are granted twice.
     pub(super) free: i64,
-    /// The first job in order of arrival that is kept or waits; else the next to arrive.
-    pub(super) head: u32,
-    /// The processors that it asks for, or [`NOTHING_WAITS`].
-    pub(super) head_wants: i64,
+    /// The first job of the queue, kept or waiting; else the next to arrive.
+    head: u32,
+    /// The processors that must be free for it, or [`NOTHING_WAITS`].
+    head_wants: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
     /// Later jobs than the measured ones granted while one of these, or an earlier one, waited.
@@ -51,6 +51,8 @@ pub(super) struct State<'o> {
     pub(super) failing: Option<Box<Failing>>,
     /// Processors of the largest slice that could be placed, where that is measured.
     largest: Option<u32>,
+    /// What the observer knows of [`State::fragmented`].
+    fragmented: u32,
 }
 
 impl<'o> State<'o> {
@@ -85,6 +87,7 @@ impl<'o> State<'o> {
                 .failures
                 .map(|failures| Box::new(Failing::new(machine, failures))),
             largest: None,
+            fragmented: 0,
         }
     }
 
@@ -112,8 +115,9 @@ impl<'o> State<'o> {
         }
         let span = u128::from(now - self.now);
         self.tally.used += u128::from(self.in_use) * span;
-        if self.head_wants <= self.free {
-            self.tally.scattered += self.free as u128 * span;
+        if span > 0 {
+            self.report_fragmented();
+            self.tally.scattered += u128::from(self.fragmented) * span;
         }
         if let Some(failing) = &self.failing {
             self.tally.down += u128::from(failing.down()) * span;
@@ -124,6 +128,18 @@ impl<'o> State<'o> {
         }
         self.now = now;
         Ok(())
+    }
+
+    /// The observer receives how many processors are free but fragmented, if that has changed.
+    fn report_fragmented(&mut self) {
+        let fragmented = match self.head_wants <= self.free {
+            true => self.free as u32,
+            false => 0,
+        };
+        if self.fragmented != fragmented {
+            self.fragmented = fragmented;
+            self.observer.fragmented(self.now, fragmented);
+        }
     }
 
     /// From now on the largest slice that could be placed has this number of processors.
@@ -147,24 +163,45 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Finds the first job that waits behind the head, which does so no more.
-    fn pass_head(&mut self) {
-        (self.head, self.head_wants) = match self.present.first_waiting_behind(self.head) {
-            Some((number, record)) => (number, record.job.request.processors.into()),
+    /// A job joins the queue.
+    pub(super) fn join(&mut self, number: u32) {
+        let is_first = match &mut self.failing {
+            Some(failing) => failing.join(number) == number,
+            None => number == self.head,
+        };
+        if is_first {
+            self.head = number;
+            self.head_wants = self.present.here(number).wants.into();
+        }
+    }
+
+    /// A job leaves the queue.
+    #[inline]
+    fn leave_queue(&mut self, number: u32) {
+        let next = match &mut self.failing {
+            Some(failing) => failing.leave_queue(number),
+            None if number == self.head => self.present.first_waiting_behind(number),
+            None => return,
+        };
+        (self.head, self.head_wants) = match next {
+            Some(number) => (number, self.present.here(number).wants.into()),
             None => (self.arrived, NOTHING_WAITS),
         };
     }
 
-    /// A job arrives; `waiting` others wait.
+    /// A job arrives, for which `wants` processors must be free; `waiting` others wait.
     #[inline]
-    pub(super) fn arrive(&mut self, job: Job, waiting: u32) -> Result<(), SimulationError> {
+    pub(super) fn arrive(
+        &mut self,
+        job: Job,
+        wants: u32,
+        waiting: u32,
+    ) -> Result<(), SimulationError> {
         self.pass_to(job.arrival)?;
         let number = self.arrived;
         self.arrived = number.checked_add(1).ok_or(SimulationError::TooManyJobs)?;
-        if number == self.head {
-            self.head_wants = job.request.processors.into();
-        }
-        self.present.push(job);
+        self.present.push(job, wants);
+        self.join(number);
         if let Measured::Arrivals { first, end } = self.measured {
             if number == first {
                 self.tally.window.0 = self.edge();
@@ -210,9 +247,7 @@ impl<'o> State<'o> {
 
     /// The controller has refused the job for good.
     pub(super) fn refuse(&mut self, number: u32, reason: Refusal) {
-        if number == self.head {
-            self.pass_head();
-        }
+        self.leave_queue(number);
         let is_measured = self.is_measured(number);
         let record = self.present.here(number);
         record.stage = Stage::Gone;
@@ -263,6 +298,7 @@ impl<'o> State<'o> {
             record.granted = now;
         }
         record.misses += misses;
+        record.grants += 1;
         let processors = record.job.request.processors;
         self.granted(number, processors, waited);
         let mut held = 0u32;
@@ -306,11 +342,15 @@ impl<'o> State<'o> {
     /// A job that is kept or waits gets its processors.
     #[inline]
     fn granted(&mut self, number: u32, processors: u32, waited: bool) {
-        if number == self.head {
-            self.pass_head();
-        }
-        if let Measured::Arrivals { end, .. } = self.measured {
-            self.passed += u32::from(end <= number && self.head < end);
+        self.leave_queue(number);
+        if let Measured::Arrivals { end, .. } = self.measured
+            && end <= number
+        {
+            let waits = match &self.failing {
+                Some(failing) => failing.waits_before(end),
+                None => self.head < end,
+            };
+            self.passed += u32::from(waits);
         }
         self.waiting -= u32::from(waited);
         self.running += 1;
@@ -362,6 +402,7 @@ impl<'o> State<'o> {
 
     /// The run ends: the jobs that are still here are not measured.
     pub(super) fn end(&mut self) {
+        self.report_fragmented();
         for (number, record) in self.present.iter() {
             let failing = self.failing.as_ref();
             let attempt = failing.map_or(Attempt::default(), |failing| failing.attempt(number));

@@ -60,6 +60,7 @@ pub(super) struct Tally {
     pub(super) emptied_late: bool,
     messages: MessageSums,
     misses: u64,
+    grants: u64,
     requested: u64,
     held: u64,
     last_departure: Ticks,
@@ -120,6 +121,7 @@ impl Tally {
         self.slowdown += bounded_slowdown(turnaround, run, self.slowdown_threshold);
         self.trend.add(place, waiting);
         self.misses += u64::from(record.misses);
+        self.grants += u64::from(record.grants);
         self.requested += u64::from(record.job.request.processors);
         self.held += u64::from(record.held);
         self.last_departure = self.last_departure.max(now);
@@ -170,7 +172,7 @@ impl Tally {
             }
             Metric::ServiceTime => of_jobs(&self.service),
             Metric::Utilization => self.share(machine, |edge| edge.used),
-            Metric::AllocationMiss => part(self.misses, self.misses + jobs),
+            Metric::AllocationMiss => part(self.misses, self.misses + self.grants),
             Metric::InternalFragmentation => {
                 part(self.held.saturating_sub(self.requested), self.held)
             }

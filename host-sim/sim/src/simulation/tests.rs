@@ -341,6 +341,12 @@ fn a_controller_with_less_room_than_its_capacity_is_used() {
         ) -> Result<Result<Outcome, Error>, BackendError> {
             self.0.call(change, now, on_event)
         }
+        fn fits(&mut self, request: &Request) -> bool {
+            self.0.fits(request)
+        }
+        fn requested(&self, request: &Request) -> u32 {
+            self.0.requested(request)
+        }
         fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
             self.0.query(query)
         }
@@ -448,7 +454,7 @@ fn nonsense_from_the_controller_ends_the_run() {
         run(backend, machine, [jobs[0]], all(1), &mut |_| {}).unwrap_err()
     });
     assert!(
-        matches!(alone, SimulationError::Stalled { waiting: 1 }),
+        matches!(alone, SimulationError::Stalled { left: 1, .. }),
         "{alone}"
     );
 }

@@ -41,16 +41,13 @@
 //! numbers are those of this simulator: source 0 for arrivals, 3 for run times, 21 for numbers of
 //! processors; of interactive jobs next to batch jobs these numbers plus 100.
 
-use std::fmt;
-use std::str::FromStr;
-
 use rand_distr::{Distribution, Gamma};
 use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
 
-use super::distributions::info;
+use super::WorkloadError;
+use super::distributions::listed;
 use super::stream::fraction;
-use super::{DistributionInfo, WorkloadError};
 
 /// The classes of jobs of the model.
 ///
@@ -173,30 +170,14 @@ const INTERACTIVE: Parameters = Parameters {
     slots: (8.9186, 3.6680),
 };
 
+listed! { Lublin, "model of a workload":
+    Combined = "lublin", "the parameters of all jobs, as one class", SOURCE;
+    Batch = "lublin:batch", "batch jobs alone", SOURCE;
+    Interactive = "lublin:interactive", "interactive jobs alone, up to 0.35 of the machine", SOURCE;
+    Both = "lublin:both", "batch and interactive jobs, each with arrivals of their own", SOURCE;
+}
+
 impl Lublin {
-    /// Every form of the model.
-    pub const LIST: &'static [DistributionInfo] = &[
-        info("lublin", "the parameters of all jobs, as one class", SOURCE),
-        info("lublin:batch", "batch jobs alone", SOURCE),
-        info(
-            "lublin:interactive",
-            "interactive jobs alone, up to 0.35 of the machine",
-            SOURCE,
-        ),
-        info(
-            "lublin:both",
-            "batch and interactive jobs, each with arrivals of their own",
-            SOURCE,
-        ),
-    ];
-
-    const ALL: [Lublin; 4] = [
-        Lublin::Combined,
-        Lublin::Batch,
-        Lublin::Interactive,
-        Lublin::Both,
-    ];
-
     /// The classes that arrive independently of each other.
     pub(super) const fn classes(self) -> &'static [Lublin] {
         match self {
@@ -284,25 +265,6 @@ impl Lublin {
             scale,
             most: GAP_MAX,
         }
-    }
-}
-
-impl FromStr for Lublin {
-    type Err = WorkloadError;
-
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let found = Lublin::ALL.into_iter().zip(Lublin::LIST);
-        let found = found.into_iter().find(|(_, info)| info.name == text);
-        found.map(|(model, _)| model).ok_or_else(|| {
-            let names: Vec<_> = Lublin::LIST.iter().map(|info| info.name).collect();
-            WorkloadError::unknown("model of a workload", text, &names)
-        })
-    }
-}
-
-impl fmt::Display for Lublin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(Lublin::LIST[*self as usize].name)
     }
 }
 

@@ -34,8 +34,8 @@ use std::str::FromStr;
 
 use meshalloc::{DIMENSIONS_MAX, Request};
 
-use super::distributions::info;
-use super::{DistributionInfo, WorkloadError};
+use super::WorkloadError;
+use super::distributions::listed;
 
 /// A communication pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,93 +65,20 @@ pub enum Pattern {
 const THESIS: &str = "Alshdefat 2019, after ProcSimity";
 const LO: &str = "Lo, Windisch, Liu and Nitzberg 1997";
 
-impl Pattern {
-    /// Every pattern.
-    pub const ALL: [Pattern; 10] = [
-        Pattern::OneToAll,
-        Pattern::AllToAll,
-        Pattern::NearestNeighbor,
-        Pattern::Random,
-        Pattern::AllToOne,
-        Pattern::Ring,
-        Pattern::Transpose,
-        Pattern::NBody,
-        Pattern::Fft,
-        Pattern::Multigrid,
-    ];
-
-    /// Every pattern by name, in the order of [`Pattern::ALL`].
-    pub const LIST: &'static [DistributionInfo] = &[
-        info(
-            "one-to-all",
-            "a root, drawn uniformly, sends to all others",
-            THESIS,
-        ),
-        info(
-            "all-to-all",
-            "every process sends to all others, beginning with the next",
-            THESIS,
-        ),
-        info(
-            "nearest-neighbor",
-            "every process sends to its neighbours in the requested shape",
-            THESIS,
-        ),
-        info(
-            "random",
-            "every process sends to another, drawn in each iteration",
-            LO,
-        ),
-        info(
-            "all-to-one",
-            "all others send to a root, drawn uniformly",
-            "the reverse of one-to-all",
-        ),
-        info(
-            "ring",
-            "every process sends to the next",
-            "the first part of n-body",
-        ),
-        info(
-            "transpose",
-            "every process sends to its place in the transposed shape",
-            "matrix transposition",
-        ),
-        info(
-            "n-body",
-            "half-way around a ring, step by step, then along the chord",
-            LO,
-        ),
-        info("fft", "exchange along the dimensions of a hypercube", LO),
-        info(
-            "multigrid",
-            "neighbours at distances 1, 2, 4, .. and back to 1",
-            LO,
-        ),
-    ];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        Pattern::LIST[self as usize].name
-    }
-}
-
-impl FromStr for Pattern {
-    type Err = WorkloadError;
-
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let found = Pattern::ALL.into_iter().find(|known| known.name() == text);
-        found.ok_or_else(|| {
-            let names: Vec<_> = Pattern::LIST.iter().map(|info| info.name).collect();
-            WorkloadError::unknown("pattern", text, &names)
-        })
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
+listed! { Pattern, "pattern":
+    OneToAll = "one-to-all", "a root, drawn uniformly, sends to all others", THESIS;
+    AllToAll = "all-to-all", "every process sends to all others, beginning with the next", THESIS;
+    NearestNeighbor = "nearest-neighbor", "every process sends to its neighbours in the requested shape",
+        THESIS;
+    Random = "random", "every process sends to another, drawn in each iteration", LO;
+    AllToOne = "all-to-one", "all others send to a root, drawn uniformly",
+        "the reverse of one-to-all";
+    Ring = "ring", "every process sends to the next", "the first part of n-body";
+    Transpose = "transpose", "every process sends to its place in the transposed shape",
+        "matrix transposition";
+    NBody = "n-body", "half-way around a ring, step by step, then along the chord", LO;
+    Fft = "fft", "exchange along the dimensions of a hypercube", LO;
+    Multigrid = "multigrid", "neighbours at distances 1, 2, 4, .. and back to 1", LO;
 }
 
 /// The patterns of a workload: job number i has the pattern number i modulo how many there are.

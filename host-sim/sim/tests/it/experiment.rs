@@ -1,5 +1,5 @@
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use meshalloc::{Cube, Mesh, StrategyKind};
 use meshalloc_sim::backend::InProcessBackends;
@@ -7,7 +7,6 @@ use meshalloc_sim::experiment::{
     Experiment, Measure, Progress, Replications, Stop, StrategyResult, run, run_once,
 };
 use meshalloc_sim::metrics::{Metric, Unit};
-use meshalloc_sim::simulation::RunResult;
 use meshalloc_sim::workload::{
     CubeDistribution, Log, LogOptions, ServiceDistribution, Subcubes, Synthetic, Workload,
 };
@@ -169,19 +168,19 @@ fn saturated_strategies_do_not_hold_up_the_others() {
 
 #[test]
 fn fewer_replications_than_the_least_are_incomplete_even_where_saturated() {
-    struct After(AtomicU32);
+    struct After(AtomicU64);
     impl Progress for After {
-        fn run_ended(&self, _: StrategyKind, _: u32, _: &RunResult) {
-            self.0.fetch_add(1, Ordering::Relaxed);
+        fn advance(&self, jobs: u64) {
+            self.0.fetch_add(jobs, Ordering::Relaxed);
         }
         fn is_interrupted(&self) -> bool {
-            self.0.load(Ordering::Relaxed) >= 4
+            self.0.load(Ordering::Relaxed) >= 4 * 475
         }
     }
     let mut experiment = synthetic(16, 1.5, 500, &[AS]);
     let until = |max| Replications::UntilRelativeError { target: 0.05, max };
     experiment.replications = until(100);
-    let progress = After(AtomicU32::new(0));
+    let progress = After(AtomicU64::new(0));
     let failed = run(&experiment, &mut InProcessBackends::default(), &progress).unwrap_err();
     let complete = &failed.complete[0];
     assert_eq!(complete[0].runs.len(), 4);
@@ -215,9 +214,9 @@ fn runs_that_are_too_short_for_their_load_are_marked() {
 }
 
 #[test]
-fn progress_receives_every_job_and_run() {
+fn progress_receives_every_job() {
     #[derive(Default)]
-    struct Counts([AtomicU64; 4]);
+    struct Counts([AtomicU64; 3]);
     impl Progress for Counts {
         fn begin(&self, runs_max: u64, jobs_per_run: u64) {
             self.0[0].store(runs_max, Ordering::Relaxed);
@@ -226,15 +225,12 @@ fn progress_receives_every_job_and_run() {
         fn advance(&self, jobs: u64) {
             self.0[2].fetch_add(jobs, Ordering::Relaxed);
         }
-        fn run_ended(&self, _: StrategyKind, _: u32, _: &RunResult) {
-            self.0[3].fetch_add(1, Ordering::Relaxed);
-        }
     }
     let counts = Counts::default();
     let experiment = synthetic(8, 0.4, 1_000, &[AS, FSL]);
     run(&experiment, &mut InProcessBackends::default(), &counts).unwrap();
     let counts = counts.0.map(AtomicU64::into_inner);
-    assert_eq!(counts, [6, 950, 6 * 950, 6]);
+    assert_eq!(counts, [6, 950, 6 * 950]);
 }
 
 #[test]

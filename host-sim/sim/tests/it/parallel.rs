@@ -8,7 +8,7 @@ use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends}
 use meshalloc_sim::experiment::{
     Experiment, Progress, Replications, Stop, StrategyResult, run, run_all, run_parallel,
 };
-use meshalloc_sim::simulation::RunResult;
+use meshalloc_sim::simulation::Observer;
 
 use super::AS;
 
@@ -103,8 +103,9 @@ fn any_number_of_threads_gives_what_one_run_after_the_other_gives() {
 fn one_thread_runs_no_replication_too_many() {
     struct Count(AtomicU32);
     impl Progress for Count {
-        fn run_ended(&self, _: StrategyKind, _: u32, _: &RunResult) {
+        fn recorder(&self, _: StrategyKind, _: u32) -> Box<dyn Observer + '_> {
             self.0.fetch_add(1, Ordering::Relaxed);
+            Box::new(())
         }
     }
     let experiment = experiment(0.3, until(0.2, 200));
@@ -183,8 +184,9 @@ fn a_break_ends_everything() {
 fn a_panic_ends_everything() {
     struct Panics(AtomicU32);
     impl Progress for Panics {
-        fn run_ended(&self, _: StrategyKind, _: u32, _: &RunResult) {
+        fn recorder(&self, _: StrategyKind, _: u32) -> Box<dyn Observer + '_> {
             assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "on purpose");
+            Box::new(())
         }
     }
     let experiment = experiment(0.3, Replications::Fixed(500));

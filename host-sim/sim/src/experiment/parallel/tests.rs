@@ -88,6 +88,40 @@ fn the_order_in_which_runs_end_does_not_matter() {
     }
 }
 
+/// Of several experiments the first that fails counts, also if it does so last.
+#[test]
+fn the_first_failure_in_order_counts() {
+    let experiment = experiment(0.3, Replications::Fixed(2));
+    let points = (0..3).map(|_| Point::new(&experiment, &()).unwrap());
+    let mut board = Board::new(points.collect());
+    let runs = one_after_the_other(&experiment);
+    let first = board.next(&()).unwrap();
+    let mut under_way: Vec<_> = (0..4).map(|_| board.next(&()).unwrap()).collect();
+    // A run of the second experiment fails first.
+    let second = under_way.pop().unwrap();
+    assert_eq!((first.place, second.place), (0, 1));
+    let failure = |place| {
+        Err(ExperimentError::Run {
+            strategy: STRATEGIES[0],
+            replication: place,
+            reason: Box::new(crate::simulation::SimulationError::NoRoom),
+        })
+    };
+    let other = board.next(&()).unwrap();
+    for task in [&second, &other] {
+        board.record(task, failure(2), &());
+    }
+    assert!(board.failed.is_some());
+    // Nothing of later ones begins, and what is left of the first goes on.
+    assert!(board.next(&()).is_none());
+    for task in &under_way {
+        let run = runs[task.column].runs[task.replication as usize].clone();
+        board.record(task, Ok(run), &());
+    }
+    board.record(&first, failure(1), &());
+    assert_eq!(board.end().unwrap_err().place, 0);
+}
+
 #[test]
 fn a_failure_counts_only_when_its_turn_comes() {
     let experiment = experiment(0.3, until(0.2, 200));

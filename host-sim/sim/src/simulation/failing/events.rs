@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Block, Change, Flags, JobId, NodeId, Outcome, Refusal};
+use meshalloc::{Block, Change, JobId, NodeId, Outcome, Refusal};
 
 use super::Failing;
 use crate::failures::{Effect, Event, Restart};
@@ -21,6 +21,18 @@ impl State<'_> {
         self.failing
             .as_ref()
             .map(|failing| failing.timeline.restart)
+    }
+
+    /// What is down when no event is left.
+    pub(in crate::simulation) fn why_stalled(&self) -> String {
+        let down = self.failing.as_ref().map_or(0, |failing| failing.down());
+        match down {
+            0 => String::new(),
+            down => format!(
+                ": {down} of {} processors are down, and no repair is due",
+                self.machine.nodes()
+            ),
+        }
     }
 
     /// When the next failure or repair is: behind the other events of its time.
@@ -111,10 +123,14 @@ impl State<'_> {
         Ok(true)
     }
 
-    /// An interrupted job gives its processors back, and is kept.
-    fn give_back(&mut self, number: u32) {
+    /// An interrupted job gives its processors back. It returns to its place in the controller's
+    /// queue or, if `arrived` jobs have arrived before it, is kept to join the end.
+    fn give_back(&mut self, number: u32, arrived: Option<u32>) {
         let record = self.present.here(number);
-        record.stage = Stage::Kept;
+        record.stage = match arrived {
+            Some(_) => Stage::Kept,
+            None => Stage::Waits,
+        };
         self.free += i64::from(std::mem::take(&mut record.held));
         let blocks = std::mem::replace(&mut record.blocks, Held::Nothing);
         if let Some(failing) = &self.failing {
@@ -122,21 +138,19 @@ impl State<'_> {
         }
         self.lists.remove(blocks);
         self.running -= 1;
-        self.waits_again(number);
-    }
-
-    /// A job that was in the controller's queue is kept.
-    fn take_back(&mut self, number: u32) {
-        self.present.here(number).stage = Stage::Kept;
-        self.waiting -= 1;
-    }
-
-    fn waits_again(&mut self, number: u32) {
-        if number < self.head {
-            self.head = number;
-            let record = self.present.here(number);
-            self.head_wants = record.job.request.processors.into();
+        match arrived {
+            None => {
+                // The controller goes on counting them.
+                self.present.here(number).misses = 0;
+                self.waiting += 1;
+            }
+            Some(arrived) => {
+                if let Some(failing) = &mut self.failing {
+                    failing.moves_to_end(number, arrived);
+                }
+            }
         }
+        self.join(number);
     }
 
     /// The observer receives that a place went down or works again.
@@ -261,45 +275,38 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
                 interrupted.push(number);
             }
         }
-        let restart = self.state.restart().unwrap_or_default();
-        if restart.keeps() || interrupted.is_empty() {
-            return Ok(());
-        }
-        if restart == Restart::Elsewhere {
-            self.empty_queue()?;
-        }
-        for &number in &interrupted {
-            self.state.give_back(number);
-            self.release(number)?;
-        }
-        self.kept.extend(interrupted);
-        if restart == Restart::Elsewhere {
-            // In order of arrival.
-            self.kept.make_contiguous().sort();
-        }
-        Ok(())
-    }
-
-    /// Takes all jobs out of the controller's queue, the last first, so that none tries; gives
-    /// them.
-    fn empty_queue(&mut self) -> Result<Vec<u32>, SimulationError> {
-        let jobs = self.state.present.iter();
-        let waiting = jobs.filter(|(_, record)| record.stage == Stage::Waits);
-        let waiting: Vec<_> = waiting.map(|(number, _)| number).collect();
-        let mut taken = Vec::new();
-        for &number in waiting.iter().rev() {
-            if self.state.present.here(number).stage == Stage::Waits {
-                self.state.take_back(number);
-                self.kept.push_back(number);
-                self.release(number)?;
-                taken.push(number);
+        match self.state.restart().unwrap_or_default() {
+            Restart::InPlace | Restart::Spare => Ok(()),
+            Restart::Elsewhere => self.requeue(&interrupted),
+            Restart::ElsewhereLast => {
+                for number in interrupted {
+                    self.state.give_back(number, Some(self.state.arrived));
+                    self.kept.push_back(number);
+                    self.release(number)?;
+                }
+                Ok(())
             }
         }
-        Ok(taken)
+    }
+
+    /// These jobs give their processors back and return to their places in the queue.
+    fn requeue(&mut self, numbers: &[u32]) -> Result<(), SimulationError> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        for &number in numbers {
+            self.state.give_back(number, None);
+        }
+        let jobs: Vec<_> = numbers.iter().copied().map(JobId).collect();
+        let command = format!("Requeue {{ jobs: {jobs:?} }}");
+        let outcome = self.take_grants(&command, |backend, now, on_event| {
+            backend.requeue(&jobs, now, on_event)
+        })?;
+        outcome.map_err(|error| unexpected(&command, format!("{error:?}")))
     }
 
     /// Refuses the jobs that have no place on the machine without its spares, when nothing but
-    /// spares is down, none runs, and some wait. Each of them tries alone.
+    /// spares is down, none runs, and some wait.
     pub(in crate::simulation) fn refuse_unplaceable(&mut self) -> Result<(), SimulationError> {
         let State {
             failing,
@@ -313,25 +320,18 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
         if *waiting == 0 || !failing.as_deref().is_some_and(is_empty) {
             return Ok(());
         }
-        let jobs = self.empty_queue()?;
-        self.kept.make_contiguous().sort();
-        for number in jobs {
+        let jobs = self.state.present.iter();
+        let waiting = jobs.filter(|(_, record)| record.stage == Stage::Waits);
+        let waiting: Vec<_> = waiting.map(|(number, _)| number).collect();
+        for number in waiting {
+            // The release of one before it may let others start.
             if self.state.running > 0 {
                 break;
             }
-            let request = self.state.request(number);
-            let request = request.with_flags(request.flags | Flags::NO_WAIT);
-            let (job, now) = (JobId(number), self.state.now);
-            let submitted =
-                self.backend
-                    .call(&Change::submit(job, request), now, &mut |_, _| {})?;
-            if submitted.is_ok() {
-                let _ = self
-                    .backend
-                    .call(&Change::Release { job }, now, &mut |_, _| {})?;
-            } else {
-                self.kept.retain(|&other| other != number);
+            if !self.backend.fits(&self.state.request(number)) {
+                self.state.waiting -= 1;
                 self.state.refuse(number, Refusal::NeverFits);
+                self.release(number)?;
             }
         }
         self.submit_kept()
@@ -358,8 +358,8 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
         };
         match failing.idle > IDLE_FAILURES_MAX {
             true => {
-                let waiting = self.state.left;
-                Err(SimulationError::Stalled { waiting })
+                let left = self.state.left;
+                Err(SimulationError::Idle { left })
             }
             false => Ok(()),
         }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use meshalloc::NodeId;
+use meshalloc::{NodeId, Threshold};
 
 use super::*;
+use crate::backend::GrowingStorage;
 use crate::failures::{FailureSource, Failures, Restart, Timeline, file};
 use crate::workload::text_file::TextFile;
 
@@ -36,28 +37,26 @@ fn recorded(failures: &Failures, text: &str) -> Result<Failures, String> {
     })
 }
 
-/// The controller's state as sets of processors.
-struct Checked {
+/// A backend that compares the controller with sets of processors after each change.
+struct Checked<'b> {
+    inner: &'b mut dyn Backend,
     machine: Grid,
     held: BTreeMap<JobId, BTreeSet<u32>>,
     waiting: BTreeSet<JobId>,
     faulty: BTreeSet<u32>,
 }
 
-/// A backend that compares the controller with sets of processors after each change.
-fn checked<'b>(machine: Grid, inner: &'b mut dyn Backend) -> impl Backend + 'b {
-    let mut checked = Checked {
+fn checked(machine: Grid, inner: &mut dyn Backend) -> Checked<'_> {
+    Checked {
+        inner,
         machine,
         held: BTreeMap::new(),
         waiting: BTreeSet::new(),
         faulty: BTreeSet::new(),
-    };
-    Around::new(inner, move |inner, change, now, on_event| {
-        checked.call(inner, change, now, on_event)
-    })
+    }
 }
 
-impl Checked {
+impl Checked<'_> {
     fn nodes(&self, block: Block) -> BTreeSet<u32> {
         let nodes = 0..self.machine.nodes();
         nodes
@@ -65,8 +64,8 @@ impl Checked {
             .collect()
     }
 
-    fn check(&self, controller: &mut dyn Backend) {
-        let Ok(Ok(Answer::Statistics(found))) = controller.query(&Query::Statistics) else {
+    fn check(&mut self) {
+        let Ok(Ok(Answer::Statistics(found))) = self.inner.query(&Query::Statistics) else {
             panic!("no statistics");
         };
         let mut busy = self.faulty.clone();
@@ -82,9 +81,23 @@ impl Checked {
         assert_eq!(found.waiting, self.waiting.len() as u32);
     }
 
+    fn grant(&mut self, grants: Vec<(JobId, Vec<Block>)>) {
+        for (job, blocks) in grants {
+            let nodes: BTreeSet<_> = blocks.into_iter().flat_map(|it| self.nodes(it)).collect();
+            assert!(
+                nodes.is_disjoint(&self.faulty),
+                "{job} on faulty processors"
+            );
+            assert!(self.waiting.remove(&job));
+            self.held.insert(job, nodes);
+        }
+        self.check();
+    }
+}
+
+impl Backend for Checked<'_> {
     fn call(
         &mut self,
-        inner: &mut dyn Backend,
         change: &Change,
         now: Ticks,
         on_event: OnEvent<'_>,
@@ -103,24 +116,58 @@ impl Checked {
             ref other => panic!("{other:?}"),
         }
         let mut grants = Vec::new();
-        let outcome = inner.call(change, now, &mut |event, blocks| {
+        let outcome = self.inner.call(change, now, &mut |event, blocks| {
             grants.push((event.job, blocks.to_vec()));
             on_event(event, blocks);
         })?;
         if let (Change::Submit { job, .. }, Err(_)) = (change, &outcome) {
             self.waiting.remove(job);
         }
-        for (job, blocks) in grants {
-            let nodes: BTreeSet<_> = blocks.into_iter().flat_map(|it| self.nodes(it)).collect();
-            assert!(
-                nodes.is_disjoint(&self.faulty),
-                "{job} on faulty processors"
-            );
-            assert!(self.waiting.remove(&job));
-            self.held.insert(job, nodes);
-        }
-        self.check(inner);
+        self.grant(grants);
         Ok(outcome)
+    }
+
+    fn requeue(
+        &mut self,
+        jobs: &[JobId],
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<(), Error>, BackendError> {
+        for job in jobs {
+            assert!(self.held.remove(job).is_some(), "{job}");
+            self.waiting.insert(*job);
+        }
+        let mut grants = Vec::new();
+        let outcome = self.inner.requeue(jobs, now, &mut |event, blocks| {
+            grants.push((event.job, blocks.to_vec()));
+            on_event(event, blocks);
+        })?;
+        self.grant(grants);
+        Ok(outcome)
+    }
+
+    fn fits(&mut self, request: &Request) -> bool {
+        self.inner.fits(request)
+    }
+
+    fn requested(&self, request: &Request) -> u32 {
+        self.inner.requested(request)
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        self.inner.query(query)
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.inner.capacity()
+    }
+
+    fn is_in_order(&self) -> bool {
+        self.inner.is_in_order()
+    }
+
+    fn make_room(&mut self) -> bool {
+        self.inner.make_room()
     }
 }
 
@@ -143,24 +190,130 @@ fn run_jobs(
     failures: Option<Timeline>,
 ) -> Result<(RunResult, Times), SimulationError> {
     with_backend(machine, strategy, room, |inner| {
-        let mut backend = checked(machine, inner);
-        let conditions = Conditions {
-            failures,
-            ..Measured::Departures(jobs.len() as u32).into()
-        };
-        let mut times = Times::default();
-        let jobs = jobs.iter().copied();
-        let execution = FixedService::default();
-        let result = run_with(
-            execution,
-            conditions,
-            &mut backend,
-            machine,
-            jobs,
-            &mut times,
-        )?;
-        Ok((result, times))
+        run_checked(inner, machine, jobs, failures)
     })
+}
+
+/// The same with first fit, under any scheduler, in a table that grows if the scheduler chooses.
+fn run_under(
+    scheduler: SchedulerKind,
+    machine: Grid,
+    room: usize,
+    jobs: &[Job],
+    failures: Timeline,
+) -> Result<(RunResult, Times), SimulationError> {
+    let mut storage = GrowingStorage::default();
+    let configuration = Configuration {
+        machine,
+        strategy: StrategyKind::FirstFit,
+        scheduler,
+    };
+    let mut inner = InProcess::growing(&mut storage, room, configuration, None)?;
+    run_checked(&mut inner, machine, jobs, Some(failures))
+}
+
+fn run_checked(
+    inner: &mut dyn Backend,
+    machine: Grid,
+    jobs: &[Job],
+    failures: Option<Timeline>,
+) -> Result<(RunResult, Times), SimulationError> {
+    let mut backend = checked(machine, inner);
+    let conditions = Conditions {
+        failures,
+        ..Measured::Departures(jobs.len() as u32).into()
+    };
+    let mut times = Times::default();
+    let jobs = jobs.iter().copied();
+    let execution = FixedService::default();
+    let result = run_with(
+        execution,
+        conditions,
+        &mut backend,
+        machine,
+        jobs,
+        &mut times,
+    )?;
+    Ok((result, times))
+}
+
+/// Processor 12 of a mesh of 4 x 4, or another one, is down for half a second.
+fn with_a_failure(
+    scheduler: SchedulerKind,
+    restart: Restart,
+    (node, at): (u32, u32),
+    jobs: &[Job],
+) -> (RunResult, Times) {
+    let machine = mesh(4, 4);
+    let failures = failures(machine, "a.csv", restart, None);
+    let events = format!("{at},node,{node},down\n{at}.5,node,{node},up\n");
+    let failures = recorded(&failures, &format!("time,what,which,state\n{events}")).unwrap();
+    let timeline = failures.timeline(1, 0).unwrap();
+    run_under(scheduler, machine, 8, jobs, timeline).unwrap()
+}
+
+#[test]
+fn a_failure_restarts_no_clock_of_a_waiting_job() {
+    // Job 1 on processor 12 fails at 50 s and starts again at once, until 1,050 s. Job 3 has waited
+    // for 84 s when job 4 arrives and for 94 s when job 2 leaves, so job 4 may not pass it. Under
+    // SJF job 1 starts again only when it has waited for 80 s, at 85 s.
+    let threshold = 80 * SECOND;
+    for (scheduler, length, again) in [
+        (SchedulerKind::BypassQueue { threshold }, 5, 50),
+        (
+            SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: threshold }),
+            50,
+            50,
+        ),
+        (SchedulerKind::ShortestJobFirst { threshold }, 50, 85),
+    ] {
+        let jobs = [
+            job(0, 200, 4, 3),
+            job(0, 1_000, 1, 1),
+            job(0, 95, 1, 1),
+            job(1, length, 4, 4),
+            job(85, 5, 1, 1),
+        ];
+        let jobs = jobs.map(|job| {
+            let estimate = job.work.service().unwrap();
+            let request = job.request.with_estimate(estimate);
+            Job { request, ..job }
+        });
+        let (_, times) = with_a_failure(scheduler, Restart::Elsewhere, (12, 50), &jobs);
+        let start = again + 1_000 + length;
+        assert_eq!(times.0[&4].0, Some(start * SECOND), "{scheduler:?}");
+    }
+}
+
+#[test]
+fn the_head_is_the_first_job_of_the_queue() {
+    // Job 1 on processor 12 fails at 10 s and joins the end, behind job 2, which wants all.
+    let jobs = [
+        job(0, 1_000, 4, 3),
+        job(0, 500, 1, 1),
+        job(1, 5, 4, 4),
+        job(900, 5, 1, 1),
+    ];
+    for restart in [Restart::Elsewhere, Restart::ElsewhereLast] {
+        let (result, _) = with_a_failure(SchedulerKind::Fcfs, restart, (12, 10), &jobs);
+        assert_values(&result, &[(Metric::ExternalFragmentation, 0.0)]);
+    }
+}
+
+#[test]
+fn all_successful_attempts_count() {
+    // Job 0 on the first two rows fails at 50 s. Misses of job 4, which wants 2 x 3: when jobs 2
+    // and 3 leave there is no place. Job 0 is granted twice.
+    let jobs = [
+        job(0, 100, 4, 2),
+        job(0, 1_000, 1, 1),
+        job(0, 10, 1, 1),
+        job(0, 20, 1, 1),
+        job(1, 5, 2, 3),
+    ];
+    let scheduler = SchedulerKind::Fcfs;
+    let (result, _) = with_a_failure(scheduler, Restart::ElsewhereLast, (0, 50), &jobs);
+    assert_values(&result, &[(Metric::AllocationMiss, 4.0 / 10.0)]);
 }
 
 fn by_hand(
@@ -311,7 +464,11 @@ fn runs_that_cannot_end_are_errors() {
         .err()
         .unwrap()
         .to_string();
-    assert_eq!(error, "jobs wait (1), none runs and none will arrive");
+    assert_eq!(
+        error,
+        "no job can run any more, and 1 measured job has not left: 1 of 4 processors are down, \
+         and no repair is due"
+    );
     let often = failures(machine, "node:1,1", Restart::InPlace, None);
     let error = run(often.timeline(1, 0).unwrap())
         .err()

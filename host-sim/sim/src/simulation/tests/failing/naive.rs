@@ -1,6 +1,7 @@
 //! Beside a naive simulation of rows of processors.
 
 use std::fmt::Write as _;
+use std::num::NonZero;
 
 use super::*;
 use crate::failures::Checkpoint;
@@ -13,7 +14,10 @@ type Events = Vec<(Ticks, usize, bool)>;
 struct Naive {
     arrival: Ticks,
     width: usize,
+    estimate: Option<Ticks>,
     left: Ticks,
+    /// Since when it waits: its arrival, or when it joined the end of the queue again.
+    since: Ticks,
     state: NaiveState,
     first_start: Option<Ticks>,
     end: Option<Ticks>,
@@ -22,6 +26,10 @@ struct Naive {
     restarts: u32,
     until_restart: Ticks,
     interrupted: Ticks,
+    /// Whether it returned to its old place in the queue.
+    has_returned: bool,
+    grants: u64,
+    misses: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,10 +50,18 @@ struct Kinds {
     fragmented: u64,
 }
 
-/// A row of processors, first fit, first come, first served: everything is looked for anew at each
-/// event. Times are so that no two events of different kinds coincide.
+/// A row of processors, first fit: everything is looked for anew at each event. Times are so that
+/// no two events of different kinds coincide.
 struct NaiveRow {
     width: usize,
+    scheduler: SchedulerKind,
+    /// The head that jobs may bypass, since when, and how many have.
+    head: Option<usize>,
+    head_since: Ticks,
+    bypasses: u64,
+    arrivals: u64,
+    /// The delays of jobs up to their grants.
+    delays: Vec<Ticks>,
     restart: Restart,
     checkpoint: Option<Checkpoint>,
     jobs: Vec<Naive>,
@@ -110,7 +126,6 @@ impl NaiveRow {
                 let &(_, cube, fails) = events.next().unwrap();
                 self.change(cube, fails);
             }
-            self.start_jobs();
         }
     }
 
@@ -135,7 +150,7 @@ impl NaiveRow {
             matches!(job, Some(NaiveState::Runs { .. }))
         });
         self.kinds.idle += (self.width as u64 - down - busy_now.count() as u64) * span;
-        let first = self.jobs.iter().find(|job| job.state == NaiveState::Queued);
+        let first = self.queue.first().map(|&number| &self.jobs[number]);
         if first.is_some_and(|job| job.width <= free) {
             self.kinds.fragmented += free as u64 * span;
         }
@@ -147,14 +162,14 @@ impl NaiveRow {
             let job = &mut self.jobs[number];
             match job.state {
                 NaiveState::Future if job.arrival == self.now => {
-                    job.state = NaiveState::Queued;
-                    self.queue.push(number);
+                    self.join_end(number);
                 }
                 NaiveState::Runs { start, .. } if start + length == self.now => {
                     job.saving += length - job.left;
                     job.left = 0;
                     job.state = NaiveState::Done;
                     job.end = Some(self.now);
+                    self.let_try();
                 }
                 _ => {}
             }
@@ -163,6 +178,7 @@ impl NaiveRow {
 
     /// A processor fails or is repaired.
     fn change(&mut self, cube: usize, fails: bool) {
+        let free = self.free();
         self.failed[cube] = fails;
         let place = self.place.iter().position(|&other| other == Some(cube));
         let mut hit = None;
@@ -191,7 +207,21 @@ impl NaiveRow {
             && let NaiveState::Runs { start, at } = self.jobs[number].state
         {
             self.interrupt(number, start, at);
+        } else if self.free() > free {
+            self.let_try();
         }
+        for number in 0..self.jobs.len() {
+            if let NaiveState::Stopped { at } = self.jobs[number].state
+                && (at..at + self.jobs[number].width).all(|place| self.works(place))
+            {
+                self.start(number, at);
+            }
+        }
+    }
+
+    fn free(&self) -> usize {
+        let is_free = |&place: &usize| self.works(place) && self.holder(place).is_none();
+        (0..self.width).filter(is_free).count()
     }
 
     fn interrupt(&mut self, number: usize, start: Ticks, at: usize) {
@@ -212,34 +242,118 @@ impl NaiveRow {
             Restart::InPlace | Restart::Spare => {}
             Restart::Elsewhere => {
                 job.state = NaiveState::Queued;
+                job.has_returned = true;
                 self.queue.push(number);
                 self.queue.sort_unstable();
+                self.let_try();
             }
             Restart::ElsewhereLast => {
                 job.state = NaiveState::Queued;
-                self.queue.push(number);
+                self.let_try();
+                self.join_end(number);
             }
         }
     }
 
-    fn start_jobs(&mut self) {
-        for number in 0..self.jobs.len() {
-            if let NaiveState::Stopped { at } = self.jobs[number].state
-                && (at..at + self.jobs[number].width).all(|place| self.works(place))
-            {
-                self.start(number, at);
+    /// A job joins the end of the queue; it alone may try, if any may.
+    fn join_end(&mut self, number: usize) {
+        self.queue.push(number);
+        let job = &mut self.jobs[number];
+        (job.state, job.since) = (NaiveState::Queued, self.now);
+        self.arrivals += 1;
+        if let SchedulerKind::ShortestJobFirst { threshold } = self.scheduler {
+            return self.shortest_first(threshold);
+        }
+        self.see_head();
+        let last = self.queue.len() - 1;
+        let bypasses = matches!(self.scheduler, SchedulerKind::ModifiedFcfs(_));
+        if (last == 0 || bypasses && self.may_bypass()) && self.attempt(last) {
+            self.bypasses += 1;
+            self.see_head();
+        }
+    }
+
+    /// Processors are free, or a job has returned to the queue: heads try until one is blocked,
+    /// then those behind it, as long as they may.
+    fn let_try(&mut self) {
+        if let SchedulerKind::ShortestJobFirst { threshold } = self.scheduler {
+            return self.shortest_first(threshold);
+        }
+        self.see_head();
+        while !self.queue.is_empty() && self.attempt(0) {
+            self.see_head();
+        }
+        let mut at = 1;
+        while at < self.queue.len() && self.may_bypass() {
+            match self.attempt(at) {
+                true => {
+                    self.bypasses += 1;
+                    self.see_head();
+                }
+                false => at += 1,
             }
         }
-        while let Some(&number) = self.queue.first() {
-            let width = self.jobs[number].width;
-            let is_free = |place| self.works(place) && self.holder(place).is_none();
-            let fits = |at: &usize| (*at..at + width).all(is_free);
-            let Some(at) = (0..=self.width - width).find(fits) else {
-                break;
+    }
+
+    fn shortest_first(&mut self, threshold: Ticks) {
+        while let Some(&head) = self.queue.first() {
+            let estimate = |at: &usize| self.jobs[self.queue[*at]].estimate.unwrap_or(Ticks::MAX);
+            let at = match self.now - self.jobs[head].since >= threshold {
+                true => 0,
+                false => (0..self.queue.len()).min_by_key(estimate).unwrap(),
             };
-            self.queue.remove(0);
-            self.start(number, at);
+            if !self.attempt(at) {
+                break;
+            }
         }
+    }
+
+    /// A head stays what it is while it waits, also behind a job that has returned.
+    fn see_head(&mut self) {
+        if self.head.is_none_or(|head| !self.queue.contains(&head)) {
+            self.head = self.queue.first().copied();
+            (self.head_since, self.bypasses) = (self.now, 0);
+        }
+    }
+
+    fn may_bypass(&self) -> bool {
+        let since = u128::from(self.now - self.head_since);
+        let allocated = self.delays.len() as u128 * u128::from(self.now);
+        let delays: u128 = self.delays.iter().map(|&delay| u128::from(delay)).sum();
+        let product = delays * u128::from(self.arrivals);
+        match self.scheduler {
+            SchedulerKind::BypassQueue { threshold } => {
+                self.now - self.jobs[self.queue[0]].since < threshold
+            }
+            SchedulerKind::ModifiedFcfs(Threshold::Static { ticks }) => since < ticks.into(),
+            SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second }) => {
+                since * allocated < product * u128::from(second)
+            }
+            SchedulerKind::ModifiedFcfs(Threshold::Count) => {
+                u128::from(self.bypasses) * allocated < product
+            }
+            _ => false,
+        }
+    }
+
+    /// The job at this place in the queue tries. Whether it starts.
+    fn attempt(&mut self, place: usize) -> bool {
+        let number = self.queue[place];
+        let width = self.jobs[number].width;
+        let is_free = |place| self.works(place) && self.holder(place).is_none();
+        let fits = |at: &usize| (*at..at + width).all(is_free);
+        let Some(at) = (0..=self.width - width).find(fits) else {
+            self.jobs[number].misses += u64::from(self.free() >= width);
+            return false;
+        };
+        self.queue.remove(place);
+        let job = &mut self.jobs[number];
+        job.grants += 1;
+        if !job.has_returned {
+            self.delays.push(self.now - job.since);
+        }
+        self.start(number, at);
+        true
     }
 
     fn start(&mut self, number: usize, at: usize) {
@@ -260,10 +374,26 @@ fn a_naive_simulation_gives_the_same() {
         Restart::Elsewhere,
         Restart::ElsewhereLast,
     ];
+    let schedulers = [
+        SchedulerKind::Fcfs,
+        SchedulerKind::BypassQueue {
+            threshold: 20 * SECOND,
+        },
+        SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 9 * SECOND }),
+        SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: SECOND }),
+        SchedulerKind::ModifiedFcfs(Threshold::Count),
+        SchedulerKind::ShortestJobFirst {
+            threshold: 25 * SECOND,
+        },
+        SchedulerKind::ShortestJobFirst {
+            threshold: Ticks::MAX,
+        },
+    ];
     let mut restarts = [0; 4];
-    for case in 0..600 {
+    for case in 0..1_400 {
         let mut below = draws(case);
         let mode = case as usize % 4;
+        let scheduler = schedulers[case as usize / 4 % schedulers.len()];
         let restart = modes[mode];
         let width = 3 + below(5) as usize;
         let most = width - usize::from(restart == Restart::Spare);
@@ -276,10 +406,14 @@ fn a_naive_simulation_gives_the_same() {
         let jobs: Vec<Job> = (0..12)
             .map(|_| {
                 arrival += below(6 * SECOND);
+                let request = Request::submesh(1 + below(most as u64) as u16, 1);
                 Job {
                     arrival,
                     work: Work::Service(1 + below(20 * SECOND)),
-                    request: Request::submesh(1 + below(most as u64) as u16, 1),
+                    request: match below(4) {
+                        0 => request,
+                        _ => request.with_estimate(1 + below(20 * SECOND)),
+                    },
                 }
             })
             .collect();
@@ -307,13 +441,18 @@ fn a_naive_simulation_gives_the_same() {
         };
         let described = recorded(&described, &text).unwrap();
         let timeline = described.timeline(1, 0).unwrap();
-        // A small table keeps jobs here.
+        // A small table keeps jobs here, or grows.
         let room = if case % 3 == 0 { width + 1 } else { 64 };
-        let strategy = StrategyKind::FirstFit;
-        let (result, times) = run_jobs(machine, strategy, room, &jobs, Some(timeline)).unwrap();
+        let (result, times) = run_under(scheduler, machine, room, &jobs, timeline).unwrap();
         let places = width - usize::from(mode == 1);
         let mut naive = NaiveRow {
             width,
+            scheduler,
+            head: None,
+            head_since: 0,
+            bypasses: 0,
+            arrivals: 0,
+            delays: Vec::new(),
             restart,
             checkpoint,
             jobs: Vec::new(),
@@ -329,7 +468,9 @@ fn a_naive_simulation_gives_the_same() {
             naive.jobs.push(Naive {
                 arrival: job.arrival,
                 width: job.request.processors as usize,
+                estimate: job.request.estimate.map(NonZero::get),
                 left: job.work.service().unwrap(),
+                since: job.arrival,
                 state: NaiveState::Future,
                 first_start: None,
                 end: None,
@@ -338,6 +479,9 @@ fn a_naive_simulation_gives_the_same() {
                 restarts: 0,
                 until_restart: 0,
                 interrupted: 0,
+                has_returned: false,
+                grants: 0,
+                misses: 0,
             });
         }
         naive.run(&events);
@@ -385,12 +529,17 @@ fn compare(case: u64, jobs: &[Job], result: &RunResult, times: &Times, naive: &N
     );
     let restarts = sum(|job| job.restarts.into());
     let part = |of: u64| of as f64 / all as f64;
+    let misses = sum(|job| job.misses) as f64;
     let expected = [
         (Metric::Restarts, restarts as f64),
         (Metric::LostNodeHours, lost as f64 / 3.6e9),
         (Metric::Availability, 1.0 - part(down)),
         (Metric::Utilization, part(busy)),
         (Metric::ExternalFragmentation, part(fragmented)),
+        (
+            Metric::AllocationMiss,
+            misses / (misses + sum(|job| job.grants) as f64),
+        ),
         (Metric::CompletionTime, naive.now as f64 / 1e6),
     ];
     for (metric, expected) in expected {
