@@ -88,7 +88,7 @@ fn compare(experiment: &Experiment, board: &mut LineBackends) {
 
     for (there, here) in there.iter().zip(&here) {
         let mut round_trips = board.round_trips(&[there.strategy]);
-        let median = round_trips.quantile_seconds(0.5).expect("there were calls");
+        let median = round_trips.quantile(0.5).expect("there were calls");
         println!(
             "{}, {:?}: {} of {} jobs, decision hash {:016x} in QEMU, {:016x} in process; \
              median round trip {:.0} us",
@@ -98,7 +98,7 @@ fn compare(experiment: &Experiment, board: &mut LineBackends) {
             experiment.jobs,
             there.decision_hash,
             here.decision_hash,
-            median * 1e6,
+            median * 1e-3,
         );
         assert_eq!(
             there.decision_hash, here.decision_hash,
