@@ -422,7 +422,7 @@ impl<'m> Controller<'m> {
     }
 
     /// Interrupts running jobs: they give their processors back and wait again, each at its place
-    /// in the order of submission; of jobs that were submitted at one time the lesser name is first.
+    /// in the order of submission; of jobs submitted at one time the lesser name is first.
     /// Their attempts, misses and leases go on. Then a scheduling pass begins as after a release;
     /// [`Controller::advance`] makes its attempts. A job that is granted again has a new event; of
     /// a grant that was not read before the interruption there is none.
