@@ -51,8 +51,8 @@ fn any_number_of_threads_gives_what_one_run_after_the_other_gives() {
         experiment(0.3, until(0.2, 200)),
         experiment(0.4, until(0.3, 200)),
         // The cap comes first; fewer than the least that counts.
-        experiment(0.4, until(0.001, 4)),
-        experiment(0.4, until(0.5, 2)),
+        experiment(0.4, until(0.001, 12)),
+        experiment(0.4, until(0.5, 10)),
         // Saturated.
         experiment(1.5, until(0.1, 30)),
     ];
