@@ -286,7 +286,7 @@ impl Scenario {
         })
     }
 
-    /// The same as [`resolve`](Self::resolve), of settings that were given there; errors have the place.
+    /// Like [`resolve`](Self::resolve), for settings from this origin, which errors name.
     pub fn resolve_of(&self, origin: Origin) -> Result<Resolved, String> {
         match self.resolve() {
             Ok(resolved) => Ok(Resolved { origin, ..resolved }),

@@ -395,7 +395,8 @@ settings! {
     until_abs_error: number f64 = "FRACTION", REPLICATION, read = names::fraction,
         not = ["until-rel-error"];
 
-    /// The most replications with --until-rel-error or --until-abs-error, at least 10 [default: 100]
+    /// The most replications with --until-rel-error or --until-abs-error, at least 10 [default:
+    /// 100]
     max_replications: number u32 = "COUNT", REPLICATION, read = max_replications,
         needs = [["until-rel-error", "until-abs-error"]];
 
@@ -465,8 +466,8 @@ settings! {
     /// spare, in place with a spare cube of its row [default: elsewhere]
     restart: text Restart = "WHERE", FAILURES, needs = [["failures"]];
 
-    /// Jobs save a checkpoint after each INTERVAL seconds of work and restart from the latest one. A
-    /// save takes COST seconds [default: they restart from the beginning]
+    /// Jobs save a checkpoint after each INTERVAL seconds of work and restart from the latest one.
+    /// A save takes COST seconds [default: they restart from the beginning]
     checkpoint: text Checkpoint = "INTERVAL[,COST]", FAILURES, needs = [["failures"]];
 
     /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD [default:
