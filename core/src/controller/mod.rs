@@ -204,7 +204,7 @@ impl<'m> Controller<'m> {
         self.carry_out(change, now, pauses)
     }
 
-    /// [`Controller::begin`].
+    /// The body of [`Controller::begin`], which [`Controller::handle`] inlines without pauses.
     // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn carry_out(
