@@ -28,7 +28,7 @@ use serde_json::Value;
 pub fn host_sim(folder: &Path, line: &str) -> String {
     let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let mut command = Command::new(env!("CARGO"));
-    // Not by `--package`: with the features of all default members, as other commands build it.
+    // Without `--package`, so with the features of all default members, as other commands build it.
     command
         .args(["run", "--quiet", "--bin", "host-sim"])
         .args(["--manifest-path", workspace, "--"])

@@ -30,14 +30,14 @@ const COLOURS: [&str; 7] = [
     "0,114,178",
 ];
 
-/// Waits until what was asked for is drawn.
+/// Waits until the requested state is drawn.
 const DRAWN: &str = "new Promise((done) => requestAnimationFrame(() => \
                      requestAnimationFrame(() => done(0))))";
 
 /// A job of the table that `run` writes.
 type Row = BTreeMap<String, String>;
 
-/// Writes the page, and gives the jobs of the same run.
+/// Writes the page, and returns the jobs of the same run.
 fn page(folder: &Path, scenario: &str) -> Vec<Row> {
     fs::write(folder.join("pod.toml"), POD).unwrap();
     host_sim(folder, &format!("view {scenario} --output view.html"));
@@ -108,8 +108,8 @@ fn shown(window: &Window, mesh: usize) -> BTreeMap<u64, String> {
     cells
 }
 
-/// Asserts that the processors of each job have one colour, and all others none of a job. `of_jobs`
-/// has the colours of the jobs so far.
+/// Asserts that all processors of a job have the same colour, and that free ones have no colour of
+/// a job. `of_jobs` has the colours of the jobs so far.
 fn assert_coloured(
     shown: &BTreeMap<u64, String>,
     held: &BTreeMap<u64, usize>,
@@ -216,7 +216,7 @@ fn the_slider_of_layers_is_used_with_keys() {
         assert_eq!(shown(&window, 0).len(), 8 * 6);
         // The keys did not move the time.
         assert_eq!(window.number("view.state().now"), now);
-        // Back to all layers, and out of the slider the keys belong to the time again.
+        // Back to all layers. With the focus outside the slider the keys move the time again.
         window.eval("(document.getElementById('alone').focus(), 0)");
         window.press(" ");
         assert_eq!(window.eval("view.layer()"), Value::Null);
@@ -261,8 +261,8 @@ fn what_is_pointed_at_names_job_slice_rings_and_rank() {
         let Some(window) = open(folder.path(), WIDE, "light") else {
             return;
         };
-        // A job that is folded under the second strategy, of more than two ranks, and where these
-        // are.
+        // A job with more than two ranks that is folded under the second strategy, and the places
+        // of its ranks.
         let found = window.eval(
             "(() => { const run = view.page.runs[1]; const places = view.places(); \
              for (const [job, cells] of run.ranks) { \

@@ -1,5 +1,5 @@
-//! The page of `reproduce` in a real browser: on a narrow screen nothing that matters has to be
-//! scrolled into sight.
+//! The page of `reproduce` in a real browser: on a narrow screen claims can be read without
+//! scrolling sideways.
 
 use meshalloc_browser::{Window, host_sim};
 
@@ -28,7 +28,7 @@ fn paper_ours_and_verdict_are_within_the_window_at_400_and_at_1400_pixels() {
         assert_eq!(outside, serde_json::json!([]), "at {width} pixels");
         let page_width = window.number("document.documentElement.scrollWidth");
         assert!(page_width <= f64::from(width), "{page_width} at {width}");
-        // What stands beside each other on a narrow screen is named there.
+        // On a narrow screen results next to each other have labels.
         let label = "getComputedStyle(document.querySelector('.claims td[data-label]'), '::before').content";
         let expected = if width == 400 { "\"paper\"" } else { "none" };
         assert_eq!(window.eval(label), serde_json::json!(expected));

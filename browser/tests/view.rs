@@ -1,5 +1,4 @@
-//! The page of `view` in a real browser: what it shows is what the run gave, and clicks and keys do
-//! what they should.
+//! The page of `view` in a real browser: it shows the results of the run, and clicks and keys work.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -260,7 +259,7 @@ fn buttons_keys_and_the_pointer_do_what_they_should() {
         let part = now(&window) / window.number("view.page.meta.end");
         assert!((part - 0.25).abs() < 0.01, "{part}");
 
-        // What is drawn: the mesh has colours of jobs.
+        // The mesh is drawn with colours of jobs.
         let colours = window.number(
             "(() => { const canvas = document.querySelector('canvas.mesh'); \
              const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height); \
@@ -449,7 +448,7 @@ fn a_job_that_never_waited_or_ran_has_no_numbers_of_waiting_and_running() {
         return;
     };
     window.wait_until_ready();
-    // Of each fate in a run one job: its number, and the place of the run.
+    // One job for each fate in a run: its number, and the place of the run.
     let found = window.eval(
         "view.page.runs.flatMap((run, place) => \
          ['refused', 'waits', 'runs', 'left', 'absent'].map((fate) => { \
@@ -674,7 +673,7 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
     }
 }
 
-/// A letter that no font has is drawn like one that is none.
+/// A letter that no font has is drawn like a code point without a character.
 #[test]
 fn no_letter_of_the_page_is_missing_in_its_font() {
     let folder = tempfile::tempdir().unwrap();
@@ -762,7 +761,7 @@ const AT_MOMENTS: &str = "view.page.runs.map((run) => { \
 #[test]
 fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
     let folder = tempfile::tempdir().unwrap();
-    // Boxes of 4 x 4: which fails when. Each is down for 35 s.
+    // The boxes of 4 x 4 that fail, and when. Each is down for 35 s.
     let outages: Vec<(f64, u64)> = (1..60).map(|n| (25.0 * n as f64, n * 7 % 16)).collect();
     let mut events: Vec<(f64, u64, &str)> = Vec::new();
     for &(at, which) in &outages {
@@ -812,7 +811,7 @@ fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
                 assert!(run["pairs"].as_u64().unwrap() > 1000, "{restart}");
                 assert_eq!(run["same"], 0, "{restart}");
             }
-            // Each job started as often as the run says, and its record has the times.
+            // Each job started as often as in the run, and its record has the times.
             let stretches = window.eval(
                 "view.page.runs.map((run) => Array.from({ length: run.count }, (_, job) => \
                  stretchesOf(run, job).length))",

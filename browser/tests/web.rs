@@ -58,7 +58,7 @@ fn the_module_decides_and_reports_what_the_core_does_outside_of_a_browser() {
         return;
     };
     for machine in ["mesh 16x16", "torus 8x8", "mesh 6x5x4", "torus 4x4x4"] {
-        // The module is without those that need the description of a machine.
+        // The module has no strategies that need the description of a machine.
         let serves_grids = |kind: &StrategyKind| !kind.serves().needs_description();
         let names: Vec<&str> = StrategyKind::built()
             .filter(serves_grids)
@@ -151,7 +151,7 @@ fn a_typed_request_is_placed_or_refused_with_the_reason_of_the_core() {
     assert_eq!(text(&window, "#error"), "");
     ask("4 by 3");
     assert!(text(&window, "#error").contains("expected numbers from 0 to 65535 with an x"));
-    // The next one that is understood takes the error away.
+    // The next valid request clears the error.
     ask("1x1");
     assert_eq!(text(&window, "#error"), "");
     set(&window, "#machine", "mesh 100x100");

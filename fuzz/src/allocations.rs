@@ -20,19 +20,20 @@ const STRATEGIES: [StrategyKind; 6] = [
     StrategyKind::Neighbor,
 ];
 
-/// The allocations at a time that there is room for at least.
+/// Both allocators have room for at least this number of allocations.
 const ALLOCATIONS: usize = 6;
 
-/// What an allocator must know: the processors of each allocation that is held, by its integer.
+/// The expected state of an allocator: the processors of each held allocation, by its integer.
 type Held = BTreeMap<u128, Vec<NodeId>>;
 
-/// Does with two allocators what the bytes choose, and compares them with a list of what is held.
-/// From time to time both allocators are made anew in the same memories, also in each other's.
+/// Applies the operations that the bytes choose to two allocators, and compares these with a list
+/// of the held allocations. From time to time both are created again in the same memories, also in
+/// each other's.
 ///
 /// # Panics
 ///
-/// When an allocator accepts a handle that is not of one of its allocations, rejects one that is,
-/// or changes by an error.
+/// When an allocator accepts a handle that names none of its allocations, rejects one that does, or
+/// changes although it returns an error.
 pub fn allocations(bytes: &[u8]) {
     let machine = Grid::mesh(&[6, 5]).expect("a mesh");
     let needs = Needs::of_build(&[machine], ALLOCATIONS);
@@ -47,7 +48,8 @@ pub fn allocations(bytes: &[u8]) {
     }
 }
 
-/// Until the bytes say that both allocators are made anew. `handles` are all that there ever were.
+/// Runs until the bytes say that both allocators are created again. `handles` has all handles so
+/// far.
 fn round(
     storages: &mut [HeapStorage; 2],
     machine: Grid,
@@ -128,7 +130,7 @@ fn release(allocator: &mut Allocator<'_>, held: &mut Held, raw: u128) {
             let error = outcome.expect_err("it is not held here");
             assert_eq!(error.allocation, given_back, "it is handed back");
             assert_eq!((processors, blocks, is_supposed), (None, None, false));
-            // The highest 32 bits in use are of the allocator.
+            // The highest 32 bits in use belong to the allocator.
             if let Some(own) = held.keys().next() {
                 let expected = match own >> 64 == raw >> 64 {
                     true => AllocationError::Stale,
@@ -158,7 +160,7 @@ fn compare(allocator: &Allocator<'_>, held: &Held) {
 
 #[cfg(test)]
 mod tests {
-    /// Inputs of a generator, which reach what a file of the corpus may not.
+    /// Random inputs, which may reach states that the corpus does not.
     #[test]
     fn any_sequence_of_handles() {
         let mut state = 1_u64;

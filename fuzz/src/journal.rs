@@ -65,9 +65,9 @@ fn written(bytes: &mut Bytes<'_>) -> Flash {
     journal.into_flash()
 }
 
-/// A server whose journal is damaged after it was written is sound when it is restored, and as it
-/// was if nothing was damaged but for statistics, and for how far its clock has gone on without a
-/// change that had an effect.
+/// A server whose journal was damaged keeps its invariants when it is restored. If nothing was
+/// damaged, it has the state from before, except for statistics and for the time that passed since
+/// the last change with an effect.
 ///
 /// # Panics
 ///

@@ -70,13 +70,13 @@ fn run(target: fn(&[u8]), path: &std::path::Path) -> usize {
 mod tests {
     use std::path::Path;
 
-    /// The inputs that reach different code, and all findings.
+    /// The corpus: inputs that reach different code, and all earlier findings.
     fn corpus(target: fn(&[u8]), name: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("corpus")
             .join(name);
         assert!(super::run(target, &folder) > 0, "{name}: no inputs");
-        // The empty input, which is no file.
+        // The corpus has no file for the empty input.
         target(&[]);
         target(&[0xff; 600]);
     }

@@ -9,7 +9,7 @@ use meshalloc_wasm::{Lab, answer};
 /// If it is not.
 pub fn page(bytes: &[u8]) {
     let mut lab: Option<Lab> = None;
-    // Later ones say nothing new.
+    // More commands would test nothing new.
     for line in bytes.split(|&byte| byte == b'\n').take(100) {
         let reply = answer(&mut lab, line);
         let is_known = reply.starts_with(b"{\"done\":") || reply.starts_with(b"{\"failed\":");

@@ -36,7 +36,7 @@ pub fn requests(bytes: &[u8]) {
     board::check_apart(server.controller());
 }
 
-/// The clients' knowledge, and their last frame.
+/// The state of the clients, and their last frame.
 pub(crate) struct Clients {
     sessions: [Session; CLIENTS],
     seq: [u32; CLIENTS],

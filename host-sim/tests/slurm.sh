@@ -4,8 +4,8 @@
 #
 #   host-sim/tests/slurm.sh target/debug/host-sim
 #
-# munged, slurmctld and slurmd run on loopback, in a temporary folder, on ports that are drawn. Of the
-# machine they use nothing but the installed programs.
+# munged, slurmctld and slurmd run on loopback, in a temporary folder, on random ports. They need
+# only the installed programs.
 set -euo pipefail
 
 program=$(realpath "$1")
@@ -22,7 +22,7 @@ cd "$folder"
 mkdir munge state spool
 alone=$folder/alone array=$folder/array
 
-# Descriptor 3 is standard error, also where that of a command is left out.
+# Descriptor 3 is standard error, also where a command's standard error is dropped.
 exec 3>&2
 fail() {
     echo "error: $*" >&3
@@ -40,7 +40,7 @@ wait_for() {
     done
 }
 
-# Three points a task, each of which takes long enough for the task to be killed on the way.
+# Three points a task. Each takes long enough that the task can be killed meanwhile.
 cat > grid.toml <<'END'
 mesh = "32x32"
 jobs = 20_000
@@ -59,7 +59,7 @@ munged --foreground --force --key-file=munge/key --socket="$folder/munge/socket"
     --pid-file="$folder/munge/pid" --seed-file="$folder/munge/seed" >munged.log 2>&1 &
 wait_for "munged has its socket" test -S munge/socket
 
-# One node on loopback with four processors, whatever the machine has, without accounting and without
+# One node on loopback with four processors, however many the machine has, without accounting and
 # control groups.
 read -r controller_port node_port < <(shuf --input-range 20000-60000 --head-count 2 | xargs)
 cat > slurm.conf <<END
@@ -125,7 +125,8 @@ kill_one() {
         process=$(pgrep -f -- "--output $array --shard $task/$tasks --threads") || continue
         processes=$process
         if [[ $1 == whole ]]; then
-            script=$(parent "$process") && processes="$(parent "$script") $script $process" || continue
+            script=$(parent "$process") || continue
+            processes="$(parent "$script") $script $process" || continue
         fi
         kill -9 $processes && return
     done
@@ -138,8 +139,8 @@ first=$task
 known=$(points)
 wait_for "another point is complete" kill_one whole
 echo "task $task, its script and its supervisor are killed; slurmd starts again"
-# The controller takes a job for lost whose node does not report it, but only so long after its
-# start: `BatchStartTimeout` and `MessageTimeout`.
+# If a node does not report a job, the controller takes the job for lost, but not before
+# `BatchStartTimeout` and `MessageTimeout` have passed since its start.
 sleep 16
 kill $slurmd
 wait $slurmd || true

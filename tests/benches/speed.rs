@@ -9,9 +9,9 @@
 //!
 //! The paper's *mean search time* is the time spent in allocation attempts and in the release, per
 //! job. Here the commands of a simulated run are recorded (first come, first served, sides uniform
-//! on 1 to the mesh's, load .47, mean service 10 s) and then given to a fresh controller again,
-//! with nothing else between them. Times are CPU times of the thread, and of several rounds the
-//! shortest counts: other processes only make it longer.
+//! on 1 to the mesh's, load .47, mean service 10 s) and then given to a new controller, with
+//! nothing else in between. Times are CPU times of the thread, and of several rounds the shortest
+//! counts: other processes only make it longer.
 //!
 //! The exit code is 1 if a target is missed:
 //!

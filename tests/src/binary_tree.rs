@@ -1,6 +1,6 @@
 //! The strategies of Liu, Hsu and Wu on an explicit tree: rectangles with two halves each, and a
-//! flag for each processor. Written from the words of the paper, and from this project's decisions
-//! where it leaves something open.
+//! flag for each processor. Written from the paper's text, and from this project's decisions where
+//! the paper leaves something open.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Naive forms of what describes machines of today: legal shapes, folding, slices in cubes, fixed
+//! Naive forms of the features of described machines: legal shapes, folding, slices in cubes, fixed
 //! placements. Everything is enumerated, nothing is remembered.
 
 use crate::grid::{Grid, Place, lists, orders};
@@ -25,7 +25,7 @@ pub fn boxes(volume: u32, dimensions: usize) -> Vec<Vec<u32>> {
     tuples
 }
 
-/// What boxes of one volume are ordered by.
+/// The order of boxes of one volume.
 pub fn compactness(sides: &[u32]) -> (u32, u32, Vec<u32>) {
     let longest = sides.iter().max().copied().unwrap_or(0);
     (longest, sides.iter().sum(), sides.to_vec())

@@ -209,7 +209,7 @@ pub fn neighbor(machine: &NaiveMachine, wanted: &Wanted) -> Option<(Option<Rect>
         Some((Some(nucleus), set.into_iter().map(number).collect()))
     };
     for (w, h) in nuclei(a.max(b), a.min(b)) {
-        // The search would find nothing.
+        // The search would find none.
         if w > whole.w() || h > whole.h() || (w * h) as usize > n {
             continue;
         }

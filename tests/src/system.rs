@@ -295,7 +295,7 @@ impl System {
             Ok(_) if jobs.len() as u32 >= self.capacity.jobs => Some(Refusal::TableFull),
             Ok(_) => None,
         };
-        // A submission whose name is taken tells nothing about future requests.
+        // A submission whose name is taken is no sign of future requests.
         if refused != Some(Refusal::DuplicateJob) {
             self.strategy.arrived(&request);
         }

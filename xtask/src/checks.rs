@@ -33,8 +33,8 @@ pub(crate) fn fuzz(options: &FuzzOptions) -> Result<()> {
     let simulator = ["swf", "scenario", "operations"].contains(&target.as_str());
     let defaults = (!simulator).then_some("--no-default-features");
     let [runs, seconds, seed] = [runs, seconds, &u64::from(*seed)].map(u64::to_string);
-    // Link-time optimisation and the counters of coverage do not go together. All code here is
-    // safe, so a sanitizer would only halve the number of runs.
+    // Link-time optimisation does not work with coverage counters. All code here is safe, so a
+    // sanitizer would only halve the number of runs.
     run!(
         "env CARGO_PROFILE_RELEASE_LTO=off rustup run nightly cargo fuzz run
          --sanitizer none --debug-assertions --target-dir target/fuzz {defaults...}
@@ -54,7 +54,7 @@ pub(crate) fn browser() -> Result<()> {
 
 /// Runs a sweep on Slurm.
 pub(crate) fn slurm() -> Result<()> {
-    // Some of them answer no question without a configuration.
+    // Some of these programs cannot run without a configuration.
     let programs = "type munged mungekey slurmctld slurmd sbatch scontrol sinfo scancel";
     if let Err(reason) = setup::packages("slurm-wlm munge", programs) {
         println!("SKIPPED: {reason:#}");

@@ -101,7 +101,7 @@ pub(crate) fn tables() -> [(Table, Vec<Row>); 2] {
     ]
 }
 
-/// In how many parts a number of the strategy is counted.
+/// A number of the strategy counts parts of 1 divided by this.
 fn unit(info: &StrategyInfo) -> u64 {
     info.forms.iter().map(|form| form.unit).max().unwrap_or(1)
 }
@@ -135,7 +135,7 @@ pub(crate) fn guide() -> Result<()> {
             .and_then(|(_kind, text)| text.split_once("\n```\n"));
         let (text, _) = text.with_context(|| format!("no block in the file {name}"))?;
         let text = text.replace("../meshalloc/core", &core);
-        // It stands within the workspace and is no member of it.
+        // It lies within the workspace but is not a member.
         let end = if name == "Cargo.toml" {
             "\n\n[workspace]\n"
         } else {
@@ -143,7 +143,7 @@ pub(crate) fn guide() -> Result<()> {
         };
         sh.write_file(folder.join(name), text + end)?;
     }
-    // The versions of dependencies that the workspace has.
+    // The same versions of dependencies as in the workspace.
     sh.copy_file("Cargo.lock", folder.join("Cargo.lock"))?;
     let _inside = sh.push_dir(folder);
     run!("cargo build --release --target-dir target")

@@ -1,4 +1,4 @@
-//! The firmware image: how it is built, and what its ELF file says.
+//! The firmware image: builds it, and reads its ELF file.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) fn command(verb: &str, board: &Info, features: &str) -> Cmd<'static> 
     )
 }
 
-/// Lints an image, in which no warning is left.
+/// Lints an image; warnings are errors.
 pub(crate) fn clippy(board: &Info, features: &str) -> Result<()> {
     let clippy = command("clippy", board, features);
     Ok(clippy.args(["--", "-Dwarnings"]).run()?)
@@ -53,8 +53,8 @@ fn folder() -> PathBuf {
     target_dir().join("qemu")
 }
 
-/// A copy of an image, since another process may build another one at any time. It is removed with
-/// this value.
+/// A copy of an image, since another process may build a different image at any time. It is removed
+/// with this value.
 pub(crate) struct Image {
     pub(crate) board: &'static Info,
     folder: TempDir,

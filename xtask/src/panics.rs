@@ -1,9 +1,9 @@
-//! `cargo xtask panics`: where the image can panic, compared with the list of places for which it
-//! is argued that they do not.
+//! `cargo xtask panics`: the places where the image can panic, compared with the list of places
+//! that are argued never to panic.
 //!
 //! The list is `firmware/panics.txt`. A panic is a call of one of core's functions that begin one.
-//! The linked image is read for them (the linker leaves a list of all calls in it), so what the
-//! optimiser has removed does not count, and what a dependency brings does.
+//! The calls are read from the linked image, in which the linker leaves a list of all calls. So
+//! code that the optimiser has removed does not count, and code of dependencies does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub(crate) struct Options {
 }
 
 const LIST: &str = "firmware/panics.txt";
-/// Stands above what has no argument yet.
+/// The comment above functions without an argument yet.
 const OPEN: &str = "# Not argued:";
 
 /// The features of the smallest image and of the one with everything.
@@ -77,7 +77,7 @@ fn line(text: &str) -> Result<Option<(&str, [usize; IMAGES.len()])>> {
     Ok(Some((words.next().unwrap_or_default(), counts)))
 }
 
-/// What the list does not have.
+/// The differences from the list.
 fn differences(list: &str, found: &Counts) -> Result<Vec<String>> {
     let argued = list.lines().take_while(|text| *text != OPEN);
     let listed = argued.filter_map(|text| line(text).transpose());

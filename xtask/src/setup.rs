@@ -10,7 +10,7 @@ use meshalloc_firmware::boards::{BOARDS, Emulator, Info};
 
 use crate::shell::{run, succeeds};
 
-/// Whether `--install` stands on the command line.
+/// Whether the command line has `--install`.
 pub(crate) static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
 
 /// The target of the page in a browser.

@@ -44,7 +44,8 @@ const DEEPEST: SchedulerKind = SchedulerKind::Easy { reservations: 2 };
 /// The strategy of the images with another scheduler.
 const STRATEGY: StrategyKind = StrategyKind::FirstFit;
 
-/// By how many bytes the stacks of two runs differ, as an interrupt comes at another moment.
+/// The stacks of two runs may differ by this number of bytes, as interrupts come at different
+/// moments.
 const INTERRUPT: u64 = 160;
 
 pub(crate) const TABLE: Table = Table {
@@ -98,7 +99,7 @@ impl Contents {
         }
     }
 
-    /// Builds the image and measures it, or only what a check needs.
+    /// Builds and measures the image. A check measures only a part.
     fn measure(&self, board: &'static Info, is_check: bool) -> Result<Row> {
         let _machine = match self.strategies[..] {
             [one] if one.serves().needs_description() => Some(shell().push_env(MACHINE, DESCRIBED)),

@@ -1,5 +1,6 @@
-//! Steps, each a process of its own: one after another, and lanes of steps at the same time. What
-//! each prints, its time and its outcome, and a summary at the end.
+//! Runs steps, each in a process of its own. The steps of a lane run one after another, and lanes
+//! run at the same time. Prints the output, time and outcome of each step, and a summary at the
+//! end.
 
 use std::fmt;
 use std::io::{self, Read as _, Seek as _};

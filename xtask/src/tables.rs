@@ -1,4 +1,4 @@
-//! Tables in documents that a chore writes. The document has their heads.
+//! Tables in documents whose rows a chore writes. Their heads are written by hand.
 
 use anyhow::{Context, Result, ensure};
 
@@ -104,7 +104,7 @@ impl Table {
     }
 }
 
-/// What of a row has grown.
+/// The figures of a row that have grown.
 fn growth(head: &Row, row: &Row, before: &[Row], slack: u64) -> Vec<String> {
     let Some(before) = before.iter().find(|before| before[0] == row[0]) else {
         return vec![format!("{}: not in the table", row[0])];

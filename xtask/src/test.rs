@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must hold, in order of what it costs.
+//! `cargo xtask test`: all checks and tests, the fast ones first.
 
 use std::env;
 use std::process::Command;
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         });
         steps.run(&chosen.collect::<Vec<_>>(), |name| {
             let mut command = Command::new(&program);
-            // What was chosen for all steps, such as `--install`.
+            // Options of all steps, such as `--install`.
             command.args(env::args_os().skip(1)).args(["--step", name]);
             command
         });
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A step: its name, and what it does.
+/// A step: its name and its function.
 type Step = (&'static str, fn() -> Result<()>);
 
 const FIRST: &[Step] = &[
@@ -92,7 +92,7 @@ const HOST: &[Step] = &[
         run!("cargo clippy --all-targets {WITH_PYTHON...} -- -D warnings")
     }),
     ("unit, property, integration and doc tests", || {
-        // One more than there are processors, since some tests wait.
+        // One thread more than there are processors, since some tests wait.
         let threads = thread::available_parallelism().map_or(2, |count| count.get() + 1);
         let threads = threads.to_string();
         run!("cargo test -- --show-output --test-threads {threads} --skip qemu_")
@@ -122,7 +122,7 @@ const BOARD: &[Step] = &[
             .try_for_each(|it| image::clippy(MAIN, &format!("default,{it}")))
     }),
     ("the other boards", || {
-        // With a journal, whose drivers are the board's too.
+        // With a journal, which uses the flash drivers of the board.
         let features = format!("{ONE_OF_EACH},journal");
         let mut others = BOARDS.iter().filter(|board| board.name != MAIN.name);
         others.try_for_each(|board| image::clippy(board, &features))
@@ -192,8 +192,8 @@ fn words_of_32_bits() -> Result<()> {
     let skipped = ["effect", "every_occupancy", "qemu_", "tidy"];
     let skipped = skipped.iter().flat_map(|name| ["--skip", name]);
     run!("cargo test --package meshalloc --features word32 --lib")?;
-    // With the workspace's packages but the default features that bring the simulator, the
-    // dependencies are those of the other tests.
+    // All packages without the default features that need the simulator: then dependencies have the
+    // same features as in the other tests, and are not compiled again.
     let features = "meshalloc/default,meshalloc-firmware/default,meshalloc-tests/word32";
     run!("cargo test --no-default-features --features {features} --test across -- {skipped...}")
 }

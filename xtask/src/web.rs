@@ -21,7 +21,7 @@ pub(crate) struct Options {
 /// The most bytes of the module.
 const MODULE_MAX: usize = 300 * 1024;
 
-/// The parts of the page, and those that it shares with the pages of `host-sim view`.
+/// The parts of the page, some of which the pages of `host-sim view` share.
 const STYLES: [&str; 2] = ["host-sim/src/view/view.css", "bindings/wasm/page/page.css"];
 const SCRIPTS: [&str; 5] = [
     "host-sim/src/view/time.js",

@@ -979,49 +979,67 @@ const char *meshalloc_error_text(int32_t error);
 
 /* Initialisers of a meshalloc_strategy. */
 
-/** Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers, J. Parallel and Distributed Computing 16 */
+/** Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers, J.
+ * Parallel and Distributed Computing 16 */
 #define MESHALLOC_STRATEGY_FIRST_FIT { 0u, { 0u, 0u } }
-/** Ding and Bhuyan 1993, An Adaptive Submesh Allocation Strategy for Two-Dimensional Mesh Connected Systems, Int. Conf. on Parallel Processing II */
+/** Ding and Bhuyan 1993, An Adaptive Submesh Allocation Strategy for Two-Dimensional Mesh
+ * Connected Systems, Int. Conf. on Parallel Processing II */
 #define MESHALLOC_STRATEGY_ADAPTIVE_SCAN { 1u, { 0u, 0u } }
 /** Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers */
 #define MESHALLOC_STRATEGY_FREE_SUBMESH_LIST { 2u, { 0u, 0u } }
-/** Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7) */
+/** Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for
+ * Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7) */
 #define MESHALLOC_STRATEGY_NAIVE { 3u, { 0u, 0u } }
-/** Li and Cheng 1991, A Two-Dimensional Buddy System for Dynamic Resource Allocation in a Partitionable Mesh Connected System, J. Parallel and Distributed Computing 12 */
+/** Li and Cheng 1991, A Two-Dimensional Buddy System for Dynamic Resource Allocation in a
+ * Partitionable Mesh Connected System, J. Parallel and Distributed Computing 12 */
 #define MESHALLOC_STRATEGY_BUDDY { 4u, { 0u, 0u } }
-/** Chuang and Tzeng 1991, An Efficient Submesh Allocation Strategy for Mesh Computer Systems, Int. Conf. on Distributed Computing Systems */
+/** Chuang and Tzeng 1991, An Efficient Submesh Allocation Strategy for Mesh Computer Systems,
+ * Int. Conf. on Distributed Computing Systems */
 #define MESHALLOC_STRATEGY_FRAME_SLIDING { 5u, { 0u, 0u } }
-/** Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers, J. Parallel and Distributed Computing 16 */
+/** Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers, J.
+ * Parallel and Distributed Computing 16 */
 #define MESHALLOC_STRATEGY_BEST_FIT { 6u, { 0u, 0u } }
-/** Sharma and Pradhan 1993, A Fast and Efficient Strategy for Submesh Allocation in Mesh-Connected Parallel Computers, IEEE Symp. on Parallel and Distributed Processing */
+/** Sharma and Pradhan 1993, A Fast and Efficient Strategy for Submesh Allocation in
+ * Mesh-Connected Parallel Computers, IEEE Symp. on Parallel and Distributed Processing */
 #define MESHALLOC_STRATEGY_BUSY_LIST { 7u, { 0u, 0u } }
-/** Chang and Mohapatra, An Integrated Processor Management Scheme for the Mesh-Connected Multicomputer Systems */
+/** Chang and Mohapatra, An Integrated Processor Management Scheme for the Mesh-Connected
+ * Multicomputer Systems */
 #define MESHALLOC_STRATEGY_FIXED_ORIENTATION { 8u, { 0u, 0u } }
-/** Gupta and Jayendran 1996, A Flexible Processor Allocation Strategy for Mesh Connected Parallel Systems, Int. Conf. on Parallel Processing */
+/** Gupta and Jayendran 1996, A Flexible Processor Allocation Strategy for Mesh Connected
+ * Parallel Systems, Int. Conf. on Parallel Processing */
 #define MESHALLOC_STRATEGY_FLEX_FOLD { 9u, { 0u, 0u } }
-/** Ababneh, Bani-Mohammad and Ould-Khaoua 2010, All Shapes Contiguous Submesh Allocation for 2D Mesh Multicomputers, Int. J. of Parallel, Emergent and Distributed Systems 25(5) */
+/** Ababneh, Bani-Mohammad and Ould-Khaoua 2010, All Shapes Contiguous Submesh Allocation for 2D
+ * Mesh Multicomputers, Int. J. of Parallel, Emergent and Distributed Systems 25(5) */
 #define MESHALLOC_STRATEGY_ALL_SHAPES { 10u, { 0u, 0u } }
 /** Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors */
 #define MESHALLOC_STRATEGY_TREE_COLLAPSING { 11u, { 0u, 0u } }
 /** Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors */
 #define MESHALLOC_STRATEGY_TREE_COLLAPSING_PRINTED { 12u, { 0u, 0u } }
-/** Chen and King 1993, An Efficient Dynamic Processor Allocation Scheme for K-ary n-cube Multicomputers, Int. Conf. on Parallel and Distributed Systems */
+/** Chen and King 1993, An Efficient Dynamic Processor Allocation Scheme for K-ary n-cube
+ * Multicomputers, Int. Conf. on Parallel and Distributed Systems */
 #define MESHALLOC_STRATEGY_FREE_LIST { 13u, { 0u, 0u } }
-/** Gautam and Chaudhary 1993, Subcube Allocation Strategies in a K-ary N-cube, ISCA Int. Conf. on Parallel and Distributed Computing Systems */
+/** Gautam and Chaudhary 1993, Subcube Allocation Strategies in a K-ary N-cube, ISCA Int. Conf.
+ * on Parallel and Distributed Computing Systems */
 #define MESHALLOC_STRATEGY_SNIFFING { 14u, { 0u, 0u } }
-/** Windisch, Lo and Bose 1995, Contiguous and Non-Contiguous Processor Allocation Algorithms for K-ary n-cubes, Int. Conf. on Parallel Processing II */
+/** Windisch, Lo and Bose 1995, Contiguous and Non-Contiguous Processor Allocation Algorithms for
+ * K-ary n-cubes, Int. Conf. on Parallel Processing II */
 #define MESHALLOC_STRATEGY_PARTNER { 15u, { 0u, 0u } }
-/** Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7) */
+/** Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for
+ * Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7) */
 #define MESHALLOC_STRATEGY_RANDOM { 16u, { 0u, 0u } }
 /** random:seed=SEED, 1 to 18446744073709551615. */
 #define MESHALLOC_STRATEGY_RANDOM_SEED(value) { 16u, { (value), 0u } }
-/** Seo and Kim 2003, Improving System Performance in Contiguous Processor Allocation for Mesh-Connected Parallel Systems, J. of Systems and Software 67(1) */
+/** Seo and Kim 2003, Improving System Performance in Contiguous Processor Allocation for
+ * Mesh-Connected Parallel Systems, J. of Systems and Software 67(1) */
 #define MESHALLOC_STRATEGY_L_SHAPE { 17u, { 0u, 0u } }
-/** Alshdefat 2019, An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers, Master's thesis, Al al-Bayt University */
+/** Alshdefat 2019, An Efficient Processor Allocation Algorithm for 2D Mesh Connected
+ * Multicomputers, Master's thesis, Al al-Bayt University */
 #define MESHALLOC_STRATEGY_NEIGHBOR { 18u, { 0u, 0u } }
-/** Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7) */
+/** Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for
+ * Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7) */
 #define MESHALLOC_STRATEGY_MULTIPLE_BUDDY { 19u, { 0u, 0u } }
-/** Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7) */
+/** Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for
+ * Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7) */
 #define MESHALLOC_STRATEGY_PAGING { 20u, { 0u, 0u } }
 /** paging:snake */
 #define MESHALLOC_STRATEGY_PAGING_SNAKE { 20u, { 1u, 0u } }
@@ -1061,9 +1079,12 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_STRATEGY_DEPENDENT_DYNAMIC_BINARY_TREE_RATIO(value) { 29u, { (value), 0u } }
 /** Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers */
 #define MESHALLOC_STRATEGY_COMPACT_BINARY_TREE { 30u, { 0u, 0u } }
-/** Mache, Lo, Livingston and Garg 1999, The Impact of Spatial Layout of Jobs on Parallel I/O Performance, Workshop on I/O in Parallel and Distributed Systems */
+/** Mache, Lo, Livingston and Garg 1999, The Impact of Spatial Layout of Jobs on Parallel I/O
+ * Performance, Workshop on I/O in Parallel and Distributed Systems */
 #define MESHALLOC_STRATEGY_PARALLEL_LAYOUT { 31u, { 0u, 0u } }
-/** Leung, Arkin, Bender, Bunde, Johnston, Lal, Mitchell, Phillips and Seiden 2002, Processor Allocation on Cplant: Achieving General Processor Locality Using One-Dimensional Allocation Strategies, IEEE Int. Conf. on Cluster Computing */
+/** Leung, Arkin, Bender, Bunde, Johnston, Lal, Mitchell, Phillips and Seiden 2002, Processor
+ * Allocation on Cplant: Achieving General Processor Locality Using One-Dimensional Allocation
+ * Strategies, IEEE Int. Conf. on Cluster Computing */
 #define MESHALLOC_STRATEGY_CURVE { 32u, { 0u, 0u } }
 /** curve:first-fit */
 #define MESHALLOC_STRATEGY_CURVE_FIRST_FIT { 32u, { 0u, 0u } }
@@ -1081,11 +1102,15 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_STRATEGY_LEB_ESTIMATES { 34u, { 64u, 0u } }
 /** leb-estimates:BUDGET, 4 to 4096. */
 #define MESHALLOC_STRATEGY_LEB_ESTIMATES_BUDGET(value) { 34u, { (value), 0u } }
-/** Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Int. Symp. on Computer Architecture; for folding Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology */
+/** Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine
+ * Learning with Hardware Support for Embeddings, Int. Symp. on Computer Architecture; for
+ * folding Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster
+ * Topology */
 #define MESHALLOC_STRATEGY_CUBES { 35u, { 0u, 0u } }
 /** cubes:fold */
 #define MESHALLOC_STRATEGY_CUBES_FOLD { 35u, { 1u, 0u } }
-/** Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, arXiv:2510.03891 */
+/** Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology,
+ * arXiv:2510.03891 */
 #define MESHALLOC_STRATEGY_FOLDING { 36u, { 0u, 0u } }
 /** Slurm 26.05, plugin topology/torus3d */
 #define MESHALLOC_STRATEGY_TORUS3D { 37u, { 0u, 0u } }
@@ -1096,7 +1121,9 @@ const char *meshalloc_error_text(int32_t error);
 /** fcfs */
 #define MESHALLOC_SCHEDULER_FCFS { 0u, { 0u, 0u } }
 
-/* If the head of the queue does not fit, later jobs try in order until the head has waited too long. The limit is: dynamic, the mean delay times the arrival rate, in seconds; count, this number of bypassing jobs; static, SECONDS. */
+/* If the head of the queue does not fit, later jobs try in order until the head has waited too
+ * long. The limit is: dynamic, the mean delay times the arrival rate, in seconds; count, this
+ * number of bypassing jobs; static, SECONDS. */
 /** modified-fcfs:dynamic; `value` is a second in ticks */
 #define MESHALLOC_SCHEDULER_MODIFIED_FCFS_DYNAMIC(value) { 1u, { 1u, (value) } }
 /** modified-fcfs:count */
@@ -1104,21 +1131,25 @@ const char *meshalloc_error_text(int32_t error);
 /** modified-fcfs:static=SECONDS */
 #define MESHALLOC_SCHEDULER_MODIFIED_FCFS_STATIC(value) { 1u, { 0u, (value) } }
 
-/* After a departure all waiting jobs try in order. If the head has waited for SECONDS, only the head tries. */
+/* After a departure all waiting jobs try in order. If the head has waited for SECONDS, only the
+ * head tries. */
 /** bypass-queue:SECONDS */
 #define MESHALLOC_SCHEDULER_BYPASS_QUEUE(value) { 2u, { (value), 0u } }
 
-/* The head of the queue, or the first COUNT jobs that do not fit, hold reservations. Later jobs start if they delay none of these, by the estimates of run times. */
+/* The head of the queue, or the first COUNT jobs that do not fit, hold reservations. Later jobs
+ * start if they delay none of these, by the estimates of run times. */
 /** easy */
 #define MESHALLOC_SCHEDULER_EASY { 3u, { 1u, 0u } }
 /** easy:reservations=COUNT */
 #define MESHALLOC_SCHEDULER_EASY_RESERVATIONS(value) { 3u, { (value), 0u } }
 
-/* Every job that does not fit holds a reservation. Later jobs start if they delay none of these, by the estimates of run times. */
+/* Every job that does not fit holds a reservation. Later jobs start if they delay none of these,
+ * by the estimates of run times. */
 /** conservative */
 #define MESHALLOC_SCHEDULER_CONSERVATIVE { 4u, { 0u, 0u } }
 
-/* Shortest job first, by the estimates of run times. Once the head of the queue has waited for SECONDS, it goes first. */
+/* Shortest job first, by the estimates of run times. Once the head of the queue has waited for
+ * SECONDS, it goes first. */
 /** sjf */
 #define MESHALLOC_SCHEDULER_SJF { 5u, { 18446744073709551615u, 0u } }
 /** sjf:SECONDS */

@@ -1,24 +1,24 @@
 "use strict";
-// Sends what the reader does to the module and draws what it answers. All decisions are in Rust.
+// Sends commands to the module and draws its replies. All decisions are made in Rust.
 
-/** The strategies at first. */
+/** The initial strategies. */
 const STRATEGIES_FIRST = ["first-fit", "best-fit", "free-submesh-list", "multiple-buddy"];
-/** Strategies instead of those that do not serve a machine, and then any others. */
+/** Preferred replacements for strategies that do not serve a machine. */
 const STRATEGIES_OTHER = ["adaptive-scan", "tree-collapsing", "naive", "paging"];
-/** What has been asked for at first: requests, and jobs that are released again. */
+/** The initial commands: requests, released jobs and a fault. */
 const COMMANDS_FIRST = [
   ..."5x4 3x7 6x3 4x4 2x9 7x3 3x3 5x5 4x2".split(" ").map((shape) => `request ${shape}`),
   ..."2 4 7".split(" ").map((job) => `release ${job}`),
   "fault 13 12",
   "request 6x6",
 ];
-/** The load at which playing begins if there is none, in percent. */
+/** The load when playing begins without one, in percent. */
 const LOAD_FIRST = 70;
 /** The least time between two pictures while playing, in milliseconds. */
 const FRAME = 60;
 /** The longest command, in bytes. */
 const INPUT_MAX = 4096;
-/** The most height of a mesh, as a part of that of the window. */
+/** The greatest height of a mesh, as a fraction of the window's. */
 const MESH_PART = 0.6;
 const CHARTS = [
   "In use (requested), % of all",
@@ -26,7 +26,8 @@ const CHARTS = [
   "Internally fragmented, % of those held",
 ];
 
-/** The module in the page: `send` gives it a command, and returns its state or throws its error. */
+/** Loads the module in the page. The returned function sends it a command, and returns the state or
+ * throws the error. */
 async function load() {
   const text = atob(document.getElementById("module").textContent);
   const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
@@ -38,7 +39,7 @@ async function load() {
     if (input.length > INPUT_MAX) throw new Error(`longer than ${INPUT_MAX} bytes`);
     const at = exports.input(input.length);
     new Uint8Array(exports.memory.buffer, at, input.length).set(input);
-    // Stays so if the module panics.
+    // It stays true if the module panics.
     hasFailed = true;
     const length = exports.carry_out();
     hasFailed = false;
@@ -49,7 +50,7 @@ async function load() {
   };
 }
 
-/** The lists of rectangles, each in the places of a picture. */
+/** The lists of rectangles, in pixels of a picture. */
 function rectsOf({ first, rects }, places) {
   const list = (at) => rects.slice(first[at], first[at + 1]).map((rect) => places.rect(...rect));
   return Array.from({ length: first.length - 1 }, (_, at) => list(at));
@@ -133,7 +134,7 @@ function cellsBetween(one, other, width) {
   return range(2).flatMap((z) => range(1).flatMap((y) => range(0).map((x) => [z * width + x, y])));
 }
 
-/** What is in a column and row: the number of a job, "faulty" or "free". */
+/** The content of a column and row: the number of a job, "faulty" or "free". */
 function contentOf(run, state, [column, row]) {
   const { first, rects } = run.jobs;
   const holds = ([x, y, w, h]) => x <= column && column < x + w && y <= row && row < y + h;
@@ -237,14 +238,16 @@ async function start() {
       texts[1].textContent = boxesText(run);
       const what = `${name} on ${state.machine}: ${texts[0].textContent} ${texts[1].textContent}`;
       mesh.setAttribute("aria-label", what);
-      queue.setAttribute("aria-label", `${name}: ${counted(run.waiting.length, "job")} in the queue. ${why}`);
+      const inQueue = `${counted(run.waiting.length, "job")} in the queue`;
+      queue.setAttribute("aria-label", `${name}: ${inQueue}. ${why}`);
     }
     const meta = { points: state.points, end: state.end, unit: "s", ticks: 1000, isLog: false };
     const runs = state.panels.map(({ run }) =>
       Object.fromEntries(charts.map(({ name, level }) => [name, run ? run.overTime[level] : []])),
     );
+    const time = Math.min(state.now, state.end);
     for (const chart of charts) {
-      drawChart(chart.canvas, chart, { meta, runs }, Math.min(state.now, state.end), null, view.colours);
+      drawChart(chart.canvas, chart, { meta, runs }, time, null, view.colours);
       const now = state.panels.filter(({ run }) => run);
       const values = now.map(({ name, run }) => `${name} ${percentText(run.levels[chart.level])}`);
       chart.canvas.setAttribute("aria-label", `${chart.title}, now: ${values.join(", ")}`);
@@ -268,7 +271,7 @@ async function start() {
     return true;
   };
 
-  /** Begins with an empty machine and the chosen strategies. */
+  /** Starts with an empty machine and the chosen strategies. */
   const restart = () => {
     play(false);
     const chosen = selects.map(({ value }) => value).filter(Boolean);
@@ -276,7 +279,8 @@ async function start() {
     const before = state;
     Object.assign(view, { canvas: null, cursor: null, corner: null });
     try {
-      state = send(`start ${$("load").value} ${$("seed").value || 0} ${chosen.join(",")} ${machine}`);
+      const [load, seed] = [$("load").value, $("seed").value || 0];
+      state = send(`start ${load} ${seed} ${chosen.join(",")} ${machine}`);
     } catch (error) {
       $("error").textContent = error.message;
       $("machine").setAttribute("aria-invalid", "true");
@@ -289,7 +293,7 @@ async function start() {
     say(state.message);
     draw();
   };
-  /** Offers the strategies that serve the machine, and those that are chosen. */
+  /** Lists the strategies that serve the machine, and the chosen ones. */
   const fillSelects = () => {
     for (const [place, select] of selects.entries()) {
       const { value } = select;
@@ -301,7 +305,7 @@ async function start() {
     }
   };
 
-  /** Other strategies where one does not serve the machine. */
+  /** Replaces strategies that do not serve the machine. */
   const replaceUnserved = () => {
     const unserved = state.panels.filter(({ run }) => !run).map(({ name }) => name);
     if (!unserved.length) return;
@@ -322,7 +326,7 @@ async function start() {
     if (job === null) say("no job is there");
     else act(`release ${job}`);
   };
-  /** Uses the tool at a cell, for a request the second corner. */
+  /** Applies the tool to a cell. For a request this is the second corner. */
   const use = (card, cell) => {
     if (tool() === "fault") act(`fault ${cell[0]} ${cell[1]}`);
     else if (tool() === "release") release(card, cell);
@@ -396,7 +400,7 @@ async function start() {
     });
   };
 
-  /** Sees to it that there are random jobs. */
+  /** Sets the default load if there is none, so that random jobs arrive. */
   const provideLoad = () => {
     if ($("load").value !== "0") return;
     $("load").value = LOAD_FIRST;

@@ -1,14 +1,14 @@
 "use strict";
 // Curves over time, with their axes.
 
-/** Height of a chart, and what surrounds the space of the curves: numbers at the left and below. */
+/** Height of a chart, and the margins around its curves, with numbers at the left and below. */
 const CHART_HEIGHT = 104;
 const CHART_MARGIN = { left: 52, right: 22, top: 8, bottom: 20 };
 /** The least distance of numbers at the axes. */
 const TICK_WIDTH = 90;
 const TICK_HEIGHT = 32;
 
-/** The space of the curves in a chart of this width, over a time that ends at `end`. */
+/** The area of the curves in a chart of this width, over the time from 0 to `end`. */
 class Frame {
   constructor(width, end, most) {
     const { left, right, top, bottom } = CHART_MARGIN;
@@ -32,14 +32,14 @@ class Frame {
   }
 }
 
-/** The part of a span that has passed; 0 of a span without length. */
+/** The fraction of a span that has passed; 0 if the span has no length. */
 const partOf = (time, end) => (end > 0 ? time / end : 0);
 
-/** The numbers at the axis upwards: each its value and text. */
+/** The numbers at the vertical axis, each as value and text. */
 function valueTicks(chart, height) {
   const { most, isPart } = chart;
   const ticks = roundTicks(isPart ? 100 : most, Math.max(1, Math.floor(height / TICK_HEIGHT)));
-  // There is no half a job.
+  // Jobs are whole numbers.
   const whole = ticks.filter((value) => isPart || Number.isInteger(value));
   return whole.map((value) =>
     isPart ? [(value / 100) * most, `${value} %`] : [value, countText(value)],
@@ -75,7 +75,7 @@ function drawAxes(context, frame, chart, meta, colours) {
   }
 }
 
-/** A curve for each run, and what is marked: the present, and the times in which a job waits and
+/** Draws a curve for each run, and marks the present and the times in which a job waits and
  * runs. */
 function drawChart(canvas, chart, { meta, runs }, now, mark, colours) {
   const width = canvas.parentElement.clientWidth;
@@ -103,7 +103,7 @@ function drawChart(canvas, chart, { meta, runs }, now, mark, colours) {
     styleRun(context, place, colours);
     context.lineWidth = 1.5;
     context.beginPath();
-    // A point for every six pixels, the mean of what lies there.
+    // A point for every six pixels, the mean of the values there.
     const step = Math.max(1, Math.round((6 * meta.points) / frame.width));
     for (let at = 0; at < values.length; at += step) {
       const part = values.slice(at, at + step);

@@ -1,10 +1,11 @@
 "use strict";
-// Reads the histories of the runs (their form is described in view/data.rs) and gives the state of a run at any time.
+// Reads the histories of the runs, in the format of view/data.rs, and computes the state of a run
+// at any time.
 
-/** A list of the running jobs is kept for every so many starts. */
+/** The list of running jobs is stored after this number of starts, again and again. */
 const KEY_EVERY = 256;
 
-/** Numbers of seven bits a byte, the lowest first. */
+/** Reads numbers stored as seven bits a byte, the lowest first. */
 class Reader {
   constructor(bytes) {
     this.bytes = bytes;
@@ -22,14 +23,14 @@ class Reader {
     }
   }
 
-  /** `count` numbers into an array, each through `value(number, place)`. */
+  /** Reads `count` numbers into an array, each as `value(number, place)`. */
   fill(array, count, value) {
     for (let place = 0; place < count; place++) array[place] = value(this.number(), place);
     return array;
   }
 }
 
-/** The description and the columns of the page. */
+/** Reads the description and the columns of the page. */
 async function load() {
   const meta = JSON.parse(document.getElementById("meta").textContent);
   const text = document.getElementById("columns").textContent;
@@ -41,7 +42,7 @@ async function load() {
   return { meta, jobs, runs };
 }
 
-/** What all runs share: for each job its arrival, request and service time; times in ticks. */
+/** Reads the data that all runs share: each job's arrival, request and service time, in ticks. */
 function readJobs(reader, meta) {
   const count = meta.jobs;
   let before = 0;
@@ -59,14 +60,14 @@ function readJobs(reader, meta) {
   return { count, arrival, processors, shape, service, number };
 }
 
-/** Whether an interrupted job keeps its place until that works. */
+/** Whether an interrupted job keeps its processors until all of them work again. */
 function keepsPlace({ restart }) {
   return restart === "in-place" || restart === "spare";
 }
 
-/** A run as stretches, the times in which a job runs. Stretch N is the first of job N; later ones,
- * after failures, follow those of all jobs. Each has its job, its start and end (`Infinity`: never),
- * and its rectangles. */
+/** Reads a run as stretches, the times in which a job runs. Stretch N is the first of job N. Later
+ * stretches, after failures, follow the first ones of all jobs. Each has its job, its start and end
+ * (`Infinity`: never), and its rectangles. */
 function readRun(reader, about, jobs, meta) {
   const count = about.jobs;
   const total = count + about.restarts;
@@ -110,19 +111,21 @@ function readRun(reader, about, jobs, meta) {
     if (wait) refused[at] = jobs.arrival[at] + wait - 1;
   }
   refusals.sort((one, other) => refused[one] - refused[other]);
-  // The next stretch of the same job; -1: there is none.
+  // The next stretch of the same job, or -1.
   const next = new Int32Array(total).fill(-1);
   const last = Int32Array.from({ length: count }, (_, at) => at);
   for (let at = count; at < total; at++) {
     next[last[job[at]]] = at;
     last[job[at]] = at;
   }
-  const stretches = { job, start, leave: end, interrupted, next, last, held, slice, ranks, first, rects };
+  const times = { start, leave: end, interrupted, next, last };
+  const stretches = { job, ...times, held, slice, ranks, first, rects };
   const run = { ...about, ...stretches, misses, refused, refusals, count, jobs };
   run.restart = meta.restart;
   run.keeps = keepsPlace(meta);
   run.starts = Int32Array.from(started).sort((one, other) => start[one] - start[other]);
-  run.ends = run.starts.filter((at) => end[at] < Infinity).sort((one, other) => end[one] - end[other]);
+  run.ends = run.starts.filter((at) => end[at] < Infinity);
+  run.ends.sort((one, other) => end[one] - end[other]);
   run.interruptions = run.ends.filter((at) => interrupted[at]);
   run.failures = meta.restart === null ? null : readFailures(reader, about);
   run.keys = keys(run);
@@ -130,7 +133,7 @@ function readRun(reader, about, jobs, meta) {
   return run;
 }
 
-/** Rectangles of `total` things, of which only those in `having` have any. */
+/** Reads lists of rectangles for the numbers below `total`; only those in `having` have any. */
 function readRects(reader, total, having) {
   const first = new Int32Array(total + 1);
   for (const at of having) first[at + 1] = reader.number();
@@ -139,15 +142,17 @@ function readRects(reader, total, having) {
   return { first, rects: reader.fill(new Int32Array(length), length, (number) => number) };
 }
 
-/** The rectangles of one of these things. */
+/** The rectangles of the number `place`. */
 function rectsAt({ first, rects }, place) {
   const list = [];
-  for (let at = first[place]; at < first[place + 1]; at++) list.push(rects.subarray(4 * at, 4 * at + 4));
+  for (let at = first[place]; at < first[place + 1]; at++) {
+    list.push(rects.subarray(4 * at, 4 * at + 4));
+  }
   return list;
 }
 
-/** Places that are down, from a start to an end, and behind them the spares; and how many processors
- * are down, and of these held by jobs, each from a time on. */
+/** Reads the outages, each with start, end and rectangles, the rectangles of the spares, and how
+ * many processors are down, and of these held by jobs, from each time on. */
 function readFailures(reader, about) {
   const { outages, places } = about;
   const start = new Float64Array(outages);
@@ -160,7 +165,8 @@ function readFailures(reader, about) {
   }
   const all = Array.from({ length: outages + 1 }, (_, at) => at);
   const areas = readRects(reader, outages + 1, all);
-  const [time, down, held] = [new Float64Array(places), new Int32Array(places), new Int32Array(places)];
+  const time = new Float64Array(places);
+  const [down, held] = [new Int32Array(places), new Int32Array(places)];
   before = 0;
   for (let at = 0; at < places; at++) {
     time[at] = before += reader.number();
@@ -175,8 +181,9 @@ function readFailures(reader, about) {
   return { count: outages, start, end, ends, ...areas, spares, spared, time, down, held };
 }
 
-/** A colour for each stretch, in the order in which they start: the first one, from that of the job's
- * number or stretch before on, that no job which touches it then has. */
+/** Colours each stretch, in the order of starts. The first candidate is the colour of the job's
+ * number or of its stretch before. Colours of jobs that touch the stretch at its start are
+ * skipped. */
 function coloursOf(run, meta) {
   const { job, start, leave, next, starts, ends } = run;
   const colour = Uint8Array.from(job, (number) => number % JOB_COLOURS.length);
@@ -189,16 +196,18 @@ function coloursOf(run, meta) {
     }
     if (leave[at] <= start[at] && !(run.keeps && run.interrupted[at])) continue;
     const rects = rectsAt(run, at);
-    // One that goes on where it was keeps its colour.
-    if (!run.keeps || at < run.count) colour[at] = freeColour(colour[at], cells.around(rects), colour);
+    // A job that continues on the same processors keeps its colour.
+    if (!run.keeps || at < run.count) {
+      colour[at] = freeColour(colour[at], cells.around(rects), colour);
+    }
     cells.take(rects, at);
     if (next[at] >= 0) colour[next[at]] = colour[at];
   }
   return colour;
 }
 
-/** The processors of a stretch of a job of which one side is folded, in the order of the ranks along
- * that side, each as its row times the columns of the picture plus its column. */
+/** The processors of a stretch with a folded side, in the order of the ranks along that side. Each
+ * is its row times the columns of the picture plus its column. */
 const ranksOf = (run, at) => run.ranks.get(at) ?? [];
 
 /** The running stretches, and the first job that may wait for its first start, after every
@@ -218,7 +227,8 @@ function keys(run) {
   return keys;
 }
 
-/** How many of the times `time[order[0]]`, `time[order[1]]`, .. are at most `limit`; they ascend. */
+/** The number of the ascending times `time[order[0]]`, `time[order[1]]`, .. that are at most
+ * `limit`. */
 function countUpTo(time, order, count, limit) {
   let low = 0;
   let high = count;
@@ -230,12 +240,13 @@ function countUpTo(time, order, count, limit) {
   return low;
 }
 
-/** The run after everything that happens at `now`: the stretches that run, those that a failure ended
- * and whose job keeps its processors (`stopped`), the jobs that wait, and those of them that were
+/** The state of a run after all events at `now`: the running stretches, those that a failure ended
+ * while the job keeps its processors (`stopped`), the jobs that wait, and those of them that were
  * interrupted (`again`). */
 function stateAt(run, now, nodes) {
-  const state = { running: [], stopped: [], waiting: [], again: new Set(), refused: 0, used: 0, held: 0 };
-  Object.assign(state, { fragmented: 0, down: 0, interrupted: 0, hasEnded: now > run.end });
+  const state = { running: [], stopped: [], waiting: [], again: new Set(), refused: 0, used: 0 };
+  const hasEnded = now > run.end;
+  Object.assign(state, { held: 0, fragmented: 0, down: 0, interrupted: 0, hasEnded });
   if (state.hasEnded) return state;
   const started = countUpTo(run.start, run.starts, run.starts.length, now);
   const place = Math.floor(started / KEY_EVERY);
@@ -278,12 +289,14 @@ function stateAt(run, now, nodes) {
   return state;
 }
 
-/** The rectangles of the places that are down. */
+/** The rectangles of the processors that are down. */
 function downAt({ failures }, now) {
   const rects = [];
   if (!failures) return rects;
   const begun = countUpTo(failures.start, null, failures.count, now);
-  for (let at = 0; at < begun; at++) if (failures.end[at] > now) rects.push(...rectsAt(failures, at));
+  for (let at = 0; at < begun; at++) {
+    if (failures.end[at] > now) rects.push(...rectsAt(failures, at));
+  }
   return rects;
 }
 
@@ -314,9 +327,9 @@ function eventBeside(runs, jobs, now, forwards) {
 /** Whether interrupted jobs go back to their old place in the queue. */
 const goesBack = ({ restart }) => restart === "elsewhere";
 
-/** How a job came to its processors: the jobs ahead of it over time, and the later ones that
- * started before it, until it started first or the run ended. `null` for a job that never waited: it
- * was refused, or had not arrived when the run ended. */
+/** A job's wait until its first start or the end of the run: the jobs ahead of it over time, and
+ * the number of later jobs that started before it. `null` for a job that never waited, because it
+ * was refused or had not arrived when the run ended. */
 function waitOf(run, job) {
   if (job >= run.count || run.refused[job] <= run.end) return null;
   const { arrival } = run.jobs;
@@ -331,8 +344,9 @@ function waitOf(run, job) {
   const last = countUpTo(run.start, run.starts, run.starts.length, to);
   for (let at = countUpTo(run.start, run.starts, run.starts.length, from); at < last; at++) {
     const other = run.starts[at];
-    if (run.job[other] < job && (other < run.count || goesBack(run))) changes.push([run.start[other], -1]);
-    else if (other > job && other < run.count && run.start[other] < run.start[job]) overtaken++;
+    const isFirst = other < run.count;
+    if (run.job[other] < job && (isFirst || goesBack(run))) changes.push([run.start[other], -1]);
+    else if (other > job && isFirst && run.start[other] < run.start[job]) overtaken++;
   }
   for (const at of goesBack(run) ? run.interruptions : []) {
     const again = run.next[at] < 0 ? Infinity : run.start[run.next[at]];

@@ -1,14 +1,14 @@
 "use strict";
 // Draws meshes and queues on canvases.
 
-/** Colours that people with any colour vision can tell apart (Okabe and Ito 2008), for jobs. */
+/** Colours of jobs, distinct for all kinds of colour vision (Okabe and Ito 2008). */
 const JOB_COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2"];
-/** Whether black is easier to read on them than white. */
+/** Whether black text is easier to read on each colour than white. */
 const JOB_IS_LIGHT = [true, true, false, true, true, false, false];
 /** The least size of a processor that shows the rank of its job. */
 const RANK_CELL_MIN = 14;
-/** Colours and dashes of the runs' curves, so that they differ without colour, too. Their numbers have no common factor, so the
- * first 20 curves all differ. */
+/** Colours and dashes of the runs' curves, which so differ also without colour. The lengths of the
+ * two lists have no common factor, so the first 20 curves all differ. */
 const RUN_COLOURS = ["run0", "run1", "run2", "run3"];
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 4]];
 
@@ -19,17 +19,20 @@ function element(name, properties = {}, children = []) {
 }
 
 /** Fill and ink of a job with the colour of this number. */
-const lookOf = (colour) => ({ fill: JOB_COLOURS[colour], ink: JOB_IS_LIGHT[colour] ? "#000" : "#fff" });
+function lookOf(colour) {
+  return { fill: JOB_COLOURS[colour], ink: JOB_IS_LIGHT[colour] ? "#000" : "#fff" };
+}
 
 /** The same, paler. */
 function paleLook(colour, colours) {
   const parts = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
   const paper = parts(colours.paper);
-  const mixed = parts(JOB_COLOURS[colour]).map((part, at) => Math.round(0.35 * part + 0.65 * paper[at]));
+  const mix = (part, at) => Math.round(0.35 * part + 0.65 * paper[at]);
+  const mixed = parts(JOB_COLOURS[colour]).map(mix);
   return { fill: `rgb(${mixed})`, ink: colours.ink };
 }
 
-/** The first colour from `first` on that none of these neighbours has; `first` if there is none.
+/** The first colour from `first` on that no neighbour has, or `first` if all are taken.
  * `colour` has the colours of the neighbours. */
 function freeColour(first, neighbours, colour) {
   const used = new Set(Array.from(neighbours, (one) => colour[one]));
@@ -40,8 +43,8 @@ function freeColour(first, neighbours, colour) {
   return first;
 }
 
-/** Colours for jobs, each with its number and rectangles, none that of a job which it touches. Those
- * of jobs that `known` has, by number, stay; it has all of them afterwards. */
+/** Chooses colours for jobs so that jobs that touch differ. Jobs in `known`, which maps numbers to
+ * colours, keep theirs. Afterwards `known` has exactly these jobs. */
 function keepColours(known, jobs, places) {
   const old = new Map(known);
   known.clear();
@@ -63,7 +66,7 @@ function palette() {
   return Object.fromEntries(names.map((name) => [name, get(`--${name}`)]));
 }
 
-/** Fits a canvas to its box on the screen; gives its context, in CSS pixels. */
+/** Fits a canvas to its box on the screen; returns its context, in CSS pixels. */
 function fitted(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -79,7 +82,7 @@ function fitted(canvas, width, height) {
   return context;
 }
 
-/** The planes of free processors. */
+/** Draws the planes, with all processors free. */
 function drawPlanes(context, places, colours) {
   const { w, h } = places.planes;
   for (const [p, q] of places.shownPlanes()) {
@@ -103,7 +106,7 @@ function drawPlanes(context, places, colours) {
   }
 }
 
-/** Which of some things has which processor, by column and row. */
+/** The owner of each processor, by column and row. */
 class Cells {
   constructor(width, height) {
     Object.assign(this, { width, height });
@@ -124,7 +127,7 @@ class Cells {
     }
   }
 
-  /** Frees what this one has of some rectangles. */
+  /** Frees the processors of these rectangles that this owner has. */
   give(rects, owner) {
     for (const [left, low, width, height] of rects) {
       for (let y = low; y < low + height; y++) {
@@ -136,13 +139,13 @@ class Cells {
     }
   }
 
-  /** Who has the processor in this column and row; -1 if it is free. */
+  /** The owner of the processor in this column and row; -1 if it is free. */
   at([x, y]) {
     return this.owners[y * this.width + x];
   }
 
-  /** Those that touch some rectangles, along an edge or at a corner; with their own if there are
-   * several. */
+  /** The owners of processors around these rectangles, also at corners. If the rectangles touch,
+   * their own owner is among them. */
   around(rects) {
     const found = new Set();
     const look = (x, y) => {
@@ -163,7 +166,7 @@ class Cells {
   }
 }
 
-/** Which of some jobs, each with its rectangles, has which processor. */
+/** The job that has each processor, as its place in `jobs`. */
 class Owners extends Cells {
   constructor(jobs, { planes }) {
     const { w, h, axes } = planes;
@@ -172,8 +175,8 @@ class Owners extends Cells {
   }
 }
 
-/** Lines over some boxes of the picture, from the lower left to the upper right or `down` to the
- * lower right, everywhere in step. */
+/** Hatches boxes of the picture with rising or, if `down`, falling lines, which continue from box
+ * to box. */
 function hatch(context, boxes, colour, { step = 6, width = 1.5, down = false } = {}) {
   if (!boxes.length) return;
   context.save();
@@ -186,7 +189,7 @@ function hatch(context, boxes, colour, { step = 6, width = 1.5, down = false } =
   for (const [left, top, across, up] of boxes) {
     const from = down ? left - top - up : left + top;
     for (let at = Math.floor(from / step) * step; at <= from + across + up; at += step) {
-      // The places where x + y, or x - y, is `at`.
+      // The line on which x + y, or x - y if `down`, is `at`.
       const x = (y) => (down ? at + y : at - y);
       context.moveTo(x(top), top);
       context.lineTo(x(top + up), top + up);
@@ -196,8 +199,8 @@ function hatch(context, boxes, colour, { step = 6, width = 1.5, down = false } =
   context.restore();
 }
 
-/** What makes the parts of each job one: in a machine of cubes the gaps between its planes, else
- * strips beyond the borders where it wraps around. For each job a list of rectangles. */
+/** The rectangles that join the parts of each job: in a machine of cubes in the gaps between
+ * planes, else beyond the borders where the job wraps around. A list for each job. */
 function jointsOf(jobs, owners, places) {
   const joints = jobs.map(() => []);
   const { planes, meta, columns } = places;
@@ -228,7 +231,8 @@ function jointsOf(jobs, owners, places) {
     const [i, j] = [axes[0].toShown(p), axes[1].toShown(q)];
     const hasRight = i + 1 < across && (i + 1) % columns !== 0;
     const hasUp = j + 1 < up;
-    const [nextX, nextY] = [hasRight && axes[0].toAll(i + 1) * w, hasUp && axes[1].toAll(j + 1) * h];
+    const nextX = hasRight && axes[0].toAll(i + 1) * w;
+    const nextY = hasUp && axes[1].toAll(j + 1) * h;
     const right = left + width;
     const gapRight = hasRight && places.rect(nextX, y, 1, 1)[0] - right;
     const gapUp = hasUp && top - (places.rect(x, nextY, 1, 1)[1] + places.cellUp);
@@ -249,7 +253,7 @@ function jointsOf(jobs, owners, places) {
   return joints;
 }
 
-/** Rectangles in one colour, with lines around all of them together, from outside to inside. */
+/** Draws rectangles in one colour, with lines around their union, from outside to inside. */
 function drawTogether(context, rects, colour, lines) {
   const path = new Path2D();
   for (const rect of rects) path.rect(...rect);
@@ -262,7 +266,7 @@ function drawTogether(context, rects, colour, lines) {
   context.fill(path);
 }
 
-/** A text in the middle of a rectangle, if it has room there. */
+/** Draws a text in the middle of a rectangle, if there is room. */
 function drawNumber(context, text, [left, top, width, height], ink) {
   if (width <= 7 * text.length + 4 || height <= 13) return;
   context.textAlign = "center";
@@ -272,8 +276,8 @@ function drawNumber(context, text, [left, top, width, height], ink) {
   context.fillText(text, left + width / 2, top + height / 2 + 0.5);
 }
 
-/** Where the number of a job stands: on its largest part, in a machine of cubes on its part of each
- * cube, and where several planes are shown on every part. */
+/** The boxes for the number of a job: its largest part; if several planes are shown, every part; in
+ * a machine of cubes, its part of each cube. */
 function boxesOf(rects, places) {
   const shown = rects.map((rect) => [rect, places.rect(...rect)]).filter(([, box]) => box);
   const { across, up } = places.planes;
@@ -293,15 +297,15 @@ function boxesOf(rects, places) {
     const [left, top] = [edge((box) => box[0], Math.min), edge((box) => box[1], Math.min)];
     const width = edge((box) => box[0] + box[2], Math.max) - left;
     const height = edge((box) => box[1] + box[3], Math.max) - top;
-    // Parts without a gap between them, or the first.
+    // The box around all parts if they fill it up to the gaps, else the first part.
     const area = boxes.reduce((sum, box) => sum + box[2] * box[3], 0);
     const room = GAP * places.cell * (width + height);
     return area + 2 * room >= width * height ? [left, top, width, height] : boxes[0];
   });
 }
 
-/** Jobs, each with fill and ink, its number and its rectangles. The `chosen` one stands out; of cubes that are apart it has lines between them. Gives the owners of
- * all processors. */
+/** Draws jobs, each with fill and ink, number and rectangles. The `chosen` one has a thick outline,
+ * and lines between its cubes. Returns the owners of all processors. */
 function drawJobs(context, jobs, places, colours, chosen) {
   const owners = new Owners(jobs, places);
   const joints = jointsOf(jobs, owners, places);
@@ -340,8 +344,8 @@ function drawJobs(context, jobs, places, colours, chosen) {
   return owners;
 }
 
-/** The coordinates beside planes, and the texts above planes or cubes: on the colour of a job where
- * it goes on below and above. */
+/** Draws the coordinates next to planes, and the texts above planes or cubes. If a job is both
+ * below and above a text, the text stands on the job's colour. */
 function drawLabels(context, places, colours, jobs, owners) {
   context.textBaseline = "middle";
   context.font = LABEL_FONT;
@@ -358,14 +362,14 @@ function drawLabels(context, places, colours, jobs, owners) {
     const has = (row) => columns.every((column) => owners.at([column, row]) === job);
     const isOn = job >= 0 && rows.every(has);
     const x = left + (isOn ? 3 : 0);
-    // On a part of a job it has paper around it.
+    // Elsewhere an outline in the colour of the paper keeps it readable.
     if (!isOn) context.strokeText(text, x, y);
     context.fillStyle = isOn ? jobs[job].ink : colours.soft;
     context.fillText(text, x, y);
   }
 }
 
-/** The processors that are down, and the spares. */
+/** Draws the processors that are down, and the spares. */
 function drawDown(context, down, spares, places, colours) {
   const boxes = (rects) => rects.map((rect) => places.rect(...rect)).filter((box) => box);
   hatch(context, boxes(spares), colours.soft, { down: true, width: 1 });
@@ -373,14 +377,15 @@ function drawDown(context, down, spares, places, colours) {
   outline(context, boxes(down), colours, [[colours.ink, 1]]);
 }
 
-/** Gives the owners of the processors, and the job of each. */
+/** Draws a mesh; returns the owners of the processors, as places in the returned jobs. */
 function drawMesh(canvas, run, state, now, places, colours, chosen) {
   const context = fitted(canvas, places.width, places.height);
   drawPlanes(context, places, colours);
   const stretch = (look) => (at) => {
     const job = run.job[at];
     const number = run.jobs.number[job];
-    return { job, number, rects: rectsAt(run, at), ranks: ranksOf(run, at), ...look(run.colour[at]) };
+    const [rects, ranks] = [rectsAt(run, at), ranksOf(run, at)];
+    return { job, number, rects, ranks, ...look(run.colour[at]) };
   };
   const jobs = state.running.map(stretch(lookOf));
   jobs.push(...state.stopped.map(stretch((colour) => paleLook(colour, colours))));
@@ -403,7 +408,7 @@ function outline(context, rects, colours, lines = [[colours.paper, 5], [colours.
   }
 }
 
-/** A cross over a job that a failure interrupted. */
+/** Draws a cross over a job that a failure interrupted. */
 function cross(context, [left, top, width, height], colours) {
   const [x, y] = [left + width / 2, top + height / 2];
   context.beginPath();
@@ -418,11 +423,13 @@ function cross(context, [left, top, width, height], colours) {
   }
 }
 
-/** The jobs that wait, the first at the left, each as large as its request; gives where they are. */
+/** Draws the jobs that wait, the first at the left, in the sizes of their requests; returns
+ * where. */
 function drawQueue(canvas, run, state, width, sizes, colours, chosen) {
   const height = 44;
   const context = fitted(canvas, width, height);
-  const scale = Math.min(6, 34 / Math.max(...sizes.map(([, h]) => h)), 60 / Math.max(...sizes.map(([w]) => w)));
+  const [wMax, hMax] = [0, 1].map((side) => Math.max(...sizes.map((sides) => sides[side])));
+  const scale = Math.min(6, 34 / hMax, 60 / wMax);
   const drawn = [];
   let left = 1;
   context.font = LABEL_FONT;
@@ -447,13 +454,13 @@ function drawQueue(canvas, run, state, width, sizes, colours, chosen) {
   return drawn;
 }
 
-/** Colour and dashes of the run in this place. */
+/** Sets the colour and dashes of the run in this place. */
 function styleRun(context, place, colours) {
   context.strokeStyle = colours[RUN_COLOURS[place % RUN_COLOURS.length]];
   context.setLineDash(DASHES[place % DASHES.length]);
 }
 
-/** A sign of the legend of failures. */
+/** How to draw each sign of the legend of failures. */
 const SIGNS = {
   down: (context, box, colours) => {
     context.fillStyle = colours.free;
@@ -482,7 +489,7 @@ function drawSign(canvas, name, colours) {
   SIGNS[name](fitted(canvas, 30, 14), [1, 1, 28, 12], colours);
 }
 
-/** The line of a run in the charts, for its heading. */
+/** Draws the line that stands for a run in the charts. */
 function drawSwatch(canvas, place, colours) {
   const context = fitted(canvas, 30, 10);
   styleRun(context, place, colours);

@@ -1,11 +1,11 @@
 "use strict";
-// The record of a job in every run, and how it came to its processors.
+// The record of a job in every run, and its wait in the queue.
 
-/** What stands where there is no value. */
+/** The text for a missing value. */
 const NONE = "–";
 
-/** What became of a job in a run: `refused`, `left`, `waits` or `runs` when the run ended, `stopped`:
- * a failure had interrupted it then, or `absent`: it had not arrived. */
+/** The state of a job when the run ended: `refused`, `left`, `waits`, `runs`, `stopped` (a failure
+ * has interrupted it) or `absent` (it has not arrived). */
 function fateOf(run, job) {
   if (job >= run.count) return "absent";
   if (run.refused[job] < Infinity) return "refused";
@@ -42,10 +42,10 @@ function sliceRows(job, { dimensions }) {
   ];
 }
 
-/** The most interruptions whose times are shown. */
+/** The times of this number of interruptions are shown. */
 const INTERRUPTIONS_MAX = 3;
 
-/** When failures interrupted a job, and when it started again. */
+/** The times at which failures interrupted a job, and at which it started again. */
 function interruptionsText(meta, run, job) {
   const interrupted = stretchesOf(run, job).filter((at) => run.interrupted[at]);
   const texts = interrupted.slice(0, INTERRUPTIONS_MAX).map((at) => {
@@ -57,7 +57,7 @@ function interruptionsText(meta, run, job) {
   return texts.join("; ") || "never";
 }
 
-/** Fills `section` with what is known of a job, a column for each run; empties it without a job. */
+/** Fills `section` with the record of a job, a column for each run, or empties it without a job. */
 function showJob(section, { meta, jobs, runs }, job, where) {
   section.replaceChildren();
   section.hidden = job === null;
@@ -75,7 +75,8 @@ function showJob(section, { meta, jobs, runs }, job, where) {
   const spanOf = (wait) => timeText(meta, wait.to - arrival);
   // Planes cut blocks into rectangles.
   const isFlat = meta.dimensions.length < 3;
-  const blocksText = (run) => (isFlat ? ` in ${countText(run.first[job + 1] - run.first[job])}` : "");
+  const blocks = (run) => run.first[job + 1] - run.first[job];
+  const blocksText = (run) => (isFlat ? ` in ${countText(blocks(run))}` : "");
   const rows = [
     ["started", (run) => timeOr(run.start[job], run)],
     ["waited", waited((wait) => (wait.isOver ? spanOf(wait) : `over ${spanOf(wait)}`))],
@@ -116,8 +117,8 @@ function showJob(section, { meta, jobs, runs }, job, where) {
   section.append(...parts);
 }
 
-/** The jobs ahead of a job in the queue from its arrival to its start, as a small picture. All
- * runs have the same axes. */
+/** A small chart of the jobs ahead of a job in the queue, from its arrival to its start. All runs
+ * have the same axes. */
 function path(wait, most, latest) {
   const [width, height] = [84, 22];
   const x = (time) => 1 + ((time - wait.from) / Math.max(1, latest - wait.from)) * (width - 2);

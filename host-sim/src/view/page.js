@@ -1,23 +1,23 @@
 "use strict";
-// Puts the page together, and follows what its reader does.
+// Builds the page and handles input.
 
-/** How long a page plays from the beginning to the end, at the speed at which it begins. */
+/** How long a page plays from the beginning to the end at the initial speed, in seconds. */
 const SECONDS_TO_PLAY = 120;
-/** Room below the meshes for their queues and states and for the record of a job. */
+/** Height below the meshes for queues, states and the record of a job. */
 const BELOW_MESHES = 310;
 /** The least height that a mesh may have. */
 const MESH_HEIGHT_MIN = 240;
-/** Further room for the rows of slices in the record of a job. */
+/** Additional height for the rows about slices in the record of a job. */
 const BELOW_SLICES = 88;
-/** The least size of a processor in a picture of layers, as far as the width allows, and the most
- * height for that; the most height of one layer. */
+/** The least size of a processor in a picture of layers, as far as the width allows; the greatest
+ * height of that picture, and of one layer. */
 const CELL_MIN = 7;
 const LAYERS_HEIGHT_MAX = 2400;
 const ALONE_HEIGHT_MAX = 520;
 /** The widest window in which a page begins with one layer alone. */
 const ALONE_WIDTH_MAX = 600;
 
-/** What the wait of a run's jobs was, as far as it has a mean, and how many were refused. */
+/** The mean wait of a run's jobs, if there is one, and the number of refused jobs. */
 function summaryText(meta, run) {
   const parts = [];
   if (run.meanWait !== null) parts.push(`mean wait ${timeText(meta, run.meanWait * meta.ticks)}`);
@@ -49,7 +49,7 @@ async function start() {
   const scrub = $("scrub");
   const sizes = meta.shapes.map((shape) => {
     const sides = shape.replace("any of ", "").split("x").map(Number);
-    // A request without a shape, or with more than two sides, as a square.
+    // A request without a shape, or with more than two sides, is drawn as a square.
     const side = Math.sqrt(product(sides));
     const isFlat = sides.length < 3 && !shape.startsWith("any");
     return isFlat ? [sides[0], sides[1] ?? 1] : [side, side];
@@ -64,7 +64,7 @@ async function start() {
   const hasSlices = runs.some(({ slices }) => slices.length);
   const slider = $("layer");
   const alone = $("alone");
-  // What is under the pointer.
+  // Names the processor and job under the pointer.
   const where = element("p", { className: "where" });
   let colours = palette();
 
@@ -82,7 +82,7 @@ async function start() {
     $("meshes").append(card);
     return { run, place, mesh, queue, swatch, state, card, drawn: [] };
   });
-  // However its planes are arranged, it is wide.
+  // A machine that is wide in every arrangement of its planes.
   const { w, h, across, up } = planesOf(meta);
   $("meshes").classList.toggle("wide", w > 2.5 * h * across * up);
   $("meshes").classList.toggle("layered", layers > 1);
@@ -110,7 +110,7 @@ async function start() {
     ["down", "Processors that are down, % of all"],
     ["waiting", "Jobs that wait"],
   ];
-  // Not every page has the largest slice and failures.
+  // Only some pages have data on the largest slice and on failures.
   const measured = kinds.filter(([name]) => runs.every((run) => run[name]));
   const charts = measured.map(([name, title]) => {
     const most = runs.reduce((most, run) => run[name].reduce((a, b) => Math.max(a, b), most), 0);
@@ -122,7 +122,7 @@ async function start() {
     return { name, canvas, isPart, most: isPart ? meta.nodes : Math.max(1, most) };
   });
 
-  /** Where a card's processors are, anew only when the size of the window changes. */
+  /** The places of a card's processors, computed again only if the size of the window changes. */
   const placesOf = (card) => {
     const { clientHeight } = document.documentElement;
     const above = cards[0].mesh.offsetTop;
@@ -145,12 +145,13 @@ async function start() {
   const draw = () => {
     document.documentElement.style.scrollPaddingBottom = `${$("controls").offsetHeight + 4}px`;
     document.documentElement.style.scrollPaddingTop = `${$("layers").offsetHeight}px`;
-    // Before the meshes, which have what room it leaves.
+    // Before the meshes, which get the remaining room.
     $("planes").textContent = placesOf(cards[0]).sentence();
     const text = layerText(meta, Number(slider.value));
     $("layer-name").textContent = alone.checked ? text : "all layers";
     slider.setAttribute("aria-valuetext", text);
-    const marked = chosen === null ? undefined : cards.find(({ card }) => card.matches(":hover")) ?? cards[0];
+    const hovered = cards.find(({ card }) => card.matches(":hover")) ?? cards[0];
+    const marked = chosen === null ? undefined : hovered;
     for (const card of cards) {
       const { run } = card;
       const state = stateAt(run, now, meta.nodes);
@@ -340,8 +341,8 @@ async function start() {
   // A run in which no time passes has nothing to play.
   const all = document.querySelectorAll("#controls button, #scrub");
   for (const control of all) control.disabled = meta.end === 0;
-  // An address that ends in #at=TIME&job=NUMBER&layer=NUMBER shows that; else the middle, as an
-  // empty machine shows nothing.
+  // An address may end in #at=TIME&job=NUMBER&layer=NUMBER. The default time is the middle, as the
+  // machine is empty at the beginning.
   const wanted = new URLSearchParams(location.hash.slice(1));
   const at = Number(wanted.get("at") ?? NaN) * meta.ticks;
   const middle = Math.round(((jobs.arrival[0] ?? 0) + meta.end) / 2);

@@ -1,31 +1,31 @@
 "use strict";
-// Where the processors of a machine are in a picture.
+// The places of a machine's processors in a picture.
 //
-// The histories have columns and rows of the planes (map/layout.rs): along each axis digits of
-// coordinates, of which the first are the columns and rows of a plane. Here a row of planes that is
-// too long for the width of the picture is broken into several, or one layer of the machine is
-// shown alone. Above planes stand their coordinates in the dimensions beyond the second, above
-// cubes their numbers.
+// The histories name processors by column and row over all planes (map/layout.rs). Along each axis
+// these consist of digits of coordinates; the first digit is the column or row within a plane. Here
+// a row of planes that is too long for the width of the picture is broken into several, or one
+// layer of the machine is shown alone. The text above a plane has its coordinates in the dimensions
+// beyond the second, the text above a cube its number.
 
 /** Gaps between planes, in processors. */
 const GAP = 0.7;
-/** A line of coordinates, and about how wide a character of it is. */
+/** Height and font of a line of coordinates, and the approximate width of a character. */
 const LABEL_HEIGHT = 15;
 const LABEL_FONT = "11px system-ui, sans-serif";
 const CHARACTER_WIDTH = 6.6;
-/** The least height of a picture of few rows. */
+/** The least height of a picture with few rows. */
 const STRIP_HEIGHT = 40;
-/** The part of the height that lines of coordinates may take. */
+/** The fraction of the height that lines of coordinates may take. */
 const LABEL_PART_MAX = 0.4;
-/** Room around a machine that wraps around, for the jobs that do. */
+/** Margin of a machine that wraps around, for the parts of jobs beyond its border. */
 const OPEN = 4;
 /** Room for the coordinates left of planes and below them. */
 const AXIS = { left: 20, below: 14 };
 
 const product = (numbers) => numbers.reduce((one, other) => one * other, 1);
 
-/** The planes along one axis: `digits` beyond the first, each with the number of planes one after
- * another that have the same digit: `each` of all planes, `eachShown` of those in the picture. */
+/** The planes along one axis: `digits` beyond the first, each with the number of successive planes
+ * with the same digit, `each` among all planes and `eachShown` among those in the picture. */
 class PlaneAxis {
   constructor(meta, isUp, layer) {
     const [first, ...digits] = meta.digits.filter((digit) => digit.isUp === isUp);
@@ -40,7 +40,7 @@ class PlaneAxis {
     });
     this.shown = this.digits.filter(({ fixed }) => fixed === null);
     [this.all, this.count] = [all, shown];
-    // The wider the more digits begin anew.
+    // A gap is wider the more digits start again at 0 there.
     this.gaps = [0];
     for (let at = 1; at < shown; at++) {
       const isNew = ({ eachShown, side }) => at % (eachShown * side) === 0;
@@ -49,7 +49,7 @@ class PlaneAxis {
     }
   }
 
-  /** The place in the picture of one of all planes; `null` if it is not shown. */
+  /** The place in the picture of a plane of the machine; `null` if it is not shown. */
   toShown(plane) {
     let shown = 0;
     for (const { each, eachShown, side, fixed } of this.digits) {
@@ -60,13 +60,13 @@ class PlaneAxis {
     return shown;
   }
 
-  /** The inverse. */
+  /** The inverse of `toShown`. */
   toAll(shown) {
     const digit = ({ eachShown, side, fixed }) => fixed ?? Math.floor(shown / eachShown) % side;
     return this.digits.reduce((plane, one) => plane + digit(one) * one.each, 0);
   }
 
-  /** What one of all planes contributes to its coordinate in a dimension. */
+  /** The contribution of a plane of the machine to the coordinate in a dimension. */
   part(plane, dimension) {
     const digits = this.digits.filter((digit) => digit.dimension === dimension);
     return digits.reduce((sum, { each, side, step, descends }) => {
@@ -76,13 +76,13 @@ class PlaneAxis {
   }
 }
 
-/** The place of a coordinate's digit along its axis. */
+/** The digit of a coordinate, as a place along its axis. */
 function digitOf({ step, side, descends }, coordinate) {
   const digit = Math.floor(coordinate / step) % side;
   return descends ? side - 1 - digit : digit;
 }
 
-/** The number of layers: of planes, where there are no cubes. */
+/** The number of layers. Without cubes a layer is a plane. */
 const layersOf = ({ dimensions }) => product(dimensions.slice(2).map(({ side }) => side));
 
 /** The coordinates of a layer, by dimension. */
@@ -111,8 +111,8 @@ function planesOf(meta, layer = null) {
   return { w: x.size, h: y.size, across: x.count, up: y.count, axes: [x, y] };
 }
 
-/** The planes in bands of at most `columns`, as large as they fit into `width` and `height`, with
- * a number of `lines` of coordinates in each band. */
+/** The planes in bands of at most `columns`, as large as fits into `width` and `height`, with this
+ * number of `lines` of coordinates in each band. */
 class Arrangement {
   constructor(planes, columns, width, height, lines) {
     const { w, h, across, up, axes } = planes;
@@ -122,7 +122,7 @@ class Arrangement {
     const gaps = (first, last) => x.gaps[last] - x.gaps[first];
     const widths = starts.map((start) => gaps(start, Math.min(start + columns, across) - 1));
     const cellsAcross = columns * w + GAP * Math.max(...widths);
-    // Further apart than the planes within a band.
+    // Bands are further apart than the planes within a band.
     this.bandGap = GAP * Math.max(1, y.shown.length);
     this.cellsUp = bands * (up * h + GAP * y.gaps.at(-1)) + this.bandGap * (bands - 1);
     const room = height - bands * lines * LABEL_HEIGHT;
@@ -131,7 +131,7 @@ class Arrangement {
   }
 }
 
-/** The bands in which the planes are largest; each has whole groups of `unit` planes. */
+/** The arrangement with the largest planes whose bands have whole groups of `unit` planes. */
 function largest(planes, unit, width, height, lines) {
   let best = null;
   for (let columns = planes.across; columns >= 1; columns -= unit) {
@@ -141,8 +141,8 @@ function largest(planes, unit, width, height, lines) {
   return best;
 }
 
-/** Where processors are in a picture no larger than this: dimension 1 goes upwards. Of a `layer`
- * only its processors are there. */
+/** The places of processors in a picture of at most this size; dimension 1 goes upwards. With a
+ * `layer` only its processors have places. */
 class Places {
   constructor(meta, width, heightMax, layer = null) {
     this.meta = meta;
@@ -180,8 +180,8 @@ class Places {
     this.hasAxes = axis === AXIS;
   }
 
-  /** What may stand above planes, the best first: `group` is the planes that have one label,
-   * `shown` the dimensions whose coordinates it has, with their names or not. */
+  /** Possible labels above planes, the best first: `group` is the number of planes with one label,
+   * `shown` the dimensions whose coordinates it has, with or without their names. */
   labellings() {
     const { across, up, axes } = this.planes;
     const { cube, dimensions } = this.meta;
@@ -252,7 +252,7 @@ class Places {
     return texts.join(isNamed ? ", " : isDigits ? "" : ",");
   }
 
-  /** What the planes are, in a sentence; nothing for a single one. */
+  /** Describes the planes in a sentence; empty for a single plane. */
   sentence() {
     const { across, up } = this.planes;
     if (across * up === 1) return "";
@@ -277,8 +277,8 @@ class Places {
     return within + above + (rest.length ? ` From plane to plane: ${ordered(inTurn)}.` : "");
   }
 
-  /** Texts above planes: left end and middle, and the columns and the rows of the processors below
-   * and above them. */
+  /** The texts above planes: left end and vertical middle, and the columns and rows of the
+   * processors below and above each text. */
   labels() {
     if (!this.labelled) return [];
     const { group } = this.labelled;
@@ -299,13 +299,13 @@ class Places {
     return labels;
   }
 
-  /** Coordinates at the left of the planes and below the last of them: text, right end or middle,
-   * and middle upwards. Of a plane the first and, where there is room, the last; of cubes the first. */
+  /** The coordinates left of the planes and below the last ones. A plane has the first coordinate
+   * and, if there is room, the last; a cube has the first. */
   ticks() {
     if (!this.hasAxes) return [];
     const { w, h, across, up } = this.planes;
     const ends = (count, size) => (this.meta.cube || count * size < 34 ? [0] : [0, count - 1]);
-    // A cube has them at its first plane.
+    // A cube has coordinates at its first plane.
     const each = this.meta.cube && this.labelled ? this.labelled.group : { across: 1, up: 1 };
     const ticks = [];
     for (let p = 0; p < across; p += each.across) {
@@ -339,7 +339,7 @@ class Places {
     const left = ((p - start) * w + GAP * (x.gaps[p] - x.gaps[start])) * this.cell;
     const bandHeight = this.cellUp * (up * h + GAP * y.gaps.at(-1)) + this.lines * LABEL_HEIGHT;
     const bottom = (band + 1) * bandHeight + band * this.bandGap * this.cellUp;
-    // The lines of coordinates of the groups below.
+    // The number of lines of coordinates below.
     const lines = this.labelled ? Math.floor(q / this.labelled.group.up) : 0;
     const below = ((q + 1) * h + GAP * y.gaps[q]) * this.cellUp + lines * LABEL_HEIGHT;
     return [left + this.margin.left, bottom - below + this.margin.top];

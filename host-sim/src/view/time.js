@@ -5,14 +5,14 @@ const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 3600;
 const DAY_SECONDS = 86400;
 
-/** A whole number with its thousands apart. */
+/** A whole number with separated thousands. */
 const countText = (count) => count.toLocaleString("en");
 
 /** A number of things: `1 job`, `2,000 jobs`. */
 const counted = (count, name) => `${countText(count)} ${name}${count === 1 ? "" : "s"}`;
 
-/** Whether a time is better read in days and hours than in seconds: in a log from an hour on. The
- * seconds of a synthetic workload have fractions, and its options have them as numbers. */
+/** Whether a time is shown in days and hours rather than in seconds: in a log from an hour on. A
+ * synthetic workload, whose options are in seconds, changes only from a day on. */
 function isLong(meta, value) {
   return meta.unit === "s" && value >= (meta.isLog ? HOUR_SECONDS : DAY_SECONDS);
 }
@@ -33,8 +33,7 @@ function timeText(meta, ticks) {
   return `${text} ${meta.unit}`;
 }
 
-/** The unit in which times up to this one are read: its name, and its length in the unit of the
- * workload. */
+/** The unit for times up to this one: its name, and its length in the unit of the workload. */
 function unitOf(meta, value) {
   if (!isLong(meta, value)) return [meta.unit, 1];
   return value >= 2 * DAY_SECONDS ? ["d", DAY_SECONDS] : ["h", HOUR_SECONDS];

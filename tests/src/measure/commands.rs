@@ -81,9 +81,9 @@ fn row(image: &Image, strategy: StrategyKind, name: &str, machines: &[Grid]) -> 
     row.into_iter().chain(cells).collect()
 }
 
-/// Fills the machine with jobs, then has one after the other leave, out of order, and another come;
-/// in between, all other commands, each with its kind. Under other schedulers than first come,
-/// first served, jobs have estimates, and every eighth may wait.
+/// Fills the machine with jobs. Then jobs leave one after the other, out of order, and others come;
+/// in between come all other commands, each counted as its kind. Under other schedulers than first
+/// come, first served, jobs have estimates, and every eighth may wait.
 pub(super) fn work(configuration: Configuration) -> Vec<(&'static str, Ask)> {
     let machine = configuration.machine;
     let is_fcfs = configuration.scheduler == SchedulerKind::Fcfs;

@@ -2,8 +2,8 @@
 //! instructions that it takes, and the stack.
 //!
 //! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from
-//! its last byte to the last one of the replies. So the figures have the protocol in them, which is
-//! the same for all strategies but for the length of the replies.
+//! its last byte to the last one of the replies. So the figures include the protocol, which is the
+//! same for all strategies except for the length of the replies.
 
 mod commands;
 mod count;

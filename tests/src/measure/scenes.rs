@@ -1,4 +1,4 @@
-//! What is done on machines in the search for long slices: [`Scene`].
+//! Workloads in the search for long slices: [`Scene`].
 
 use meshalloc::strategy::Holds;
 use meshalloc::{
@@ -8,7 +8,7 @@ use meshalloc::{
 use super::queues::random;
 use super::{Ask, CUBE, MESH, POD, TORUS};
 
-/// What is done on a machine.
+/// A workload for a machine.
 pub(super) struct Scene {
     pub(super) name: &'static str,
     pub(super) machine: Grid,

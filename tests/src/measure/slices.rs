@@ -7,8 +7,8 @@ use super::count::{Counter, rounded};
 use super::scenes::{Scene, with_queue, without_queue};
 use super::{Image, Row};
 
-/// One that reserves nothing, as all others do that are not here: a slice is a part of one attempt.
-/// One that reserves for some jobs, and one for all.
+/// One scheduler without reservations, under which a slice is a part of one attempt, as under all
+/// those not listed here; one that reserves for some jobs, and one that reserves for all.
 const SCHEDULERS: [SchedulerKind; 3] = [
     SchedulerKind::Fcfs,
     SchedulerKind::Easy { reservations: 8 },
@@ -49,7 +49,7 @@ fn longest(
             continue;
         }
         for (at, command) in &scene.commands {
-            // If the journal has no room for what it may lead to, that takes a slice as well.
+            // If the journal has no room for the consequences, making room takes a slice as well.
             counter.call("", *at, command);
         }
         let instructions = counter.longest_slice();

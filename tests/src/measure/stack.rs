@@ -43,7 +43,7 @@ pub(super) fn row(image: &Image, strategy: StrategyKind, scheduler: SchedulerKin
         if running.client.greeting().origin == Origin::Forgetful {
             continue;
         }
-        // Commands are carried out again below all that the start has on the stack.
+        // The start carries out the commands again, below its own frames on the stack.
         running.qemu.reset_chip().expect("the image starts again");
         match running.client.hello() {
             Err(ClientError::ControllerReset {

@@ -237,8 +237,8 @@ fn configuration(
     }
 }
 
-/// Every job starts as in the naive form, and some start otherwise than under first come, first
-/// served. The time of the naive form grows with the cube of the queue.
+/// Every job starts as in the naive form, and some start at other times than under first come,
+/// first served. The time of the naive form grows with the cube of the queue.
 fn starts_as_the_naive_form(machine: impl Into<Grid>, strategies: &[StrategyKind]) {
     let machine = machine.into();
     for estimates in [
@@ -527,7 +527,7 @@ fn an_estimate_up_to_the_end_of_time_is_none() {
     }
 }
 
-/// The numbers of faulty and free processors are the same, but the head needs another place.
+/// The numbers of faulty and free processors stay the same, but the head needs another place.
 #[test]
 fn a_fault_that_moves_between_held_processors_moves_the_reservation() {
     for scheduler in [EASY, SchedulerKind::Conservative] {
@@ -556,7 +556,7 @@ fn suppositions_change_nothing() {
     let torus = Grid::torus(&[4, 3, 5]).expect("a torus");
     let machines = [
         Grid::from(mesh(8, 8)),
-        // A supposed free submesh list has no room behind the other.
+        // There is no room for a supposed free submesh list behind the real one.
         mesh(4, 4).into(),
         mesh(5, 1).into(),
         mesh(3, 3).into(),

@@ -1,5 +1,5 @@
-//! What single methods promise in addition to decisions: what changes nothing, which events there
-//! are, how a refusal is named.
+//! Promises of single methods in addition to decisions: which calls change nothing, which events
+//! exist, how refusals are named.
 
 use std::num::NonZeroU64;
 

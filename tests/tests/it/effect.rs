@@ -1,5 +1,5 @@
-//! The effect of changes against what is said before ([`Controller::effect`]): a controller that
-//! carries out only those with an effect comes to the same states.
+//! Predictions of the effect of changes ([`Controller::effect`]): a controller that carries out
+//! only changes with an effect comes to the same states.
 
 use std::collections::BTreeMap;
 
@@ -124,7 +124,7 @@ fn commands_that_change_nothing_are_known_before() {
         "IfGranted true",
         "IfGranted false",
         "State false",
-        // Of strategies that look at the latest requests.
+        // This concerns strategies that look at the latest requests.
         "State true",
     ] {
         assert!(

@@ -131,7 +131,7 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
             Compare::WithModel,
         ),
     };
-    // On some cubes all are complete.
+    // On some cubes all strategies are complete.
     let mut on_cubes = Survey::default();
     for (k, n) in [(3, 2), (2, 3), (2, 4), (12, 1), (4, 2), (4, 3), (2, 6)] {
         let grid = convert::grid(cube(k, n).into());

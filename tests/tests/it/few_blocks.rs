@@ -54,7 +54,7 @@ fn run(strategy: StrategyKind, (w, h): (u16, u16), scheduler: SchedulerKind) {
     let mut faults: Vec<Block> = Vec::new();
     for operation in 0..OPERATIONS {
         let now = u64::from(operation) * 10;
-        // Few large ones, then more and more small ones, and again.
+        // First few large blocks, then more and more small ones, repeatedly.
         let part = 1 << (operation / 20 % 4);
         let job = JobId(random.below(JOBS));
         let command = match random.below(20) {

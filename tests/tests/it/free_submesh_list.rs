@@ -14,7 +14,7 @@ use meshalloc_tests::rig::{
 };
 use meshalloc_tests::submesh::Rect;
 
-/// A controller whose busy nodes are all faulty ones, and the picture of them.
+/// A controller whose busy nodes are all faulty, and a map of the busy nodes.
 struct Bench<'m> {
     controller: Controller<'m>,
     picture: NaiveMachine,
@@ -75,7 +75,7 @@ impl Bench<'_> {
         assert_eq!(self.list(), expected, "in\n{}", self.picture);
     }
 
-    /// Makes the nodes busy in random order, then free in another, checking every so often.
+    /// Makes the nodes busy in random order, then free in another order, with checks at intervals.
     fn fill_and_empty(&mut self, nodes: &[(i32, i32)], seed: u64, check_every: usize) {
         let mut random = Random::new(seed);
         for busy in [true, false] {
@@ -328,7 +328,7 @@ fn the_list_is_the_same_behind_every_supposition() {
             StrategyKind::FreeSubmeshList,
         )
         .unwrap();
-        // Each node is a job's; then those leave that are not held.
+        // Each node gets a job of its own; then the jobs of the nodes that are to be free leave.
         let mut jobs: [Option<Allocation>; NODES] = Default::default();
         for _ in 0..NODES {
             let job = allocator.allocate(&unit).unwrap();

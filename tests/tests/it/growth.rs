@@ -199,8 +199,8 @@ fn what_waiting_jobs_become_is_counted() {
         },
         (1 << 42) - 1,
     );
-    // For each job 8 bytes of counts that no test reaches, and 3 or 4 since the numbers of small
-    // nodes are short; and job 0, which is gone.
+    // For each job 8 bytes for counts that no test reaches, and 3 or 4 because small node numbers
+    // are short. In addition job 0, which has left.
     assert_eq!(saved + growth - seen, 147);
 }
 
@@ -253,7 +253,7 @@ fn what_a_strategy_remembers_is_counted() {
         ask_at(&mut looks_ahead, &Change::Release { job }, 0);
         (saved_bytes(&looks_ahead), said)
     };
-    // As many as it remembers, and enough that longer counts are far away.
+    // At least as many as it remembers, and enough that no count gets longer soon.
     for _ in 0..130 {
         come_and_go(1);
     }

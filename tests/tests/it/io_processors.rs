@@ -159,8 +159,8 @@ strategies! {
     sum_of_squares_on_a_curve: "curve:sum-of-squares";
 }
 
-/// Strategies that take processors in an order grant the same as their naive models: at the edges
-/// of words and on small machines, with single busy processors and whole busy squares.
+/// Strategies that take processors in a fixed order grant the same as their naive models: at the
+/// edges of words and on small machines, with single busy processors and whole busy squares.
 #[test]
 fn orders_at_the_edges_of_words() {
     let sides = [1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65];

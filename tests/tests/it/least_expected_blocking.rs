@@ -170,8 +170,8 @@ fn compare(
                 if rig.controller.jobs().find(job).is_some() {
                     jobs.push(job);
                 }
-                // The state was another one if others tried before, and no place was looked for if
-                // too few were free.
+                // If others tried before, the state was different. If too few processors were free,
+                // there was no search.
                 let only_one = rig.attempts() == attempts + 1 && !(overdue && is_withheld);
                 if !only_one || request.shape.area() > free {
                     continue;
@@ -199,7 +199,7 @@ fn compare(
                         score: candidate.score.into(),
                     })
                     .collect();
-                // A scheduler that knows that there is no place asks for no candidates.
+                // If a scheduler knows that there is no place, it asks for no candidates.
                 if !expected.is_empty() {
                     assert_eq!(
                         found, expected,
@@ -319,7 +319,7 @@ fn only_rectangles_that_meet_what_left_are_new() {
     let grid = Grid::mesh(&[SIDE.into(), SIDE.into()]);
     let mut new = 0;
     for _ in 0..3000 {
-        // Jobs that are disjoint, as far as they come to lie so.
+        // Random jobs, without those that overlap earlier ones.
         let mut without = NaiveMachine::new(grid.clone());
         let mut with = without.clone();
         let mut gone = Vec::new();

@@ -233,7 +233,8 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
                 _ => assert_eq!(ask(controller, &command).outcome, Ok(Outcome::Done)),
             }
         }
-        // As many nodes and words as there are is not too large; the fault is forgotten.
+        // A machine that needs all nodes and words is not too large. The new configuration has no
+        // fault.
         for strategy in STRATEGIES {
             for (w, h) in [(64, 1), (8, 8)] {
                 let command = Change::Configure(configuration(mesh(w, h), strategy));
@@ -331,7 +332,7 @@ fn the_table_of_a_machine_is_full_at_exactly_its_size(
                 for request in [unit, whole, unit.with_flags(Flags::NO_WAIT)] {
                     assert_fails(controller, &submission(size + 1, request), full);
                 }
-                // A name that is there is a duplicate, not one too many.
+                // A known name is refused as a duplicate, not because the table is full.
                 let duplicate = Error::Refused(Refusal::DuplicateJob);
                 assert_fails(controller, &submission(size, unit), duplicate);
 
@@ -351,7 +352,7 @@ fn the_table_of_a_machine_is_full_at_exactly_its_size(
     }
 }
 
-/// Each node a job of its own: as many blocks as there can be, and a list that takes several
+/// Each node gets a job of its own: the greatest possible number of blocks, and a list of several
 /// chunks.
 #[test]
 fn a_job_for_every_node() {

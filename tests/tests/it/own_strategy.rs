@@ -27,7 +27,7 @@ fn block(x: u16, y: u16, w: u16, h: u16) -> Block {
     Submesh::new(x, y, w, h).into()
 }
 
-/// What changes when something is allocated.
+/// The state that an allocation changes.
 fn state<S: Strategy>(allocator: &Allocator<'_, S>) -> (u32, Vec<bool>) {
     let occupancy = allocator.occupancy();
     let busy = (0..occupancy.grid().nodes()).map(|node| occupancy.is_busy(NodeId(node)));
@@ -117,7 +117,7 @@ fn an_illegal_proposal_is_an_error_and_changes_nothing() {
     }
 }
 
-/// A proposal for which there is no room is refused, as ever.
+/// A proposal for which there is no room is refused, as for any strategy.
 #[test]
 fn a_proposal_of_more_blocks_than_there_is_room_for_is_refused() {
     let machine = mesh(8, 8).grid();

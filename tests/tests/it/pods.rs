@@ -1,4 +1,4 @@
-//! Machines of today: described machines, slices in cubes, folding, fixed placements, rings.
+//! Machines with descriptions: slices in cubes, folding, fixed placements, rings.
 //!
 //! `MESHALLOC_STATES` and `MESHALLOC_OPERATIONS` set how many random states and operations are
 //! compared: `MESHALLOC_STATES=100000 MESHALLOC_OPERATIONS=1000000 cargo test --release
@@ -148,7 +148,7 @@ fn check_slice(
             "{text}"
         );
     }
-    // What is demanded is there.
+    // The demanded rings exist.
     let flags = [Flags::RING_0, Flags::RING_1, Flags::RING_2, Flags::RING_3];
     for (extent, flag) in flags.into_iter().enumerate().take(extents.len()) {
         let is_demanded = request.flags.intersects(flag | Flags::RINGS) && extents[extent] > 1;

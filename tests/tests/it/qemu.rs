@@ -253,7 +253,7 @@ fn qemu_tells_that_the_chip_was_reset() {
 fn qemu_answers_soon() {
     let Some(qemu) = Qemu::start() else { return };
     let mut client = qemu.client().unwrap();
-    // The hello may have come before the chip was up.
+    // The chip may have missed the hello during its start.
     let retries = client.counters().retries;
     let mut times = Vec::new();
     for job in 0..500 {

@@ -31,7 +31,7 @@ const CASES: u32 = 12;
 const OPERATIONS_MAX: usize = 240;
 const JOBS_MAX: usize = 24;
 
-/// Their decisions are compared without any rounding. An operation takes 10 ticks.
+/// With these parameters decisions are compared without rounding. An operation takes 10 ticks.
 const SCHEDULERS: [SchedulerKind; 7] = [
     SchedulerKind::Fcfs,
     SchedulerKind::BypassQueue { threshold: 250 },
@@ -42,8 +42,9 @@ const SCHEDULERS: [SchedulerKind; 7] = [
     SchedulerKind::ShortestJobFirst { threshold: 250 },
 ];
 
-/// The scheduler, for a strategy that it can be compared with: the bisection of EASY takes it that
-/// what fits in less fits in more, and frame sliding, which moves in strides, does not do so.
+/// The scheduler, if it can be compared under this strategy. The bisection of EASY assumes that a
+/// job that fits still fits if more processors are free; frame sliding, which moves in strides,
+/// breaks this.
 fn scheduler_for(strategy: StrategyKind, scheduler: SchedulerKind) -> SchedulerKind {
     match (strategy, scheduler) {
         (StrategyKind::FrameSliding, SchedulerKind::Easy { .. } | SchedulerKind::Conservative) => {
@@ -296,7 +297,7 @@ impl Reader<'_> {
 
     fn submit(&mut self, request: Request) -> Change {
         self.next_job += 1;
-        // Any names will do; these are far apart.
+        // The names could be any; these are far apart.
         let job = JobId(self.next_job.wrapping_mul(0x0100_0193));
         Change::submit(job, request)
     }
@@ -332,7 +333,7 @@ fn bad(machine: Grid, request: Request, random: &mut Random) -> Request {
     }
 }
 
-/// Names what a command brought about, for the test that asks whether everything was.
+/// Names the effects of a command, for the test that every effect occurs.
 fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>) {
     let grants = expected.grants.len();
     let kind = match (command, &expected.outcome) {

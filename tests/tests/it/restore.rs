@@ -127,7 +127,7 @@ fn restored_on_rings_of_meshes_it_decides_like_its_twin() {
     check_all(Grid::new(&[5, 3, 4], 0b101).expect("a grid"));
 }
 
-/// A controller with a queue, faults and everything else that a checkpoint can have.
+/// A controller with a queue, faults and everything else that a checkpoint can contain.
 fn busy_controller(
     memory: &mut HeapMemory,
     configuration: Configuration,
@@ -414,8 +414,7 @@ fn a_part_that_is_not_taken_is_the_last() {
     assert_eq!((saved, parts), (Err(SaveError::Part("full")), 1));
 }
 
-/// The largest numbers that there are, in as many dimensions as there can be: no item is longer
-/// than a part.
+/// The largest possible numbers in the most dimensions: no item is longer than a part.
 #[test]
 fn the_longest_items_fit_into_parts() {
     let machine = Grid::torus(&[2; 16]).expect("a hypercube");

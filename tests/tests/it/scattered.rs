@@ -58,7 +58,7 @@ fn a_reset_begins_the_random_numbers_anew() {
     );
 }
 
-/// A failed attempt draws nothing: the next placement is the same as without it.
+/// A failed attempt draws no random number: the next placement is the same as without it.
 #[test]
 fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
     let machine = mesh(8, 8).into();

@@ -52,8 +52,8 @@ fn configuration(scheduler: SchedulerKind, strategy: StrategyKind) -> Configurat
     }
 }
 
-/// Events in random order of time: arrivals, departures of what has been granted, and now and then
-/// a cancellation, a fault or a repair.
+/// Random events: arrivals, departures of granted jobs, and sometimes a cancellation, a fault or a
+/// repair.
 struct Events {
     random: Random,
     now: Ticks,
@@ -127,7 +127,7 @@ impl Events {
         }
     }
 
-    /// Sees what came of it.
+    /// Records the outcome.
     fn hear(&mut self, command: &Change, answer: &Answer) {
         match (command, &answer.outcome) {
             (Change::Submit { job, .. }, Ok(_)) => {
@@ -146,7 +146,7 @@ impl Events {
     }
 }
 
-/// What is answered to all events of a seed.
+/// The answers to all events of a seed.
 fn trace(seed: u64, mut answer: impl FnMut(&Change, Ticks) -> Answer) -> Vec<Answer> {
     let mut events = Events::new(seed);
     let mut answers = Vec::new();

@@ -1,6 +1,5 @@
-//! `host-sim` in process against a simulator that is as simple as can be: an unsorted list of
-//! events, and the naive system for everything else. Job by job the same start and the same
-//! processors.
+//! `host-sim` in process against a very simple simulator: an unsorted list of events, and the naive
+//! system for everything else. Each job has the same start and the same processors.
 
 use std::path::Path;
 
@@ -203,8 +202,8 @@ fn synthetic_jobs() {
     }
 }
 
-/// Times that are small whole numbers, so that arrivals and departures often fall together, and
-/// jobs that leave in the moment they come. Some are too wide for the mesh and are refused.
+/// Times are small whole numbers, so that arrivals and departures often coincide, and some jobs
+/// leave at the moment they start. Some are too wide for the mesh and are refused.
 #[test]
 fn events_at_equal_times() {
     let mut random = meshalloc_tests::random::Random::new(7);

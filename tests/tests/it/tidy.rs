@@ -1,5 +1,5 @@
-//! The style of texts: line lengths, phrases that made texts hard to read, links, and names of
-//! files.
+//! The style of all hand-written texts: line lengths, phrases that made texts hard to read, links,
+//! and names of files.
 
 mod circles;
 
@@ -7,12 +7,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders whose comments follow the rules.
-const COVERED: &[&str] = &[
-    "bindings", "browser", "core", "firmware", "fuzz", "host-sim", "tests", "xtask",
+/// The endings, or whole names, of the files that are written by hand in addition to documents.
+const WRITTEN: &[&str] = &[
+    "c", "cff", "cmake", "conf", "cpp", "css", "h", "html", "ipynb", "js", "Kconfig", "ld", "pc",
+    "py", "pyi", "rs", "run", "sh", "toml", "txt", "x", "yaml", "yml",
 ];
-/// Generated documents, whose lines may be long.
-const LONG_LINES: &[&str] = &["docs/reference"];
+/// Hidden folders with such files.
+const HIDDEN: &[&str] = &[".cargo", ".ci", ".github"];
+/// Files or folders with lines that may be long, the first characters of these lines (none: any
+/// line), and the reason.
+const LONG_LINES: &[(&str, &str, &str)] = &[
+    ("docs/reference", "", "generated"),
+    ("firmware/golden-frames.txt", "", "a golden file"),
+    ("firmware/panics.txt", "0123456789", "names of functions"),
+];
 
 /// The end of a line, in columns.
 const COLUMNS: usize = 100;
@@ -39,18 +47,20 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The files below a path with this ending, each with its path from the root.
-fn files(path: &Path, ending: &str, found: &mut Vec<(String, String)>) {
+/// The files below a path with one of these endings or names, each with its path from the root.
+fn files(path: &Path, endings: &[&str], found: &mut Vec<(String, String)>) {
     if path.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let is_made = name.starts_with('.') || ["target", "out", "corpus"].contains(&&*name);
-            if !is_made {
-                files(&path, ending, found);
+            let is_hidden = name.starts_with('.') && !HIDDEN.contains(&&*name);
+            if !is_hidden && !["target", "out", "corpus"].contains(&&*name) {
+                files(&path, endings, found);
             }
         }
-    } else if path.extension().is_some_and(|end| end == ending) {
+    } else if let Some(end) = path.extension().or(path.file_name())
+        && endings.iter().any(|ending| end == *ending)
+    {
         let name = path.strip_prefix(root()).unwrap().display().to_string();
         found.push((name, fs::read_to_string(path).unwrap()));
     }
@@ -87,18 +97,15 @@ fn simulator_and_papers_know_no_command_line() {
 
 fn documents() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    files(&root(), "md", &mut found);
+    files(&root(), &["md"], &mut found);
     assert!(found.len() > 5, "{} documents are too few", found.len());
     found
 }
 
-fn covered_sources() -> Vec<(String, String)> {
+fn written_files() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for path in COVERED {
-        let before = found.len();
-        files(&root().join(path), "rs", &mut found);
-        assert!(found.len() > before, "{path} has no source");
-    }
+    files(&root(), WRITTEN, &mut found);
+    assert!(found.len() > 500, "{} files are too few", found.len());
     found
 }
 
@@ -128,17 +135,26 @@ fn comment(line: &str) -> Option<&str> {
     Some(text.trim_start_matches(['/', '!']).trim())
 }
 
-/// Lines that go beyond [`COLUMNS`]: comments other than tables and single words, or lines of a
-/// document other than tables, links and commands with their output.
-fn long_lines(text: &str, is_document: bool) -> Vec<String> {
+/// Lines that go beyond [`COLUMNS`]. Of documents tables, links and commands with their output do
+/// not count; of Rust only comments do, other than tables and single words.
+fn long_lines(name: &str, text: &str) -> Vec<String> {
+    let excepted = LONG_LINES.iter().find(|(path, ..)| name.starts_with(path));
+    let may_be_long = |line: &str| {
+        excepted.is_some_and(|(_, first, _)| {
+            first.is_empty() || line.starts_with(|letter| first.contains(letter))
+        })
+    };
     let lines = text.lines().enumerate();
     let long = lines.filter(|(_, line)| {
-        let counts = match is_document {
-            true => !line.starts_with(['|', '$']) && !line.contains("]("),
-            // rustfmt looks after the code.
-            false => comment(line).is_some_and(|text| text.contains(' ') && !text.starts_with('|')),
+        let counts = match name.rsplit('.').next() {
+            Some("md") => !line.starts_with(['|', '$']) && !line.contains("]("),
+            // rustfmt breaks the code.
+            Some("rs") => {
+                comment(line).is_some_and(|text| text.contains(' ') && !text.starts_with('|'))
+            }
+            _ => true,
         };
-        line.chars().count() > COLUMNS && counts && !line.contains("://")
+        line.chars().count() > COLUMNS && counts && !line.contains("://") && !may_be_long(line)
     });
     long.map(|(number, line)| format!("{}: longer than {COLUMNS} columns: {line}", number + 1))
         .collect()
@@ -202,17 +218,15 @@ fn broken_links(name: &str, text: &str) -> Vec<String> {
 /// Every path of the repository that ends a file's path, such as `strategy/table.rs`.
 fn known_paths() -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
-    for ending in ["md", "rs", "toml"] {
-        let mut found = Vec::new();
-        files(&root(), ending, &mut found);
-        for (name, _) in found {
-            let starts = name.match_indices('/').map(|(at, _)| at + 1);
-            paths.extend(
-                [0].into_iter()
-                    .chain(starts)
-                    .map(|at| name[at..].to_owned()),
-            );
-        }
+    let mut found = Vec::new();
+    files(&root(), &["md", "rs", "toml"], &mut found);
+    for (name, _) in found {
+        let starts = name.match_indices('/').map(|(at, _)| at + 1);
+        paths.extend(
+            [0].into_iter()
+                .chain(starts)
+                .map(|at| name[at..].to_owned()),
+        );
     }
     paths
 }
@@ -243,18 +257,13 @@ fn assert_none(faults: &[String]) {
 }
 
 #[test]
-fn documents_and_covered_comments_are_tidy() {
+fn texts_are_tidy() {
     let mut faults = Vec::new();
     let known = known_paths();
-    let texts = documents().into_iter().map(|text| (text, true));
-    for ((name, text), is_document) in
-        texts.chain(covered_sources().into_iter().map(|text| (text, false)))
-    {
+    for (name, text) in documents().into_iter().chain(written_files()) {
         let mut of_file = phrases(&text);
-        if !LONG_LINES.iter().any(|path| name.starts_with(path)) {
-            of_file.extend(long_lines(&text, is_document));
-        }
-        if is_document {
+        of_file.extend(long_lines(&name, &text));
+        if name.ends_with(".md") {
             of_file.extend(broken_links(&name, &text));
             of_file.extend(missing_files(&text, &known));
         }
@@ -282,11 +291,20 @@ fn each_rule_finds_what_breaks_it() {
     let phrase = format!("Ask some{} here.\nsomebodies", "body");
     assert_eq!(phrases(&phrase).len(), 1);
     let long = "x".repeat(COLUMNS + 1);
-    assert_eq!(long_lines(&long, true).len(), 1);
-    assert_eq!(long_lines(&format!("|{long}"), true).len(), 0);
-    assert_eq!(long_lines(&format!("    //! two {long}"), false).len(), 1);
-    for unbroken in [long.clone(), format!("| a table | {long} |")] {
-        assert_eq!(long_lines(&format!("    // {unbroken}"), false).len(), 0);
+    for (name, line, faults) in [
+        ("a.md", long.clone(), 1),
+        ("a.md", format!("|{long}"), 0),
+        ("a.rs", format!("    //! two {long}"), 1),
+        ("a.rs", format!("    // {long}"), 0),
+        ("a.rs", format!("    // | a table | {long} |"), 0),
+        ("a.rs", format!("    let two = {long}"), 0),
+        ("a.js", long.clone(), 1),
+        ("a.toml", "é".repeat(COLUMNS), 0),
+        ("firmware/golden-frames.txt", long.clone(), 0),
+        ("firmware/panics.txt", format!("1 0 {long}"), 0),
+        ("firmware/panics.txt", format!("# {long}"), 1),
+    ] {
+        assert_eq!(long_lines(name, &line).len(), faults, "{name}: {line}");
     }
     let links = "[a](README.md) [b](no-such-file.md) [c](#no-such-heading) `[d](none)`\n# Here\n";
     let broken = broken_links("README.md", links);

@@ -197,6 +197,23 @@ fn distinct(name: String, number: &str, taken: &str) -> String {
     }
 }
 
+/// A comment, broken into lines of at most 100 columns.
+fn comment(opening: &str, text: &str) -> String {
+    let mut comment = opening.to_owned();
+    let mut column = comment.len();
+    for word in text.split(' ') {
+        // Room for a space before, and behind the last word for the end of the comment.
+        column += 1 + word.len();
+        if column + " */".len() > 100 {
+            comment += "\n *";
+            column = " * ".len() + word.len();
+        }
+        comment += " ";
+        comment += word;
+    }
+    comment + " */"
+}
+
 /// The macro of a form of a strategy with parameters; `taken` has those before.
 fn strategy_form(form: &StrategyForm, taken: &str) -> String {
     let text = form
@@ -240,7 +257,7 @@ fn strategies() -> String {
     let mut text = "\n/* Initialisers of a meshalloc_strategy. */\n\n".to_owned();
     for kind in StrategyKind::ALL {
         let info = kind.info();
-        writeln!(text, "/** {} */", info.source).unwrap();
+        writeln!(text, "{}", comment("/**", info.source)).unwrap();
         let name = screaming(kind.name());
         writeln!(
             text,
@@ -284,7 +301,7 @@ fn schedulers() -> String {
     let mut text =
         "\n/* Initialisers of a meshalloc_scheduler. Times are in ticks. */\n".to_owned();
     for info in SchedulerKind::INFO {
-        writeln!(text, "\n/* {} */", info.meaning).unwrap();
+        writeln!(text, "\n{}", comment("/*", info.meaning)).unwrap();
         for form in info.forms {
             let stem = form.trim_end_matches(|letter: char| letter.is_ascii_uppercase());
             let name = screaming(stem.trim_end_matches(['=', ':']));
@@ -294,13 +311,13 @@ fn schedulers() -> String {
                 (number, kind.expect("a form is read"))
             });
             let initialiser = initialiser(&samples);
-            let (arguments, comment) = match initialiser.contains("value") {
+            let (arguments, addition) = match initialiser.contains("value") {
                 false => ("", String::new()),
                 true if stem == *form => ("(value)", "; `value` is a second in ticks".to_owned()),
                 true => ("(value)", String::new()),
             };
             let name = distinct(name, &form[stem.len()..], &text);
-            writeln!(text, "/** {form}{comment} */").unwrap();
+            writeln!(text, "/** {form}{addition} */").unwrap();
             writeln!(
                 text,
                 "#define MESHALLOC_SCHEDULER_{name}{arguments} {initialiser}"

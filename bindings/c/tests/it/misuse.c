@@ -195,7 +195,8 @@ static void controllers(void) {
   EXPECT(MESHALLOC_ERROR_NOT_INITIALIZED, meshalloc_allocator_free_processors(mistaken));
   EXPECT(0, meshalloc_controller_submit(controller, 1, &request, 0, 0));
   EXPECT(MESHALLOC_ERROR_BUSY, meshalloc_controller_submit(controller, 2, &request, 0, 0));
-  EXPECT(MESHALLOC_ERROR_BUSY, meshalloc_controller_save(controller, write_and_reenter, controller));
+  EXPECT(MESHALLOC_ERROR_BUSY,
+         meshalloc_controller_save(controller, write_and_reenter, controller));
   EXPECT(0, meshalloc_controller_advance(controller));
   EXPECT(MESHALLOC_ERROR_DUPLICATE_JOB, meshalloc_controller_submit(controller, 1, &request, 0, 0));
   EXPECT(MESHALLOC_ERROR_UNKNOWN_JOB, meshalloc_controller_release(controller, 2, 0));

@@ -126,8 +126,8 @@ class Scenario:
         for setting, policy in [("strategy", strategy), ("scheduler", scheduler)]:
             if isinstance(policy, str):
                 raise Misuse(
-                    f"{setting} {policy!r}: expected one of your own (those of the core are settings:"
-                    f" Scenario({setting}={policy!r}))"
+                    f"{setting} {policy!r}: expected one of your own (those of the core are"
+                    f" settings: Scenario({setting}={policy!r}))"
                 )
         given = dict(self._given)
         if strategy is not None:

@@ -61,20 +61,20 @@ proptest! {
         let mut allocator = Allocator::new(memory.allocator_memory(), machine, kind).unwrap();
         let block = convert::block(machine, &part);
         prop_assert!(machine.contains(block));
-        // Whatever lies outside does not matter.
+        // Nodes outside the block do not matter.
         for node in (0..cube.nodes()).filter(|node| !nodes.contains(node)) {
             mark_faulty(&mut allocator, NodeId(node));
         }
         prop_assert!(allocator.occupancy().is_free(block));
         let shared = naive.nodes_of(&other).iter().all(|node| nodes.contains(node));
         prop_assert_eq!(allocator.occupancy().is_free(convert::block(machine, &other)), shared);
-        // Any one inside does.
+        // Each node inside does.
         let node = NodeId(nodes[which as usize % nodes.len()]);
         prop_assert!(machine.holds(block, node));
         mark_faulty(&mut allocator, node);
         prop_assert!(!allocator.occupancy().is_free(block));
         clear_faulty(&mut allocator, node);
-        // Taken and given back: these nodes and no others.
+        // Taking and giving back changes these nodes and no others.
         let request = convert::request(&part.extent);
         let allocation = allocator.allocate(&request).unwrap();
         prop_assert_eq!(allocator.processors(&allocation).unwrap(), part.size());

@@ -1,4 +1,4 @@
-//! The largest cubes there are, and those that are too large.
+//! The largest possible cubes, and cubes that are too large.
 
 use meshalloc::{Allocator, Cube, NODES_MAX, NodeId, StrategyKind};
 use meshalloc_tests::rig::{HeapMemory, clear_faulty, cube, mark_faulty, subcube};

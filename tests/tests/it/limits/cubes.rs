@@ -217,8 +217,8 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
             ..old
         });
         assert_fails(controller, &command, unsuitable);
-        // As many processors as there are is not too large; the fault is forgotten. From cube to
-        // mesh and back. Some strategies need more memory in more dimensions.
+        // A machine that needs all processors is not too large. The new configuration has no fault.
+        // From cube to mesh and back. Some strategies need more memory in more dimensions.
         let built = Needs::of_build(&[cube(8, 2).grid()], 4);
         for strategy in strategies(8) {
             for (k, n) in [(4, 3), (2, 6), (64, 1), (8, 2)] {

@@ -85,8 +85,8 @@ fn slices_in_cubes_are_those_of_the_naive_form_and_their_links_meet() {
     assert!(granted > states && mixed > states / 20 && folded > states / 20);
 }
 
-/// The drawing in the documentation of `cubes`: there is a place, but a part takes the cube that
-/// another one needs.
+/// The drawing in the documentation of `cubes`: a place exists, but one part takes the cube that
+/// another part needs.
 #[test]
 fn mixed_slices_are_greedy() {
     let grid = Machine::torus(&[4, 4]).expect("a torus");

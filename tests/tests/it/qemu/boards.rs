@@ -61,7 +61,7 @@ fn qemu_riscv_decides_as_in_process() {
     decides_as_in_process(VIRT);
 }
 
-/// One board after the other; the journal of the former test is no more.
+/// One board after the other, each with a new journal.
 fn serves_a_session(board: &str, build: &str) {
     let checks: [&dyn Fn(&Qemu); 5] = [
         &|qemu| super::greets_and_allocates(qemu, build),

@@ -225,7 +225,7 @@ fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
     });
     assert!(is_left_alone);
     assert_eq!(jobs(&mut client).expect("it answers"), Jobs::new());
-    // A command does not destroy it: it stays as it is.
+    // A command leaves the journal as it is.
     let request = Request::submesh(1, 1);
     let submit = Change::submit(JobId(1000), request);
     match call_at(&mut client, &submit, None) {

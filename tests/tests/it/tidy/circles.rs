@@ -13,7 +13,7 @@ type Paths = Vec<String>;
 /// unit tests at its end and in files of their own.
 fn modules(folder: &str) -> BTreeMap<String, String> {
     let mut files = Vec::new();
-    super::files(&super::root().join(folder), "rs", &mut files);
+    super::files(&super::root().join(folder), &["rs"], &mut files);
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     let is_test = |name: &str| name.ends_with("tests.rs") || name.contains("/tests/");
     let files = files.iter().filter(|(name, _)| !is_test(name));
