@@ -487,8 +487,8 @@ impl Strategy {
         }
     }
 
-    /// What a number of processors stands for: every box of that many nodes that fits the machine in
-    /// some order of its sides, in each of its orders, the most compact first. Where a strategy
+    /// What a number of processors stands for: every box of that many nodes that fits the machine
+    /// in some order of its sides, in each of its orders, the most compact first. Where a strategy
     /// turns what it is asked for, the later orders of the same sides find nothing new.
     fn shapes_of_chips(&self, request: &Request) -> Vec<Wanted> {
         let sides = self.grid().sides();

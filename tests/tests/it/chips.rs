@@ -138,6 +138,9 @@ fn compare(
                         check(allocator, &granted, kind, grid, busy, chips, &context);
                         allocator.release(granted).expect("it is held");
                         assert!(any_shape(allocator), "{context}");
+                        if flags.is_empty() {
+                            largest = chips;
+                        }
                     } else {
                         assert!(!any_shape(allocator), "{context}");
                     }
