@@ -49,8 +49,9 @@ fn is_legal(machine: Option<&Described>, sides: &[u32]) -> bool {
             extents == *sides
         });
         let is_multiple = machine.multiple().is_some_and(|multiple| {
-            let mut both = sides.iter().zip(multiple);
-            both.all(|(side, &of)| side.is_multiple_of(of.into()))
+            // An order in which it is one must also lie within the machine.
+            let mut all = sides.iter().zip(multiple).zip(machine.grid().sides());
+            all.all(|((side, &of), &most)| side.is_multiple_of(of.into()) && *side <= most.into())
         });
         let has_rules = !machine.shapes().is_empty() || machine.multiple().is_some();
         is_listed || is_multiple || !has_rules
