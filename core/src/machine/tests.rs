@@ -314,7 +314,7 @@ fn the_slice_of_a_number_of_processors_has_the_shape_of_its_block() {
 /// Boxes of many numbers, bounded and not, against all products.
 #[test]
 fn boxes_are_bounded_by_the_longest_side() {
-    for chips in (1..=64).chain([96, 210, 720]) {
+    for chips in (1..=64_u32).chain([96, 210, 720]) {
         let divisors = (1..=chips as u16).filter(|&side| chips.is_multiple_of(side.into()));
         let divisors: Vec<u16> = divisors.collect();
         for n in 1..=DESCRIBED_MAX {
@@ -327,10 +327,12 @@ fn boxes_are_bounded_by_the_longest_side() {
                 };
                 all = all.iter().flat_map(longer).collect();
             }
-            all.retain(|sides| sides.iter().map(|&side| u32::from(side)).product::<u32>() == chips);
+            all.retain(|sides| {
+                sides.iter().map(|&side| u64::from(side)).product::<u64>() == chips.into()
+            });
             for longest in [1, 2, 5, 12, u16::MAX] {
                 let mut found = BTreeSet::new();
-                super::forms::for_each_box(chips, n, longest, &mut |sides| {
+                forms::for_each_box(chips, n, longest, &mut |sides| {
                     assert!(found.insert(sides), "once");
                 });
                 let fitting = all.iter().filter(|sides| sides[n - 1] <= longest);
