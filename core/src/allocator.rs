@@ -19,8 +19,6 @@ use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing, held_by};
 use crate::pause::{LOOK_INSTRUCTIONS, Pause};
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
-#[cfg(feature = "machine")]
-use crate::request::Flags;
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Needs, Processors};
 #[cfg(feature = "machine")]
@@ -163,20 +161,23 @@ impl<'m> Allocator<'m> {
         self.occupancy.settle();
         let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
         let block = largest_box(&self.occupancy, &spend);
-        let has_shape = strategy.holds() != Holds::Processors;
         let chips_max = machine.map_or(grid.nodes(), Machine::chips_max);
         let free = self.occupancy.free().min(chips_max);
+        let counts = strategy.counts_processors();
         let most = match block {
+            // Nothing is free, or there are too many dimensions for the shape of a number.
+            None if !counts => 0,
             // A slice is a free box.
             Some(block) if strategy.holds() == Holds::OneBlock => free.min(grid.area(block)),
             _ => free,
         };
         for processors in (1..=most).rev() {
+            Pause::spend(pause, 100, &self.occupancy, &self.pool);
             if machine.is_some_and(|machine| !machine.may_be_legal(processors)) {
                 continue;
             }
             let chips = Request::chips(processors);
-            if !has_shape || strategy == StrategyKind::Torus3d {
+            if counts {
                 if self.would_fit(&chips, pause) {
                     return LargestReport {
                         processors,
@@ -186,7 +187,7 @@ impl<'m> Allocator<'m> {
                 }
                 continue;
             }
-            let mut forms = Forms::new(machine, &grid, &chips);
+            let mut forms = Forms::new(machine, &grid, &chips, strategy.lays().turns());
             while let Some(shape) = forms.next() {
                 if self.would_fit(&Request::new(shape), pause) {
                     return LargestReport {
@@ -403,7 +404,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         let blocks = draft.finish(found);
         #[cfg(feature = "machine")]
         let blocks = blocks.map_err(|refusal| match refusal {
-            Refusal::Fragmented if request.flags.intersects(Flags::ALL_RINGS) => Refusal::RingBusy,
+            Refusal::Fragmented => request.refusal_without_place(),
             other => other,
         });
         blocks

@@ -8,7 +8,7 @@
 //!
 //! | item | value |
 //! |---|---|
-//! | head | number of the format, configuration, clock, number of the latest grant, statistics |
+//! | head | number of the format, configuration, clock, number of the latest event, statistics |
 //! | running job | slot, name, request, times; then items with its blocks |
 //! | waiting job | slot, name, request, times, reservation (several blocks: items after it) |
 //! | free slots | in the order of reuse |

@@ -73,7 +73,9 @@ refusals! {
         "can never fit: the strategy serves only extents equal to the machine's side";
     /// The request fits only into processors that are reserved for earlier jobs.
     Reserved = "reserved", "fits only into processors that are reserved for earlier jobs";
-    /// The machine's description has no slice of this shape, or of this number of processors.
+    /// The machine has no slice of this shape, or of this number of processors: its description
+    /// lists none, no box of this number fits, or a number was named on a machine of more than four
+    /// dimensions ([`Flags::CHIPS`](crate::Flags::CHIPS)).
     NotLegal = "not-legal", "not a legal shape of this machine";
     /// No slice of this shape has the rings that the request demands.
     NoRing = "no-ring", "can never have the rings that it demands";

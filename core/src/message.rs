@@ -286,7 +286,9 @@ pub struct SliceReport {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LargestReport {
-    /// The processors of the largest legal slice that the strategy could place; 0 if there is none.
+    /// The processors of the largest legal slice that the strategy could place. 0 if there is none;
+    /// also on a machine of more than four dimensions, unless the jobs of the strategy hold
+    /// processors anywhere.
     pub processors: u32,
     /// Its shape, the most compact one. `None` for a strategy whose jobs have no shape.
     pub shape: Option<Shape>,

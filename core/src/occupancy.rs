@@ -376,17 +376,9 @@ impl<'m> Occupancy<'m> {
     /// Marks the working processors of a block as free. Returns their number.
     #[inline(never)]
     fn mark_working_free(&mut self, block: Block) -> u32 {
-        // Both slices have the same length, so one bounds check serves both.
         let words = self.words();
         let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
-        let mut freed = 0;
-        self.layout.words(block, |word, bits| {
-            let working = bits & !faulty[word];
-            busy[word] &= !working;
-            freed += working.count_ones();
-            true
-        });
-        freed
+        free_all_but(faulty, busy, &self.layout, block)
     }
 
     /// Marks the processors of a block as faulty. Returns how many of them worked before.
@@ -461,4 +453,22 @@ impl<'m> Occupancy<'m> {
         }
         assert_eq!(faulty, self.faulty_count, "faulty count");
     }
+}
+
+/// Clears the busy bits of a block's processors that are not faulty. Returns their number.
+#[inline(always)]
+fn free_all_but(faulty: &[Word], busy: &mut [Word], layout: &Layout, block: Block) -> u32 {
+    // Both slices have the same length, so one bounds check serves both.
+    let busy = &mut busy[..faulty.len()];
+    let mut faults = 0;
+    layout.words(block, |word, bits| {
+        let bad = bits & faulty[word];
+        busy[word] &= !bits | bad;
+        // Without an instruction for it, counting bits takes longer than the rest.
+        if bad != 0 {
+            faults += bad.count_ones();
+        }
+        true
+    });
+    layout.area(block) - faults
 }

@@ -239,7 +239,11 @@ impl<'m> BlockPool<'m> {
             self.fresh,
             "every used cell is in one chain"
         );
-        assert_eq!(self.held().count(), used as usize, "and says so");
+        assert_eq!(
+            self.held().count(),
+            used as usize,
+            "exactly the cells in use have a block"
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::num::NonZeroU64;
 
+use crate::error::Refusal;
 use crate::grid::Shape;
 use crate::mesh::Sides;
 
@@ -30,8 +31,12 @@ bitflags::bitflags! {
         const NO_WAIT = 1;
         /// The extents keep their order: `(a, b)` never gets `b x a`.
         const FIXED_ORIENTATION = 1 << 1;
-        /// The request names a number of processors and no shape: it is given one of the shapes
-        /// that the machine has for this number, the most compact one that has a place.
+        /// The request names a number of processors and no shape. It is given one of the shapes
+        /// that the machine has for this number, the most compact one that has a place. Strategies
+        /// whose jobs hold processors anywhere take the number as it is.
+        ///
+        /// On a machine of more than four dimensions there are no shapes for a number, and
+        /// strategies that need one refuse the request ([`Refusal::NotLegal`]).
         const CHIPS = 1 << 2;
         /// The processors along the first extent form a ring.
         const RING_0 = 1 << 3;
@@ -171,6 +176,15 @@ impl Request {
     pub const fn sides(&self) -> Sides {
         let (w, h) = self.shape.first_two();
         Sides::new(w, h)
+    }
+
+    /// Why it is refused if enough processors are free, but there is no place for it.
+    #[cfg(any(feature = "machine", feature = "reservations"))]
+    pub(crate) const fn refusal_without_place(&self) -> Refusal {
+        match cfg!(feature = "machine") && self.flags.intersects(Flags::ALL_RINGS) {
+            true => Refusal::RingBusy,
+            false => Refusal::Fragmented,
+        }
     }
 
     /// Whether the strategy may lay the extents along the dimensions in another order.

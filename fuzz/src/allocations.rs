@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocation, AllocationError, Allocator, Block, Grid, NodeId, Request, StrategyKind,
+    Allocation, AllocationError, Allocator, Block, Flags, Grid, NodeId, Request, StrategyKind,
 };
 
 use crate::bytes::Bytes;
 
-/// Strategies that hold one, two and any number of blocks, and one that keeps a list.
-const STRATEGIES: [StrategyKind; 5] = [
+/// Strategies that hold one, two and any number of blocks, one that keeps a list, and one whose
+/// jobs are connected.
+const STRATEGIES: [StrategyKind; 6] = [
     StrategyKind::FirstFit,
     StrategyKind::FreeSubmeshList,
     StrategyKind::LShape,
     StrategyKind::Naive,
     StrategyKind::Random { seed: 7 },
+    StrategyKind::Neighbor,
 ];
 
 /// Both allocators have room for at least this number of allocations.
@@ -63,10 +65,22 @@ fn round(
         let (allocator, held) = &mut pairs[usize::from(choice & 1)];
         match choice >> 1 & 7 {
             0..=2 => {
-                let request =
-                    Request::submesh(1 + bytes.below(4) as u16, 1 + bytes.below(4) as u16);
+                let (width, height) = (bytes.byte(), bytes.byte());
+                let request = Request::submesh(1 + u16::from(width) % 4, 1 + u16::from(height) % 4);
+                let request = match width >> 2 & 3 {
+                    0 => Request::chips(request.processors),
+                    _ => request,
+                };
+                // Any flags, in any combination.
+                let flags = match height >> 2 & 3 {
+                    0 => Flags::from_bits_truncate(bytes.byte()),
+                    _ => Flags::empty(),
+                };
+                let request = request.with_flags(request.flags | flags);
                 if let Ok(allocation) = allocator.allocate(&request) {
                     let blocks: Vec<Block> = allocator.blocks(&allocation).expect("live").collect();
+                    let count = nodes(machine, &blocks).len() as u32;
+                    assert!(count >= request.processors, "{request:?}");
                     let raw = allocation.into_raw();
                     assert!(!handles.contains(&raw), "a new allocation has a new handle");
                     handles.push(raw);

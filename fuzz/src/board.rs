@@ -2,8 +2,8 @@
 
 use meshalloc::Threshold;
 use meshalloc::{
-    Block, Change, Configuration, Cube, Grid, GridError, JobId, Query, Request, SchedulerKind,
-    Shape, Storage, StrategyKind, Submesh,
+    Block, Change, Configuration, Cube, Flags, Grid, GridError, JobId, Query, Request,
+    SchedulerKind, Shape, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::keeping::Keep;
 use meshalloc_firmware::{Received, Server};
@@ -57,10 +57,16 @@ pub(crate) fn configuration(bytes: &mut Bytes<'_>) -> Configuration {
     }
 }
 
-/// One of a few machines.
+/// One of a few machines with any strategy, which may not serve it.
 #[cfg(feature = "host-sim")]
-pub(crate) fn some_machine(bytes: &mut Bytes<'_>) -> Grid {
-    machine(bytes.choose(&MACHINES))
+pub(crate) fn some_configuration(bytes: &mut Bytes<'_>) -> Configuration {
+    let choice = usize::from(bytes.byte());
+    let (made, strategy) = (choice % MACHINES.len(), choice / MACHINES.len());
+    Configuration {
+        machine: machine(MACHINES[made]),
+        strategy: StrategyKind::ALL[strategy % StrategyKind::ALL.len()],
+        scheduler: SCHEDULERS[bytes.0.len() % SCHEDULERS.len()],
+    }
 }
 
 fn machine(made: Result<Grid, GridError>) -> Grid {
@@ -81,10 +87,20 @@ pub(crate) fn likely(bytes: &mut Bytes<'_>) -> Ask {
         0..=3 => {
             let extents = [bytes.byte(), bytes.byte()].map(|byte| 1 + u16::from(byte) % 6);
             let shape = Shape::new(&extents).unwrap_or(Shape::sides(1, 1));
-            let request = Request::new(shape);
-            let request = match bytes.below(4) {
+            let choice = bytes.byte();
+            let request = match choice >> 2 & 3 {
+                0 => Request::chips(shape.area()),
+                _ => Request::new(shape),
+            };
+            // Any flags, in any combination.
+            let flags = match choice >> 4 & 3 {
+                0 => Flags::from_bits_truncate(bytes.byte()),
+                _ => Flags::empty(),
+            };
+            let request = request.with_flags(request.flags | flags);
+            let request = match choice & 3 {
                 0 => request,
-                ticks => request.with_estimate(20 * ticks as u64),
+                ticks => request.with_estimate(20 * u64::from(ticks)),
             };
             Change::submit(job, request)
         }
@@ -126,14 +142,20 @@ pub(crate) fn work<K: Keep>(server: &mut Server<'_, K>) -> bool {
     server.work(&mut port).expect("a vector takes all")
 }
 
-/// No processor is in two blocks of running jobs, by counting.
+/// No processor is in two blocks of running jobs, by counting. A job holds at least as many as its
+/// request names.
 pub(crate) fn check_apart(controller: &meshalloc::Controller<'_>) {
     let machine = controller.machine();
     let mut held = vec![0_u8; machine.nodes() as usize];
     for job in controller.jobs().running() {
+        let mut count = 0;
         for block in controller.blocks(job) {
-            nodes(machine, block).for_each(|node| held[node] += 1);
+            for node in nodes(machine, block) {
+                held[node] += 1;
+                count += 1;
+            }
         }
+        assert!(count >= job.request().processors, "{:?}", job.request());
     }
     assert!(held.iter().all(|&count| count <= 1), "in two jobs");
 }

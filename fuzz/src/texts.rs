@@ -1,14 +1,20 @@
 //! The files that the simulator reads.
 
+use std::convert::Infallible;
+use std::num::NonZeroU64;
 use std::path::Path;
 
-use meshalloc::{Grid, Mesh, NodeId};
+use meshalloc::storage::{HeapStorage, Needs};
+use meshalloc::{Change, Configuration, Controller, Flags, Grid, Machine, Mesh, NodeId};
 use meshalloc_host_sim::replay::Operation;
 use meshalloc_sim::scenario::{self, Foreign};
 use meshalloc_sim::workload::{Columns, Log, LogForm, LogOptions};
 
 use crate::board;
 use crate::bytes::Bytes;
+
+/// The jobs there is room for.
+const JOBS: usize = 12;
 
 /// A log or a trace is refused, or its jobs come in order of arrival and request at least one
 /// processor.
@@ -59,14 +65,17 @@ pub fn scenario(bytes: &[u8]) {
     }
 }
 
-/// A line of operations is refused, or reads the same after it is written again.
+/// A line of operations is refused, or reads the same after it is written again. The operations are
+/// carried out too: the state is sound after each, and no longer than was said before.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// If that does not hold.
 pub fn operations(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
-    let machine = board::some_machine(&mut bytes);
+    let configuration = board::some_configuration(&mut bytes);
+    let machine = configuration.machine;
+    let mut operations = Vec::new();
     for line in bytes.0.split(|&byte| byte == b'\n') {
         if let Ok(Some(operation)) = Operation::parse(line, machine) {
             let words = written(&operation, machine);
@@ -77,7 +86,70 @@ pub fn operations(bytes: &[u8]) {
                     "{text}"
                 );
             }
+            operations.push(operation);
         }
+    }
+    carry_out(configuration, &operations);
+}
+
+/// Carries operations out on a machine of cubes, if the strategy serves one.
+fn carry_out(configuration: Configuration, operations: &[Operation]) {
+    let Configuration {
+        machine, strategy, ..
+    } = configuration;
+    // As many cubes as there can be of more than one processor a side.
+    let cube = |&side: &u16| (2..=side).find(|&of| side.is_multiple_of(of)).unwrap_or(1);
+    let cube: Vec<u16> = machine.sides().iter().map(cube).collect();
+    let described = Machine::new(machine).and_then(|machine| machine.with_cube(&cube));
+    let described = described.ok().filter(|it| strategy.serves_described(it));
+    let needs = match &described {
+        Some(described) => Needs::described(strategy, described, JOBS),
+        None => Needs::of(strategy, &machine, JOBS),
+    };
+    let mut storage = HeapStorage::new(needs, JOBS);
+    let memory = match &described {
+        Some(described) => storage.memory().describing(described),
+        None => storage.memory(),
+    };
+    let Ok(mut controller) = Controller::new(memory, configuration) else {
+        return;
+    };
+    let saved = |controller: &Controller<'_>| {
+        let mut len = 0;
+        let saved = controller.save(&mut |part| {
+            len += part.len();
+            Ok::<(), Infallible>(())
+        });
+        saved.expect("no pass is under way");
+        len
+    };
+    for (now, operation) in (0..).step_by(10).zip(operations) {
+        let change = match *operation {
+            Operation::Alloc {
+                job,
+                request,
+                lease,
+            } => Change::Submit {
+                job,
+                request,
+                lease: lease.and_then(NonZeroU64::new),
+            },
+            Operation::Lease { job, ticks } => Change::Lease {
+                job,
+                ticks: NonZeroU64::new(ticks),
+            },
+            Operation::Free { job } => Change::Release { job },
+            Operation::Fault { block } => Change::MarkFaulty { block },
+            Operation::Repair { block } => Change::ClearFaulty { block },
+        };
+        let growth = controller.growth(&change) + controller.growth_by_time();
+        let most = saved(&controller) + growth;
+        // It may be refused.
+        let _ = controller.handle(&change, now);
+        controller.check_invariants();
+        board::check_apart(&controller);
+        let len = saved(&controller);
+        assert!(len <= most, "{change:?}: {len} bytes for {most}");
     }
 }
 
@@ -86,6 +158,8 @@ fn object(words: &str) -> String {
     let words: Vec<_> = words.split(' ').collect();
     let list = |words: &[&str]| format!("{words:?}");
     let mut object = match words[..] {
+        // A number of processors is added below.
+        ["alloc", id, chips, ..] if chips.contains('=') => format!(r#"{{"op":"alloc","id":{id}"#),
         ["alloc", id, shape, ..] => format!(r#"{{"op":"alloc","id":{id},"shape":"{shape}""#),
         ["lease", id, time] => format!(r#"{{"op":"lease","id":{id},"time":{time}"#),
         ["free", id] => format!(r#"{{"op":"free","id":{id}"#),
@@ -119,12 +193,15 @@ fn written(operation: &Operation, machine: Grid) -> String {
         } => {
             let extents = request.shape.extents();
             let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
+            let shape = match request.flags.contains(Flags::CHIPS) {
+                true => format!("chips={}", request.processors),
+                false => extents.join("x"),
+            };
             let estimate = request.estimate.map(|ticks| format!(" est={ticks}"));
             let lease = lease.map(|ticks| format!(" lease={ticks}"));
             format!(
-                "alloc {} {}{}{}",
+                "alloc {} {shape}{}{}",
                 job.0,
-                extents.join("x"),
                 lease.unwrap_or_default(),
                 estimate.unwrap_or_default()
             )

@@ -120,7 +120,7 @@ impl Situation<'_> {
             let around = self.during(None, until).place(request);
             return around.map_err(|_| Refusal::Reserved);
         }
-        let (_, processors) = self.strategy.check(request)?;
+        let processors = self.strategy.check(request)?.taken;
         if processors > self.strategy.machine().free().into() {
             return Err(Refusal::TooFewFree);
         }
@@ -137,7 +137,7 @@ impl Situation<'_> {
     /// The reservation for a job that has to wait. It begins at the first end of another job at
     /// which the job fits.
     pub fn reservation(&self, request: &Request) -> Option<Use> {
-        let (_, processors) = self.strategy.check(request).ok()?;
+        let processors = self.strategy.check(request).ok()?.taken;
         let all = self.running.iter().chain(&self.reserved);
         let mut times: Vec<Ticks> = all.map(|held| held.end).collect();
         times.retain(|&time| time < Ticks::MAX);

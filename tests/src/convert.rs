@@ -1,7 +1,7 @@
 //! Conversions between naive grids, boxes and lists of extents and the grids, blocks and shapes of
 //! the code under test. No other module knows both.
 
-use meshalloc::{Block, Capacity, Cube, Refusal, Request, Shape, StrategyKind, Submesh};
+use meshalloc::{Block, Capacity, Cube, Flags, Refusal, Request, Shape, StrategyKind, Submesh};
 
 use crate::grid::{Grid, Place};
 use crate::strategy::{Strategy, Wanted};
@@ -123,7 +123,8 @@ pub fn wanted(grid: &Grid, request: &Request) -> Result<Wanted, Refusal> {
         Err(Refusal::TooManyExtents)
     } else if wanted.area() == 0 || wanted.processors == 0 {
         Err(Refusal::EmptyRequest)
-    } else if u64::from(wanted.processors) > wanted.area() {
+    } else if u64::from(wanted.processors) > wanted.area() && !request.flags.contains(Flags::CHIPS)
+    {
         Err(Refusal::Malformed)
     } else {
         Ok(wanted)

@@ -26,7 +26,7 @@ pub fn boxes(volume: u32, dimensions: usize) -> Vec<Vec<u32>> {
 }
 
 /// The order of boxes of one volume.
-fn compactness(sides: &[u32]) -> (u32, u32, Vec<u32>) {
+pub fn compactness(sides: &[u32]) -> (u32, u32, Vec<u32>) {
     let longest = sides.iter().max().copied().unwrap_or(0);
     (longest, sides.iter().sum(), sides.to_vec())
 }

@@ -159,7 +159,9 @@ fn request(machine: &Grid, random: &mut Random) -> Request {
         })
         .collect();
     let mut request = Request::new(Shape::new(&extents).expect("few processors"));
-    if random.percent(30) {
+    if random.percent(15) {
+        request = Request::chips(request.processors);
+    } else if random.percent(30) {
         request = request.with_processors(random.between(1, request.processors));
     }
     if random.percent(75) {
@@ -170,6 +172,9 @@ fn request(machine: &Grid, random: &mut Random) -> Request {
     }
     if random.percent(15) {
         request = request.with_flags(request.flags | Flags::NO_WAIT);
+    }
+    if random.percent(5) {
+        request = request.with_rings();
     }
     request
 }

@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use meshalloc::{Block, Holds, Refusal, Request, Serves, StrategyKind};
+use meshalloc::{Block, Flags, Holds, Refusal, Request, Serves, StrategyKind};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
@@ -34,6 +34,27 @@ impl Wanted {
     pub fn area(&self) -> u64 {
         product(&self.extents)
     }
+}
+
+/// What [`Strategy::check`] finds out about a request.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// What is tried, in order. The request itself, unless it names a number of processors or
+    /// demands rings.
+    wanted: Vec<Wanted>,
+    /// The least number of nodes that it takes.
+    pub taken: u64,
+}
+
+/// The flags that demand rings, by extent, and the one for all extents.
+const RINGS: [Flags; 4] = [Flags::RING_0, Flags::RING_1, Flags::RING_2, Flags::RING_3];
+
+/// Whether a request demands a ring along any extent, be it long enough for one or not.
+fn demands_rings(request: &Request) -> bool {
+    let rings = RINGS.into_iter().chain([Flags::RINGS]);
+    rings
+        .fold(Flags::empty(), Flags::union)
+        .intersects(request.flags)
 }
 
 fn product(extents: &[u32]) -> u64 {
@@ -122,6 +143,15 @@ fn runs(grid: &Grid, nodes: &[u32]) -> Vec<(u32, u32, u32)> {
 /// Whether the number of processors of a request counts, not its shape.
 pub fn counts_processors(kind: StrategyKind) -> bool {
     kind.holds() == Holds::Processors
+}
+
+/// Whether the strategy lays a request that may be turned in any order of its extents.
+const fn turns(kind: StrategyKind) -> bool {
+    use StrategyKind as Kind;
+    !matches!(
+        kind,
+        Kind::FirstFit | Kind::BestFit | Kind::FrameSliding | Kind::TreeCollapsingPrinted
+    )
 }
 
 /// A strategy with its state: the busy nodes, and for a buddy system its lists of free blocks.
@@ -236,9 +266,16 @@ impl Strategy {
     /// is free, the strategy grants the request.
     pub fn recognized(&self, request: &Request) -> Vec<(i32, i32)> {
         use StrategyKind as Kind;
-        let Ok((wanted, _)) = self.check(request) else {
+        let is_ruled = request.flags.contains(Flags::CHIPS) || demands_rings(request);
+        let Ok(Checked { wanted, .. }) = self.check(request) else {
             return Vec::new();
         };
+        let [wanted] = &wanted[..] else {
+            return Vec::new();
+        };
+        if is_ruled {
+            return Vec::new();
+        }
         let Some(sides) = self.grid().w_h().and(padded(&wanted.extents, 2)) else {
             return Vec::new();
         };
@@ -248,7 +285,7 @@ impl Strategy {
             // Without rotation nothing else serves.
             Kind::Neighbor if !wanted.may_rotate => vec![named],
             Kind::FixedOrientation => {
-                let turned = self.shapes(&wanted);
+                let turned = self.shapes(wanted);
                 let pair = |shape: &Vec<u32>| (shape[0] as i32, shape[1] as i32);
                 turned.iter().map(pair).collect()
             }
@@ -407,15 +444,153 @@ impl Strategy {
         }
     }
 
-    /// The wanted shape, if an empty machine could serve it, and the number of nodes it takes.
+    /// What is tried for the request, if an empty machine could serve it, and the number of nodes
+    /// it takes.
     ///
     /// # Errors
     ///
     /// Why it could not.
-    pub fn check(&self, request: &Request) -> Result<(Wanted, u64), Refusal> {
-        let wanted = convert::wanted(self.grid(), request)?;
+    pub fn check(&self, request: &Request) -> Result<Checked, Refusal> {
+        let named = convert::wanted(self.grid(), request)?;
+        let counts = counts_processors(self.kind) && self.kind != StrategyKind::Neighbor;
+        let all = match request.flags.contains(Flags::CHIPS) {
+            true if counts && demands_rings(request) => return Err(Refusal::NoRing),
+            true if !counts => self.shapes_of_chips(request),
+            _ => vec![named],
+        };
+        let mut checked = Checked {
+            wanted: Vec::new(),
+            taken: u64::MAX,
+        };
+        let mut refused = None;
+        for shape in all {
+            let orders = match demands_rings(request) {
+                true => self.orders_with_rings(request, &shape),
+                false => vec![shape],
+            };
+            if orders.is_empty() {
+                refused = refused.or(Some(Refusal::NoRing));
+            }
+            for wanted in orders {
+                match self.check_wanted(&wanted) {
+                    Ok(taken) => {
+                        checked.taken = checked.taken.min(taken);
+                        checked.wanted.push(wanted);
+                    }
+                    Err(refusal) => refused = refused.or(Some(refusal)),
+                }
+            }
+        }
+        match checked.taken {
+            u64::MAX => Err(refused.unwrap_or(Refusal::NotLegal)),
+            _ => Ok(checked),
+        }
+    }
+
+    /// What a number of processors stands for: every box of that many nodes that fits the machine
+    /// in some order of its sides, in each of its orders, the most compact first. Where a strategy
+    /// turns what it is asked for, the later orders of the same sides find nothing new.
+    fn shapes_of_chips(&self, request: &Request) -> Vec<Wanted> {
+        let sides = self.grid().sides();
+        if sides.len() > 4 || request.processors > self.grid().nodes() {
+            return Vec::new();
+        }
+        let sorted = |sides: &[u32]| {
+            let mut sides = sides.to_vec();
+            sides.sort_unstable();
+            sides
+        };
+        let fits = |extents: &Vec<u32>| {
+            let (extents, sides) = (sorted(extents), sorted(sides));
+            extents
+                .iter()
+                .zip(&sides)
+                .all(|(extent, side)| extent <= side)
+        };
+        let boxes = pods::boxes(request.processors, sides.len()).into_iter();
+        let mut shapes: Vec<_> = boxes
+            .filter(fits)
+            .flat_map(|sides| orders(&sides))
+            .collect();
+        shapes.sort_by_key(|shape| pods::compactness(shape));
+        // Where the order matters, because it says which extent has a ring or is halved, but may be
+        // any, the sides ascend.
+        let matters = demands_rings(request) || self.kind == StrategyKind::FlexFold;
+        let as_named = |shape: &Vec<u32>| shape.iter().zip(sides).all(|(a, b)| a <= b);
+        shapes.retain(|shape| match request.may_rotate() && turns(self.kind) {
+            true => !matters || shape.is_sorted(),
+            false => as_named(shape),
+        });
+        let wanted = |extents| Wanted {
+            extents,
+            processors: request.processors,
+            may_rotate: request.may_rotate(),
+        };
+        shapes.into_iter().map(wanted).collect()
+    }
+
+    /// What is tried for a shape so that the rings close that the request demands: nothing, if they
+    /// never do.
+    fn orders_with_rings(&self, request: &Request, shape: &Wanted) -> Vec<Wanted> {
+        use StrategyKind as Kind;
+        let (sides, wraps) = (self.grid().sides(), self.grid().wraps());
+        let n = sides.len();
+        let Some(named) = padded(&shape.extents, n) else {
+            return Vec::new();
+        };
+        if counts_processors(self.kind) || n > 4 {
+            return Vec::new();
+        }
+        let is_demanded = |at: usize| {
+            let is_asked = request.flags.intersects(Flags::RINGS | RINGS[at]);
+            is_asked && named[at] > 2 && at < shape.extents.len()
+        };
+        let demanded: Vec<usize> = (0..n).filter(|&at| is_demanded(at)).collect();
+        if demanded.is_empty() {
+            return vec![shape.clone()];
+        }
+        let keeps_sides = matches!(
+            self.kind,
+            Kind::FirstFit
+                | Kind::BestFit
+                | Kind::FrameSliding
+                | Kind::AdaptiveScan
+                | Kind::BusyList
+                | Kind::FreeSubmeshList
+                | Kind::LeastExpectedBlocking { .. }
+                | Kind::LebEstimates { .. }
+        );
+        if !keeps_sides {
+            return Vec::new();
+        }
+        // Along which dimension each extent lies.
+        let numbers: Vec<u32> = (0..n as u32).collect();
+        let others = orders(&named).into_iter().filter(|order| *order != named);
+        let (lies, others) = match shape.may_rotate && turns(self.kind) {
+            true => (orders(&numbers), others.collect()),
+            false => (vec![numbers], Vec::new()),
+        };
+        let closes = |order: &Vec<u32>| {
+            lies.iter().any(|lie| {
+                let along = |at: usize| lie[at] as usize;
+                let is_order = (0..n).all(|at| order[along(at)] == named[at]);
+                let close = |&at: &usize| wraps[along(at)] && sides[along(at)] == named[at];
+                is_order && demanded.iter().all(close)
+            })
+        };
+        let orders = [named.clone()].into_iter().chain(others);
+        let wanted = |extents| Wanted {
+            extents,
+            processors: shape.processors,
+            may_rotate: false,
+        };
+        orders.filter(closes).map(wanted).collect()
+    }
+
+    /// The number of nodes that this takes on an empty machine.
+    fn check_wanted(&self, wanted: &Wanted) -> Result<u64, Refusal> {
         let (ever, taken) = match self.kind {
-            _ if self.holds_processors(&wanted) => {
+            _ if self.holds_processors(wanted) => {
                 let taken = match &self.pages {
                     Some(pages) => pages.held(wanted.processors),
                     None => wanted.processors.into(),
@@ -424,11 +599,11 @@ impl Strategy {
             }
             StrategyKind::LShape => {
                 let whole = NaiveMachine::new(self.grid().clone());
-                let ever = shaped::l_shape(&whole, &wanted).is_some();
+                let ever = shaped::l_shape(&whole, wanted).is_some();
                 (ever, wanted.area())
             }
             _ => {
-                let ever = self.candidates(&wanted, &mut |_| true);
+                let ever = self.candidates(wanted, &mut |_| true);
                 (ever, product(&self.rounded(&wanted.extents)))
             }
         };
@@ -438,7 +613,7 @@ impl Strategy {
         } else if self.kind == StrategyKind::Partner && wanted.extents.iter().any(below) {
             Err(Refusal::ExtentBelowSide)
         } else {
-            Ok((wanted, taken))
+            Ok(taken)
         }
     }
 
@@ -448,7 +623,11 @@ impl Strategy {
     ///
     /// The refusal.
     pub fn place(&self, request: &Request) -> Result<Held, Refusal> {
-        self.place_checked(&self.check(request)?)
+        let placed = self.place_checked(&self.check(request)?);
+        placed.map_err(|refusal| match refusal {
+            Refusal::Fragmented if demands_rings(request) => Refusal::RingBusy,
+            other => other,
+        })
     }
 
     /// The same for what [`Strategy::check`] has returned.
@@ -456,11 +635,12 @@ impl Strategy {
     /// # Errors
     ///
     /// The refusal.
-    pub fn place_checked(&self, (wanted, taken): &(Wanted, u64)) -> Result<Held, Refusal> {
-        if *taken > self.machine.free().into() {
+    pub fn place_checked(&self, checked: &Checked) -> Result<Held, Refusal> {
+        if checked.taken > self.machine.free().into() {
             return Err(Refusal::TooFewFree);
         }
-        self.find(wanted).ok_or(Refusal::Fragmented)
+        let found = checked.wanted.iter().find_map(|wanted| self.find(wanted));
+        found.ok_or(Refusal::Fragmented)
     }
 
     /// The model of each strategy. A strategy without an arm of its own takes the first place of
@@ -695,7 +875,7 @@ impl Strategy {
         let rounded = |&extent: &u32| match self.kind {
             StrategyKind::Buddy => largest.next_power_of_two(),
             StrategyKind::FreeList => extent.next_power_of_two(),
-            StrategyKind::Sniffing => largest,
+            StrategyKind::Sniffing if extent > 1 => largest,
             _ => extent,
         };
         extents.iter().map(rounded).collect()

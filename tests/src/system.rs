@@ -673,7 +673,8 @@ impl System {
     fn attempt(&mut self, at: usize, grants: &mut Vec<ExpectedGrant>) -> Result<u32, Refusal> {
         let free = self.machine().free();
         let job = &mut self.waiting[at];
-        let requested = match counts_processors(self.strategy.kind()) {
+        let is_chips = job.request.flags.contains(Flags::CHIPS);
+        let requested = match is_chips || counts_processors(self.strategy.kind()) {
             true => job.request.processors,
             false => job.request.shape.area(),
         };

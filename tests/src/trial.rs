@@ -13,7 +13,7 @@ use crate::rig::{
     Answer, HeapMemory, ask_at, configuration, ended_since, free_submesh_list, grants_since,
     list_jobs, occupancy_map, release, requeue, set_faulty, submit,
 };
-use crate::strategy::{Held, Strategy, Wanted};
+use crate::strategy::{Checked, Held, Strategy};
 use crate::submesh::Rect;
 use crate::system::{Expected, System};
 
@@ -244,7 +244,7 @@ impl<'m> Probe<'m> {
     pub fn compare_checked(
         &mut self,
         request: Request,
-        checked: &Result<(Wanted, u64), Refusal>,
+        checked: &Result<Checked, Refusal>,
     ) -> Result<Held, Refusal> {
         let answer = self.ask(request);
         let checked = checked.as_ref().map_err(|&refusal| refusal);

@@ -421,7 +421,8 @@ typedef struct meshalloc_largest {
    */
   uint32_t dimensions;
   /**
-   * The number of its processors; 0 if nothing could be placed.
+   * The number of its processors; 0 if nothing could be placed. On a machine of more than four
+   * dimensions also 0, unless the strategy gives processors without a shape.
    */
   uint32_t processors;
   /**

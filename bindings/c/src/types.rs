@@ -423,7 +423,8 @@ pub struct Largest {
     /// The number of extents; 0 if nothing could be placed, or the strategy gives processors
     /// without a shape.
     pub dimensions: u32,
-    /// The number of its processors; 0 if nothing could be placed.
+    /// The number of its processors; 0 if nothing could be placed. On a machine of more than four
+    /// dimensions also 0, unless the strategy gives processors without a shape.
     pub processors: u32,
     /// The largest box of free processors; all 0 if none is free, or the machine has more than four
     /// dimensions.

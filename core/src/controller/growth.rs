@@ -23,8 +23,9 @@ const GRANT: usize = bytes_of(TIME) + bytes_of(EVENTS);
 /// six extents of which two take two bytes (their product is at most 2^20), and whether they may be
 /// rotated.
 const WANTED: usize = 1 + 1 + 8 + 1;
-/// The fewest numbers of a full item, and the other bytes of an item.
+/// From below, the numbers of an item that is full.
 const NUMBERS: usize = NUMBERS_MAX - 2;
+/// Bytes of an item in addition to its numbers: kind and length.
 const ITEM: usize = 2;
 
 impl Controller<'_> {
@@ -125,9 +126,10 @@ impl Controller<'_> {
             // reserved has two.
             holds @ (Holds::Processors | Holds::Parts) => {
                 let processors = holds.requested(request).min(self.machine().nodes());
-                // A part lies in a cube of its own.
-                let parts = self.strategy().cubes().map_or(u32::MAX, |cubes| 2 * cubes);
-                let processors = processors.min(parts) as usize;
+                // With `Holds::Parts` each block lies in a cube of its own and has two numbers.
+                let in_cubes = self.strategy().cubes().filter(|_| holds == Holds::Parts);
+                let most = in_cubes.map_or(u32::MAX, |cubes| 2 * cubes);
+                let processors = processors.min(most) as usize;
                 match self.may_reserve_blocks() {
                     true => processors.max(2),
                     false => processors,

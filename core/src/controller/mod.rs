@@ -222,7 +222,7 @@ impl<'m> Controller<'m> {
         self.carry_out(change, now, pauses, keep)
     }
 
-    /// [`Controller::begin_kept`].
+    /// The body of [`Controller::begin_kept`], which [`Controller::handle`] inlines without pauses.
     // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn carry_out(

@@ -101,7 +101,7 @@ impl<'m> Controller<'m> {
             let job = self.jobs.get(job);
             (job.submitted(), job.has_run())
         };
-        let outcome = self.attempt(next, pauses);
+        let outcome = self.attempt(next, waits, pauses);
         if waits || outcome.is_ok() {
             let attempt = Attempt {
                 job,
@@ -120,12 +120,17 @@ impl<'m> Controller<'m> {
 
     /// Tries to place a job.
     #[inline(always)]
-    fn attempt(&mut self, attempted: Try, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
+    fn attempt(
+        &mut self,
+        attempted: Try,
+        waits: bool,
+        pauses: Option<&Pauses<'_>>,
+    ) -> Result<(), Refusal> {
         let slot = attempted.job();
         let (_, mut world) = self.world(pauses);
         let holds = world.strategy.holds();
         let free = world.free();
-        let outcome = world.place(attempted);
+        let outcome = world.place(attempted, waits);
         // An attempt is valid if at least as many processors are free as requested; what a strategy
         // holds beyond the request does not count. One that was granted is.
         let valid = outcome.is_ok() || free >= holds.requested(self.jobs.get(slot).request());
@@ -153,7 +158,7 @@ impl<'m> Controller<'m> {
         let pauses = match pauses.filter(|_| Pauses::BUILT) {
             Some(pauses) => {
                 let status = Status {
-                    // The work itself is left.
+                    // At least 1: the attempt under way is not finished.
                     left: self.left().max(1),
                     list: self.allocator.list_capacity(),
                     #[cfg(feature = "machine")]

@@ -8,7 +8,7 @@ use crate::checkpoint::{
     COUNT_MAX, FORMAT, ItemKind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
 };
 use crate::grid::{Block, Grid};
-use crate::jobs::{JobSlot, Reserved, SavedJob, Slot};
+use crate::jobs::{GRANT_NUMBER_MAX, JobSlot, Reserved, SavedJob, Slot};
 use crate::message::{Configuration, Counts};
 use crate::node::NodeId;
 use crate::pool::{Chain, Link, NONE};
@@ -437,7 +437,7 @@ impl Restoring<'_, '_> {
             events,
             counts,
         } = from.take()?;
-        consistent(events <= COUNT_MAX && counts.largest() <= COUNT_MAX)?;
+        consistent(events <= GRANT_NUMBER_MAX && counts.largest() <= COUNT_MAX)?;
         self.controller
             .configure(configuration, 0)
             .map_err(RestoreError::Configure)?;
@@ -579,5 +579,44 @@ impl Drop for Restoring<'_, '_> {
         if !self.is_finished {
             self.controller.reset(0);
         }
+    }
+}
+
+#[cfg(all(test, feature = "alloc", feature = "first-fit", feature = "fcfs"))]
+mod tests {
+    use super::*;
+    use crate::scheduler::SchedulerKind;
+    use crate::storage::{HeapStorage, Needs};
+    use crate::strategy::StrategyKind;
+
+    /// A running job remembers 48 bits of the number of its grant.
+    #[test]
+    fn more_events_than_a_job_can_count_are_refused() {
+        let machine = Grid::mesh(&[4, 4]).expect("a mesh");
+        let configuration = Configuration {
+            machine,
+            strategy: StrategyKind::FirstFit,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let mut storage = HeapStorage::new(Needs::of(configuration.strategy, &machine, 2), 2);
+        let controller = Controller::new(storage.memory(), configuration);
+        let mut controller = controller.expect("it is served");
+        let mut restore = |events| {
+            let mut outcome = Ok(());
+            let mut restoring = controller.restore();
+            let mut emit = |part: &[u8]| outcome = outcome.and_then(|()| restoring.part(part));
+            let mut to = Writer::new(&mut emit);
+            let head = Head {
+                configuration,
+                clock: 7,
+                events,
+                counts: Counts::default(),
+            };
+            to.put(&(FORMAT, head));
+            to.finish();
+            outcome.and_then(|()| restoring.finish())
+        };
+        assert_eq!(restore((1 << 48) - 1), Ok(()));
+        assert_eq!(restore(1 << 48), Err(RestoreError::Inconsistent));
     }
 }

@@ -6,7 +6,7 @@
 
 use heapless::Deque;
 
-use super::{JobTable, Slot};
+use super::{JobSlot, JobTable, Slot};
 use crate::request::{JobId, Ticks};
 
 /// The number of lease ends that are remembered.
@@ -63,7 +63,7 @@ impl JobTable<'_> {
     /// Whether any job has a lease. O(1) if the bound says that there is none, else O(jobs).
     pub(crate) fn has_leases(&self) -> bool {
         let mut jobs = self.slots[..self.fresh].iter();
-        self.may_have_ended(Ticks::MAX) && jobs.any(|job| !job.is_free() && job.lease_ends != 0)
+        self.may_have_ended(Ticks::MAX) && jobs.any(JobSlot::has_lease)
     }
 
     /// The job whose lease has ended first by now, and the time of its end. Ties: the smallest
@@ -73,7 +73,7 @@ impl JobTable<'_> {
             return None;
         }
         let jobs = self.slots[..self.fresh].iter();
-        let leased = jobs.filter(|job| !job.is_free() && job.lease_ends != 0);
+        let leased = jobs.filter(|job| job.has_lease());
         let first = leased.map(|job| (job.lease_ends, job.id)).min();
         self.leases.bound = first.map_or(Ticks::MAX, |(ends, _)| ends);
         first.filter(|&(ends, _)| ends <= now)
@@ -102,15 +102,14 @@ impl JobTable<'_> {
     #[cfg(feature = "restore")]
     pub(crate) fn save_leases(&self) -> impl Iterator<Item = (JobId, Ticks)> + '_ {
         let jobs = self.slots[..self.fresh].iter();
-        let leased = jobs.filter(|job| !job.is_free() && job.lease_ends != 0);
+        let leased = jobs.filter(|job| job.has_lease());
         leased.map(|job| (job.id, job.lease_ends))
     }
 
     /// Asserts that no lease ends before the bound, and that ends are in order.
     pub(super) fn check_leases(&self) {
         for job in &self.slots[..self.fresh] {
-            let has_lease = !job.is_free() && job.lease_ends != 0;
-            assert!(!has_lease || job.lease_ends >= self.leases.bound);
+            assert!(!job.has_lease() || job.lease_ends >= self.leases.bound);
         }
         let numbers = self.leases.ended.iter().map(|&(number, _)| number);
         assert!(numbers.is_sorted_by(|a, b| a < b), "ends are in order");

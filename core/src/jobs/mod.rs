@@ -32,6 +32,8 @@ use crate::pool::Link;
 pub use leases::LEASES_ENDED_MAX;
 #[cfg(feature = "leases")]
 pub(crate) use leases::LeaseEnded;
+#[cfg(feature = "restore")]
+pub(crate) use slot::GRANT_NUMBER_MAX;
 pub use slot::JobSlot;
 #[cfg(any(feature = "reservations", feature = "restore"))]
 pub(crate) use slot::Reserved;

@@ -26,6 +26,10 @@ pub(crate) enum Reserved {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GrantNumber([u16; 3]);
 
+/// The greatest number of a grant.
+#[cfg(feature = "restore")]
+pub(crate) const GRANT_NUMBER_MAX: u64 = (1 << 48) - 1;
+
 impl GrantNumber {
     #[allow(clippy::cast_possible_truncation, reason = "takes the number apart")]
     pub(super) const fn new(number: u64) -> Self {
@@ -219,6 +223,11 @@ impl JobSlot {
     /// ([`Controller::requeue`](crate::Controller::requeue)).
     pub const fn has_run(&self) -> bool {
         matches!(self.state, State::Waiting { has_run: true, .. })
+    }
+
+    #[cfg(feature = "leases")]
+    pub(super) const fn has_lease(&self) -> bool {
+        !self.is_free() && self.lease_ends != 0
     }
 
     pub(super) const fn is_free(&self) -> bool {

@@ -22,34 +22,51 @@ use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
 use crate::search::orders::next_order;
 
-/// Calls `visit` with every box of this number of processors in `n` dimensions, its sides in
-/// ascending order and 1 from the last dimension on. O(n-th root of `chips`) for each side.
-fn for_each_box(chips: u32, n: usize, visit: &mut dyn FnMut(Extents)) {
-    // From the least of four sides up; those that are missing are 1.
-    let longest = |left: u32, rest: u32| {
-        (1..=rest).take_while(move |&side| {
-            let is_short = u64::from(side).pow(left) <= u64::from(rest);
-            is_short && (left as usize <= n || side == 1)
-        })
+/// Calls `visit` with every box of this number of processors, at least 1, in `n` dimensions whose
+/// sides are at most `longest`: its sides in ascending order and 1 from the last dimension on.
+/// O(sqrt(`chips`)) for each choice of the shorter sides whose product divides `chips`.
+pub(super) fn for_each_box(chips: u32, n: usize, longest: u16, visit: &mut dyn FnMut(Extents)) {
+    // The shortest of this number of sides that are left, from `from` on.
+    let shortest = |left: u32, rest: u32, from: u32| {
+        let bounds = match left as usize <= n {
+            // The others are at most the longest.
+            true => {
+                let others = u64::from(longest).pow(left - 1);
+                from.max(u64::from(rest).div_ceil(others) as u32)..=root(rest, left)
+            }
+            // A side that is missing.
+            false => 1..=1,
+        };
+        bounds.filter(move |&side| rest.is_multiple_of(side))
     };
-    for a in longest(4, chips).filter(|&a| chips.is_multiple_of(a)) {
+    for a in shortest(4, chips, 1) {
         let rest = chips / a;
-        for b in longest(3, rest).filter(|&b| b >= a && rest.is_multiple_of(b)) {
+        for b in shortest(3, rest, a) {
             let rest = rest / b;
-            for c in longest(2, rest).filter(|&c| c >= b && rest.is_multiple_of(c)) {
+            for c in shortest(2, rest, b) {
                 let sides = [a, b, c, rest / c];
-                let mut extents = [1; DESCRIBED_MAX];
-                let there = extents.iter_mut().zip(&sides[DESCRIBED_MAX - n..]);
-                let fit = there.fold(true, |fit, (extent, &side)| {
-                    *extent = side as u16;
-                    fit && side <= u16::MAX.into()
-                });
-                if fit {
+                if sides[3] <= longest.into() {
+                    let mut extents = [1; DESCRIBED_MAX];
+                    let there = extents.iter_mut().zip(&sides[DESCRIBED_MAX - n..]);
+                    there.for_each(|(extent, &side)| *extent = side as u16);
                     visit(extents);
                 }
             }
         }
     }
+}
+
+/// The greatest number whose power of this degree, 2 to 4, is at most `number`.
+fn root(number: u32, degree: u32) -> u32 {
+    // Bit by bit, from the highest that it may have.
+    let bits = (0..u32::BITS.div_ceil(degree)).rev();
+    bits.fold(0, |root, bit| {
+        let next = root | 1 << bit;
+        match u64::from(next).pow(degree) <= number.into() {
+            true => next,
+            false => root,
+        }
+    })
 }
 
 /// By what boxes of one volume are ordered: the most compact first.
@@ -85,24 +102,34 @@ impl Key {
 
 /// The legal shapes of a request: its own, or all of the number of chips that it names, the most
 /// compact first: by the longest side, then by the sum of the sides, then in lexicographic order.
+///
+/// Of the orders of the same sides, that in which they ascend stands for all if they may be turned,
+/// and the strategy turns them. Otherwise each order is a shape.
+///
+/// On a machine of more than [`DESCRIBED_MAX`] dimensions there is no shape for a number of chips.
 pub(crate) struct Forms<'a> {
     machine: Option<&'a Machine>,
     grid: &'a Grid,
     request: &'a Request,
+    /// Whether an order of the sides stands for all.
+    pub(super) turns: bool,
     last: Option<Key>,
     is_done: bool,
 }
 
 impl<'a> Forms<'a> {
-    pub(crate) const fn new(
+    /// `turns`: whether the strategy turns requests ([`Lays::turns`]).
+    pub(crate) fn new(
         machine: Option<&'a Machine>,
         grid: &'a Grid,
         request: &'a Request,
+        turns: bool,
     ) -> Self {
         Forms {
             machine,
             grid,
             request,
+            turns: turns && may_turn(request, machine),
             last: None,
             is_done: false,
         }
@@ -111,15 +138,13 @@ impl<'a> Forms<'a> {
     fn is_legal(&self, sides: &Extents) -> bool {
         match self.machine {
             Some(machine) => machine.is_legal(sides),
-            // Longer sides of boxes are laid along longer sides of the grid.
             None => {
-                let mut theirs = *sides;
-                theirs.sort_unstable();
-                let mut ours = [1; DESCRIBED_MAX];
-                let n = self.grid.dimensions();
-                ours[..n].copy_from_slice(self.grid.sides());
-                ours.sort_unstable();
-                theirs.iter().zip(&ours).all(|(side, of)| side <= of)
+                let mut ours = padded(self.grid.sides());
+                if self.turns {
+                    // The sides ascend: longer ones are laid along longer ones of the grid.
+                    ours[..self.grid.dimensions()].sort_unstable();
+                }
+                sides.iter().zip(&ours).all(|(side, of)| side <= of)
             }
         }
     }
@@ -139,22 +164,33 @@ impl<'a> Forms<'a> {
             };
             return is_legal.then_some(shape);
         }
-        if n > DESCRIBED_MAX {
+        let chips = self.request.processors;
+        if n > DESCRIBED_MAX || chips > self.grid.nodes() {
             return None;
         }
-        let turns = self.machine.is_none_or(|machine| machine.rotate);
+        // A slice of cubes may be longer than the machine.
+        let longest = match self.machine {
+            Some(_) => u16::MAX,
+            None => self.grid.sides_descending()[0],
+        };
         let mut next = None;
-        for_each_box(self.request.processors, n, &mut |mut sides| loop {
+        for_each_box(chips, n, longest, &mut |mut sides| loop {
             if self.is_legal(&sides) {
                 Key::new(sides, 0, 0).keep_next(self.last, &mut next);
             }
-            if turns || !next_order(&mut sides[..n]) {
+            if self.turns || !next_order(&mut sides[..n]) {
                 break;
             }
         });
         self.last = next;
         Shape::new(&next?.sides[..n]).ok()
     }
+}
+
+/// Whether the extents of a request may lie along other dimensions than those for which they are
+/// named.
+fn may_turn(request: &Request, machine: Option<&Machine>) -> bool {
+    request.may_rotate() && machine.is_none_or(|machine| machine.rotate)
 }
 
 /// Which extents of a shape, a bit for each, must have a ring by the demand of a request. Those up
@@ -175,6 +211,8 @@ pub(crate) fn demanded_rings(request: &Request, shape: Shape) -> u8 {
 pub enum Lays {
     /// Its jobs hold processors anywhere, and have no shape.
     Anywhere,
+    /// Its jobs hold connected processors. The search for them begins with the shape.
+    Connected,
     /// In several blocks.
     InBlocks,
     /// As a box.
@@ -192,6 +230,14 @@ pub enum Lays {
         /// Whether it may be folded.
         fold: bool,
     },
+}
+
+impl Lays {
+    /// Whether it turns requests that may be turned, so that the order of the extents does not
+    /// matter.
+    pub(crate) const fn turns(self) -> bool {
+        !matches!(self, Lays::Box { turns: false, .. })
+    }
 }
 
 /// The sides of a slice by dimension.
@@ -242,13 +288,14 @@ impl<'a> Trials<'a> {
         shape: Shape,
     ) -> Self {
         let demanded = demanded_rings(request, shape);
-        let rotates = request.may_rotate() && machine.is_none_or(|machine| machine.rotate);
-        let (is_cubes, folds, turns, gives_rings) = match lays {
-            Lays::Anywhere | Lays::InBlocks => (false, false, true, false),
-            Lays::Box { turns, rings } => (false, false, turns, rings),
-            Lays::Folded => (false, true, true, true),
-            Lays::InCubes { fold } => (true, fold, true, true),
+        let rotates = may_turn(request, machine);
+        let (is_cubes, folds, gives_rings) = match lays {
+            Lays::Anywhere | Lays::Connected | Lays::InBlocks => (false, false, false),
+            Lays::Box { rings, .. } => (false, false, rings),
+            Lays::Folded => (false, true, true),
+            Lays::InCubes { fold } => (true, fold, true),
         };
+        let is_shapeless = matches!(lays, Lays::Anywhere | Lays::Connected);
         let n = grid.dimensions();
         let is_described = n <= DESCRIBED_MAX;
         Trials {
@@ -257,13 +304,13 @@ impl<'a> Trials<'a> {
             cube: machine.filter(|_| is_cubes).and_then(Machine::cube_extents),
             named: padded(&shape.extents()),
             demanded,
-            turns: rotates && turns,
+            turns: rotates && lays.turns(),
             folds: folds && (2..=3).contains(&n),
             begins_as_named: !is_cubes || !rotates,
             candidate: None,
             order: None,
             is_done: request.flags.intersects(Flags::ALL_RINGS)
-                && (!gives_rings && demanded != 0 || lays == Lays::Anywhere || !is_described),
+                && (!gives_rings && demanded != 0 || is_shapeless || !is_described),
         }
     }
 
@@ -306,14 +353,19 @@ impl<'a> Trials<'a> {
             for at in self.long().filter(is_first) {
                 let whole = volume(&self.named) / u32::from(self.named[at]);
                 // A side folds along its own dimension and those in which there is none.
-                for_each_box(self.named[at].into(), n + 1 - long, &mut |mut sides| {
-                    if sides.iter().filter(|&&side| side > 1).count() > 1 {
-                        if long == 2 {
-                            sides[2] = whole as u16;
+                for_each_box(
+                    self.named[at].into(),
+                    n + 1 - long,
+                    u16::MAX,
+                    &mut |mut sides| {
+                        if sides.iter().filter(|&&side| side > 1).count() > 1 {
+                            if long == 2 {
+                                sides[2] = whole as u16;
+                            }
+                            offer(sides, at + 1);
                         }
-                        offer(sides, at + 1);
-                    }
-                });
+                    },
+                );
             }
         }
         self.candidate = next;

@@ -547,7 +547,7 @@ impl Machine {
     pub fn check(&self, strategy: impl Into<Lays>, request: &Request) -> Result<(), Refusal> {
         self.grid.check(request.shape)?;
         let lays = strategy.into();
-        let mut forms = Forms::new(Some(self), &self.grid, request);
+        let mut forms = Forms::new(Some(self), &self.grid, request, lays.turns());
         let mut refusal = Refusal::NotLegal;
         while let Some(shape) = forms.next() {
             let mut trials = Trials::new(lays, Some(self), &self.grid, request, shape);
@@ -568,12 +568,11 @@ impl Machine {
             true => request.processors,
             false => request.shape.area(),
         };
-        for chips in wanted..=self.chips_max() {
-            if !self.may_be_legal(chips) {
-                continue;
-            }
+        let mut from = wanted;
+        while let Some(chips) = self.number_from(from) {
+            from = chips.saturating_add(1);
             let numbered = Request::chips(chips);
-            let mut forms = Forms::new(Some(self), &self.grid, &numbered);
+            let mut forms = Forms::new(Some(self), &self.grid, &numbered, true);
             while let Some(shape) = forms.next() {
                 nearest[found] = Some(shape);
                 found += 1;
@@ -583,6 +582,19 @@ impl Machine {
             }
         }
         nearest
+    }
+
+    /// The least number of processors from this one on of which a slice may be legal. O(shapes).
+    fn number_from(&self, from: u32) -> Option<u32> {
+        let listed = self.shapes().iter().map(|shape| shape.area());
+        let listed = listed.filter(|&area| area >= from).min();
+        let other = match self.multiple {
+            Some(multiple) => from.checked_next_multiple_of(volume(&multiple)),
+            None if self.shapes_len == 0 => Some(from),
+            None => None,
+        };
+        let number = listed.into_iter().chain(other).min();
+        number.filter(|&number| number <= self.chips_max())
     }
 
     /// Whether a slice of this number of processors may be legal: a quick look.

@@ -4,7 +4,7 @@ use super::forms::{Trial, closes};
 use super::{DESCRIBED_MAX, Extents, Forms, Lays, Machine, Ranks, Trials, padded, parts, volume};
 use crate::grid::{Block, Grid, Shape, Tuple};
 use crate::node::NodeId;
-use crate::request::Request;
+use crate::request::{Flags, Request};
 
 /// The slice that a job holds: its sides, its rings, and the place of each of its processors.
 ///
@@ -79,11 +79,12 @@ impl Slice {
             Lays::Folded => false,
             // The block has its sides.
             Lays::Box { .. } => true,
-            Lays::Anywhere | Lays::InBlocks => return None,
+            Lays::Anywhere | Lays::Connected | Lays::InBlocks => return None,
         };
         let only = blocks.clone().next()?;
         let extents = padded(&grid.extent(only));
-        let mut forms = Forms::new(machine, grid, request);
+        let mut forms = Forms::new(machine, grid, request, lays.turns());
+        let mut first = None;
         while let Some(shape) = forms.next() {
             slice.shape = shape;
             let mut trials = Trials::new(lays, machine, grid, request, shape);
@@ -97,7 +98,18 @@ impl Slice {
                     folded: None,
                 };
                 slice.lay(&trials, &trial);
-                return Some(slice);
+                // Of several forms that which has the sides of the block; else the first, of which
+                // the strategy has made others.
+                let (mut sides, mut given) = (padded(&shape.extents()), extents);
+                if forms.turns {
+                    sides.sort_unstable();
+                    given.sort_unstable();
+                }
+                if sides == given || !request.flags.contains(Flags::CHIPS) {
+                    return Some(slice);
+                }
+                first = first.or(Some(slice));
+                continue;
             }
             while let Some(trial) = trials.next() {
                 slice.sides = trial.sides;
@@ -111,7 +123,7 @@ impl Slice {
                 }
             }
         }
-        None
+        first
     }
 
     /// Notes how the extents are laid.

@@ -11,7 +11,7 @@ use crate::{Allocator, StrategyKind};
 
 fn shapes_of(machine: Option<&Machine>, grid: &Grid, chips: u32) -> Vec<String> {
     let request = Request::chips(chips);
-    let mut forms = Forms::new(machine, grid, &request);
+    let mut forms = Forms::new(machine, grid, &request, true);
     std::iter::from_fn(|| forms.next())
         .map(|shape| shape.to_string())
         .collect()
@@ -286,4 +286,59 @@ fn a_request_of_more_extents_has_no_slice() {
     let blocks = core::iter::once(block);
     let slice = Slice::of(None, &grid, StrategyKind::FirstFit, &request, &blocks);
     assert!(slice.is_none());
+}
+
+/// A number of processors is given as one of several shapes: that of the block.
+#[test]
+fn the_slice_of_a_number_of_processors_has_the_shape_of_its_block() {
+    use StrategyKind::{AdaptiveScan, FirstFit};
+    let grid = Grid::mesh(&[8, 3]).unwrap();
+    for (kind, rows, expected) in [
+        (AdaptiveScan, 1, "1x8"),
+        (FirstFit, 1, "8x1"),
+        (AdaptiveScan, 2, "2x4"),
+        (FirstFit, 2, "4x2"),
+    ] {
+        let mut storage = HeapStorage::new(Needs::of(kind, &grid, 2), 0);
+        let mut allocator = Allocator::new(storage.allocator_memory(), grid, kind).unwrap();
+        let faulty = grid.block(&[0, rows], &[8, 3 - rows]).unwrap();
+        allocator.mark_faulty(faulty);
+        let request = Request::chips(8);
+        let job = allocator.allocate(&request).unwrap();
+        let blocks = allocator.blocks(&job).unwrap();
+        let slice = Slice::of(None, &grid, kind, &request, &blocks).unwrap();
+        assert_eq!(slice.shape().to_string(), expected, "{kind}");
+    }
+}
+
+/// Boxes of many numbers, bounded and not, against all products.
+#[test]
+fn boxes_are_bounded_by_the_longest_side() {
+    for chips in (1..=64_u32).chain([96, 210, 720]) {
+        let divisors = (1..=chips as u16).filter(|&side| chips.is_multiple_of(side.into()));
+        let divisors: Vec<u16> = divisors.collect();
+        for n in 1..=DESCRIBED_MAX {
+            let mut all = std::vec![Vec::new()];
+            for _ in 0..n {
+                let longer = |sides: &Vec<u16>| {
+                    let (sides, from) = (sides.clone(), sides.last().copied().unwrap_or(1));
+                    let next = divisors.iter().filter(move |&&side| side >= from);
+                    next.map(move |&side| [&sides[..], &[side]].concat())
+                };
+                all = all.iter().flat_map(longer).collect();
+            }
+            all.retain(|sides| {
+                sides.iter().map(|&side| u64::from(side)).product::<u64>() == chips.into()
+            });
+            for longest in [1, 2, 5, 12, u16::MAX] {
+                let mut found = BTreeSet::new();
+                forms::for_each_box(chips, n, longest, &mut |sides| {
+                    assert!(found.insert(sides), "once");
+                });
+                let fitting = all.iter().filter(|sides| sides[n - 1] <= longest);
+                let expected: BTreeSet<Extents> = fitting.map(|sides| padded(sides)).collect();
+                assert_eq!(found, expected, "{chips} in {n}, at most {longest}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Supposed occupancies: copies of the machine's occupancy in which blocks are given back or
 //! withheld.
 
-use super::Occupancy;
+use super::{Occupancy, free_all_but};
 use crate::grid::{Block, Grid};
 use crate::layout::Layout;
 
@@ -34,17 +34,7 @@ impl Occupancy<'_> {
         );
         let words = actual.words();
         let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
-        let mut faults = 0;
-        self.layout.words(block, |word, bits| {
-            let bad = bits & faulty[word];
-            busy[word] &= !bits | bad;
-            // Without an instruction for it, counting bits takes longer than the rest.
-            if bad != 0 {
-                faults += bad.count_ones();
-            }
-            true
-        });
-        self.free += self.layout.area(block) - faults;
+        self.free += free_all_but(faulty, busy, &self.layout, block);
     }
 
     /// Marks all processors of the machine as free, including the faulty ones.

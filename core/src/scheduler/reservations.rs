@@ -98,7 +98,7 @@ impl<'m> World<'_, 'm> {
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         match self.allocator.would_fit(request, pause.as_ref()) {
             true => Refusal::Reserved,
-            false => Refusal::Fragmented,
+            false => request.refusal_without_place(),
         }
     }
 
@@ -112,7 +112,7 @@ impl<'m> World<'_, 'm> {
         }
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         if !self.allocator.would_fit(request, pause.as_ref()) {
-            return Err(Refusal::Fragmented);
+            return Err(request.refusal_without_place());
         }
         let mut supposition = self.allocator.suppose().pausing(pause);
         withhold(self.jobs, &mut supposition, self.now, withheld_before);

@@ -46,15 +46,16 @@ impl<'m> World<'_, 'm> {
         estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
     }
 
-    /// Tries to allocate processors to a waiting job.
+    /// Tries to allocate processors to a waiting job. Unless it `waits`, nothing pauses once it has
+    /// them: no query may show them busy before the grant is there.
     #[inline(always)]
-    pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
+    pub(crate) fn place(&mut self, attempted: Try, waits: bool) -> Result<Chain, Refusal> {
         let blocks = match attempted {
             Try::Freely(job) => self.find(job),
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
-        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        let pause = Pause::with_jobs(self.pauses.filter(|_| waits), self.jobs);
         let blocks = blocks?;
         self.allocator.take(blocks, pause.as_ref());
         Ok(blocks)

@@ -24,6 +24,7 @@ macro_rules! kinds {
             complete: $complete:literal,
             holds: $holds:ident,
             needs: $needs:ident $({ $($needed:ident),+ })?,
+            lays: $lays:ident $({ $($laid:tt)+ })?,
             $(forms: $(
                 $form:literal $(per $unit:literal)? { $($fields:tt)* } $(in $range:expr)?,
             )+)?
@@ -70,6 +71,17 @@ macro_rules! kinds {
                 match self {
                     $($(StrategyKind::$kind { $($($needed,)+)? .. } => {
                         StrategyMemory::$needs $({ $($needed),+ })?
+                    })*)*
+                }
+            }
+
+            /// How it lays the shape of a request.
+            #[cfg(feature = "machine")]
+            #[allow(unused_variables, reason = "only some of the parameters matter")]
+            pub(crate) const fn lays(self) -> Lays {
+                match self {
+                    $($(StrategyKind::$kind $({ $($field),+ })? => {
+                        Lays::$lays $({ $($laid)+ })?
                     })*)*
                 }
             }
@@ -177,30 +189,18 @@ impl StrategyKind {
                 | StrategyKind::Torus3d
         )
     }
+
+    /// Whether a request for a number of processors needs no shape: the strategy looks at the
+    /// number alone.
+    pub(crate) fn counts_processors(self) -> bool {
+        self.lays() == Lays::Anywhere || self == StrategyKind::Torus3d
+    }
 }
 
 #[cfg(feature = "machine")]
 impl From<StrategyKind> for Lays {
     fn from(kind: StrategyKind) -> Lays {
-        use StrategyKind as Kind;
-        let turns = !matches!(kind, Kind::FirstFit | Kind::BestFit);
-        let rings = matches!(
-            kind,
-            Kind::FirstFit
-                | Kind::AdaptiveScan
-                | Kind::BestFit
-                | Kind::BusyList
-                | Kind::FreeSubmeshList
-                | Kind::LeastExpectedBlocking { .. }
-                | Kind::LebEstimates { .. }
-        );
-        match (kind, kind.holds()) {
-            (Kind::Cubes { fold }, _) => Lays::InCubes { fold },
-            (Kind::Folding, _) => Lays::Folded,
-            (_, Holds::OneBlock) => Lays::Box { turns, rings },
-            (_, Holds::TwoBlocks | Holds::Parts) => Lays::InBlocks,
-            (_, Holds::Processors) => Lays::Anywhere,
-        }
+        kind.lays()
     }
 }
 

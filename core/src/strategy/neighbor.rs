@@ -34,6 +34,9 @@
 //!   order of the rectangle that is found for them.
 //! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as
 //!   it is, without nuclei.
+//! - A request for a number of processors ([`Flags::CHIPS`](crate::Flags)) stands for the
+//!   rectangles of that number within the mesh, the most compact first: 12 on 8 x 8 for (3, 4),
+//!   then (2, 6). A number that has none is refused: 11 on 8 x 8.
 //!
 //! # Complexity and memory
 //!

@@ -9,8 +9,9 @@
 /// feature. Then follow its abbreviations in the papers, the machines it serves
 /// ([`Serves`](super::Serves)), whether it is complete, what a job holds
 /// ([`Holds`](super::Holds)), the memory it needs
-/// ([`StrategyMemory`](super::workspace::StrategyMemory)), and its source. The place of an entry is
-/// the number on the wire, so new entries go to the end.
+/// ([`StrategyMemory`](super::workspace::StrategyMemory)), how it lays a shape
+/// ([`Lays`](crate::Lays)), and its source. The place of an entry is the number on the wire, so new
+/// entries go to the end.
 ///
 /// # Parameters
 ///
@@ -33,12 +34,14 @@ macro_rules! table {
             /// First fit.
             FirstFit = "first-fit" {
                 aliases: ["ff"], serves: AnyGrid, complete: false, holds: OneBlock, needs: Scratch,
+                lays: Box { turns: false, rings: true },
                 source: "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected \
                     Parallel Computers, J. Parallel and Distributed Computing 16"
             }
             /// Adaptive scan.
             AdaptiveScan = "adaptive-scan" {
                 aliases: ["as"], serves: AnyGrid, complete: true, holds: OneBlock, needs: Scratch,
+                lays: Box { turns: true, rings: true },
                 source: "Ding and Bhuyan 1993, An Adaptive Submesh Allocation Strategy for \
                     Two-Dimensional Mesh Connected Systems, Int. Conf. on Parallel Processing II"
             }
@@ -48,6 +51,7 @@ macro_rules! table {
             FreeSubmeshList = "free-submesh-list" {
                 aliases: ["fsl"], serves: MeshOrFewDimensions, complete: true,
                 holds: OneBlock, needs: List,
+                lays: Box { turns: true, rings: true },
                 source: "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for \
                     Mesh-Connected Multicomputers"
             }
@@ -56,6 +60,7 @@ macro_rules! table {
             /// Naive, non-contiguous.
             Naive = "naive" {
                 aliases: [], serves: AnyGrid, complete: true, holds: Processors, needs: Nothing,
+                lays: Anywhere,
                 source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation \
                     Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and \
                     Distributed Systems 8(7)"
@@ -66,6 +71,7 @@ macro_rules! table {
             Buddy = "buddy" {
                 aliases: ["2db"], serves: PowerOfTwoMesh, complete: false,
                 holds: OneBlock, needs: Scratch,
+                lays: Box { turns: true, rings: false },
                 source: "Li and Cheng 1991, A Two-Dimensional Buddy System for Dynamic Resource \
                     Allocation in a Partitionable Mesh Connected System, J. Parallel and \
                     Distributed Computing 12"
@@ -75,6 +81,7 @@ macro_rules! table {
             /// Frame sliding.
             FrameSliding = "frame-sliding" {
                 aliases: ["fs"], serves: Mesh, complete: false, holds: OneBlock, needs: Nothing,
+                lays: Box { turns: false, rings: true },
                 source: "Chuang and Tzeng 1991, An Efficient Submesh Allocation Strategy for Mesh \
                     Computer Systems, Int. Conf. on Distributed Computing Systems"
             }
@@ -84,6 +91,7 @@ macro_rules! table {
             BestFit = "best-fit" {
                 aliases: ["bf"], serves: MeshOrAnyGrid, complete: false,
                 holds: OneBlock, needs: Scratch,
+                lays: Box { turns: false, rings: true },
                 source: "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected \
                     Parallel Computers, J. Parallel and Distributed Computing 16"
             }
@@ -93,6 +101,7 @@ macro_rules! table {
             BusyList = "busy-list" {
                 aliases: ["bl"], serves: MeshOrAnyGrid, complete: true,
                 holds: OneBlock, needs: Scratch,
+                lays: Box { turns: true, rings: true },
                 source: "Sharma and Pradhan 1993, A Fast and Efficient Strategy for Submesh \
                     Allocation in Mesh-Connected Parallel Computers, IEEE Symp. on Parallel and \
                     Distributed Processing"
@@ -102,18 +111,21 @@ macro_rules! table {
             /// Fixed orientation.
             FixedOrientation = "fixed-orientation" {
                 aliases: ["fo"], serves: Mesh, complete: false, holds: OneBlock, needs: Scratch,
+                lays: Box { turns: true, rings: false },
                 source: "Chang and Mohapatra, An Integrated Processor Management Scheme for the \
                     Mesh-Connected Multicomputer Systems"
             }
             /// Flexible folding.
             FlexFold = "flex-fold" {
                 aliases: ["flex"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
+                lays: Box { turns: true, rings: false },
                 source: "Gupta and Jayendran 1996, A Flexible Processor Allocation Strategy for \
                     Mesh Connected Parallel Systems, Int. Conf. on Parallel Processing"
             }
             /// All shapes first fit.
             AllShapes = "all-shapes" {
                 aliases: ["asff"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
+                lays: Box { turns: true, rings: false },
                 source: "Ababneh, Bani-Mohammad and Ould-Khaoua 2010, All Shapes Contiguous \
                     Submesh Allocation for 2D Mesh Multicomputers, Int. J. of Parallel, Emergent \
                     and Distributed Systems 25(5)"
@@ -124,29 +136,34 @@ macro_rules! table {
             TreeCollapsing = "tree-collapsing" {
                 aliases: ["tc"], serves: AnyGrid, complete: true,
                 holds: OneBlock, needs: TwiceScratch,
+                lays: Box { turns: true, rings: false },
                 source: "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors"
             }
             /// Extended tree collapsing, as printed.
             TreeCollapsingPrinted = "tree-collapsing-printed" {
                 aliases: [], serves: AnyGrid, complete: false, holds: OneBlock, needs: TwiceScratch,
+                lays: Box { turns: false, rings: false },
                 source: "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors"
             }
             /// Free list.
             FreeList = "free-list" {
                 aliases: [], serves: PowerOfTwoCube, complete: false,
                 holds: OneBlock, needs: TwiceScratch,
+                lays: Box { turns: true, rings: false },
                 source: "Chen and King 1993, An Efficient Dynamic Processor Allocation Scheme for \
                     K-ary n-cube Multicomputers, Int. Conf. on Parallel and Distributed Systems"
             }
             /// Sniffing.
             Sniffing = "sniffing" {
                 aliases: [], serves: Cube, complete: false, holds: OneBlock, needs: TwiceScratch,
+                lays: Box { turns: true, rings: false },
                 source: "Gautam and Chaudhary 1993, Subcube Allocation Strategies in a K-ary \
                     N-cube, ISCA Int. Conf. on Parallel and Distributed Computing Systems"
             }
             /// k-ary partner.
             Partner = "partner" {
                 aliases: [], serves: Cube, complete: false, holds: OneBlock, needs: TwiceScratch,
+                lays: Box { turns: true, rings: false },
                 source: "Windisch, Lo and Bose 1995, Contiguous and Non-Contiguous Processor \
                     Allocation Algorithms for K-ary n-cubes, Int. Conf. on Parallel Processing II"
             }
@@ -159,6 +176,7 @@ macro_rules! table {
                 seed: u64 = 0,
             } = "random" {
                 aliases: [], serves: AnyGrid, complete: true, holds: Processors, needs: Nothing,
+                lays: Anywhere,
                 forms: "random:seed=SEED" { seed: value } in 1..=u64::MAX,
                 source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation \
                     Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and \
@@ -170,6 +188,7 @@ macro_rules! table {
             LShape = "l-shape" {
                 aliases: ["lssa"], serves: Mesh, complete: true,
                 holds: TwoBlocks, needs: TwiceScratch,
+                lays: InBlocks,
                 source: "Seo and Kim 2003, Improving System Performance in Contiguous Processor \
                     Allocation for Mesh-Connected Parallel Systems, J. of Systems and Software \
                     67(1)"
@@ -180,6 +199,7 @@ macro_rules! table {
             Neighbor = "neighbor" {
                 aliases: ["nas"], serves: Mesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
+                lays: Connected,
                 source: "Alshdefat 2019, An Efficient Processor Allocation Algorithm for 2D Mesh \
                     Connected Multicomputers, Master's thesis, Al al-Bayt University"
             }
@@ -189,6 +209,7 @@ macro_rules! table {
             MultipleBuddy = "multiple-buddy" {
                 aliases: ["mbs"], serves: Mesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
+                lays: Anywhere,
                 source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation \
                     Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and \
                     Distributed Systems 8(7)"
@@ -206,6 +227,7 @@ macro_rules! table {
             } = "paging" {
                 aliases: [], serves: MultiplesOf { exponent }, complete: true,
                 holds: Processors, needs: Scratch,
+                lays: Anywhere,
                 forms: "paging:snake" { order: PageOrder::Snake, exponent: 0 },
                     "paging:snake=EXPONENT" { order: PageOrder::Snake, exponent: value } in 0..=20,
                     "paging:row-major=EXPONENT"
@@ -220,6 +242,7 @@ macro_rules! table {
             BinaryTree = "binary-tree" {
                 aliases: ["bt"], serves: HalvableMesh, complete: false,
                 holds: Processors, needs: Scratch,
+                lays: Anywhere,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
             /// Static binary tree.
@@ -229,6 +252,7 @@ macro_rules! table {
             } = "static-binary-tree" {
                 aliases: ["sbt"], serves: HalvableMesh, complete: false,
                 holds: Processors, needs: Scratch,
+                lays: Anywhere,
                 forms: "static-binary-tree:TOLERANCE" { tolerance: value } in 0..=1_048_576,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
@@ -240,6 +264,7 @@ macro_rules! table {
             } = "dynamic-binary-tree" {
                 aliases: ["dbt"], serves: HalvableMesh, complete: false,
                 holds: Processors, needs: Scratch,
+                lays: Anywhere,
                 forms: "dynamic-binary-tree:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
@@ -247,6 +272,7 @@ macro_rules! table {
             IndependentBinaryTree = "independent-binary-tree" {
                 aliases: ["ind-bt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
+                lays: Anywhere,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
             /// Independent static binary tree.
@@ -256,6 +282,7 @@ macro_rules! table {
             } = "independent-static-binary-tree" {
                 aliases: ["ind-sbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
+                lays: Anywhere,
                 forms: "independent-static-binary-tree:TOLERANCE"
                     { tolerance: value } in 0..=1_048_576,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
@@ -268,6 +295,7 @@ macro_rules! table {
             } = "independent-dynamic-binary-tree" {
                 aliases: ["ind-dbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
+                lays: Anywhere,
                 forms: "independent-dynamic-binary-tree:RATIO" per 1_000_000
                     { ratio: value } in 0..=1_000_000,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
@@ -276,6 +304,7 @@ macro_rules! table {
             DependentBinaryTree = "dependent-binary-tree" {
                 aliases: ["d-bt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
+                lays: Anywhere,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
             /// Dependent static binary tree.
@@ -285,6 +314,7 @@ macro_rules! table {
             } = "dependent-static-binary-tree" {
                 aliases: ["d-sbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
+                lays: Anywhere,
                 forms: "dependent-static-binary-tree:TOLERANCE"
                     { tolerance: value } in 0..=1_048_576,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
@@ -297,6 +327,7 @@ macro_rules! table {
             } = "dependent-dynamic-binary-tree" {
                 aliases: ["d-dbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
+                lays: Anywhere,
                 forms: "dependent-dynamic-binary-tree:RATIO" per 1_000_000
                     { ratio: value } in 0..=1_000_000,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
@@ -305,6 +336,7 @@ macro_rules! table {
             CompactBinaryTree = "compact-binary-tree" {
                 aliases: ["scbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: Scratch,
+                lays: Anywhere,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
         }
@@ -312,6 +344,7 @@ macro_rules! table {
             /// Parallel layout.
             ParallelLayout = "parallel-layout" {
                 aliases: ["plas"], serves: Mesh, complete: true, holds: Processors, needs: Scratch,
+                lays: Anywhere,
                 source: "Mache, Lo, Livingston and Garg 1999, The Impact of Spatial Layout of \
                     Jobs on Parallel I/O Performance, Workshop on I/O in Parallel and Distributed \
                     Systems"
@@ -325,6 +358,7 @@ macro_rules! table {
             } = "curve" {
                 aliases: [], serves: HilbertCurve, complete: true, holds: Processors,
                 needs: Lengths,
+                lays: Anywhere,
                 forms: "curve:first-fit" { fit: CurveFit::FirstFit },
                 "curve:best-fit" { fit: CurveFit::BestFit },
                 "curve:sum-of-squares" { fit: CurveFit::SumOfSquares },
@@ -343,6 +377,7 @@ macro_rules! table {
             } = "least-expected-blocking" {
                 aliases: ["leb"], serves: MeshOrFewDimensions, complete: true,
                 holds: OneBlock, needs: Foresight { budget },
+                lays: Box { turns: true, rings: true },
                 forms: "least-expected-blocking:BUDGET" { budget: value } in BUDGETS,
                 source: "this project"
             }
@@ -353,6 +388,7 @@ macro_rules! table {
             } = "leb-estimates" {
                 aliases: ["leb-e"], serves: MeshOrFewDimensions, complete: true,
                 holds: OneBlock, needs: ForesightWithEnds { budget },
+                lays: Box { turns: true, rings: true },
                 forms: "leb-estimates:BUDGET" { budget: value } in BUDGETS,
                 source: "this project"
             }
@@ -364,6 +400,7 @@ macro_rules! table {
                 fold: bool = false,
             } = "cubes" {
                 aliases: [], serves: Cubes, complete: false, holds: Parts, needs: Cubes,
+                lays: InCubes { fold },
                 forms: "cubes:fold" { fold: true },
                 source: "Jouppi and others 2023, TPU v4: An Optically Reconfigurable \
                     Supercomputer for Machine Learning with Hardware Support for Embeddings, Int. \
@@ -376,6 +413,7 @@ macro_rules! table {
             Folding = "folding" {
                 aliases: [], serves: TwoOrThreeDimensions, complete: true, holds: OneBlock,
                 needs: Scratch,
+                lays: Folded,
                 source: "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and \
                     Cluster Topology, arXiv:2510.03891"
             }
@@ -384,6 +422,7 @@ macro_rules! table {
             /// Fixed placements.
             Torus3d = "torus3d" {
                 aliases: [], serves: Placements, complete: true, holds: OneBlock, needs: Nothing,
+                lays: Box { turns: true, rings: false },
                 source: "Slurm 26.05, plugin topology/torus3d"
             }
         }

@@ -91,7 +91,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         Ok(())
     }
 
-    /// Of a chain that was not given back before.
+    /// Gives back the blocks of a chain, none of which was given back or withheld here before.
     #[cfg(feature = "reservations")]
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {

@@ -3,8 +3,10 @@
 use std::num::NonZeroU64;
 
 use meshalloc::Threshold;
+use meshalloc::storage::Needs;
 use meshalloc::{
-    Change, Configuration, Controller, Grid, JobId, Request, SchedulerKind, StrategyKind, Ticks,
+    Change, Configuration, Controller, Grid, JobId, Machine, Request, SchedulerKind, StrategyKind,
+    Ticks,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
@@ -40,10 +42,21 @@ fn lengthened(command: Change, length: Ticks) -> Change {
 
 /// A checkpoint is never longer than the last count plus the predicted growth of each command
 /// since. The count is repeated often, since jobs that have left are not subtracted.
-fn check(configuration: Configuration, seed: u64) {
+fn check(configuration: Configuration, described: Option<&Machine>, seed: u64) {
     let mut commands = Changes::new(seed);
-    let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
-    let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
+    let Configuration {
+        machine, strategy, ..
+    } = configuration;
+    let needs = match described {
+        Some(described) => Needs::described(strategy, described, JOBS_MAX),
+        None => Needs::of_build(&[machine], JOBS_MAX),
+    };
+    let mut memory = HeapMemory::of(needs, JOBS_MAX);
+    let memory = match described {
+        Some(described) => memory.memory().describing(described),
+        None => memory.memory(),
+    };
+    let mut controller = Controller::new(memory, configuration).expect("it is served");
     let (mut most, mut counted_for, mut passed) = (0, 0, 0);
     for given in 0..COMMANDS {
         let (command, now) = commands.next(&controller);
@@ -68,10 +81,14 @@ fn check(configuration: Configuration, seed: u64) {
     }
 }
 
-fn check_all(machine: Grid) {
+fn check_all(machine: Grid, described: Option<&Machine>) {
     let grid = convert::grid(machine);
+    let serves = |kind: StrategyKind| match described {
+        Some(described) => kind.serves_described(described),
+        None => is_served(kind, &grid),
+    };
     let kinds = StrategyKind::built().map(|kind| kind.seeded(7));
-    for (seed, strategy) in (0..).zip(kinds.filter(|&kind| is_served(kind, &grid))) {
+    for (seed, strategy) in (0..).zip(kinds.filter(|&kind| serves(kind))) {
         for scheduler in [
             SchedulerKind::BypassQueue { threshold: 250 },
             SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
@@ -83,16 +100,29 @@ fn check_all(machine: Grid) {
                 strategy,
                 scheduler,
             };
-            check(configuration, seed);
+            check(configuration, described, seed);
         }
     }
 }
 
 #[test]
 fn no_checkpoint_is_longer_than_was_said() {
-    check_all(mesh(13, 11).into());
-    check_all(mesh(200, 3).into());
-    check_all(cube(4, 3).into());
+    check_all(mesh(13, 11).into(), None);
+    check_all(mesh(200, 3).into(), None);
+    check_all(cube(4, 3).into(), None);
+}
+
+/// Where switches join cubes, a strategy that scatters its jobs needs as many numbers as elsewhere.
+#[test]
+fn no_checkpoint_of_a_described_machine_is_longer_than_was_said() {
+    for (machine, of) in [
+        (Grid::torus(&[6, 4, 4]), &[3_u16, 2, 2][..]),
+        (Grid::mesh(&[16, 8]), &[4, 4]),
+    ] {
+        let machine = machine.expect("a grid");
+        let described = Machine::new(machine).and_then(|it| it.with_cube(of));
+        check_all(machine, Some(&described.expect("a description")));
+    }
 }
 
 /// Serves a machine by first fit and in order.

@@ -3,6 +3,7 @@
 
 mod alshdefat;
 mod backfilling;
+mod chips;
 mod chuang_wu;
 mod contracts;
 mod counter_examples;

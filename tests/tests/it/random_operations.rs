@@ -20,7 +20,7 @@ use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, cube, described, fault, mesh, unit};
 use meshalloc_tests::saved;
-use meshalloc_tests::strategy::places_anywhere;
+use meshalloc_tests::strategy::{counts_processors, places_anywhere};
 use meshalloc_tests::system::{Expected, System};
 use meshalloc_tests::trial::Trial;
 use proptest::prelude::*;
@@ -148,6 +148,14 @@ fn strategies(machine: Grid) -> Vec<StrategyKind> {
         .collect()
 }
 
+/// Whether the strategy looks at other jobs to place one.
+const fn looks_ahead(kind: StrategyKind) -> bool {
+    matches!(
+        kind,
+        StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. }
+    )
+}
+
 /// Reads a code as a command.
 struct Reader<'a> {
     case: &'a Case,
@@ -170,8 +178,8 @@ impl Reader<'_> {
 
     /// Now and then as if the machine were turned: some fit only along other dimensions, some
     /// never.
-    fn request(&self, machine: Grid, random: &mut Random) -> Request {
-        let grid = convert::grid(machine);
+    fn request(&self, configuration: &Configuration, random: &mut Random) -> Request {
+        let grid = convert::grid(configuration.machine);
         let extents = match grid.k() {
             Some(k) => radices(k, grid.dimensions() as u32, self.case.side_max, random),
             None => {
@@ -190,7 +198,24 @@ impl Reader<'_> {
             }
         };
         let request = convert::request(&extents);
-        let request = match random.percent(25) {
+        // The outlook of a strategy that looks ahead is good for one shape.
+        let is_ruled = random.percent(20) && !looks_ahead(configuration.strategy);
+        let request = match is_ruled && random.percent(70) {
+            true => Request::chips(match random.below(8) {
+                0 => random.between(1, grid.nodes() + 2),
+                _ => request.processors,
+            }),
+            false => request,
+        };
+        // `pods` has a model of folding with rings.
+        let ring = Flags::from_bits_retain(1 << random.between(3, 7));
+        let demands_ring = is_ruled && random.percent(30);
+        let request = match demands_ring && configuration.strategy != StrategyKind::Folding {
+            true => request.with_flags(request.flags | ring),
+            false => request,
+        };
+        let is_chips = request.flags.contains(Flags::CHIPS);
+        let request = match !is_chips && random.percent(25) {
             true => request.with_processors(random.between(1, request.processors)),
             false => request,
         };
@@ -199,7 +224,7 @@ impl Reader<'_> {
             false => request,
         };
         match random.percent(25) {
-            true => request.with_flags(Flags::FIXED_ORIENTATION),
+            true => request.with_flags(request.flags | Flags::FIXED_ORIENTATION),
             false => request,
         }
     }
@@ -213,7 +238,7 @@ impl Reader<'_> {
             .map(|&(id, _)| id);
         let faulty = system.faulty_nodes();
         let mut random = Random::new(u64::from(a) << 32 | u64::from(b) << 16 | u64::from(c));
-        let request = self.request(machine, &mut random);
+        let request = self.request(&system.configuration(), &mut random);
         match self.kind(kind) {
             Kind::Submit => self.submit(request),
             Kind::SubmitNoWait => self.submit(request.with_flags(request.flags | Flags::NO_WAIT)),
@@ -541,9 +566,15 @@ fn everything_happens() {
                 "repair",
             ]);
             missing.extend(Refusal::ALL.map(Refusal::name));
-            // These need a description of the machine.
-            for refusal in [Refusal::NotLegal, Refusal::NoRing, Refusal::RingBusy] {
-                missing.remove(refusal.name());
+            // No ring may be busy on a mesh.
+            missing.remove(Refusal::RingBusy.name());
+            // Any number of processors is legal; see `Reader::request` for the others.
+            let is_shapeless = counts_processors(strategy) && strategy != StrategyKind::Neighbor;
+            if is_shapeless || looks_ahead(strategy) {
+                missing.remove(Refusal::NotLegal.name());
+            }
+            if strategy == StrategyKind::Folding || looks_ahead(strategy) {
+                missing.remove(Refusal::NoRing.name());
             }
             if strategy != StrategyKind::Partner {
                 missing.remove(Refusal::ExtentBelowSide.name());

@@ -1,20 +1,15 @@
 //! The rules of a machine's description, which hold for every strategy: what a request that names
 //! a number of processors or demands rings stands for, and what is legal.
 
-use super::{AnyStrategy, Chosen};
+use super::{AnyStrategy, Chosen, Served};
 use crate::error::Refusal;
-use crate::grid::{Grid, Shape};
-use crate::machine::{Forms, Machine, Trials, demanded_rings};
+use crate::grid::Shape;
+use crate::machine::{Forms, Trials, demanded_rings};
 use crate::request::{Flags, Request};
-use crate::strategy::{Holds, Strategy, StrategyKind};
+use crate::strategy::{Strategy, StrategyKind};
 
 /// The flags that the rules are about.
 const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
-
-/// Whether the strategy looks at the number of processors alone.
-fn counts_processors(kind: StrategyKind) -> bool {
-    kind.holds() == Holds::Processors || kind == StrategyKind::Torus3d
-}
 
 impl AnyStrategy<'_> {
     /// Whether there are rules for this request.
@@ -26,19 +21,16 @@ impl AnyStrategy<'_> {
     /// The demand of a request for which there are rules.
     #[inline(never)]
     pub(super) fn ruled_demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let super::Served {
-            kind,
-            grid,
-            machine,
-        } = self.1;
-        if counts_processors(kind) && request.flags.contains(Flags::CHIPS) {
+        let served = self.1;
+        let demand = |request: &Request| with_chosen!(self, strategy => strategy.demand(request));
+        if served.needs_no_shape(request) {
             return match request.flags.intersects(Flags::ALL_RINGS) {
                 true => Err(Refusal::NoRing),
-                false => with_chosen!(self, strategy => strategy.demand(request)),
+                false => demand(request),
             };
         }
-        let mut forms = Forms::new(machine, &grid, request);
-        let mut refusal = Refusal::NotLegal;
+        let mut forms = served.forms(request);
+        let (mut refusal, mut least) = (Refusal::NotLegal, u32::MAX);
         // Of several refusals that of the first form.
         let mut refuse = |next| {
             if refusal == Refusal::NotLegal {
@@ -49,24 +41,26 @@ impl AnyStrategy<'_> {
             if shape.area() == 0 {
                 return Err(Refusal::EmptyRequest);
             }
-            let mut trials = Trials::new(kind.into(), machine, &grid, request, shape);
+            let mut trials = served.trials(request, shape);
             if request.flags.intersects(Flags::ALL_RINGS) && trials.next().is_none() {
                 refuse(Refusal::NoRing);
                 continue;
             }
-            let mut found = None;
-            self.each_of_form(request, shape, &mut |request| {
-                match with_chosen!(self, strategy => strategy.demand(request)) {
-                    Ok(demand) => found = Some(demand),
+            // A later form may take fewer processors if the strategy rounds extents up.
+            if served.each_of_form(request, shape, &mut |request| {
+                match demand(request) {
+                    Ok(demand) => least = least.min(demand),
                     Err(next) => refuse(next),
                 }
-                found.is_some()
-            });
-            if let Some(demand) = found {
-                return Ok(demand);
+                least <= request.processors
+            }) {
+                break;
             }
         }
-        Err(refusal)
+        match least {
+            u32::MAX => Err(refusal),
+            _ => Ok(least),
+        }
     }
 
     /// Tries what a request stands for, one form after the other.
@@ -76,48 +70,29 @@ impl AnyStrategy<'_> {
         request: &Request,
         attempt: &mut dyn FnMut(&mut Self, &Request) -> bool,
     ) -> bool {
-        if counts_processors(self.1.kind) && request.flags.contains(Flags::CHIPS) {
+        let served = self.1;
+        if served.needs_no_shape(request) {
             return attempt(self, request);
         }
-        let super::Served {
-            kind,
-            grid,
-            machine,
-        } = self.1;
-        let mut forms = Forms::new(machine, &grid, request);
+        let mut forms = served.forms(request);
         while let Some(shape) = forms.next() {
-            let tried = each_of_form(kind, machine, &grid, request, shape, &mut |request| {
-                attempt(self, request)
-            });
-            if tried {
+            if served.each_of_form(request, shape, &mut |request| {
+                let demand = with_chosen!(self, strategy => strategy.demand(request));
+                demand.is_ok() && attempt(self, request)
+            }) {
                 return true;
             }
         }
         false
     }
 
-    fn each_of_form(
-        &self,
-        request: &Request,
-        shape: Shape,
-        attempt: &mut dyn FnMut(&Request) -> bool,
-    ) -> bool {
-        let machine = self.1.machine;
-        each_of_form(self.1.kind, machine, &self.1.grid, request, shape, attempt)
-    }
-
     /// The first shape that a request for a number of processors stands for.
     #[inline(never)]
     pub(super) fn first_form(&self, request: &Request) -> Option<Request> {
-        let super::Served {
-            kind,
-            grid,
-            machine,
-        } = self.1;
-        if counts_processors(kind) {
+        if self.1.needs_no_shape(request) {
             return None;
         }
-        let shape = Forms::new(machine, &grid, request).next()?;
+        let shape = self.1.forms(request).next()?;
         Some(of_shape(request, shape))
     }
 }
@@ -131,34 +106,50 @@ const fn of_shape(request: &Request, shape: Shape) -> Request {
     }
 }
 
-/// Calls `attempt` with what a strategy that knows no rules may be asked for, until it returns
-/// true.
-fn each_of_form(
-    kind: StrategyKind,
-    machine: Option<&Machine>,
-    grid: &Grid,
-    request: &Request,
-    shape: Shape,
-    attempt: &mut dyn FnMut(&Request) -> bool,
-) -> bool {
-    let mut request = of_shape(request, shape);
-    if machine.is_some_and(|machine| !machine.rotates()) {
-        request.flags |= Flags::FIXED_ORIENTATION;
+impl Served<'_> {
+    /// Whether the strategy is asked for a number of processors as it is.
+    fn needs_no_shape(&self, request: &Request) -> bool {
+        request.flags.contains(Flags::CHIPS) && self.kind.counts_processors()
     }
-    let knows_rings = matches!(kind, StrategyKind::Cubes { .. } | StrategyKind::Folding);
-    if knows_rings || demanded_rings(&request, shape) == 0 {
-        return attempt(&request);
+
+    fn forms<'a>(&'a self, request: &'a Request) -> Forms<'a> {
+        Forms::new(self.machine, &self.grid, request, self.kind.lays().turns())
     }
-    // One after the other the orders in which the rings close.
-    Trials::new(kind.into(), machine, grid, &request, shape).any(|trial| {
-        let shape = Shape::new(&trial.sides[..grid.dimensions()]);
-        let flags = request.flags.difference(Flags::ALL_RINGS) | Flags::FIXED_ORIENTATION;
-        shape.is_ok_and(|shape| {
-            attempt(&Request {
-                shape,
-                flags,
-                ..request
+
+    fn trials(&self, request: &Request, shape: Shape) -> Trials<'_> {
+        Trials::new(self.kind.lays(), self.machine, &self.grid, request, shape)
+    }
+
+    /// Calls `attempt` with what a strategy that knows no rules may be asked for, until it returns
+    /// true.
+    fn each_of_form(
+        &self,
+        request: &Request,
+        shape: Shape,
+        attempt: &mut dyn FnMut(&Request) -> bool,
+    ) -> bool {
+        let mut request = of_shape(request, shape);
+        if self.machine.is_some_and(|machine| !machine.rotates()) {
+            request.flags |= Flags::FIXED_ORIENTATION;
+        }
+        let knows_rings = matches!(
+            self.kind,
+            StrategyKind::Cubes { .. } | StrategyKind::Folding
+        );
+        if knows_rings || demanded_rings(&request, shape) == 0 {
+            return attempt(&request);
+        }
+        // One after the other the orders in which the rings close.
+        self.trials(&request, shape).any(|trial| {
+            let shape = Shape::new(&trial.sides[..self.grid.dimensions()]);
+            let flags = request.flags.difference(Flags::ALL_RINGS) | Flags::FIXED_ORIENTATION;
+            shape.is_ok_and(|shape| {
+                attempt(&Request {
+                    shape,
+                    flags,
+                    ..request
+                })
             })
         })
-    })
+    }
 }
