@@ -3,7 +3,6 @@
 use core::fmt;
 use core::num::NonZeroU64;
 
-use crate::error::Refusal;
 use crate::grid::Shape;
 use crate::mesh::Sides;
 
@@ -36,7 +35,8 @@ bitflags::bitflags! {
         /// whose jobs hold processors anywhere take the number as it is.
         ///
         /// On a machine of more than four dimensions there are no shapes for a number, and
-        /// strategies that need one refuse the request ([`Refusal::NotLegal`]).
+        /// strategies that need one refuse the request
+        /// ([`Refusal::NotLegal`](crate::Refusal::NotLegal)).
         const CHIPS = 1 << 2;
         /// The processors along the first extent form a ring.
         const RING_0 = 1 << 3;
@@ -180,7 +180,9 @@ impl Request {
 
     /// Why it is refused if enough processors are free, but there is no place for it.
     #[cfg(any(feature = "machine", feature = "reservations"))]
-    pub(crate) const fn refusal_without_place(&self) -> Refusal {
+    pub(crate) const fn refusal_without_place(&self) -> crate::Refusal {
+        use crate::Refusal;
+
         match cfg!(feature = "machine") && self.flags.intersects(Flags::ALL_RINGS) {
             true => Refusal::RingBusy,
             false => Refusal::Fragmented,

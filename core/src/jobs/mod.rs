@@ -35,7 +35,6 @@ pub(crate) use leases::LeaseEnded;
 #[cfg(feature = "restore")]
 pub(crate) use slot::GRANT_NUMBER_MAX;
 pub use slot::JobSlot;
-#[cfg(any(feature = "reservations", feature = "restore"))]
 pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};
 #[cfg(feature = "restore")]
