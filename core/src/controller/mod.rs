@@ -190,7 +190,8 @@ impl<'m> Controller<'m> {
     ///
     /// # Time complexity
     ///
-    /// - `Submit`: O(1) expected; if the job never waits, that of the strategy.
+    /// - `Submit`: O(1) expected, and that of [`Allocator::demand`], which does not pause; if the
+    ///   job never waits, that of the strategy.
     /// - `Release`, `EndLease`: that of [`Allocator::release`].
     /// - `MarkFaulty`, `ClearFaulty`: that of [`Allocator::mark_faulty`] or
     ///   [`Allocator::clear_faulty`], and O(blocks held).

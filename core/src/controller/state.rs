@@ -55,7 +55,8 @@ enum SavedReserved {
     Blocks {
         from: i64,
     },
-    /// Nothing, and the job ran before. Schedulers that reserve do not ask for that.
+    /// No reservation; the job ran before. Schedulers that reserve do not use this, so it is not
+    /// saved with a reservation.
     HasRun,
 }
 
