@@ -274,7 +274,7 @@ fn a_grant_that_is_not_kept_changes_nothing() {
                 scheduler,
             };
             let mut controller = Controller::new(memory.memory(), configuration).unwrap();
-            let lasting = |request: Request, ticks: u64| request.with_estimate(ticks.into());
+            let lasting = |request: Request, ticks: u64| request.with_estimate(ticks);
             let all: Vec<u16> = machine.sides().to_vec();
             let all = Request::new(Shape::new(&all).unwrap());
             // The second job waits until the first one ends.
