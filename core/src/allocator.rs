@@ -26,6 +26,11 @@ use crate::strategy::Holds;
 use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace, demand_on};
 use crate::supposition::Supposition;
 
+/// About the instructions for a look at a number of processors, or for the search for one of its
+/// shapes.
+#[cfg(feature = "machine")]
+const FORM_INSTRUCTIONS: u32 = 1_000;
+
 /// Gives processors of one machine away and takes them back.
 ///
 /// The strategy is one of this crate, chosen at run time ([`Allocator::new`]), or your own
@@ -172,7 +177,7 @@ impl<'m> Allocator<'m> {
             _ => free,
         };
         for processors in (1..=most).rev() {
-            Pause::spend(pause, 100, &self.occupancy, &self.pool);
+            Pause::spend(pause, FORM_INSTRUCTIONS, &self.occupancy, &self.pool);
             if machine.is_some_and(|machine| !machine.may_be_legal(processors)) {
                 continue;
             }
@@ -189,6 +194,7 @@ impl<'m> Allocator<'m> {
             }
             let mut forms = Forms::new(machine, &grid, &chips, strategy.lays().turns());
             while let Some(shape) = forms.next() {
+                Pause::spend(pause, FORM_INSTRUCTIONS, &self.occupancy, &self.pool);
                 if self.would_fit(&Request::new(shape), pause) {
                     return LargestReport {
                         processors,
@@ -354,6 +360,16 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// # Errors
     ///
     /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy, for most O(1).
+    ///
+    /// A number of processors ([`Flags::CHIPS`](crate::Flags::CHIPS)) has a demand for each of its
+    /// boxes in each order, one after the other until one may be granted; to find the next one,
+    /// all are looked at. So with B of them it is O(B^2), without a pause. That many are tried if
+    /// the request also demands rings and none of them has these: a mesh of 32 x 32 x 32 x 32 has
+    /// 1,740 ordered boxes of 10,080 processors.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_on(&self.strategy, self.occupancy.grid(), request)

@@ -281,7 +281,7 @@ pub struct SliceReport {
     pub rings: u8,
 }
 
-/// What could be placed now.
+/// What could be placed now. `neighbor` names the rectangle with which its search begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -397,7 +397,7 @@ pub struct Statistics {
 pub struct Counts {
     /// Jobs taken (granted at once, or left to wait).
     pub submitted: u64,
-    /// Jobs granted.
+    /// Grants; a job that was interrupted is granted again.
     pub granted: u64,
     /// Jobs released, waiting ones included.
     pub released: u64,

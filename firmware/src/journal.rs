@@ -151,9 +151,9 @@ pub struct Journal<F, const REGIONS: usize> {
     regions: [Region; REGIONS],
     active: Option<Active>,
     writing: Option<Writing>,
-    /// The regions to close before the next record, but for the active one: the region with the
-    /// latest whole checkpoint, and those that may have a later one. For each the generation of the
-    /// checkpoint, or 1 if its erase has failed. 0: it need not be closed.
+    /// For each region the generation of a checkpoint that would count if the active one were lost,
+    /// 1 if only its erase has failed, 0 if there is none. All of these but the active region are
+    /// closed before the next record.
     unclosed: [u64; REGIONS],
     /// The region that was begun last, and its generation.
     latest: Option<(usize, u64)>,

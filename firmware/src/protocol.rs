@@ -345,8 +345,8 @@ pub enum ProtocolError {
     /// The frame was answered with an error before, or a later change or Hello of the same client
     /// was answered, so this one, which comes again or too late, is not carried out.
     TooOld,
-    /// The journal has no room for the change, or its memory fails. In the latter case the change
-    /// may turn out to be carried out when the server was reset.
+    /// The journal has no room for the change, or its memory fails. In the latter case a later
+    /// reset of the server may carry the change out.
     NotKept,
     /// The journal has a state that was not read ([`Origin::Unread`]), which the change would
     /// destroy. Only [`Change::Reset`] does that.

@@ -339,7 +339,7 @@ impl<K: Keep> Server<'_, K> {
         let sessions = &mut self.front.sessions;
         let kept = self.keep.checkpoint(&self.controller, reset, sessions);
         self.has_no_checkpoint = kept.is_err();
-        if kept.is_ok() && self.front.origin == Origin::Unread {
+        if reset.is_some() && kept.is_ok() && self.front.origin == Origin::Unread {
             // It has replaced the state that was not read.
             self.front.origin = Origin::New;
         }

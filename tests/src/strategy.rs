@@ -145,6 +145,22 @@ pub fn counts_processors(kind: StrategyKind) -> bool {
     kind.holds() == Holds::Processors
 }
 
+/// Whether the strategy keeps to the sides that it is asked for.
+pub const fn keeps_sides(kind: StrategyKind) -> bool {
+    use StrategyKind as Kind;
+    matches!(
+        kind,
+        Kind::FirstFit
+            | Kind::BestFit
+            | Kind::FrameSliding
+            | Kind::AdaptiveScan
+            | Kind::BusyList
+            | Kind::FreeSubmeshList
+            | Kind::LeastExpectedBlocking { .. }
+            | Kind::LebEstimates { .. }
+    )
+}
+
 /// Whether the strategy lays a request that may be turned in any order of its extents.
 const fn turns(kind: StrategyKind) -> bool {
     use StrategyKind as Kind;
@@ -532,7 +548,6 @@ impl Strategy {
     /// What is tried for a shape so that the rings close that the request demands: nothing, if they
     /// never do.
     fn orders_with_rings(&self, request: &Request, shape: &Wanted) -> Vec<Wanted> {
-        use StrategyKind as Kind;
         let (sides, wraps) = (self.grid().sides(), self.grid().wraps());
         let n = sides.len();
         let Some(named) = padded(&shape.extents, n) else {
@@ -549,18 +564,7 @@ impl Strategy {
         if demanded.is_empty() {
             return vec![shape.clone()];
         }
-        let keeps_sides = matches!(
-            self.kind,
-            Kind::FirstFit
-                | Kind::BestFit
-                | Kind::FrameSliding
-                | Kind::AdaptiveScan
-                | Kind::BusyList
-                | Kind::FreeSubmeshList
-                | Kind::LeastExpectedBlocking { .. }
-                | Kind::LebEstimates { .. }
-        );
-        if !keeps_sides {
+        if !keeps_sides(self.kind) {
             return Vec::new();
         }
         // Along which dimension each extent lies.

@@ -65,7 +65,8 @@ void meshalloc_panic(const char *file, size_t length, uint32_t line);
 
 /**
  * Bit of meshalloc_request.flags: the request has a number of processors and no shape. It is given
- * one of the shapes that the machine has for this number.
+ * one of the shapes that the machine has for this number. Strategies whose jobs hold processors
+ * anywhere take the number as it is; in more than four dimensions the others refuse it.
  */
 #define MESHALLOC_CHIPS 4
 
@@ -408,7 +409,7 @@ typedef struct meshalloc_block {
 } meshalloc_block;
 
 /**
- * What could be placed now.
+ * What could be placed now. `neighbor` names the rectangle with which its search begins.
  */
 typedef struct meshalloc_largest {
   /**

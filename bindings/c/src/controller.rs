@@ -115,14 +115,16 @@ pub unsafe extern "C" fn meshalloc_controller_init(
 ) -> i32 {
     let make = |rest: &mut Rest| {
         // SAFETY: the caller promises it.
-        let (_machine, configuration, needs, _) = unsafe { plan(configuration, jobs)? };
+        let (machine, configuration, needs, _) = unsafe { plan(configuration, jobs)? };
         let memory = needs.memory(jobs as usize, rest);
         let memory = memory.ok_or(Error::MemoryTooSmall)?;
         #[cfg(feature = "machine")]
-        let memory = match _machine.described()? {
+        let memory = match machine.described()? {
             (_, Some(description)) => memory.describing(description),
             _ => memory,
         };
+        #[cfg(not(feature = "machine"))]
+        let _ = machine;
         Ok(CoreController::new(memory, configuration)?)
     };
     // SAFETY: the caller promises it.

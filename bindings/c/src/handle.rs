@@ -123,11 +123,7 @@ impl Object for meshalloc::Controller<'static> {
 
 impl<T: Object> Handle<T> {
     fn mark(handle: *const Self) -> usize {
-        Self::marked(handle, T::MARK)
-    }
-
-    fn marked(handle: *const Self, mark: usize) -> usize {
-        mark ^ handle.addr().rotate_left(7)
+        T::MARK ^ handle.addr().rotate_left(7)
     }
 
     /// Makes an object at the start of the caller's memory, and writes a pointer to it to `object`;
@@ -174,10 +170,7 @@ impl<T: Object> Handle<T> {
         // SAFETY: the memory is aligned and long enough; every handle begins with its mark. A
         // volatile read, since C need not have written anything there.
         let found = unsafe { (&raw const (*handle).mark).read_volatile() };
-        if MARKS
-            .iter()
-            .any(|&mark| Self::marked(handle, mark) == found)
-        {
+        if MARKS.contains(&(found ^ handle.addr().rotate_left(7))) {
             return Err(Error::AlreadyInitialized);
         }
         // SAFETY: `room` bytes follow the handle within the memory.

@@ -40,7 +40,8 @@ const _: () = assert!(
 );
 
 /// Bit of meshalloc_request.flags: the request has a number of processors and no shape. It is given
-/// one of the shapes that the machine has for this number.
+/// one of the shapes that the machine has for this number. Strategies whose jobs hold processors
+/// anywhere take the number as it is; in more than four dimensions the others refuse it.
 pub const CHIPS: u8 = 4;
 /// Bit of meshalloc_request.flags: the processors along the first extent form a ring. The bits for
 /// the next three extents follow: twice, four and eight times this one.
@@ -414,7 +415,7 @@ impl JobList {
     }
 }
 
-/// What could be placed now.
+/// What could be placed now. `neighbor` names the rectangle with which its search begins.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Largest {

@@ -23,7 +23,7 @@ const GRANT: usize = bytes_of(TIME) + bytes_of(EVENTS);
 /// six extents of which two take two bytes (their product is at most 2^20), and whether they may be
 /// rotated.
 const WANTED: usize = 1 + 1 + 8 + 1;
-/// From below, the numbers of an item that is full.
+/// A lower bound of the numbers in a full item.
 const NUMBERS: usize = NUMBERS_MAX - 2;
 /// Bytes of an item in addition to its numbers: kind and length.
 const ITEM: usize = 2;

@@ -190,7 +190,8 @@ impl<'m> Controller<'m> {
     ///
     /// # Time complexity
     ///
-    /// - `Submit`: O(1) expected; if the job never waits, that of the strategy.
+    /// - `Submit`: O(1) expected, and that of [`Allocator::demand`], which does not pause; if the
+    ///   job never waits, that of the strategy.
     /// - `Release`, `EndLease`: that of [`Allocator::release`].
     /// - `MarkFaulty`, `ClearFaulty`: that of [`Allocator::mark_faulty`] or
     ///   [`Allocator::clear_faulty`], and O(blocks held).
@@ -206,12 +207,17 @@ impl<'m> Controller<'m> {
 
     /// [`Controller::begin`] for a caller that keeps a record of each grant. When the only attempt
     /// of a submission that never waits has granted the job, and before a query shows it, `keep` is
-    /// called. If that returns false, everything is as before the submission, statistics too. Only
-    /// a strategy that draws at random has drawn.
+    /// called. If that returns false, everything is as before the submission, with statistics. Two
+    /// things stay: a strategy that draws at random has drawn, and one that looks ahead remembers
+    /// the request.
     ///
     /// # Errors
     ///
     /// Those of [`Controller::begin`], and [`Refusal::TableFull`] if `keep` returned false.
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Controller::begin`], and that of `keep`.
     pub fn begin_kept(
         &mut self,
         change: &Change,
@@ -298,6 +304,10 @@ impl<'m> Controller<'m> {
     }
 
     /// Whether the strategy would find a place for the request now, as [`Allocator::fits`] does.
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Allocator::fits`].
     pub fn fits(&mut self, request: &Request) -> bool {
         self.allocator.fits(request)
     }
@@ -421,11 +431,13 @@ impl<'m> Controller<'m> {
         self.counts = Counts::default();
     }
 
-    /// Interrupts running jobs: they give their processors back and wait again, each at its place
-    /// in the order of submission; of jobs submitted at one time the lesser name is first.
-    /// Their attempts, misses and leases go on. Then a scheduling pass begins as after a release;
-    /// [`Controller::advance`] makes its attempts. A job that is granted again has a new event; of
-    /// a grant that was not read before the interruption there is none.
+    /// Interrupts running jobs: they give their processors back and wait again, also jobs that
+    /// never wait. Each goes before the first waiting job with a later submission, or with the same
+    /// time and a greater name. Attempts, misses and the lease stay.
+    ///
+    /// A scheduling pass begins as after a release, even if `jobs` is empty;
+    /// [`Controller::advance`] makes its attempts. A job that is granted again has a new event; the
+    /// event of its earlier grant is gone.
     ///
     /// For a simulator in this process; no [`Change`] does this.
     ///
@@ -464,21 +476,19 @@ impl<'m> Controller<'m> {
         if self.is_scheduling() {
             return Err(Error::Busy { left: self.left() });
         }
-        let running = |controller: &Self, job| {
-            let slot = controller.jobs.find(job).ok_or(Error::UnknownJob)?;
-            let job = controller.jobs.get(slot);
-            let demand = controller.allocator.demand(job.request())?;
-            job.is_running()
-                .then_some((slot, demand))
-                .ok_or(Error::UnknownJob)
+        let running = |jobs: &JobTable<'_>, job| {
+            let slot = jobs.find(job);
+            slot.filter(|&slot| jobs.get(slot).is_running())
         };
-        for &job in jobs {
-            running(self, job)?;
+        if jobs.iter().any(|&job| running(&self.jobs, job).is_none()) {
+            return Err(Error::UnknownJob);
         }
         self.clock = self.clock.max(now);
         for &job in jobs {
-            // One that is named twice waits already.
-            if let Ok((slot, demand)) = running(self, job) {
+            // A job that is named twice waits already.
+            if let Some(slot) = running(&self.jobs, job)
+                && let Ok(demand) = self.allocator.demand(self.jobs.get(slot).request())
+            {
                 let blocks = self.jobs.requeue(slot, demand);
                 self.allocator.give_back(blocks.head(), None);
             }

@@ -48,8 +48,8 @@ impl<'m> Controller<'m> {
     ///
     /// # Errors
     ///
-    /// Why it was not granted. It is gone then, and nothing is left of it but statistics. If `keep`
-    /// returned false, these are as before too.
+    /// Why it was not granted. The job is gone; only statistics and the event number may have
+    /// changed, and if `keep` returned false not even these.
     #[allow(
         unreachable_code,
         unused_mut,
@@ -77,6 +77,8 @@ impl<'m> Controller<'m> {
         if outcome.is_ok() && is_kept {
             return Ok(());
         }
+        // No scheduler changes a reservation after an attempt that was granted, so only the job
+        // itself is undone.
         self.candidate = None;
         if let Some(held) = self.jobs.remove_slot(slot) {
             self.allocator.give_back(held.head(), None);

@@ -55,7 +55,8 @@ enum SavedReserved {
     Blocks {
         from: i64,
     },
-    /// Nothing, and the job ran before. Schedulers that reserve do not ask for that.
+    /// No reservation; the job ran before. Schedulers that reserve do not use this, so it is not
+    /// saved with a reservation.
     HasRun,
 }
 
@@ -152,8 +153,8 @@ impl Controller<'_> {
     }
 
     /// [`Controller::save`], or if `reset` is a time, the state to which
-    /// [`Change::Reset`](crate::Change::Reset) at that time would lead, in one part. So a caller
-    /// that stores the part before it carries out the reset has changed nothing if that fails.
+    /// [`Change::Reset`](crate::Change::Reset) at that time would lead, in one part. A caller
+    /// stores the part first and carries out the reset only if that succeeded.
     ///
     /// # Errors
     ///

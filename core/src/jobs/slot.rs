@@ -220,7 +220,8 @@ impl JobSlot {
     }
 
     /// Whether it ran before, and waits again
-    /// ([`Controller::requeue`](crate::Controller::requeue)).
+    /// ([`Controller::requeue`](crate::Controller::requeue)). Schedulers that reserve do not use
+    /// this, so it is not saved with a reservation.
     pub const fn has_run(&self) -> bool {
         matches!(self.state, State::Waiting { has_run: true, .. })
     }

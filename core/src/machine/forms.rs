@@ -26,7 +26,8 @@ use crate::search::orders::next_order;
 /// sides are at most `longest`: its sides in ascending order and 1 from the last dimension on.
 /// O(sqrt(`chips`)) for each choice of the shorter sides whose product divides `chips`.
 pub(super) fn for_each_box(chips: u32, n: usize, longest: u16, visit: &mut dyn FnMut(Extents)) {
-    // The shortest of this number of sides that are left, from `from` on.
+    // Candidates for the shortest of the `left` remaining sides, whose product is `rest`: its
+    // divisors from `from` on.
     let shortest = |left: u32, rest: u32, from: u32| {
         let bounds = match left as usize <= n {
             // The others are at most the longest.
@@ -103,15 +104,15 @@ impl Key {
 /// The legal shapes of a request: its own, or all of the number of chips that it names, the most
 /// compact first: by the longest side, then by the sum of the sides, then in lexicographic order.
 ///
-/// Of the orders of the same sides, that in which they ascend stands for all if they may be turned,
-/// and the strategy turns them. Otherwise each order is a shape.
+/// If the request may be turned and the strategy turns it, the ascending order of the sides stands
+/// for all orders. Otherwise each order is a shape of its own.
 ///
 /// On a machine of more than [`DESCRIBED_MAX`] dimensions there is no shape for a number of chips.
 pub(crate) struct Forms<'a> {
     machine: Option<&'a Machine>,
     grid: &'a Grid,
     request: &'a Request,
-    /// Whether an order of the sides stands for all.
+    /// Whether the ascending order stands for all.
     pub(super) turns: bool,
     last: Option<Key>,
     is_done: bool,
@@ -165,7 +166,7 @@ impl<'a> Forms<'a> {
             return is_legal.then_some(shape);
         }
         let chips = self.request.processors;
-        if n > DESCRIBED_MAX || chips > self.grid.nodes() {
+        if chips == 0 || n > DESCRIBED_MAX || chips > self.grid.nodes() {
             return None;
         }
         // A slice of cubes may be longer than the machine.

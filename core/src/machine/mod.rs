@@ -538,6 +538,10 @@ impl Machine {
 
     /// Whether the request is legal, and the machine could give it the rings that it demands.
     ///
+    /// A number of processors is legal here if one of its shapes is. Strategies that take the
+    /// number as it is ([`Flags::CHIPS`](crate::Flags::CHIPS)) may be granted others too:
+    /// [`Allocator::demand`](crate::Allocator::demand) has their answer.
+    ///
     /// # Errors
     ///
     /// - `NotLegal`: no slice of the shape, or of the number of chips, is given;

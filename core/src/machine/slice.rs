@@ -98,8 +98,8 @@ impl Slice {
                     folded: None,
                 };
                 slice.lay(&trials, &trial);
-                // Of several forms that which has the sides of the block; else the first, of which
-                // the strategy has made others.
+                // The form with the sides of the block; if there is none, because the strategy
+                // rounded sides up, the first.
                 let (mut sides, mut given) = (padded(&shape.extents()), extents);
                 if forms.turns {
                     sides.sort_unstable();

@@ -97,7 +97,8 @@ pub(crate) trait Scheduler {
     /// The first job to try after this; `None` if no job may try.
     fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try>;
 
-    /// The job to try after this attempt; `None` ends the pass.
+    /// The job to try after this attempt; `None` ends the pass. No scheduler changes a reservation
+    /// after an attempt that was granted.
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
 
     /// An upper bound of the jobs that may still try in this pass, where `next` tries next. The

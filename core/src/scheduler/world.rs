@@ -46,8 +46,8 @@ impl<'m> World<'_, 'm> {
         estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
     }
 
-    /// Tries to allocate processors to a waiting job. Unless it `waits`, nothing pauses once it has
-    /// them: no query may show them busy before the grant is there.
+    /// Tries to allocate processors to a waiting job. If the job never waits, taking them does not
+    /// pause, so no query shows busy processors before the grant.
     #[inline(always)]
     pub(crate) fn place(&mut self, attempted: Try, waits: bool) -> Result<Chain, Refusal> {
         let blocks = match attempted {

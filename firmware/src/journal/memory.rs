@@ -100,7 +100,7 @@ pub struct MemoryFlash<const SECTOR: usize, const UNIT: usize = 4> {
     erases: Vec<u32>,
     steps: u64,
     cut_at: Option<u64>,
-    /// The steps that fail, from the first to the one before the last.
+    /// The steps that fail.
     fails_in: Range<u64>,
     fault: Fault,
     noise: Random,

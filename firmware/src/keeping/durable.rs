@@ -179,7 +179,11 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         })?;
         let room = self.journal.checkpoint_room();
         let in_years = bytes + Self::entry_bytes(controller.growth_by_time());
-        self.left = (room - room / 7).saturating_sub(in_years);
+        let left = (room - room / 7).saturating_sub(in_years);
+        // The state after a reset is not the present one before its checkpoint is whole.
+        if reset.is_none() {
+            self.left = left;
+        }
         // No sector is erased for a checkpoint that has no room.
         if bytes > room {
             return Err(NotKept);
@@ -198,7 +202,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         });
         match committed {
             Ok(()) => {
-                (self.work, self.is_unread) = (0, false);
+                (self.left, self.work, self.is_unread) = (left, 0, false);
                 self.since = match self.journal.room() {
                     // The region before cannot be closed: another checkpoint is due.
                     0 => Since::Asked,

@@ -108,11 +108,7 @@ impl<K: Keep> Server<'_, K> {
             let error = ProtocolError::NotKept;
             return result.and(self.front.give_up(order, error, port));
         }
-        let is_kept = match when {
-            When::Never => false,
-            When::IfTimeIsNamed | When::Before => true,
-            When::Granted => outcome.is_ok(),
-        };
+        let is_kept = when != When::Never && (when != When::Granted || outcome.is_ok());
         if is_kept {
             (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
         }
@@ -226,9 +222,10 @@ impl<K: Keep> Server<'_, K> {
         }
     }
 
-    /// Records a change before it is carried out. If need be, a checkpoint makes room: for a reset
-    /// one of the state that it leads to, which is short. The record follows it also then: the
-    /// journal closes the region before, so that the state before the reset never comes back.
+    /// Records a change before it is carried out. If there is no room, a checkpoint makes some; for
+    /// a reset it is one of the short state after the reset. The record of the reset follows, since
+    /// only a record makes the journal close the older regions: without it a lost checkpoint would
+    /// bring the old jobs back.
     pub(super) fn record(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
         let reset = (record.change == Change::Reset).then_some(record.at);
         let mut kept = self.keep.append(record, growth);

@@ -10,6 +10,7 @@ use meshalloc_tests::convert;
 use meshalloc_tests::grid::{Grid, Place, lists, orders};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::cube;
+use meshalloc_tests::strategy::keeps_sides;
 
 /// The random states of each machine under each strategy.
 const STATES: u32 = 12;
@@ -62,21 +63,6 @@ fn is_legal(machine: Option<&Described>, sides: &[u32]) -> bool {
 fn takes_any_box(kind: StrategyKind) -> bool {
     let finds_all = matches!(kind, StrategyKind::FirstFit | StrategyKind::BestFit);
     kind.holds() == Holds::OneBlock && (finds_all || kind.info().complete)
-}
-
-/// Whether it keeps to the sides that it is asked for.
-fn keeps_sides(kind: StrategyKind) -> bool {
-    use StrategyKind as Kind;
-    matches!(
-        kind,
-        Kind::FirstFit
-            | Kind::BestFit
-            | Kind::AdaptiveScan
-            | Kind::BusyList
-            | Kind::FreeSubmeshList
-            | Kind::LeastExpectedBlocking { .. }
-            | Kind::LebEstimates { .. }
-    )
 }
 
 /// Compares every number of processors in one state.
@@ -275,7 +261,7 @@ fn check_machine(machine: Machine, described: Option<&Described>) {
 }
 
 #[test]
-fn a_number_of_processors_is_given_where_a_box_of_so_many_is_free() {
+fn a_number_of_processors_is_given_if_a_box_of_it_is_free() {
     for (sides, wraps) in [
         (&[7_u16][..], 0),
         (&[7], 1),
@@ -329,7 +315,7 @@ fn a_number_of_processors_is_given_by_the_rules_of_a_description() {
     }
 }
 
-/// A number that no machine has is refused at once, on the largest machines too.
+/// On a machine of the largest size the number of all its processors is given, and none above it.
 #[test]
 fn a_number_above_that_of_the_machine_is_refused() {
     let machine = Machine::torus(&[32, 32, 32, 32]).expect("a torus");

@@ -7,11 +7,13 @@ use meshalloc::storage::Needs;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
     Allocator, Change, Configuration, Controller, Error, Flags, JobId, NodeId, Outcome, Refusal,
-    Request, SchedulerKind, StrategyKind, Submesh,
+    Request, SchedulerKind, Shape, StrategyKind, Submesh, Threshold,
 };
+use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{
     HeapMemory, ask, ask_at, configuration, cube, mesh, set_faulty, subcube, submit,
 };
+use meshalloc_tests::saved::save;
 
 const LEB: StrategyKind = StrategyKind::LeastExpectedBlocking { budget: 64 };
 
@@ -233,4 +235,80 @@ fn a_chunk_begins_with_a_multiple_of_eight() {
         assert_eq!(chunk.as_ref().map(|chunk| chunk.from), Ok(whole));
         assert_eq!(chunk, controller.view().occupancy_chunk(whole));
     }
+}
+
+/// Strategies that keep something of a submission that was taken back.
+const fn remembers(kind: StrategyKind) -> bool {
+    use StrategyKind::{LeastExpectedBlocking, LebEstimates, Random};
+    matches!(
+        kind,
+        Random { .. } | LeastExpectedBlocking { .. } | LebEstimates { .. }
+    )
+}
+
+/// A grant that the caller could not keep leaves the state as it was, with statistics, also while
+/// another job waits and has a reservation.
+#[test]
+fn a_grant_that_is_not_kept_changes_nothing() {
+    let schedulers = [
+        SchedulerKind::Fcfs,
+        SchedulerKind::BypassQueue { threshold: 250 },
+        SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 150 }),
+        SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
+        SchedulerKind::ModifiedFcfs(Threshold::Count),
+        SchedulerKind::Easy { reservations: 1 },
+        SchedulerKind::Conservative,
+        SchedulerKind::ShortestJobFirst { threshold: 250 },
+    ];
+    let (mut idle, mut waiting) = (0, 0);
+    for machine in [mesh(8, 8).grid(), cube(2, 5).grid()] {
+        let grid = convert::grid(machine);
+        let kinds = StrategyKind::built().filter(|&kind| is_served(kind, &grid));
+        for (strategy, scheduler) in
+            kinds.flat_map(|kind| schedulers.map(|scheduler| (kind.seeded(7), scheduler)))
+        {
+            let mut memory = HeapMemory::new(machine, 8);
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler,
+            };
+            let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+            let lasting = |request: Request, ticks: u64| request.with_estimate(ticks);
+            let all: Vec<u16> = machine.sides().to_vec();
+            let all = Request::new(Shape::new(&all).unwrap());
+            // The second job waits until the first one ends.
+            let before = [lasting(Request::submesh(2, 1), 100), lasting(all, 100)];
+            for (job, request) in (1..).zip(before) {
+                submit(&mut controller, job, request);
+                let request = lasting(Request::submesh(2, 2), 50).with_flags(Flags::NO_WAIT);
+                // The slot of the job has been used, so it is saved as a free one.
+                submit(&mut controller, 8, request);
+                ask(&mut controller, &Change::Release { job: JobId(8) });
+                let saved = save(&controller);
+                let change = Change::submit(JobId(9), request);
+                let mut asked = 0;
+                let mut keep = || {
+                    asked += 1;
+                    false
+                };
+                let outcome = controller.begin_kept(&change, 3, None, &mut keep);
+                let context = format!("{configuration:?}, after job {job}");
+                if asked == 0 {
+                    // It passes no job that waits.
+                    assert!(matches!(outcome, Err(Error::Refused(_))), "{context}");
+                    assert_eq!(job, 2, "{context}: {outcome:?}");
+                    continue;
+                }
+                let full = Err(Error::Refused(Refusal::TableFull));
+                assert_eq!((asked, outcome), (1, full), "{context}");
+                controller.check_invariants();
+                if !remembers(strategy) {
+                    assert_eq!(save(&controller), saved, "{context}");
+                    *(if job == 1 { &mut idle } else { &mut waiting }) += 1;
+                }
+            }
+        }
+    }
+    assert!(idle > 100 && waiting > 50, "{idle} {waiting}");
 }

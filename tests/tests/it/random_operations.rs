@@ -566,7 +566,7 @@ fn everything_happens() {
                 "repair",
             ]);
             missing.extend(Refusal::ALL.map(Refusal::name));
-            // No ring may be busy on a mesh.
+            // On a mesh only extents up to 2 have rings, so RingBusy is not expected.
             missing.remove(Refusal::RingBusy.name());
             // Any number of processors is legal; see `Reader::request` for the others.
             let is_shapeless = counts_processors(strategy) && strategy != StrategyKind::Neighbor;

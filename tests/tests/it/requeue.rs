@@ -4,12 +4,15 @@
 use std::collections::BTreeSet;
 
 use meshalloc::{
-    Change, Configuration, Error, Grid, JobId, NodeId, Request, SchedulerKind, StrategyKind,
-    Threshold,
+    Change, Configuration, Controller, Error, Grid, JobId, NodeId, Request, SchedulerKind,
+    StrategyKind, Threshold,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask, configuration, fault, mesh, requeue, submit, unit};
+use meshalloc_tests::rig::{
+    HeapMemory, ask, ask_at, configuration, fault, list_jobs, mesh, requeue, submit, unit,
+};
+use meshalloc_tests::saved::{restore, save};
 use meshalloc_tests::trial::Trial;
 
 const SCHEDULERS: [SchedulerKind; 8] = [
@@ -97,12 +100,68 @@ fn interrupted_jobs_return_to_their_places() {
     assert!(interrupted > 5_000, "{interrupted}");
 }
 
+/// That a waiting job ran before is saved: a restored controller has the same grants as one that
+/// was never saved.
+#[test]
+fn a_saved_job_has_run() {
+    let machine: Grid = mesh(6, 4).into();
+    let mut have_run = 0;
+    for (seed, scheduler) in (0..).zip(&SCHEDULERS[2..5]) {
+        let configuration = Configuration {
+            scheduler: *scheduler,
+            ..configuration(machine, StrategyKind::FirstFit)
+        };
+        let mut memories = [HeapMemory::new(machine, 16), HeapMemory::new(machine, 16)];
+        let [mut controller, mut restored] = memories
+            .each_mut()
+            .map(|memory| Controller::new(memory.memory(), configuration).unwrap());
+        let mut random = Random::new(seed);
+        for step in 0..600_u32 {
+            let now = u64::from(7 * step);
+            let jobs = list_jobs(&controller, None);
+            let both = [&mut controller, &mut restored];
+            let [answer, again] = match random.below(8) {
+                0..4 => {
+                    let sides = [1, 1].map(|least| random.between(least, 4) as u16);
+                    let request = Request::submesh(sides[0], sides[1]);
+                    let change = Change::submit(JobId(step), request);
+                    both.map(|controller| ask_at(controller, &change, now))
+                }
+                4..7 if !jobs.is_empty() => {
+                    let (job, _) = jobs[random.below(jobs.len() as u32) as usize];
+                    both.map(|controller| ask_at(controller, &Change::Release { job }, now))
+                }
+                _ => {
+                    let running = jobs.iter().filter(|(_, processors)| *processors > 0);
+                    let chosen = running.filter(|_| random.percent(40));
+                    let chosen: Vec<_> = chosen.map(|(job, _)| *job).collect();
+                    both.map(|controller| requeue(controller, &chosen, now))
+                }
+            };
+            assert_eq!(answer, again, "{scheduler:?}, {step}");
+            assert_eq!(save(&restored), save(&controller), "{scheduler:?}, {step}");
+            if step % 10 == 0 {
+                restore(&mut restored, &save(&controller)).unwrap();
+            }
+            let [ours, theirs] = [&controller, &restored].map(|controller| {
+                let queue = controller.jobs().queue();
+                let slots = queue.slots().map(|slot| queue.get(slot).has_run());
+                slots.collect::<Vec<_>>()
+            });
+            assert_eq!(ours, theirs, "{scheduler:?}, {step}");
+            if step % 10 == 0 {
+                have_run += ours.into_iter().filter(|&has_run| has_run).count();
+            }
+        }
+    }
+    assert!(have_run > 50, "{have_run}");
+}
+
 #[test]
 fn a_job_that_does_not_run_is_an_error_and_nothing_changes() {
     let mut memory = HeapMemory::new(mesh(4, 4), 4);
     let strategy = StrategyKind::FirstFit;
-    let controller =
-        meshalloc::Controller::new(memory.memory(), configuration(mesh(4, 4), strategy));
+    let controller = Controller::new(memory.memory(), configuration(mesh(4, 4), strategy));
     let mut controller = controller.unwrap();
     for job in 1..4 {
         submit(&mut controller, job, Request::submesh(4, 2));

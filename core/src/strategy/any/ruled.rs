@@ -74,11 +74,13 @@ impl AnyStrategy<'_> {
         if served.needs_no_shape(request) {
             return attempt(self, request);
         }
+        // The demand of a single form is known.
+        let several = request.flags.intersects(RULED);
         let mut forms = served.forms(request);
         while let Some(shape) = forms.next() {
             if served.each_of_form(request, shape, &mut |request| {
-                let demand = with_chosen!(self, strategy => strategy.demand(request));
-                demand.is_ok() && attempt(self, request)
+                let demand = || with_chosen!(self, strategy => strategy.demand(request));
+                (!several || demand().is_ok()) && attempt(self, request)
             }) {
                 return true;
             }
