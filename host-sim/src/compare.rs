@@ -189,7 +189,6 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
         Format::Csv => write_csv(&compared, &rows, output)?,
     }
     if let Some(incomplete) = incomplete {
-        output.flush()?;
         return Err(Failure::Incomplete(incomplete));
     }
     let Some(file) = file else { return Ok(()) };

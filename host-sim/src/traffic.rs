@@ -241,7 +241,6 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
         }
     }
     if let Some(incomplete) = incomplete {
-        output.flush()?;
         return Err(Failure::Incomplete(incomplete));
     }
     if let (Some(picture), Some(maps), Some(kind)) = (picture, maps, &args.args.plot) {
@@ -258,7 +257,7 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
             )?;
         }
     }
-    Ok(output.flush()?)
+    Ok(())
 }
 
 impl<'a> Traffic<'a> {

@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use meshalloc::Refusal;
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Interval};
 use crate::time::TimeUnit;
 
 /// Run times count as at least this in the bounded slowdown unless another threshold is given, in
@@ -142,6 +142,19 @@ macro_rules! metrics {
                     Unit::WallSeconds => 1e6,
                     Unit::Time | Unit::SquareTime | Unit::Count => 1.0,
                 }
+            }
+
+            /// The estimate with the interval of a fraction cut at 0 and 1, as people and programs
+            /// read it. Rules that judge an interval take the whole arms.
+            pub fn cut(self, estimate: Estimate) -> Estimate {
+                let ci95 = estimate.ci95.map(|whole| match self.unit() {
+                    Unit::Fraction => Interval {
+                        low: whole.low.clamp(0.0, 1.0),
+                        high: whole.high.clamp(0.0, 1.0),
+                    },
+                    _ => whole,
+                });
+                Estimate { ci95, ..estimate }
             }
 
             /// Whether the same seed gives the same value. What does not has no place in results

@@ -98,15 +98,16 @@ pub fn unknown(what: &str, given: &str, forms: &[&str]) -> String {
     )
 }
 
-/// The names of a form: its first word, and those in brackets.
+/// The names of a form: what stands before a colon, and those in brackets; not a placeholder, such
+/// as `FILE`, nor a description in words.
 fn names_of(form: &str) -> impl Iterator<Item = &str> {
     let (first, brackets) = form.split_once(" (").unwrap_or((form, ""));
-    let first = first.split([':', ' ', ',']).next();
+    let first = first.split(':').next();
     let others = brackets.trim_end_matches(')').split(", ");
-    first
-        .into_iter()
-        .chain(others)
-        .filter(|name| name.len() > 1)
+    let is_name = |name: &&str| {
+        !name.is_empty() && !name.contains([' ', ',']) && !name.starts_with(char::is_uppercase)
+    };
+    first.into_iter().chain(others).filter(is_name)
 }
 
 /// Reads the name of a metric; hyphens stand for underscores. An unknown name is an error.

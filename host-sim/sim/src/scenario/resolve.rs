@@ -8,7 +8,7 @@ use super::error::{Origin, SettingError};
 use super::needs;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
-use crate::failures::Failures;
+use crate::failures::{Failures, Restart};
 use crate::io::{IoJobs, IoMesh, IoNetwork};
 use crate::machine::{Description, MachineSource};
 use crate::metrics::SLOWDOWN_THRESHOLD;
@@ -563,6 +563,14 @@ impl Scenario {
             checkpoint: self.checkpoint,
         };
         failures.check()?;
+        let is_line = matches!(self.backend, Some(BackendChoice::Line(_)));
+        if is_line && failures.restart == Restart::Elsewhere {
+            return Err(SettingError::new(
+                &["restart", "backend"],
+                "`restart` elsewhere requires `backend` in-process (expected elsewhere:last, \
+                 in-place or spare)",
+            ));
+        }
         Ok(Some(failures))
     }
 

@@ -291,18 +291,25 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
 
     /// These jobs give their processors back and return to their places in the queue.
     fn requeue(&mut self, numbers: &[u32]) -> Result<(), SimulationError> {
-        if numbers.is_empty() {
+        let Some(&first) = numbers.first() else {
             return Ok(());
-        }
+        };
         for &number in numbers {
             self.state.give_back(number, None);
         }
         let jobs: Vec<_> = numbers.iter().copied().map(JobId).collect();
-        let command = format!("Requeue {{ jobs: {jobs:?} }}");
-        let outcome = self.take_grants(&command, |backend, now, on_event| {
-            backend.requeue(&jobs, now, on_event)
+        let outcome = self.take_grants(
+            &format_args!("Requeue {{ jobs: {jobs:?} }}"),
+            |backend, now, on_event| backend.requeue(&jobs, now, on_event),
+        )?;
+        outcome.map_err(|error| {
+            unexpected(
+                &format_args!("Requeue {{ jobs: {jobs:?} }}"),
+                format!("{error:?}"),
+            )
         })?;
-        outcome.map_err(|error| unexpected(&command, format!("{error:?}")))
+        self.note_search(first);
+        Ok(())
     }
 
     /// Refuses the jobs that have no place on the machine without its spares, when nothing but
