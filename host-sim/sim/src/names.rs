@@ -10,6 +10,7 @@ use meshalloc::{
 
 use crate::metrics::Metric;
 use crate::time::{TIME_MAX, TimeUnit};
+use crate::wording::any_of;
 
 mod numbers;
 
@@ -130,10 +131,7 @@ fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&st
         None => "needs a parameter".to_owned(),
         Some(parameter) => format!("does not take {parameter:?}"),
     };
-    format!(
-        "the {what} {name} {wrong} (expected {})",
-        forms.join(" or ")
-    )
+    format!("the {what} {name} {wrong} (expected {})", any_of(forms))
 }
 
 const SIDES_EXPECTED: &str =

@@ -122,6 +122,10 @@ fn settings_that_make_no_sense_are_errors() {
             "--failures node:10,10 --checkpoint 0",
             "expected INTERVAL over 0, or INTERVAL,COST, in seconds",
         ),
+        (
+            "--failures node:10,10 --checkpoint 20,11",
+            "(--checkpoint) is 11 s: expected at most UP of --failures, 10 s",
+        ),
         ("--restart in-place", "--restart requires --failures"),
         ("--failures missing.csv", "missing.csv"),
         (

@@ -22,8 +22,8 @@ pub struct Waiting {
     pub request: Request,
     /// When it was submitted, in ticks.
     pub since: Ticks,
-    /// Whether an attempt for it has failed since processors last became free or a job left the
-    /// queue.
+    /// Whether an attempt for it has failed since processors last became free or a waiting job was
+    /// released.
     pub has_failed: bool,
     attempts: u32,
     misses: u32,

@@ -633,7 +633,7 @@ pub enum Measured {
     Departures,
 }
 
-named!(Measured, "jobs to measure": Arrivals = "arrivals", Departures = "departures");
+named!(Measured, "choice of measured jobs": Arrivals = "arrivals", Departures = "departures");
 
 /// One word of `strategy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use crate::simulation::observer::{Interruption, PlaceEvent};
 use crate::simulation::record::Stage;
 use crate::simulation::state::State;
 use crate::simulation::{IDLE_FAILURES_MAX, Run, SimulationError, unexpected};
+use crate::wording::are;
 use crate::workload::Job;
 
 impl State<'_> {
@@ -29,8 +30,9 @@ impl State<'_> {
         match down {
             0 => String::new(),
             down => format!(
-                ": {down} of {} processors are down, and no repair is due",
-                self.machine.nodes()
+                ": {down} of {} processors {} down, and no repair is due",
+                self.machine.nodes(),
+                are(down as usize)
             ),
         }
     }
