@@ -127,8 +127,8 @@ Examples:
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
 
-A scenario file is TOML; its keys are the options above without the dashes, except --scenario, --format,
---threads, --search-time, --jobs-output, --plot and --plot-output:
+A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
+--format, --threads, --search-time, --jobs-output, --plot and --plot-output:
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
   load = 0.47";

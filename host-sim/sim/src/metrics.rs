@@ -207,8 +207,9 @@ metrics! {
     Jobs, "jobs", Count,
         "this project", [OfTheRun],
         "jobs", "jobs";
-    /// Mean wall-clock time of the controller for the submit and release of a job, with all
-    /// attempts that follow from them; only with `--search-time`.
+    /// Mean wall-clock time of the controller for the submit and release of a job, and for its
+    /// returns to the queue after failures, with all attempts that follow from them; only with
+    /// `--search-time`.
     SearchTime, "search_time", WallSeconds,
         "Kim and Yoon 1995", [OfTheRun],
         "mean search time ({} a job)", "search\n({}/job)";

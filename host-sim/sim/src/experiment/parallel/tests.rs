@@ -134,14 +134,18 @@ fn an_interruption_does_not_replace_a_failure() {
     let experiment = experiment(0.3, Replications::Fixed(1));
     let points = (0..3).map(|_| Point::new(&experiment, &()).unwrap());
     let mut failed = Board::new(points.collect());
-    let tasks: Vec<_> = (0..3).map(|_| failed.next(&()).unwrap()).collect();
-    assert_eq!(tasks[2].place, 1);
-    let failure = ExperimentError::Run {
-        strategy: STRATEGIES[0],
-        replication: 1,
-        reason: Box::new(crate::simulation::SimulationError::NoRoom),
-    };
-    failed.record(&tasks[2], Err(failure), &());
+    let tasks: Vec<_> = (0..4).map(|_| failed.next(&()).unwrap()).collect();
+    for task in &tasks[2..] {
+        assert_eq!(task.place, 1);
+        let failure = ExperimentError::Run {
+            strategy: STRATEGIES[0],
+            replication: 1,
+            reason: Box::new(crate::simulation::SimulationError::NoRoom),
+        };
+        failed.record(task, Err(failure), &());
+    }
+    // Also where experiments before it have runs left.
+    failed.points[0].begun = 1;
     assert!(failed.next(&Interrupted).is_none());
     assert!(failed.next(&()).is_none());
     let failed = failed.end().unwrap_err();
