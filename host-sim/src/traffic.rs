@@ -227,7 +227,8 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     let results = args.results(grid, &bar);
     bar.clear();
     let (results, incomplete) = results?;
-    let maps = picture.is_some().then(|| args.maps(grid, &results));
+    let is_drawn = picture.is_some() && incomplete.is_none();
+    let maps = is_drawn.then(|| args.maps(grid, &results));
     match args.format {
         Format::Table => args.write_table(grid, &results, incomplete.as_ref(), output)?,
         Format::Json => {

@@ -350,7 +350,10 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
         let change = Change::Release { job: JobId(number) };
         self.is_full = false;
         match self.call(&change)? {
-            Ok(Outcome::Released { .. }) => Ok(()),
+            Ok(Outcome::Released { .. }) => {
+                self.note_search(number);
+                Ok(())
+            }
             other => Err(unexpected(&change, format!("{other:?}"))),
         }
     }
