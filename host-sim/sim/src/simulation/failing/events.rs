@@ -126,12 +126,12 @@ impl State<'_> {
     }
 
     /// An interrupted job gives its processors back. It returns to its place in the controller's
-    /// queue or, if `arrived` jobs have arrived before it, is kept to join the end.
-    fn give_back(&mut self, number: u32, arrived: Option<u32>) {
+    /// queue or, if it goes `to_end`, is kept to join the end.
+    fn give_back(&mut self, number: u32, to_end: bool) {
         let record = self.present.here(number);
-        record.stage = match arrived {
-            Some(_) => Stage::Kept,
-            None => Stage::Waits,
+        record.stage = match to_end {
+            true => Stage::Kept,
+            false => Stage::Waits,
         };
         self.free += i64::from(std::mem::take(&mut record.held));
         let blocks = std::mem::replace(&mut record.blocks, Held::Nothing);
@@ -140,17 +140,12 @@ impl State<'_> {
         }
         self.lists.remove(blocks);
         self.running -= 1;
-        match arrived {
-            None => {
-                // The controller goes on counting them.
-                self.present.here(number).misses = 0;
-                self.waiting += 1;
-            }
-            Some(arrived) => {
-                if let Some(failing) = &mut self.failing {
-                    failing.moves_to_end(number, arrived);
-                }
-            }
+        if !to_end {
+            // The controller goes on counting them.
+            self.present.here(number).misses = 0;
+            self.waiting += 1;
+        } else if let Some(failing) = &mut self.failing {
+            failing.moves_to_end(number, self.arrived);
         }
         self.join(number);
     }
@@ -282,7 +277,7 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
             Restart::Elsewhere => self.requeue(&interrupted),
             Restart::ElsewhereLast => {
                 for number in interrupted {
-                    self.state.give_back(number, Some(self.state.arrived));
+                    self.state.give_back(number, true);
                     self.kept.push_back(number);
                     self.release(number)?;
                 }
@@ -297,7 +292,7 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
             return Ok(());
         };
         for &number in numbers {
-            self.state.give_back(number, None);
+            self.state.give_back(number, false);
         }
         let jobs: Vec<_> = numbers.iter().copied().map(JobId).collect();
         let outcome = self.take_grants(
