@@ -171,7 +171,7 @@ impl<'a> Forms<'a> {
         // A slice of cubes may be longer than the machine.
         let longest = match self.machine {
             Some(_) => u16::MAX,
-            None => self.grid.sides_descending()[0],
+            None => self.grid.sides().iter().copied().max().unwrap_or(1),
         };
         let mut next = None;
         for_each_box(chips, n, longest, &mut |mut sides| loop {
