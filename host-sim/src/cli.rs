@@ -128,7 +128,7 @@ Examples:
   host-sim run --scenario paper.toml --seed 7
 
 A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
---threads, --search-time, --jobs-output, --plot and --plot-output:
+--format, --threads, --search-time, --jobs-output, --plot and --plot-output:
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
   load = 0.47";
@@ -385,7 +385,9 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
         Command::Compare(args) => {
             failure::files_first(output, |output| compare::compare(args, output))
         }
-        Command::Saturation(args) => saturation::saturation(args, output),
+        Command::Saturation(args) => {
+            failure::files_first(output, |output| saturation::saturation(args, output))
+        }
         Command::Traffic(args) => {
             failure::files_first(output, |output| traffic::traffic(args, output))
         }

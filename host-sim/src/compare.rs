@@ -189,7 +189,6 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
         Format::Csv => write_csv(&compared, &rows, output)?,
     }
     if let Some(incomplete) = incomplete {
-        output.flush()?;
         return Err(Failure::Incomplete(incomplete));
     }
     let Some(file) = file else { return Ok(()) };
@@ -344,10 +343,16 @@ impl<'a> Comparison<'a> {
 
 /// Whether every run of the experiment has a value of this metric.
 fn check_drawn(metric: Metric, experiment: &Experiment) -> Result<(), String> {
+    let elsewhere = |expected| {
+        Err(format!(
+            "--draw {}: compare does not measure it (expected {expected})",
+            metric.name()
+        ))
+    };
     let (is_measured, expected) = match metric {
-        Metric::SearchTime => (false, "run, with --search-time"),
+        Metric::SearchTime => return elsewhere("run --search-time"),
         Metric::MessageLatency | Metric::Hops | Metric::BlockedTime => {
-            (false, "run, with --pattern")
+            return elsewhere("run --pattern");
         }
         Metric::LargestSlice | Metric::FreeProcessors | Metric::LargestShare => {
             (experiment.largest, "--largest")

@@ -160,8 +160,11 @@ pub(crate) fn files_first(
     let mut report = Vec::new();
     let outcome = command(&mut report);
     let written = output.write_all(&report).and_then(|()| output.flush());
-    outcome?;
-    Ok(written?)
+    match (outcome, written.map_err(Failure::from)) {
+        // There are no results that the other failure could follow.
+        (Err(Failure::AfterResults(_)), Err(unwritten @ Failure::Message(_))) => Err(unwritten),
+        (outcome, written) => outcome.and(written),
+    }
 }
 
 impl Failure {

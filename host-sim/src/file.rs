@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use meshalloc_sim::wording::any_of;
 use tempfile::NamedTempFile;
 
 /// Puts a file in the place of another, by way of a temporary one in the same folder, and brings
@@ -71,8 +72,8 @@ pub(crate) fn check_ending(path: &Path, what: &str, endings: &[&str]) -> Result<
     if path.extension().is_none_or(is_known) {
         return Ok(());
     }
-    let endings: Vec<_> = endings.iter().map(|ending| format!(".{ending}")).collect();
-    let (path, endings) = (path.display(), endings.join(" or "));
+    let endings = any_of(endings.iter().map(|ending| format!(".{ending}")));
+    let path = path.display();
     Err(format!(
         "{path}: {what} (expected the ending {endings}, or none)"
     ))

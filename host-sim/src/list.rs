@@ -9,7 +9,7 @@ use crate::report;
 use crate::settings::Format;
 use meshalloc_sim::machine::Description;
 use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::wording::wrapped;
+use meshalloc_sim::wording::{any_of, wrapped};
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
     CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
@@ -133,7 +133,7 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
             .copied()
             .collect();
         let complete = if info.complete {
-            "complete: finds a place whenever one exists"
+            "complete (finds a place whenever one exists)"
         } else {
             "may overlook a free place"
         };
@@ -161,7 +161,7 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
 fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "Schedulers (--scheduler)")?;
     for info in SchedulerKind::INFO {
-        let written = format!("Written {}.", info.forms.join(" or "));
+        let written = format!("Written {}.", any_of(info.forms));
         item(output, info.name, &[info.meaning, &written, info.source])?;
     }
     Ok(())

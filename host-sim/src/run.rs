@@ -129,9 +129,8 @@ pub(crate) fn run(
     }
     let recorded = jobs.map_or(Ok(()), |jobs| jobs.finish(&results));
     if let Some(mut incomplete) = incomplete {
-        output.flush()?;
         if let Err(reason) = recorded {
-            incomplete.reason = format!("{}; {reason}", incomplete.reason);
+            incomplete.reason = format!("{}; --jobs-output: {reason}", incomplete.reason);
         }
         return Err(Failure::Incomplete(incomplete));
     }

@@ -160,7 +160,6 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
         }
         Format::Csv => columns().runs(rows().map(|row| (settings.record(), row)), &mut *output)?,
     }
-    output.flush()?;
     match (incomplete, file) {
         (Some(incomplete), _) => Err(Failure::Incomplete(incomplete)),
         (None, None) => Ok(()),

@@ -22,6 +22,7 @@ use crate::saturation::{self, SaturationContent};
 use crate::sweep::results;
 use crate::traffic::{self, TrafficContent};
 use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::wording::any_of;
 
 /// What to describe.
 #[derive(Args, Clone, Copy, Debug)]
@@ -353,14 +354,14 @@ impl<'s> Shared<'s> {
                 words
             }
         };
-        words.join(" or ")
+        any_of(words)
     }
 
     fn kind_of_items(&self, items: &Value, root: &Value) -> String {
         match self.kind(items, root) {
             kind if kind.is_empty() => "values".to_owned(),
             kind if kind.contains("](") => kind.replace("](", "s]("),
-            kind => format!("{}s", kind.replace(" or ", "s or ")),
+            kind => format!("{}s", kind.replace(", ", "s, ").replace(" or ", "s or ")),
         }
     }
 }

@@ -227,7 +227,8 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     let results = args.results(grid, &bar);
     bar.clear();
     let (results, incomplete) = results?;
-    let maps = picture.is_some().then(|| args.maps(grid, &results));
+    let is_drawn = picture.is_some() && incomplete.is_none();
+    let maps = is_drawn.then(|| args.maps(grid, &results));
     match args.format {
         Format::Table => args.write_table(grid, &results, incomplete.as_ref(), output)?,
         Format::Json => {
@@ -241,7 +242,6 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
         }
     }
     if let Some(incomplete) = incomplete {
-        output.flush()?;
         return Err(Failure::Incomplete(incomplete));
     }
     if let (Some(picture), Some(maps), Some(kind)) = (picture, maps, &args.args.plot) {
@@ -258,7 +258,7 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
             )?;
         }
     }
-    Ok(output.flush()?)
+    Ok(())
 }
 
 impl<'a> Traffic<'a> {

@@ -325,8 +325,8 @@ impl Waiting {
         self.0.since
     }
 
-    /// Whether an attempt for it has failed since processors last became free or a job left the
-    /// queue.
+    /// Whether an attempt for it has failed since processors last became free or a waiting job was
+    /// released.
     #[getter]
     fn has_failed(&self) -> bool {
         self.0.has_failed

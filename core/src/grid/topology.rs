@@ -506,7 +506,7 @@ impl fmt::Display for GridError {
             GridError::TooManyNodes => write!(f, "more than {NODES_MAX} processors"),
             GridError::Wrap { dimension } => write!(
                 f,
-                "dimension {dimension} cannot wrap: the machine lacks it (the first one is 0)"
+                "there is no dimension {dimension} to wrap (dimensions count from 0)"
             ),
         }
     }

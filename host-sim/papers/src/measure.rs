@@ -246,7 +246,10 @@ impl Measurements {
             return Shown::Saturated;
         };
         let (estimate, offset, scale) = match against {
-            None => (own.estimate(), 0.0, metric.scale()),
+            None => {
+                let estimate = own.estimate().map(|whole| metric.cut(whole));
+                (estimate, 0.0, metric.scale())
+            }
             Some(_) => (own.ratio_to(other), 1.0, 100.0),
         };
         estimate.map_or(Shown::Missing, |estimate| Shown::Number {

@@ -419,3 +419,46 @@ fn numbers_of_the_text_stand_at_the_points_they_are_about() {
         "{chuang_wu:?}"
     );
 }
+
+/// Figures and pages show the same intervals as results do: those of fractions end at 0 and 1.
+#[test]
+fn shown_intervals_of_fractions_end_at_0_and_1() {
+    use measure::Shown;
+    use meshalloc_sim::backend::InProcessBackends;
+    use meshalloc_sim::metrics::{Metric, Unit};
+
+    let paper = paper("kim-yoon");
+    let panels = paper.figures.iter().flat_map(|figure| &figure.panels);
+    let cells = panels.flat_map(|panel| panel.curves.iter().map(|curve| &curve.cells[0]));
+    let length = Length {
+        jobs: 50,
+        replications: Replications::Fixed(2),
+        seed: 1,
+    };
+    let mut cut = 0;
+    for cell in cells {
+        let experiment = cell
+            .setting
+            .experiment(vec![cell.strategy], length, &Logs::default());
+        let results = experiment::run(&experiment.unwrap(), &mut InProcessBackends::default(), &());
+        let mut measurements = Measurements::default();
+        measurements.insert(&cell.setting, results.unwrap());
+        for metric in Metric::ALL {
+            if metric.unit() != Unit::Fraction {
+                continue;
+            }
+            let reading = measurements.reading(cell, metric);
+            let Some(whole) = reading.estimate().and_then(|whole| whole.ci95) else {
+                continue;
+            };
+            let Shown::Number { estimate, .. } = measurements.shown(cell, None, metric) else {
+                panic!("{metric:?} has an estimate");
+            };
+            let shown = estimate.ci95.unwrap();
+            let expected = [whole.low, whole.high].map(|end| 100.0 * end.clamp(0.0, 1.0));
+            assert_eq!([shown.low, shown.high], expected, "{metric:?}");
+            cut += u32::from(whole.low < 0.0 || whole.high > 1.0);
+        }
+    }
+    assert!(cut > 0, "none of these intervals had to be cut");
+}

@@ -1,6 +1,7 @@
 //! What is wrong with the description of a workload.
 
 use crate::names;
+use crate::wording::any_of;
 
 /// A description of a workload that cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -56,10 +57,9 @@ pub fn out_of_range(
     expected: &str,
     shown: impl Fn(&'static str) -> String,
 ) -> String {
-    let shown: Vec<_> = options.iter().copied().map(shown).collect();
-    let named = match &shown[..] {
+    let named = match options {
         [] => String::new(),
-        shown => format!(" ({})", shown.join(" or ")),
+        options => format!(" ({})", any_of(options.iter().copied().map(shown))),
     };
     format!("{what}{named} is {given}: expected {expected}")
 }

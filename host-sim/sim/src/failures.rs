@@ -70,7 +70,7 @@ pub enum Unit {
     Box(Shape),
 }
 
-const UNITS: [&str; 4] = ["node", "link", "cube", "the sides of a box, such as 4x4x4"];
+const UNITS: [&str; 4] = ["node", "link", "cube", "sides such as 4x4x4"];
 
 impl FromStr for Unit {
     type Err = String;
@@ -330,10 +330,7 @@ impl Failures {
                     let wrong = Wrong {
                         what: "the COST of a checkpoint".into(),
                         given: format!("{} s", Number(cost)),
-                        expected: format!(
-                            "at most the mean time from a repair to a failure, {} s",
-                            Number(up_seconds)
-                        ),
+                        expected: format!("at most UP of `failures`, {} s", Number(up_seconds)),
                     };
                     if cost > up_seconds {
                         return Err(out_of_range(&["checkpoint"], wrong));

@@ -83,10 +83,7 @@ impl FromStr for MachineSource {
             return Ok(MachineSource::Toml(text.into()));
         }
         let mut known = presets.to_vec();
-        known.push(
-            "a file, whose name has a dot or a slash: FILE.toml, Slurm's FILE.yaml or \
-             FILE.yaml:TORUS",
-        );
+        known.extend(["FILE.toml", "FILE.yaml", "FILE.yaml:TORUS"]);
         Err(names::unknown("machine", text, &known))
     }
 }

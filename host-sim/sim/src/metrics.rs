@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use meshalloc::Refusal;
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Interval};
 use crate::time::TimeUnit;
 
 /// Run times count as at least this in the bounded slowdown unless another threshold is given, in
@@ -144,6 +144,19 @@ macro_rules! metrics {
                 }
             }
 
+            /// The estimate with the interval of a fraction cut at 0 and 1, as people and programs
+            /// read it. Rules that judge an interval take the whole arms.
+            pub fn cut(self, estimate: Estimate) -> Estimate {
+                let ci95 = estimate.ci95.map(|whole| match self.unit() {
+                    Unit::Fraction => Interval {
+                        low: whole.low.clamp(0.0, 1.0),
+                        high: whole.high.clamp(0.0, 1.0),
+                    },
+                    _ => whole,
+                });
+                Estimate { ci95, ..estimate }
+            }
+
             /// Whether the same seed gives the same value. What does not has no place in results
             /// that must be the same in every byte.
             pub const fn is_reproducible(self) -> bool {
@@ -194,8 +207,9 @@ metrics! {
     Jobs, "jobs", Count,
         "this project", [OfTheRun],
         "jobs", "jobs";
-    /// Mean wall-clock time of the controller for the submit and release of a job, with all
-    /// attempts that follow from them; only with `--search-time`.
+    /// Mean wall-clock time of the controller for the submit and release of a job, and for its
+    /// returns to the queue after failures, with all attempts that follow from them; only with
+    /// `--search-time`.
     SearchTime, "search_time", WallSeconds,
         "Kim and Yoon 1995", [OfTheRun],
         "mean search time ({} a job)", "search\n({}/job)";

@@ -10,6 +10,7 @@ use meshalloc::{
 
 use crate::metrics::Metric;
 use crate::time::{TIME_MAX, TimeUnit};
+use crate::wording::any_of;
 
 mod numbers;
 
@@ -98,15 +99,16 @@ pub fn unknown(what: &str, given: &str, forms: &[&str]) -> String {
     )
 }
 
-/// The names of a form: its first word, and those in brackets.
+/// The names of a form: what stands before a colon, and those in brackets; not a placeholder, such
+/// as `FILE`, nor a description in words.
 fn names_of(form: &str) -> impl Iterator<Item = &str> {
     let (first, brackets) = form.split_once(" (").unwrap_or((form, ""));
-    let first = first.split([':', ' ', ',']).next();
+    let first = first.split(':').next();
     let others = brackets.trim_end_matches(')').split(", ");
-    first
-        .into_iter()
-        .chain(others)
-        .filter(|name| name.len() > 1)
+    let is_name = |name: &&str| {
+        !name.is_empty() && !name.contains([' ', ',']) && !name.starts_with(char::is_uppercase)
+    };
+    first.into_iter().chain(others).filter(is_name)
 }
 
 /// Reads the name of a metric; hyphens stand for underscores. An unknown name is an error.
@@ -129,10 +131,7 @@ fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&st
         None => "needs a parameter".to_owned(),
         Some(parameter) => format!("does not take {parameter:?}"),
     };
-    format!(
-        "the {what} {name} {wrong} (expected {})",
-        forms.join(" or ")
-    )
+    format!("the {what} {name} {wrong} (expected {})", any_of(forms))
 }
 
 const SIDES_EXPECTED: &str =

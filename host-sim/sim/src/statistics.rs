@@ -299,17 +299,6 @@ impl Estimate {
         }
     }
 
-    /// The same of a number that is 0 to 1, and so are the ends of its interval.
-    pub fn of_fraction(self) -> Self {
-        Estimate {
-            ci95: self.ci95.map(|Interval { low, high }| Interval {
-                low: low.clamp(0.0, 1.0),
-                high: high.clamp(0.0, 1.0),
-            }),
-            ..self
-        }
-    }
-
     /// By how much this number is over an independent one. The arms add up as errors do (G. Y. Zou
     /// and A. Donner, Construction of confidence limits about effect measures, Statistics in
     /// Medicine 27, 2008).

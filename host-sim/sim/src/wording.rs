@@ -47,6 +47,30 @@ pub fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
+/// The items as a choice. Of several, those that have a comma themselves are in quotes.
+///
+/// ```
+/// use meshalloc_sim::wording::any_of;
+/// assert_eq!(any_of(["a"]), "a");
+/// assert_eq!(any_of(["a", "b"]), "a or b");
+/// assert_eq!(any_of(["a", "b:X,Y", "c"]), "a, \"b:X,Y\" or c");
+/// ```
+pub fn any_of<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<_> = items.into_iter().collect();
+    let shown = |item: &T| match item.as_ref() {
+        text if text.contains(',') && items.len() > 1 => format!("{text:?}"),
+        text => text.to_owned(),
+    };
+    match items.split_last() {
+        None => String::new(),
+        Some((only, [])) => shown(only),
+        Some((last, others)) => {
+            let others: Vec<_> = others.iter().map(shown).collect();
+            format!("{} or {}", others.join(", "), shown(last))
+        }
+    }
+}
+
 /// A word of the input, shortened, as an error message shows it.
 pub fn quoted(word: &[u8]) -> String {
     let (shown, more) = cut(word);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use meshalloc_sim::names;
-use meshalloc_sim::wording::{quoted, shortened};
+use meshalloc_sim::wording::{any_of, quoted, shortened};
 
 /// What one line of a file of operations asks of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,8 @@ enum SpanSchema {
     Range(String),
 }
 
+const OPERATIONS: [&str; 5] = ["alloc", "lease", "free", "fault", "repair"];
+
 impl Operation {
     /// Reads one line, without its end; `None` for a blank line or a comment. An error says what is
     /// wrong and what was expected. A request that is only too large for this machine is none, even
@@ -137,8 +139,13 @@ impl Operation {
             true => {
                 match serde_json::from_slice::<Value>(line) {
                     Ok(object) => {
-                        let op = object.get("op").and_then(Value::as_str);
-                        op.unwrap_or_default().clone_into(&mut usage.op);
+                        let Some(op) = object.get("op").and_then(Value::as_str) else {
+                            return Err(format!(
+                                "\"op\" is missing or no string (expected {})",
+                                any_of(OPERATIONS)
+                            ));
+                        };
+                        op.clone_into(&mut usage.op);
                     }
                     Err(_) => usage.is_broken = true,
                 }
@@ -149,12 +156,11 @@ impl Operation {
                 None => return Ok(None),
             },
         };
-        let known = ["alloc", "lease", "free", "fault", "repair"];
-        if !usage.op.is_empty() && !known.contains(&&*usage.op) {
+        if !usage.op.is_empty() && !OPERATIONS.contains(&&*usage.op) {
             return Err(names::unknown(
                 "operation",
                 &shortened(usage.op.as_bytes()),
-                &known,
+                &OPERATIONS,
             ));
         }
         let line = line.map_err(|error| {
@@ -284,7 +290,7 @@ impl fmt::Display for Usage {
         let at: Vec<_> = at.collect();
         let form = match (self.is_json, &*self.op) {
             (true, "alloc") => {
-                format!(r#"{{"op":"alloc","id":ID,"shape":"{extents}"}}"#)
+                format!(r#"{{"op":"alloc","id":ID,"shape":"{extents}"|"chips":N}}"#)
             }
             (true, "lease") => r#"{"op":"lease","id":ID,"time":TIME}"#.to_owned(),
             (true, "free") => r#"{"op":"free","id":ID}"#.to_owned(),

@@ -8,6 +8,7 @@ use meshalloc_papers::measure::{Cell, Measurements, Reading, Shown};
 use meshalloc_papers::setting::{Described, Setting};
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::failures_text;
+use meshalloc_sim::statistics::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -127,10 +128,11 @@ fn row(
     let reading = measurements.reading(cell, panel.metric);
     let result = measurements.result(cell, panel.metric);
     let scale = panel.metric.scale();
+    let cut = |whole: Option<Estimate>| whole.map(|whole| panel.metric.cut(whole));
     let unit = cell.setting.time_unit();
     let scheduler = |cell: &Cell| names::scheduler_text(cell.setting.plan.scheduler, unit);
     let values = result.map_or_else(Vec::new, |result| result.values(panel.metric));
-    let [mean, low, high, standard_deviation] = cells::estimate(reading.estimate(), scale);
+    let [mean, low, high, standard_deviation] = cells::estimate(cut(reading.estimate()), scale);
     let difference = figure.is_relative().then(|| {
         let against = curve.against(place);
         let shown = measurements.shown(cell, against, panel.metric);
@@ -144,7 +146,7 @@ fn row(
     });
     let [against, difference_percent, difference_low, difference_high] = optional(difference);
     let first = figure.paper_replications.map(|count| {
-        let [mean, low, high, _] = cells::estimate(reading.estimate_of_first(count), scale);
+        let [mean, low, high, _] = cells::estimate(cut(reading.estimate_of_first(count)), scale);
         [mean, low, high]
     });
     let [mean_of_first, low_of_first, high_of_first] = optional(first);

@@ -408,7 +408,7 @@ fn number_of_first(
     let estimate = reading.estimate_of_first(replications);
     estimate.map_or_else(
         || "-".to_owned(),
-        |estimate| meshalloc_sim::wording::number(&estimate, metric.scale()),
+        |whole| meshalloc_sim::wording::number(&metric.cut(whole), metric.scale()),
     )
 }
 

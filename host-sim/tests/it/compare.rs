@@ -160,9 +160,6 @@ fn each_scheduler_has_the_same_jobs_and_gains_of_its_own() {
 fn a_metric_that_is_not_measured_is_not_drawn() {
     let folder = tempfile::tempdir().unwrap();
     for (options, expected) in [
-        ("search_time", "run, with --search-time"),
-        ("message_latency", "run, with --pattern"),
-        ("hops", "run, with --pattern"),
         ("largest_slice", "--largest"),
         ("largest_share", "--largest"),
         ("availability", "--failures"),
@@ -175,6 +172,19 @@ fn a_metric_that_is_not_measured_is_not_drawn() {
         let metric = options.split(' ').next().unwrap();
         let ended = host_sim_in(folder.path(), &format!("{SMALL} --draw {options}"));
         let reason = format!("error: --draw {metric} requires {expected}\n");
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert_eq!((&*ended.stdout, &*ended.stderr), ("", &*reason));
+    }
+    for (metric, option) in [
+        ("search_time", "--search-time"),
+        ("message_latency", "--pattern"),
+        ("hops", "--pattern"),
+        ("blocked_time", "--pattern"),
+    ] {
+        let ended = host_sim_in(folder.path(), &format!("{SMALL} --draw {metric}"));
+        let reason = format!(
+            "error: --draw {metric}: compare does not measure it (expected run {option})\n"
+        );
         assert_eq!(ended.code, Some(2), "{ended}");
         assert_eq!((&*ended.stdout, &*ended.stderr), ("", &*reason));
     }

@@ -394,7 +394,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --shape near-square",
-            &["--shape requires --swf or --jobs-file or --processors or --model"],
+            &["--shape requires --swf, --jobs-file, --processors or --model"],
         ),
         (
             "run --io communications=4 --mesh 8x8",

@@ -92,6 +92,19 @@ fn settings_that_make_no_sense_are_errors() {
             "expected WHAT:UP,DOWN, mean seconds from 1 to",
         ),
         ("--failures nod:10,10", "did you mean \"node\"?"),
+        (
+            "--failures tre:3,4",
+            "unknown unit of failures \"tre\" (known: ",
+        ),
+        (
+            "--failures the:3,4",
+            "unknown unit of failures \"the\" (known: ",
+        ),
+        (
+            "--failures node:10,10 --backend tcp:127.0.0.1:1",
+            "error: --restart elsewhere requires --backend in-process (expected elsewhere:last, \
+             in-place or spare)",
+        ),
         ("--failures cube:10,10", "the machine has no cubes"),
         (
             "--failures 3x3x3:10,10",
@@ -108,6 +121,10 @@ fn settings_that_make_no_sense_are_errors() {
         (
             "--failures node:10,10 --checkpoint 0",
             "expected INTERVAL over 0, or INTERVAL,COST, in seconds",
+        ),
+        (
+            "--failures node:10,10 --checkpoint 20,11",
+            "(--checkpoint) is 11 s: expected at most UP of --failures, 10 s",
         ),
         ("--restart in-place", "--restart requires --failures"),
         ("--failures missing.csv", "missing.csv"),

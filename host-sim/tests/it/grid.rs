@@ -212,7 +212,7 @@ fn what_cannot_be_served_is_explained() {
         ),
         (
             "run --mesh 8x8 --wrap 2",
-            "mesh 8x8: dimension 2 cannot wrap",
+            "mesh 8x8: there is no dimension 2 to wrap",
         ),
         (
             "run --mesh 2000x4",

@@ -298,6 +298,25 @@ fn a_cube_on_a_board_is_that_of_this_process() {
     }
 }
 
+/// A board does not return jobs to their old places in the queue. It does all else.
+#[test]
+fn failures_on_a_board_are_those_of_this_process() {
+    let board = Board::new(3);
+    let line = "run --torus 4x4x4 --strategy ff --load .5 --jobs 200 --replications 1 \
+                --failures 2x2x2:300,40 --format json";
+    for restart in ["elsewhere:last", "in-place", "spare"] {
+        let line = format!("{line} --restart {restart}");
+        let near = host_sim(&line).json();
+        let far = host_sim(&format!("{line} --backend {}", board.endpoint)).json();
+        let [near, far] = [&near, &far].map(|json| &json["results"][0]);
+        assert_eq!(near["decision_hash"], far["decision_hash"], "{restart}");
+        assert_eq!(near["metrics"], far["metrics"], "{restart}");
+        let restarts = near["metrics"]["restarts"]["mean"].as_f64();
+        assert!(restarts.unwrap() > 0.0, "{restart}: {near}");
+    }
+    board.join();
+}
+
 #[test]
 fn the_map_of_a_board_is_that_of_this_process() {
     let board = Board::new(1);

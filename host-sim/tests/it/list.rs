@@ -119,7 +119,7 @@ fn the_table_fits_a_terminal() {
     for name in [
         "free-submesh-list, fsl",
         "tree-collapsing, tc",
-        "for any grid: contiguous, complete: finds a place whenever one exists",
+        "for any grid: contiguous, complete (finds a place whenever one exists)",
         "for k-ary n-cubes: contiguous, may overlook a free place",
         "Written sjf or sjf:SECONDS.",
         "Written bypass-queue:SECONDS.",

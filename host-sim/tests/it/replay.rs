@@ -352,13 +352,17 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             &["EOF while parsing an object, at column 19"],
         ),
         (r#"{"op":"free","id":1,"id":2}"#, &["duplicate field `id`"]),
-        (r#"{"id":1}"#, &["missing field `op`"]),
+        (
+            r#"{"id":1}"#,
+            &["\"op\" is missing or no string (expected alloc, lease, free, fault or repair)"],
+        ),
+        (r#"{"op":3,"id":1}"#, &["\"op\" is missing or no string"]),
         (r#"{"op":"dance"}"#, &["unknown operation \"dance\""]),
         (
             r#"{"op":"alloc","id":1}"#,
             &[
                 "missing field `shape`",
-                r#"(expected `{"op":"alloc","id":ID,"shape":"AxB"}` on mesh 8x4)"#,
+                r#"(expected `{"op":"alloc","id":ID,"shape":"AxB"|"chips":N}` on mesh 8x4)"#,
             ],
         ),
         (
@@ -714,8 +718,8 @@ fn every_machine_serves_a_replay() {
     let ended = host_sim_fed(folder.path(), &format!("{line} naive"), "");
     assert_eq!(
         ended.stderr,
-        "error: --strategy naive does not align its slices, as al, a mesh 8x8x4, demands (expected \
-         one of first-fit, adaptive-scan, folding)\n"
+        "error: --strategy naive does not align its slices, which al, a mesh 8x8x4, requires \
+         (expected one of first-fit, adaptive-scan, folding)\n"
     );
     let ended = host_sim_fed(folder.path(), &format!("{line} partner"), "");
     let part = "--strategy partner serves k-ary n-cubes, not al, a mesh";

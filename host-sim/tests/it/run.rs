@@ -547,6 +547,10 @@ fn a_closed_output_loses_no_file() {
             &["curves.svg"],
         ),
         (
+            "saturation --mesh 8x8 --jobs 60 --replications 3 --format json --output sat.svg",
+            &["sat.svg"],
+        ),
+        (
             "traffic --mesh 4x4 --rate 0.001,0.002,0.003,0.004,0.005,0.006,0.007,0.008,0.009,0.010,0.011,0.012 \
              --warmup 10 --cycles 100 --format json --plot links --plot-output links.svg",
             &["links.svg"],

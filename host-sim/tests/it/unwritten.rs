@@ -35,6 +35,9 @@ fn results_are_written_before_a_file_that_fails() {
 
 #[test]
 fn what_cannot_be_printed_is_an_error() {
+    // Neither the results nor the files that follow them can be written.
+    let picture = "compare --mesh 8x8 --jobs 50 --load .3 --output /dev/full";
+    let jobs = "run --mesh 8x8 --jobs 50 --replications 2 --jobs-output /dev/full";
     let folder = tempfile::tempdir().unwrap();
     for line in [
         "--help",
@@ -47,6 +50,8 @@ fn what_cannot_be_printed_is_an_error() {
         "schema run",
         "run --mesh 8x8 --jobs 50 --replications 2",
         "compare --mesh 8x8 --jobs 50 --load .3",
+        picture,
+        jobs,
     ] {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = command(folder.path(), line);

@@ -46,8 +46,8 @@ Scheduler = Callable[[_core.Queue, int], "int | None"]
 """A scheduler: the place in the queue of the job that may try next, or `None` if none may.
 
 It is called after each arrival and departure and after each attempt, with the time in ticks
-(microseconds; cycles where jobs send messages). A job that has failed cannot try again before the
-next arrival or departure: choosing it ends the attempts.
+(microseconds; cycles where jobs send messages). A job that has failed cannot try again before
+processors become free or a waiting job is released: choosing it ends the attempts.
 """
 
 

@@ -63,7 +63,7 @@ pub struct InProcess<'m> {
     /// Places for the memories that are still to come, if the table may grow.
     larger: IterMut<'m, Option<HeapStorage>>,
     description: Option<&'m Machine>,
-    /// What the latest change took, where that is measured.
+    /// What the latest change or requeue took, where that is measured.
     latest_seconds: Option<f64>,
 }
 
@@ -134,6 +134,24 @@ impl InProcess<'_> {
         *known = self.controller.events();
     }
 
+    /// [`InProcess::carry_out`], with the time that it takes where that is measured.
+    #[inline]
+    fn timed<T>(
+        &mut self,
+        begin: impl FnOnce(&mut Controller<'_>) -> Result<T, Error>,
+        on_event: OnEvent<'_>,
+    ) -> Result<T, Error> {
+        if self.latest_seconds.is_none() {
+            return self.carry_out(begin, on_event);
+        }
+        let mut watch = Stopwatch::start();
+        let outcome = self.carry_out(begin, &mut |event, blocks| {
+            watch.leave_out(|| on_event(event, blocks));
+        });
+        self.latest_seconds = Some(watch.seconds());
+        outcome
+    }
+
     /// [`Controller::handle`] for whatever `begin` begins, but each event is passed on after the
     /// step that brought it about.
     #[inline]
@@ -167,16 +185,7 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<Outcome, Error>, BackendError> {
-        let begin = |controller: &mut Controller<'_>| controller.begin(change, now, None);
-        if self.latest_seconds.is_none() {
-            return Ok(self.carry_out(begin, on_event));
-        }
-        let mut watch = Stopwatch::start();
-        let outcome = self.carry_out(begin, &mut |event, blocks| {
-            watch.leave_out(|| on_event(event, blocks));
-        });
-        self.latest_seconds = Some(watch.seconds());
-        Ok(outcome)
+        Ok(self.timed(|controller| controller.begin(change, now, None), on_event))
     }
 
     fn requeue(
@@ -185,7 +194,7 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<(), Error>, BackendError> {
-        Ok(self.carry_out(|controller| controller.requeue(jobs, now), on_event))
+        Ok(self.timed(|controller| controller.requeue(jobs, now), on_event))
     }
 
     fn fits(&mut self, request: &Request) -> bool {

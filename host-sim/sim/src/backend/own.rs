@@ -22,8 +22,8 @@ pub struct Waiting {
     pub request: Request,
     /// When it was submitted, in ticks.
     pub since: Ticks,
-    /// Whether an attempt for it has failed since processors last became free or a job left the
-    /// queue.
+    /// Whether an attempt for it has failed since processors last became free or a waiting job was
+    /// released.
     pub has_failed: bool,
     attempts: u32,
     misses: u32,
@@ -126,11 +126,11 @@ impl<S: Strategy, P: Policy> Own<'_, S, P> {
                 .flatten();
             held.any(|held| grid.overlap(held, block))
         };
-        let on: Vec<_> = self.running.values().filter(is_on).collect();
-        let first = on.iter().min_by_key(|running| running.event);
+        let on = || self.running.values().filter(is_on);
+        let first = on().min_by_key(|running| running.event);
         FaultReport {
             changed,
-            jobs: on.len() as u32,
+            jobs: on().count() as u32,
             first: first.map(|running| running.job.job),
         }
     }

@@ -229,7 +229,11 @@ impl<'e> Board<'e> {
             return None;
         }
         if progress.is_interrupted() {
-            self.failed = Some((self.first_open, ExperimentError::Interrupted));
+            // A failure that is known is the reason, whatever follows it.
+            let first = self.first_open;
+            self.failed
+                .get_or_insert((first, ExperimentError::Interrupted));
+            self.stopped = true;
             return None;
         }
         let open = || self.first_open..end;

@@ -5,7 +5,7 @@ use meshalloc::StrategyKind;
 use super::{
     Experiment, Measure, REPLICATIONS_MIN, REPLICATIONS_STEP, Replications, Stop, StrategyResult,
 };
-use crate::metrics::{Metric, PerMetric, Refusals, Unit};
+use crate::metrics::{Metric, PerMetric, Refusals};
 use crate::simulation::{self, RunResult};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias};
 use crate::workload::Workload;
@@ -135,13 +135,7 @@ impl Experiment {
         StrategyResult {
             strategy,
             scheduler: self.scheduler,
-            metrics: PerMetric::from_fn(|metric| {
-                let estimate = self.estimate(&runs, metric)?;
-                Some(match metric.unit() {
-                    Unit::Fraction => estimate.of_fraction(),
-                    _ => estimate,
-                })
-            }),
+            metrics: PerMetric::from_fn(|metric| Some(metric.cut(self.estimate(&runs, metric)?))),
             sampling: self.workload.sampling(),
             time_unit: self.workload.time_unit(),
             saturated,

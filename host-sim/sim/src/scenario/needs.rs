@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use super::error::SettingError;
 use super::table::{SETTINGS, Scenario, Setting};
+use crate::wording::any_of;
 
 /// The keys of settings of which one is required.
 pub(super) type Need = &'static [&'static str];
@@ -19,8 +20,7 @@ pub(super) fn needs(setting: &Setting, value: &OsStr) -> impl Iterator<Item = Ne
 
 /// A need as a sentence has it.
 pub(super) fn words(need: Need) -> String {
-    let keys: Vec<_> = need.iter().map(|key| format!("`{key}`")).collect();
-    keys.join(" or ")
+    any_of(need.iter().map(|key| format!("`{key}`")))
 }
 
 /// Whether each setting has what it requires. The workload knows which estimates it has.

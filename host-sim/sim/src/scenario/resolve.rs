@@ -8,14 +8,14 @@ use super::error::{Origin, SettingError};
 use super::needs;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
-use crate::failures::Failures;
+use crate::failures::{Failures, Restart};
 use crate::io::{IoJobs, IoMesh, IoNetwork};
 use crate::machine::{Description, MachineSource};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::network::Parameters;
 use crate::statistics::NOT_NARROWED;
-use crate::wording::counted;
+use crate::wording::{any_of, counted};
 use crate::workload::{
     Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
     MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
@@ -142,8 +142,8 @@ impl Resolved {
     fn never_placed(&self, mix: &str, count: usize, shapes: &str) -> SettingError {
         let by = match self.plan.description {
             Some(_) => {
-                let names: Vec<_> = self.plan.strategies.iter().map(|it| it.name()).collect();
-                format!(" by {}", names.join(" or "))
+                let names = self.plan.strategies.iter().map(|it| it.name());
+                format!(" by {}", any_of(names))
             }
             None => String::new(),
         };
@@ -563,6 +563,14 @@ impl Scenario {
             checkpoint: self.checkpoint,
         };
         failures.check()?;
+        let is_line = matches!(self.backend, Some(BackendChoice::Line(_)));
+        if is_line && failures.restart == Restart::Elsewhere {
+            return Err(SettingError::new(
+                &["restart", "backend"],
+                "`restart` elsewhere requires `backend` in-process (expected elsewhere:last, \
+                 in-place or spare)",
+            ));
+        }
         Ok(Some(failures))
     }
 
@@ -814,7 +822,7 @@ fn check_serves(
     let wrong = match strategy.serves() {
         serves if !serves.includes(&grid) => format!("serves {serves}, not {machine}"),
         // It serves the grid, so its slices are wrong.
-        _ => format!("does not align its slices, as {machine}, demands"),
+        _ => format!("does not align its slices, which {machine}, requires"),
     };
     let reason = format!("`strategy` {strategy} {wrong} (expected one of {suitable})");
     Err(SettingError::new(&["strategy"], reason))

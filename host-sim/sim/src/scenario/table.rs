@@ -461,9 +461,9 @@ settings! {
     failures: named FailureSource = "WHAT:UP,DOWN|FILE", FAILURES,
         not = ["pattern", "io", "io-nodes"];
 
-    /// Where an interrupted job starts again: elsewhere, at its old place in the queue;
-    /// elsewhere:last, at the end of the queue; in-place, on its processors when they are repaired;
-    /// spare, in place with a spare cube of its row [default: elsewhere]
+    /// Where an interrupted job starts again: elsewhere, at its old place in the queue (not with a
+    /// board); elsewhere:last, at the end of the queue; in-place, on its processors when they are
+    /// repaired; spare, in place with a spare cube of its row [default: elsewhere]
     restart: text Restart = "WHERE", FAILURES, needs = [["failures"]];
 
     /// Jobs save a checkpoint after each INTERVAL seconds of work and restart from the latest one.
@@ -633,7 +633,7 @@ pub enum Measured {
     Departures,
 }
 
-named!(Measured, "jobs to measure": Arrivals = "arrivals", Departures = "departures");
+named!(Measured, "choice of measured jobs": Arrivals = "arrivals", Departures = "departures");
 
 /// One word of `strategy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -113,7 +113,9 @@ impl Failing {
 
     /// Whether a job with a lower number waits.
     pub(super) fn waits_before(&self, end: u32) -> bool {
-        self.queue.values().any(|&number| number < end)
+        // Without those that have joined the end again the order is that of the numbers.
+        self.queue.range(..(end, 0)).next().is_some()
+            || self.joined_again > 0 && self.queue.values().any(|&number| number < end)
     }
 
     /// The job starts. What it does from then on. Panics when it has no service time.

@@ -170,7 +170,7 @@ const INTERACTIVE: Parameters = Parameters {
     slots: (8.9186, 3.6680),
 };
 
-listed! { Lublin, "model of a workload":
+listed! { Lublin, "workload model":
     Combined = "lublin", "the parameters of all jobs, as one class", SOURCE;
     Batch = "lublin:batch", "batch jobs alone", SOURCE;
     Interactive = "lublin:interactive", "interactive jobs alone, up to 0.35 of the machine", SOURCE;

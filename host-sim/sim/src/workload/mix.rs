@@ -91,8 +91,7 @@ impl FromStr for MixSource {
             Some((mix, side_max)) => Ok(MixSource::BuiltIn(mix, side_max)),
             None if is_file_name(text) => Ok(MixSource::File(text.into())),
             None => {
-                let file = "a CSV file, whose name has a dot or a slash";
-                let forms = ["tpu-v4", "tpu-v4:SIDE", "rfold", "rfold:SIDE", file];
+                let forms = ["tpu-v4", "tpu-v4:SIDE", "rfold", "rfold:SIDE", "FILE.csv"];
                 Err(WorkloadError::unknown("mix", text, &forms))
             }
         }
@@ -273,7 +272,7 @@ pub enum MixError {
         shapes: String,
     },
     /// No shape is left.
-    #[error("{mix}: no shape with a weight over 0 can be placed, of {count}")]
+    #[error("{mix}: none of its {count} shapes can be placed, or their weights are 0")]
     NonePlaced {
         /// Where it comes from.
         mix: String,
@@ -532,7 +531,7 @@ mod tests {
         let error = nothing.unwrap_err().to_string();
         assert_eq!(
             error,
-            "tpu-v4: no shape with a weight over 0 can be placed, of 26"
+            "tpu-v4: none of its 26 shapes can be placed, or their weights are 0"
         );
     }
 
@@ -613,7 +612,7 @@ mod tests {
         }
         let error = read("shape,weight\n4x4,0\n").unwrap_err();
         assert!(
-            error.ends_with("no shape with a weight over 0 can be placed, of 1"),
+            error.ends_with("none of its 1 shapes can be placed, or their weights are 0"),
             "{error}"
         );
         for wrong in ["tpu-v4:", "tpu-v4:0", "tpu-v4:16x16", "rfold:65536"] {

@@ -178,7 +178,7 @@ impl ServiceDistribution {
                 lo_seconds,
                 hi_seconds,
             } => {
-                let shortest = || bad("the shortest time, 0 or more, not over the longest");
+                let shortest = || bad("SHORTEST over 0 and not over LONGEST");
                 if !(0.0..=hi_seconds).contains(&lo_seconds) {
                     return Err(shortest());
                 }
@@ -214,8 +214,11 @@ impl FromStr for ServiceDistribution {
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
         let mut parts = parameters.split(',');
-        let mut next = || parts.next().unwrap_or_default();
-        let mut over_0 = |key| positive(name, key, next());
+        let mut next = || {
+            let given = parts.next().filter(|part| !part.trim().is_empty());
+            given.ok_or_else(|| unknown(text))
+        };
+        let mut over_0 = |key| positive(name, key, next()?);
         let distribution = match name {
             "exponential" => ServiceDistribution::Exponential {
                 mean_seconds: over_0("mean")?,
@@ -229,8 +232,8 @@ impl FromStr for ServiceDistribution {
                 mean_seconds: [over_0("first mean")?, over_0("second mean")?],
             },
             "lognormal" => ServiceDistribution::LogNormal {
-                mu: any(name, "mean of the logarithm", next())?,
-                sigma: positive(name, "standard deviation of the logarithm", next())?,
+                mu: any(name, "mean of the logarithm", next()?)?,
+                sigma: positive(name, "standard deviation of the logarithm", next()?)?,
             },
             "weibull" => ServiceDistribution::Weibull {
                 shape: over_0("shape")?,
@@ -445,9 +448,16 @@ mod tests {
         }
         for (text, expected) in [
             (
-                "uniform:10,5",
-                "the shortest time, 0 or more, not over the longest",
+                "exponential",
+                "the service distribution exponential needs a parameter (expected exponential:MEAN)",
             ),
+            (
+                "uniform:5",
+                "the service distribution uniform does not take \"5\" (expected \
+                 uniform:SHORTEST,LONGEST)",
+            ),
+            ("FILE:x", "unknown service distribution \"FILE:x\" (known: "),
+            ("uniform:10,5", "SHORTEST over 0 and not over LONGEST"),
             ("exponential:1e300", "a mean of 0.001 or more"),
             ("exponential:1e-8", "a mean of 0.001 or more"),
             (

@@ -9,6 +9,7 @@ use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::distributions::info;
 use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
+use crate::wording::any_of;
 
 /// A rule that gives a number of processors a shape.
 ///
@@ -34,9 +35,6 @@ pub enum ShapeRule {
     /// None: the job asks for a number, and the allocator tries its legal shapes.
     Chips,
 }
-
-/// The distributions that are defined over any range.
-const DRAWN_EXPECTED: &str = "drawn:uniform, drawn:normal, drawn:normal:var or drawn:exponential";
 
 impl ShapeRule {
     /// Every rule.
@@ -73,7 +71,12 @@ impl ShapeRule {
         ),
     ];
 
-    /// The distributions that extents may be drawn from.
+    /// How the rules of [`ShapeRule::DRAWN`] are written.
+    fn drawn() -> [String; 4] {
+        ShapeRule::DRAWN.map(|distribution| ShapeRule::Drawn(distribution).to_string())
+    }
+
+    /// The distributions that extents may be drawn from: those that are defined over any range.
     pub const DRAWN: [SideDistribution; 4] = [
         SideDistribution::Uniform,
         SideDistribution::Normal {
@@ -103,9 +106,12 @@ impl ShapeRule {
                 "the shape rule {self} is for two-dimensional meshes, not for {machine} (expected {})",
                 ShapeRule::NearCubic
             )),
-            ShapeRule::Drawn(distribution) if !ShapeRule::DRAWN.contains(&distribution) => Err(
-                format!("the shape rule {self} is not defined (expected {DRAWN_EXPECTED})"),
-            ),
+            ShapeRule::Drawn(distribution) if !ShapeRule::DRAWN.contains(&distribution) => {
+                Err(format!(
+                    "the shape rule {self} is not defined (expected {})",
+                    any_of(ShapeRule::drawn())
+                ))
+            }
             ShapeRule::Chips if machine.dimensions() > DESCRIBED_MAX => Err(format!(
                 "the shape rule {self} is for up to {DESCRIBED_MAX} dimensions, not for {machine} (expected {})",
                 ShapeRule::NearCubic
@@ -335,9 +341,8 @@ impl FromStr for ShapeRule {
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || {
             let names = ["near-square", "near-cubic", "power-of-two", "flat", "chips"];
-            let drawn = DRAWN_EXPECTED
-                .split([' ', ','])
-                .filter(|word| word.contains(':'));
+            let drawn = ShapeRule::drawn();
+            let drawn = drawn.iter().map(String::as_str);
             let forms: Vec<_> = names.into_iter().chain(drawn).collect();
             WorkloadError::unknown("shape rule", text, &forms)
         };

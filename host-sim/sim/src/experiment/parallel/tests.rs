@@ -122,6 +122,42 @@ fn the_first_failure_in_order_counts() {
     assert_eq!(board.end().unwrap_err().place, 0);
 }
 
+/// Ctrl-C after a failure begins no more runs, and the failure stays the reason.
+#[test]
+fn an_interruption_does_not_replace_a_failure() {
+    struct Interrupted;
+    impl Progress for Interrupted {
+        fn is_interrupted(&self) -> bool {
+            true
+        }
+    }
+    let experiment = experiment(0.3, Replications::Fixed(1));
+    let points = (0..3).map(|_| Point::new(&experiment, &()).unwrap());
+    let mut failed = Board::new(points.collect());
+    let tasks: Vec<_> = (0..4).map(|_| failed.next(&()).unwrap()).collect();
+    for task in &tasks[2..] {
+        assert_eq!(task.place, 1);
+        let failure = ExperimentError::Run {
+            strategy: STRATEGIES[0],
+            replication: 1,
+            reason: Box::new(crate::simulation::SimulationError::NoRoom),
+        };
+        failed.record(task, Err(failure), &());
+    }
+    // Also where experiments before it have runs left.
+    failed.points[0].begun = 1;
+    assert!(failed.next(&Interrupted).is_none());
+    assert!(failed.next(&()).is_none());
+    let failed = failed.end().unwrap_err();
+    assert_eq!(failed.place, 1);
+    assert!(matches!(failed.reason, ExperimentError::Run { .. }));
+    // Without a failure the interruption is the reason.
+    let mut interrupted = board(&experiment);
+    assert!(interrupted.next(&Interrupted).is_none());
+    let reason = interrupted.end().unwrap_err().reason;
+    assert!(matches!(reason, ExperimentError::Interrupted));
+}
+
 #[test]
 fn a_failure_counts_only_when_its_turn_comes() {
     let experiment = experiment(0.3, until(0.2, 200));

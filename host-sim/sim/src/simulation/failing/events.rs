@@ -13,6 +13,7 @@ use crate::simulation::observer::{Interruption, PlaceEvent};
 use crate::simulation::record::Stage;
 use crate::simulation::state::State;
 use crate::simulation::{IDLE_FAILURES_MAX, Run, SimulationError, unexpected};
+use crate::wording::are;
 use crate::workload::Job;
 
 impl State<'_> {
@@ -29,8 +30,9 @@ impl State<'_> {
         match down {
             0 => String::new(),
             down => format!(
-                ": {down} of {} processors are down, and no repair is due",
-                self.machine.nodes()
+                ": {down} of {} processors {} down, and no repair is due",
+                self.machine.nodes(),
+                are(down as usize)
             ),
         }
     }
@@ -124,12 +126,12 @@ impl State<'_> {
     }
 
     /// An interrupted job gives its processors back. It returns to its place in the controller's
-    /// queue or, if `arrived` jobs have arrived before it, is kept to join the end.
-    fn give_back(&mut self, number: u32, arrived: Option<u32>) {
+    /// queue or, if it goes `to_end`, is kept to join the end.
+    fn give_back(&mut self, number: u32, to_end: bool) {
         let record = self.present.here(number);
-        record.stage = match arrived {
-            Some(_) => Stage::Kept,
-            None => Stage::Waits,
+        record.stage = match to_end {
+            true => Stage::Kept,
+            false => Stage::Waits,
         };
         self.free += i64::from(std::mem::take(&mut record.held));
         let blocks = std::mem::replace(&mut record.blocks, Held::Nothing);
@@ -138,17 +140,12 @@ impl State<'_> {
         }
         self.lists.remove(blocks);
         self.running -= 1;
-        match arrived {
-            None => {
-                // The controller goes on counting them.
-                self.present.here(number).misses = 0;
-                self.waiting += 1;
-            }
-            Some(arrived) => {
-                if let Some(failing) = &mut self.failing {
-                    failing.moves_to_end(number, arrived);
-                }
-            }
+        if !to_end {
+            // The controller goes on counting them.
+            self.present.here(number).misses = 0;
+            self.waiting += 1;
+        } else if let Some(failing) = &mut self.failing {
+            failing.moves_to_end(number, self.arrived);
         }
         self.join(number);
     }
@@ -280,7 +277,7 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
             Restart::Elsewhere => self.requeue(&interrupted),
             Restart::ElsewhereLast => {
                 for number in interrupted {
-                    self.state.give_back(number, Some(self.state.arrived));
+                    self.state.give_back(number, true);
                     self.kept.push_back(number);
                     self.release(number)?;
                 }
@@ -291,18 +288,25 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
 
     /// These jobs give their processors back and return to their places in the queue.
     fn requeue(&mut self, numbers: &[u32]) -> Result<(), SimulationError> {
-        if numbers.is_empty() {
+        let Some(&first) = numbers.first() else {
             return Ok(());
-        }
+        };
         for &number in numbers {
-            self.state.give_back(number, None);
+            self.state.give_back(number, false);
         }
         let jobs: Vec<_> = numbers.iter().copied().map(JobId).collect();
-        let command = format!("Requeue {{ jobs: {jobs:?} }}");
-        let outcome = self.take_grants(&command, |backend, now, on_event| {
-            backend.requeue(&jobs, now, on_event)
+        let outcome = self.take_grants(
+            &format_args!("Requeue {{ jobs: {jobs:?} }}"),
+            |backend, now, on_event| backend.requeue(&jobs, now, on_event),
+        )?;
+        outcome.map_err(|error| {
+            unexpected(
+                &format_args!("Requeue {{ jobs: {jobs:?} }}"),
+                format!("{error:?}"),
+            )
         })?;
-        outcome.map_err(|error| unexpected(&command, format!("{error:?}")))
+        self.note_search(first);
+        Ok(())
     }
 
     /// Refuses the jobs that have no place on the machine without its spares, when nothing but
@@ -341,7 +345,10 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
         let change = Change::Release { job: JobId(number) };
         self.is_full = false;
         match self.call(&change)? {
-            Ok(Outcome::Released { .. }) => Ok(()),
+            Ok(Outcome::Released { .. }) => {
+                self.note_search(number);
+                Ok(())
+            }
             other => Err(unexpected(&change, format!("{other:?}"))),
         }
     }

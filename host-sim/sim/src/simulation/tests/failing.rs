@@ -466,7 +466,7 @@ fn runs_that_cannot_end_are_errors() {
         .to_string();
     assert_eq!(
         error,
-        "no job can run any more, and 1 measured job has not left: 1 of 4 processors are down, \
+        "no job can run any more, and 1 measured job has not left: 1 of 4 processors is down, \
          and no repair is due"
     );
     let often = failures(machine, "node:1,1", Restart::InPlace, None);

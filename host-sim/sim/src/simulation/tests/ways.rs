@@ -212,3 +212,33 @@ fn the_receiver_is_not_measured() {
     ready.unwrap();
     assert_eq!(events, 1, "a grant");
 }
+
+#[test]
+fn attempts_after_a_failure_are_measured() {
+    let configuration = Configuration {
+        machine: mesh(8, 8),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut backends = InProcessBackends {
+        timed: true,
+        ..InProcessBackends::default()
+    };
+    let ready = backends.with(configuration, None, &mut |backend| {
+        assert_eq!(backend.latest_seconds(), Some(0.0));
+        let submit = Change::submit(JobId(1), Request::submesh(2, 2));
+        assert!(backend.call(&submit, 0, &mut |_, _| ()).unwrap().is_ok());
+        let submitted = backend.latest_seconds();
+        let mut grants = 0;
+        // Not all of them take as long as the submission did, in nanoseconds.
+        let differs = (1..=8).any(|now| {
+            let requeued = backend.requeue(&[JobId(1)], now, &mut |event, _| {
+                grants += u32::from(matches!(event.what, Happened::Granted { .. }));
+            });
+            assert_eq!(requeued.unwrap(), Ok(()));
+            backend.latest_seconds() != submitted
+        });
+        assert!(differs && grants > 0);
+    });
+    ready.unwrap();
+}

@@ -247,7 +247,7 @@ fn a_machine_can_be_too_small() {
     }
     let error = "lublin:serial".parse::<Lublin>().unwrap_err().to_string();
     assert!(
-        error.contains("does not take \"serial\" (expected lublin or lublin:batch"),
+        error.contains("does not take \"serial\" (expected lublin, lublin:batch, "),
         "{error}"
     );
 }
