@@ -103,7 +103,7 @@ impl<'m> Controller<'m> {
             let job = self.jobs.get(job);
             (job.submitted(), job.has_run())
         };
-        let outcome = self.attempt(next, waits, pauses);
+        let outcome = self.attempt(next, pauses);
         if waits || outcome.is_ok() {
             let attempt = Attempt {
                 job,
@@ -122,17 +122,12 @@ impl<'m> Controller<'m> {
 
     /// Tries to place a job.
     #[inline(always)]
-    fn attempt(
-        &mut self,
-        attempted: Try,
-        waits: bool,
-        pauses: Option<&Pauses<'_>>,
-    ) -> Result<(), Refusal> {
+    fn attempt(&mut self, attempted: Try, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
         let slot = attempted.job();
         let (_, mut world) = self.world(pauses);
         let holds = world.strategy.holds();
         let free = world.free();
-        let outcome = world.place(attempted, waits);
+        let outcome = world.place(attempted);
         // An attempt is valid if at least as many processors are free as requested; what a strategy
         // holds beyond the request does not count. One that was granted is.
         let valid = outcome.is_ok() || free >= holds.requested(self.jobs.get(slot).request());

@@ -46,16 +46,16 @@ impl<'m> World<'_, 'm> {
         estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
     }
 
-    /// Tries to allocate processors to a waiting job. If the job never waits, taking them does not
-    /// pause, so no query shows busy processors before the grant.
+    /// Tries to allocate processors to a waiting job. Taking them may pause, since long lists are
+    /// changed; queries then show busy processors that no job holds yet.
     #[inline(always)]
-    pub(crate) fn place(&mut self, attempted: Try, waits: bool) -> Result<Chain, Refusal> {
+    pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
         let blocks = match attempted {
             Try::Freely(job) => self.find(job),
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
-        let pause = Pause::with_jobs(self.pauses.filter(|_| waits), self.jobs);
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
         let blocks = blocks?;
         self.allocator.take(blocks, pause.as_ref());
         Ok(blocks)

@@ -207,32 +207,3 @@ fn a_search_that_reads_rows_again_spends_what_that_takes() {
         );
     }
 }
-
-/// A caller that keeps a record writes the grant of a job that never waits down after the attempt.
-/// Until then no query may show what the job holds.
-#[test]
-fn the_processors_of_a_job_that_never_waits_are_busy_when_it_runs() {
-    let machine = mesh(16, 16);
-    let grid = convert::grid(machine.into());
-    let paused = Cell::new(0_u32);
-    let on_pause = |_: u32, view: &View<'_, '_>| {
-        paused.set(paused.get() + 1);
-        let Statistics { nodes, free, .. } = view.statistics();
-        let jobs = view.job_list(None, 0).expect("of the whole machine").jobs;
-        let held: u32 = jobs.iter().map(|&(_, processors)| processors).sum();
-        assert_eq!(nodes - free, held, "busy processors have a job");
-    };
-    let pauses = Pauses::new(0, &on_pause);
-    for kind in StrategyKind::built().filter(|&kind| is_served(kind, &grid)) {
-        let mut memory = HeapMemory::new(machine, JOBS_MAX);
-        let configuration = configuration(machine, kind);
-        let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
-        for job in 0..4 {
-            let request = Request::submesh(4, 4).with_flags(Flags::NO_WAIT);
-            let submit = Change::submit(JobId(job), request);
-            let granted = controller.begin(&submit, 0, Some(&pauses));
-            assert_eq!(granted, Ok(Outcome::Done), "{kind}");
-        }
-    }
-    assert!(paused.get() > 0);
-}
