@@ -380,7 +380,7 @@ fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
     assert_eq!((&loaded["load"], loaded.get("flits")), (&0.5.into(), None));
     let log =
         "swf = \"a.swf\"\nfrom = 7\nshape = \"near-square\"\nmesh = \"8x8\"\nestimates = \"log\"\n";
-    let note = "note: s.toml: not used with --load: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `shape` (line 3, needs `swf` or `jobs-file` or `processors` or `model`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
+    let note = "note: s.toml: not used with --load: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `shape` (line 3, needs `swf`, `jobs-file`, `processors` or `model`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
     run(log, "--load .5", note);
     let note = "note: s.toml: not used with --processors: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
     run(log, "--processors exponential:4", note);
