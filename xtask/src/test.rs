@@ -94,7 +94,7 @@ const HOST: &[Step] = &[
         // One thread more than there are processors, since some tests wait.
         let threads = thread::available_parallelism().map_or(2, |count| count.get() + 1);
         let threads = threads.to_string();
-        run!("cargo test -- --show-output --test-threads {threads} --skip qemu_")
+        run!("cargo test --no-fail-fast -- --show-output --test-threads {threads} --skip qemu_")
     }),
     ("examples of core", || {
         // Built with the tests.
