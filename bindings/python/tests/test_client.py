@@ -84,7 +84,7 @@ def test_leases_end_by_the_clock_of_the_board(board):
         client.submit(6, (16, 16))
         (granted,) = client.events()
         assert (granted.what, granted.blocks) == ("granted", [((0, 0), (3, 2))])
-        assert client.largest()[0] == 208
+        assert client.largest()[0] == 16 * 14
         begun = time.monotonic()
         happened = []
         while len(happened) < 2 and time.monotonic() < begun + 20:

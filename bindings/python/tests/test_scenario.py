@@ -165,7 +165,7 @@ def test_what_ends_a_run():
     with pytest.raises(meshalloc.IllegalProposal, match="outside the machine"):
         scenario.run(lambda occupancy, request: ((7, 7), (9, 9)))
     # The error does not name the strategy of the settings.
-    with pytest.raises(meshalloc.Error, match="^replication 1: jobs wait"):
+    with pytest.raises(meshalloc.Error, match="^replication 1: no job can run any more"):
         scenario.run(lambda occupancy, request: None)
     with pytest.raises(meshalloc.Misuse, match="expected None or a place"):
         scenario.run(scheduler=lambda queue, now: len(queue))
