@@ -167,7 +167,7 @@ fn rules_have_names() {
         ),
         (
             "drawn",
-            "the shape rule drawn needs a parameter (expected drawn:uniform ",
+            "the shape rule drawn needs a parameter (expected drawn:uniform, ",
         ),
         (
             "drawn:uniform-decreasing",
