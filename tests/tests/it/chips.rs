@@ -1,6 +1,8 @@
 //! Requests for a number of processors, and the largest slice, on small machines: every number,
 //! with every flag, under every strategy, against all boxes of the machine.
 
+use std::fmt::Arguments;
+
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Allocator, Block, Flags, Grid as Machine, Holds, Machine as Described, NodeId, Refusal,
@@ -100,7 +102,7 @@ fn compare(
         ] {
             let request = Request::chips(chips).with_flags(Flags::CHIPS | flags);
             let rings = flags.contains(Flags::RINGS);
-            let context = format!("{kind} on {grid}, {machine:?}, busy {busy:b}: {request:?}");
+            let context = format_args!("{kind} on {grid}, {machine:?}, busy {busy:b}: {request:?}");
             let granted = allocator.allocate(&request);
             // What the strategy says to each shape that has a name.
             let any_shape = |allocator: &mut Allocator<'_>| {
@@ -122,7 +124,7 @@ fn compare(
                 }
                 _ => {
                     if let Ok(granted) = granted {
-                        check(allocator, &granted, kind, grid, busy, chips, &context);
+                        check(allocator, &granted, kind, grid, busy, chips, context);
                         allocator.release(granted).expect("it is held");
                         assert!(any_shape(allocator), "{context}");
                         if flags.is_empty() {
@@ -137,7 +139,7 @@ fn compare(
             let is_granted = granted.is_ok();
             match granted {
                 Ok(granted) => {
-                    check(allocator, &granted, kind, grid, busy, chips, &context);
+                    check(allocator, &granted, kind, grid, busy, chips, context);
                     let blocks = allocator.blocks(&granted).expect("it is held");
                     let model = convert::machine(grid);
                     let places = blocks.map(|block| convert::place(model, block).extent);
@@ -169,7 +171,7 @@ fn compare(
         }
     }
     let report = allocator.largest();
-    let context = format!("{kind} on {grid}, {machine:?}, busy {busy:b}: {report:?}");
+    let context = format_args!("{kind} on {grid}, {machine:?}, busy {busy:b}: {report:?}");
     // Where the number alone counts, that of a slice may be one that has no legal shape.
     if counts && machine.is_some() {
         return;
@@ -197,7 +199,7 @@ fn check(
     grid: &Grid,
     busy: u64,
     chips: u32,
-    context: &str,
+    context: Arguments<'_>,
 ) {
     let blocks: Vec<Block> = allocator.blocks(granted).expect("it is held").collect();
     let machine = convert::machine(grid);
