@@ -43,6 +43,7 @@ pub(crate) fn longest() -> Result<Longest, RunError> {
     experiment::run_observed(
         &experiment,
         StrategyKind::FirstFit,
+        0,
         backends,
         &(),
         &mut longest,

@@ -44,19 +44,6 @@ impl PastJob {
     }
 }
 
-/// A job on its processors. It may run on them more than once.
-#[derive(Clone, Copy, Debug)]
-pub struct Holding<'h> {
-    /// The number of the job.
-    pub job: usize,
-    /// From when on it held them.
-    pub start: Ticks,
-    /// Until when; `None`: it held them when the run ended.
-    pub end: Option<Ticks>,
-    /// The times in which it ran on them.
-    pub stretches: &'h [Stretch],
-}
-
 /// A place that was down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
@@ -148,29 +135,31 @@ pub fn histories(
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
     let timeline = experiment.timeline(0)?;
-    let jobs = experiment.conditions(0)?.measured.count();
-    progress.begin(experiment.strategies.len() as u64, jobs.into());
-    let runs = experiment.strategies.iter().map(|&strategy| {
-        let mut seen = Seen::default();
-        let result = experiment::run_observed(experiment, strategy, backends, progress, &mut seen)?;
-        Ok(History {
-            machine: experiment.machine,
-            strategy,
-            unit: experiment.workload.time_unit(),
-            jobs: seen.jobs.into_iter().flatten().collect(),
-            fragmented: seen.fragmented,
-            largest: seen.largest,
-            failures: timeline.as_ref().map(|timeline| PastFailures {
-                restart: timeline.restart,
-                spares: timeline.kept(),
-                outages: outages(&seen.places),
-                events: seen.places,
-            }),
-            end: seen.end,
-            result,
-        })
-    });
-    runs.collect()
+    let runs = experiment::run_first::<Seen>(experiment, backends, progress)?;
+    let histories = experiment
+        .strategies
+        .iter()
+        .zip(runs)
+        .map(|(&strategy, run)| {
+            let (seen, result, _) = run?;
+            Ok(History {
+                machine: experiment.machine,
+                strategy,
+                unit: experiment.workload.time_unit(),
+                jobs: seen.jobs.into_iter().flatten().collect(),
+                fragmented: seen.fragmented,
+                largest: seen.largest,
+                failures: timeline.as_ref().map(|timeline| PastFailures {
+                    restart: timeline.restart,
+                    spares: timeline.kept(),
+                    outages: outages(&seen.places),
+                    events: seen.places,
+                }),
+                end: seen.end,
+                result,
+            })
+        });
+    histories.collect()
 }
 
 fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
@@ -274,24 +263,6 @@ impl History {
     pub fn keeps(&self) -> bool {
         let failures = self.failures.as_ref();
         failures.is_some_and(|failures| failures.restart.keeps())
-    }
-
-    /// Every job on its processors, job by job.
-    pub fn holdings(&self) -> impl Iterator<Item = Holding<'_>> {
-        let keeps = self.keeps();
-        self.jobs.iter().enumerate().flat_map(move |(job, past)| {
-            let length = if keeps { past.stretches.len() } else { 1 };
-            let parts = past.stretches.chunks(length.max(1));
-            parts.map(move |stretches| Holding {
-                job,
-                start: stretches[0].start,
-                end: match keeps {
-                    true => past.end,
-                    false => stretches[0].end,
-                },
-                stretches,
-            })
-        })
     }
 
     /// The times in which a job waited for processors; the last may go on when the run ends.

@@ -114,17 +114,17 @@ impl<'o> State<'o> {
             return Err(SimulationError::TooLong);
         }
         let span = u128::from(now - self.now);
-        self.tally.used += u128::from(self.in_use) * span;
+        self.tally.so_far.used += u128::from(self.in_use) * span;
         if span > 0 {
             self.report_fragmented();
-            self.tally.scattered += u128::from(self.fragmented) * span;
+            self.tally.so_far.scattered += u128::from(self.fragmented) * span;
         }
         if let Some(failing) = &self.failing {
-            self.tally.down += u128::from(failing.down()) * span;
+            self.tally.so_far.down += u128::from(failing.down()) * span;
         }
         if let Some(largest) = self.largest {
-            self.tally.largest += u128::from(largest) * span;
-            self.tally.free += self.free.max(0) as u128 * span;
+            self.tally.so_far.largest += u128::from(largest) * span;
+            self.tally.so_far.free += self.free.max(0) as u128 * span;
         }
         self.now = now;
         Ok(())
@@ -155,11 +155,7 @@ impl<'o> State<'o> {
     fn edge(&self) -> Edge {
         Edge {
             at: self.now,
-            used: self.tally.used,
-            scattered: self.tally.scattered,
-            down: self.tally.down,
-            largest: self.tally.largest,
-            free: self.tally.free,
+            ..self.tally.so_far
         }
     }
 

@@ -3,7 +3,9 @@
 use meshalloc::{Block, Cube, NodeId, Shape};
 
 use super::*;
-use crate::workload::{CubeDistribution, Subcubes};
+use crate::workload::{
+    Arrivals, CubeDistribution, EstimateModel, Requests, Subcubes, WorkDistribution,
+};
 
 fn cube(k: u16, n: u8) -> Grid {
     Cube::new(k, n).unwrap().into()
@@ -107,18 +109,19 @@ fn a_mesh_is_fragmented_the_same_way() {
 
 /// Jobs of whole seconds.
 fn drawn(k: u16, n: u8, tasks: u32, replication: u32) -> Vec<Job> {
-    let workload = Synthetic::closed(
-        Subcubes {
+    let workload = Synthetic {
+        requests: Requests::Subcubes(Subcubes {
             cube: Cube::new(k, n).unwrap(),
             dims: CubeDistribution::Uniform,
             radices: CubeDistribution::Uniform,
-        },
-        ServiceDistribution::Uniform {
+        }),
+        work: WorkDistribution::Service(ServiceDistribution::Uniform {
             lo_seconds: 5.0,
             hi_seconds: 30.0,
-        },
-        tasks,
-    );
+        }),
+        arrivals: Arrivals::AtOnce { jobs: tasks },
+        estimates: EstimateModel::Perfect,
+    };
     let jobs = workload.jobs(11, replication).unwrap();
     let whole = |job: Job| Job {
         work: Work::Service(
