@@ -11,7 +11,7 @@ use meshalloc_sim::backend::Backends;
 use meshalloc_sim::experiment::{self, AnyExecution, Experiment, ExperimentError, Progress};
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::SettingError;
-use meshalloc_sim::simulation::{self, Interrupted, Moment, Observer, SimulationError};
+use meshalloc_sim::simulation::{self, Interrupted, Moment, Observer, Seen, SimulationError};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
@@ -201,8 +201,10 @@ fn check_end(
     #[derive(Default)]
     struct End(Ticks);
     impl Observer for End {
-        fn end(&mut self, at: Ticks) {
-            self.0 = at;
+        fn see(&mut self, seen: Seen<'_>) {
+            if let Seen::End(at) = seen {
+                self.0 = at;
+            }
         }
     }
     if at <= last_arrival(experiment)? {

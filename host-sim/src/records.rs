@@ -21,7 +21,7 @@ use tempfile::TempPath;
 
 use crate::file;
 use meshalloc_sim::experiment::{Experiment, Replications, StrategyResult};
-use meshalloc_sim::simulation::{JobRecord, Observer};
+use meshalloc_sim::simulation::{JobRecord, Observer, Seen};
 use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 
 mod log;
@@ -190,6 +190,16 @@ impl Recorder<'_> {
 }
 
 impl Observer for Recorder<'_> {
+    fn see(&mut self, seen: Seen<'_>) {
+        match seen {
+            Seen::Job(record) => self.job(record),
+            Seen::End(_) => self.end(),
+            _ => {}
+        }
+    }
+}
+
+impl Recorder<'_> {
     fn job(&mut self, record: &JobRecord<'_>) {
         let line = match (record.is_measured, self.file.form) {
             (false, _) => Vec::new(),
@@ -214,7 +224,7 @@ impl Observer for Recorder<'_> {
         }
     }
 
-    fn end(&mut self, _: Ticks) {
+    fn end(&mut self) {
         if let Some(writer) = &mut self.writer
             && let Err(error) = writer.flush()
         {

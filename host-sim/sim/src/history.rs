@@ -6,7 +6,7 @@ use meshalloc::{Block, Grid, StrategyKind, Ticks};
 use crate::backend::Backends;
 use crate::experiment::{self, Experiment, ExperimentError, Progress};
 use crate::failures::Restart;
-use crate::simulation::{Interruption, JobRecord, Observer, PlaceEvent, RunResult};
+use crate::simulation::{JobRecord, Observer, PlaceEvent, RunResult, Seen};
 use crate::workload::{Job, TimeUnit};
 
 /// A job of a history.
@@ -135,7 +135,7 @@ pub fn histories(
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
     let timeline = experiment.timeline(0)?;
-    let runs = experiment::run_first::<Seen>(experiment, backends, progress)?;
+    let runs = experiment::run_first::<Record>(experiment, backends, progress)?;
     let histories = experiment
         .strategies
         .iter()
@@ -184,7 +184,7 @@ fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct Record {
     jobs: Vec<Option<PastJob>>,
     /// Of each job so far.
     interrupted: Vec<Vec<Stretch>>,
@@ -203,7 +203,7 @@ fn element<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
     &mut list[place]
 }
 
-impl Observer for Seen {
+impl Record {
     fn job(&mut self, record: &JobRecord<'_>) {
         let mut stretches = std::mem::take(element(&mut self.interrupted, record.number));
         stretches.extend(record.last_start.map(|start| Stretch {
@@ -220,31 +220,25 @@ impl Observer for Seen {
             misses: record.misses,
         });
     }
+}
 
-    fn interrupted(&mut self, job: &Interruption<'_>) {
-        element(&mut self.interrupted, job.number).push(Stretch {
-            start: job.start,
-            end: Some(job.end),
-            is_interrupted: true,
-            held: job.held,
-            blocks: job.blocks.to_vec(),
-        });
-    }
-
-    fn place(&mut self, event: &PlaceEvent) {
-        self.places.push(*event);
-    }
-
-    fn fragmented(&mut self, at: Ticks, processors: u32) {
-        self.fragmented.push((at, processors));
-    }
-
-    fn largest(&mut self, at: Ticks, processors: u32) {
-        self.largest.push((at, processors));
-    }
-
-    fn end(&mut self, at: Ticks) {
-        self.end = at;
+impl Observer for Record {
+    fn see(&mut self, seen: Seen<'_>) {
+        match seen {
+            Seen::Advance(_) => {}
+            Seen::Job(record) => self.job(record),
+            Seen::Interrupted(job) => element(&mut self.interrupted, job.number).push(Stretch {
+                start: job.start,
+                end: Some(job.end),
+                is_interrupted: true,
+                held: job.held,
+                blocks: job.blocks.to_vec(),
+            }),
+            Seen::Place(event) => self.places.push(*event),
+            Seen::Fragmented(at, processors) => self.fragmented.push((at, processors)),
+            Seen::Largest(at, processors) => self.largest.push((at, processors)),
+            Seen::End(at) => self.end = at,
+        }
     }
 }
 

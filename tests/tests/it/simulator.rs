@@ -153,7 +153,7 @@ fn host_sim(
         .with(configuration(mesh, strategy), None, &mut |backend| {
             let mut recorder = recorder(convert::grid(mesh.into()), &mut fates, backend);
             let jobs = jobs.iter().copied();
-            let outcome = run(&mut recorder, mesh.into(), jobs, measured, &mut |_| ());
+            let outcome = run(&mut recorder, mesh.into(), jobs, measured, &mut ());
             result = Some(outcome.expect("the run ends"));
         })
         .expect("the controller takes the configuration");

@@ -82,14 +82,9 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     let beyond = |ratio: &At<Estimate>| {
         interval(&ratio.value).is_some_and(|(low, high)| high < 1.0 - loose || low > 1.0 + loose)
     };
-    let is_one_saturated = |ratio: &Ratio| {
-        matches!(
-            ratio,
-            Some(Compared::OwnSaturated | Compared::OtherSaturated)
-        )
-    };
-    let one_saturated = all.iter().any(|ratio| is_one_saturated(&ratio.value));
-    let verdict = if one_saturated || ratios.iter().any(beyond) {
+    let one_saturated = [Compared::OwnSaturated, Compared::OtherSaturated].map(Some);
+    let is_one_saturated = |ratio: &At<Ratio>| one_saturated.contains(&ratio.value);
+    let verdict = if all.iter().any(is_one_saturated) || ratios.iter().any(beyond) {
         Verdict::DoesNotHold
     } else if ratios.is_empty() || !all_within(loose) {
         Verdict::NotDecided
@@ -111,20 +106,20 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
         None => "no point where both have a number".to_owned(),
     };
     let mut parts = vec![ours];
-    let is_kind: [(&dyn Fn(&Ratio) -> bool, _); 4] = [
-        (&is_one_saturated, "only one of the two saturated"),
+    let kinds: [(&[Ratio], _); 4] = [
+        (&one_saturated, "only one of the two saturated"),
         (
-            &|ratio| *ratio == Some(Compared::BothSaturated),
+            &[Some(Compared::BothSaturated)],
             "left out, as both are saturated",
         ),
         (
-            &|ratio| *ratio == Some(Compared::Growing),
+            &[Some(Compared::Growing)],
             "left out, as a mean still grows with the run",
         ),
-        (&Option::is_none, "left out, as not measured"),
+        (&[None], "left out, as not measured"),
     ];
-    for (is_kind, text) in is_kind {
-        let places = all.iter().filter(|ratio| is_kind(&ratio.value));
+    for (kinds, text) in kinds {
+        let places = all.iter().filter(|ratio| kinds.contains(&ratio.value));
         let places: Vec<_> = places.map(|ratio| ratio.at.as_str()).collect();
         if !places.is_empty() {
             parts.push(format!("{text}: {}", places.join(", ")));

@@ -1,11 +1,11 @@
 //! One replication of one strategy.
 
-use meshalloc::{StrategyKind, Ticks};
+use meshalloc::StrategyKind;
 
 use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Around, Backend, BackendError, Backends};
-use crate::simulation::{self, Interruption, JobRecord, Observer, PlaceEvent, RunResult};
+use crate::simulation::{self, Observer, RunResult, Seen};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -67,9 +67,9 @@ pub fn run_observed<'o>(
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = AnyExecution::new(workload, experiment.machine)?;
-    let mut observer = Watched {
-        progress,
-        recorder: observer,
+    let mut observer = |seen: Seen<'_>| match seen {
+        Seen::Advance(jobs) => progress.advance(jobs),
+        other => observer.see(other),
     };
     let mut result = None;
     backends.with(configuration, description, &mut |backend| {
@@ -96,40 +96,4 @@ pub fn interruptible<'b>(
         }
         backend.call(change, now, on_event)
     })
-}
-
-/// A run whose progress is shown, and that may be recorded.
-struct Watched<'w> {
-    progress: &'w dyn Progress,
-    recorder: &'w mut dyn Observer,
-}
-
-impl Observer for Watched<'_> {
-    fn advance(&mut self, jobs: u64) {
-        self.progress.advance(jobs);
-    }
-
-    fn job(&mut self, record: &JobRecord<'_>) {
-        self.recorder.job(record);
-    }
-
-    fn interrupted(&mut self, job: &Interruption<'_>) {
-        self.recorder.interrupted(job);
-    }
-
-    fn place(&mut self, event: &PlaceEvent) {
-        self.recorder.place(event);
-    }
-
-    fn fragmented(&mut self, at: Ticks, processors: u32) {
-        self.recorder.fragmented(at, processors);
-    }
-
-    fn largest(&mut self, at: Ticks, processors: u32) {
-        self.recorder.largest(at, processors);
-    }
-
-    fn end(&mut self, at: Ticks) {
-        self.recorder.end(at);
-    }
 }

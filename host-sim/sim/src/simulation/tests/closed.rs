@@ -23,7 +23,7 @@ fn task(service: u64, radices: &[u16]) -> Job {
 fn closed(machine: Grid, strategy: StrategyKind, tasks: &[Job]) -> RunResult {
     with_backend(machine, strategy, PLENTY, |backend| {
         let all = Measured::Departures(u32::try_from(tasks.len()).unwrap());
-        run(backend, machine, tasks.iter().copied(), all, &mut |_| {}).unwrap()
+        run(backend, machine, tasks.iter().copied(), all, &mut ()).unwrap()
     })
 }
 
@@ -227,14 +227,7 @@ fn the_papers_cube_second_by_second() {
                 })
             });
             let jobs = tasks.iter().copied();
-            let result = run(
-                &mut spy,
-                machine,
-                jobs,
-                Measured::Departures(100),
-                &mut |_| {},
-            )
-            .unwrap();
+            let result = run(&mut spy, machine, jobs, Measured::Departures(100), &mut ()).unwrap();
             (result, grants)
         });
         // First come, first served: all of them, in their order.
