@@ -233,7 +233,7 @@ fn a_small_log() {
         let found: Vec<Job> = log.jobs(1, 0).unwrap().collect();
         let (expected, dropped) = read_log(&text, mesh);
         assert_eq!(found, expected);
-        assert_eq!(log.lines.no_processors, dropped.into());
+        assert_eq!(log.lines.no_processors, u64::from(dropped));
         assert_equal(mesh, &found);
     }
 }
