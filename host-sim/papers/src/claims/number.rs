@@ -146,7 +146,7 @@ pub(super) fn between(shares: &[At<Estimate>], low: f64, high: f64) -> Judgement
     }
 }
 
-/// The verdict where so many of all points are as claimed.
+/// The verdict where this number of all points is as claimed.
 const fn by_part(within: usize, all: usize) -> Verdict {
     match within {
         _ if all == 0 => Verdict::NotDecided,
