@@ -52,8 +52,8 @@ impl<L: Line + ?Sized> Line for Box<L> {
 /// ms.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A stream that reads and writes with a timeout. Written bytes must leave without a flush: flushing
-/// a serial port could wait forever for an other end that accepts no bytes.
+/// A stream that reads and writes with a timeout. Written bytes must leave without a flush: a flush
+/// of a serial port could wait forever for an other end that accepts no bytes.
 pub trait Stream: io::Read + io::Write {
     /// Sets the timeout of reading and writing.
     ///
