@@ -201,7 +201,7 @@ fn ends_a_lease_by_its_clock(qemu: &Qemu) {
     };
     let (begun, mut events) = (Instant::now(), Vec::new());
     let waits = client.call(&submit(2, 4, 4), None, &mut |event, _| {
-        events.push(seen(event))
+        events.push(seen(event));
     });
     assert_eq!(waits.unwrap(), Ok(Outcome::Done));
     while events.len() < 2 && begun.elapsed() < Duration::from_secs(20) {
