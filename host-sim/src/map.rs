@@ -201,8 +201,8 @@ fn check_end(
     #[derive(Default)]
     struct End(Ticks);
     impl Observer for End {
-        fn see(&mut self, seen: Seen<'_>) {
-            if let Seen::End(at) = seen {
+        fn see(&mut self, seen: &Seen<'_>) {
+            if let Seen::End(at) = *seen {
                 self.0 = at;
             }
         }

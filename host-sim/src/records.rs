@@ -190,7 +190,7 @@ impl Recorder<'_> {
 }
 
 impl Observer for Recorder<'_> {
-    fn see(&mut self, seen: Seen<'_>) {
+    fn see(&mut self, seen: &Seen<'_>) {
         match seen {
             Seen::Job(record) => self.job(record),
             Seen::End(_) => self.end(),

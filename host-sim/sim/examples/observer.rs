@@ -20,7 +20,7 @@ pub(crate) struct Longest {
 }
 
 impl Observer for Longest {
-    fn see(&mut self, seen: Seen<'_>) {
+    fn see(&mut self, seen: &Seen<'_>) {
         let Seen::Job(record) = seen else { return };
         self.jobs += 1;
         let wait = record.start.map(|start| start - record.job.arrival);

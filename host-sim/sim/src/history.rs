@@ -223,8 +223,8 @@ impl Record {
 }
 
 impl Observer for Record {
-    fn see(&mut self, seen: Seen<'_>) {
-        match seen {
+    fn see(&mut self, seen: &Seen<'_>) {
+        match *seen {
             Seen::Advance(_) => {}
             Seen::Job(record) => self.job(record),
             Seen::Interrupted(job) => element(&mut self.interrupted, job.number).push(Stretch {

@@ -345,13 +345,13 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             }
             let done = u64::from(measured.count() - self.state.left);
             if done - reported >= ADVANCE_JOBS || self.state.left == 0 {
-                self.state.observer.see(Seen::Advance(done - reported));
+                self.state.observer.see(&Seen::Advance(done - reported));
                 reported = done;
             }
         }
         if self.state.left > 0 {
             let rest = u64::from(measured.count()) - reported;
-            self.state.observer.see(Seen::Advance(rest));
+            self.state.observer.see(&Seen::Advance(rest));
         }
         self.state.end();
         Ok(self.finish())

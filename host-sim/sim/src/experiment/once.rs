@@ -67,8 +67,8 @@ pub fn run_observed<'o>(
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = AnyExecution::new(workload, experiment.machine)?;
-    let mut observer = |seen: Seen<'_>| match seen {
-        Seen::Advance(jobs) => progress.advance(jobs),
+    let mut observer = |seen: &Seen<'_>| match seen {
+        Seen::Advance(jobs) => progress.advance(*jobs),
         other => observer.see(other),
     };
     let mut result = None;

@@ -87,16 +87,16 @@ pub enum Seen<'r> {
 /// Receives what happens in a run, between events: it must be quick.
 pub trait Observer {
     /// Something has happened.
-    fn see(&mut self, seen: Seen<'_>);
+    fn see(&mut self, seen: &Seen<'_>);
 }
 
 /// Ignores everything.
 impl Observer for () {
-    fn see(&mut self, _: Seen<'_>) {}
+    fn see(&mut self, _: &Seen<'_>) {}
 }
 
-impl<F: FnMut(Seen<'_>)> Observer for F {
-    fn see(&mut self, seen: Seen<'_>) {
+impl<F: FnMut(&Seen<'_>)> Observer for F {
+    fn see(&mut self, seen: &Seen<'_>) {
         self(seen);
     }
 }

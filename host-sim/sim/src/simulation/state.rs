@@ -138,14 +138,14 @@ impl<'o> State<'o> {
         };
         if self.fragmented != fragmented {
             self.fragmented = fragmented;
-            self.observer.see(Seen::Fragmented(self.now, fragmented));
+            self.observer.see(&Seen::Fragmented(self.now, fragmented));
         }
     }
 
     /// From now on the largest slice that could be placed has this number of processors.
     pub(super) fn set_largest(&mut self, processors: u32) {
         if self.largest != Some(processors) {
-            self.observer.see(Seen::Largest(self.now, processors));
+            self.observer.see(&Seen::Largest(self.now, processors));
         }
         self.largest = Some(processors);
         self.tally.is_largest_known = true;
@@ -252,7 +252,7 @@ impl<'o> State<'o> {
         let attempt = attempt.unwrap_or_default();
         let refused = Some(reason);
         let seen = record.seen(number, &self.lists, is_measured, end, refused, &attempt);
-        self.observer.see(Seen::Job(&seen));
+        self.observer.see(&Seen::Job(&seen));
         if is_measured {
             self.tally.refused.add(reason);
             self.left -= 1;
@@ -380,7 +380,7 @@ impl<'o> State<'o> {
         let attempt = attempt.unwrap_or_default();
         let (lists, end) = (&self.lists, Some(now));
         let seen = record.seen(number, lists, is_measured, end, None, &attempt);
-        self.observer.see(Seen::Job(&seen));
+        self.observer.see(&Seen::Job(&seen));
         if is_measured {
             self.left -= 1;
             let place = number - self.measured.first();
@@ -403,8 +403,8 @@ impl<'o> State<'o> {
             let failing = self.failing.as_ref();
             let attempt = failing.map_or(Attempt::default(), |failing| failing.attempt(number));
             let seen = record.seen(number, &self.lists, false, None, None, &attempt);
-            self.observer.see(Seen::Job(&seen));
+            self.observer.see(&Seen::Job(&seen));
         }
-        self.observer.see(Seen::End(self.now));
+        self.observer.see(&Seen::End(self.now));
     }
 }

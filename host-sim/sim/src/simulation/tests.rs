@@ -491,8 +491,8 @@ fn progress_adds_up_to_the_measured_jobs() {
             first: 100,
             end: 3_000,
         };
-        let mut observer = |seen: Seen<'_>| {
-            if let Seen::Advance(jobs) = seen {
+        let mut observer = |seen: &Seen<'_>| {
+            if let Seen::Advance(jobs) = *seen {
                 calls.push(jobs);
             }
         };

@@ -115,7 +115,7 @@ impl State<'_> {
         if failing.timeline.restart.keeps() {
             failing.stopped.insert(number);
         }
-        self.observer.see(Seen::Interrupted(&Interruption {
+        self.observer.see(&Seen::Interrupted(&Interruption {
             number,
             start,
             end: self.now,
@@ -158,7 +158,7 @@ impl State<'_> {
             let record = self.present.here(number);
             down_and_held += failing.faulty_in(self.lists.get(&record.blocks));
         }
-        self.observer.see(Seen::Place(&PlaceEvent {
+        self.observer.see(&Seen::Place(&PlaceEvent {
             at: self.now,
             block,
             is_down,

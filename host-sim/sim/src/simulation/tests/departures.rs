@@ -93,7 +93,7 @@ struct Counts {
 }
 
 impl Observer for Counts {
-    fn see(&mut self, seen: Seen<'_>) {
+    fn see(&mut self, seen: &Seen<'_>) {
         if let Seen::Job(record) = seen {
             self.left += u32::from(record.end.is_some());
             self.measured += u32::from(record.is_measured);
