@@ -67,7 +67,7 @@ pub fn run_observed<'o>(
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = AnyExecution::new(workload, experiment.machine)?;
-    let mut observer = |seen: &Seen<'_>| match seen {
+    let mut observer = move |seen: &Seen<'_>| match seen {
         Seen::Advance(jobs) => progress.advance(*jobs),
         other => observer.see(other),
     };
