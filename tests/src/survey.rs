@@ -70,6 +70,8 @@ pub fn requests(grid: &Grid) -> Vec<Vec<u32>> {
 pub enum Compare {
     /// Every answer; where extents differ, those to requests with [`Flags::FIXED_ORIENTATION`] too.
     WithModel,
+    /// The same at the first of each number of occupancies, else only whether a request is granted.
+    Every(usize),
     /// Only whether a request is granted.
     Nothing,
 }
@@ -116,24 +118,27 @@ pub fn survey(
             probe.set(node, next >> node & 1 == 1);
         }
         busy = next;
+        let is_compared = match compare {
+            Compare::WithModel => true,
+            Compare::Every(number) => step % number == 0,
+            Compare::Nothing => false,
+        };
         for (extents, requests, boxes) in &wanted {
             let exists = boxes.iter().any(|mask| mask & busy == 0);
-            let granted = match compare {
-                Compare::Nothing if !exists => continue,
-                Compare::Nothing => {
-                    matches!(probe.ask(requests[0].0).outcome, Ok(Outcome::Done))
+            let granted = if is_compared {
+                let mut answers = requests
+                    .iter()
+                    .map(|(request, checked)| probe.compare_checked(*request, checked));
+                let answer = answers.next().expect("at least one request");
+                answers.for_each(drop);
+                if answer == Err(Refusal::ExtentBelowSide) {
+                    continue;
                 }
-                Compare::WithModel => {
-                    let mut answers = requests
-                        .iter()
-                        .map(|(request, checked)| probe.compare_checked(*request, checked));
-                    let answer = answers.next().expect("at least one request");
-                    answers.for_each(drop);
-                    if answer == Err(Refusal::ExtentBelowSide) {
-                        continue;
-                    }
-                    answer.is_ok()
-                }
+                answer.is_ok()
+            } else if exists {
+                matches!(probe.ask(requests[0].0).outcome, Ok(Outcome::Done))
+            } else {
+                continue;
             };
             // Some strategies grant other shapes than the one that is asked for.
             found.recognisable += u64::from(exists);
@@ -146,7 +151,7 @@ pub fn survey(
                 });
             }
         }
-        if compare == Compare::WithModel {
+        if is_compared {
             probe.check_list();
             if step % 1024 == 0 {
                 probe.controller().check_invariants();

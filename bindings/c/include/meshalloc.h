@@ -311,7 +311,7 @@ typedef struct meshalloc_controller meshalloc_controller;
  * initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow
  * rules.
  *
- * The processor at (x, y, z) has the number x + sides[0] * (y + sides[1] * z).
+ * The processor at (x, y, z) has the number `x + sides[0] * (y + sides[1] * z)`.
  */
 typedef struct meshalloc_machine {
   /**

@@ -69,7 +69,7 @@ pub const EVENT_LEASE_ENDED: u32 = 2;
 /// initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow
 /// rules.
 ///
-/// The processor at (x, y, z) has the number x + sides[0] * (y + sides[1] * z).
+/// The processor at (x, y, z) has the number `x + sides[0] * (y + sides[1] * z)`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Machine {

@@ -287,7 +287,6 @@ fn grids_start_jobs_as_the_naive_form() {
         StrategyKind::FirstFit,
         StrategyKind::AdaptiveScan,
         StrategyKind::TreeCollapsing,
-        StrategyKind::Naive,
     ];
     let torus = Grid::torus(&[4, 3, 5]).expect("a torus");
     let mixed = Grid::new(&[5, 4, 3], 0b010).expect("a grid");

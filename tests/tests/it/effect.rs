@@ -13,7 +13,7 @@ use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
 use meshalloc_tests::saved::{Changes, look};
 
-const COMMANDS: u32 = 300;
+const COMMANDS: u32 = 150;
 /// Few enough to fill the table now and then.
 const JOBS_MAX: usize = 14;
 

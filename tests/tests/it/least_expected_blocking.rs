@@ -288,7 +288,7 @@ fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
     let machine = mesh(SIDE, SIDE).grid();
     let mut by_later_form = 0;
     for (seed, scheduler) in (1..).zip(SCHEDULERS) {
-        for (budget, states) in [(4, 500), (16, 700), (64, 1300), (200, 600), (1000, 300)] {
+        for (budget, states) in [(4, 300), (16, 400), (64, 600), (200, 500), (1000, 300)] {
             let seen = compare(
                 machine,
                 budget != 200,
