@@ -257,7 +257,10 @@ impl<'m> Controller<'m> {
             Change::Submit {
                 job,
                 request,
-                #[cfg_attr(not(feature = "leases"), allow(unused_variables))]
+                #[cfg_attr(
+                    not(feature = "leases"),
+                    allow(unused_variables, reason = "there is none")
+                )]
                 lease,
             } => {
                 self.submit(job, &request, now, pauses, keep)

@@ -544,9 +544,8 @@ impl Machine {
     pub fn check(&self, strategy: impl Into<Lays>, request: &Request) -> Result<(), Refusal> {
         self.grid.check(request.shape)?;
         let lays = strategy.into();
-        let mut forms = Forms::new(Some(self), &self.grid, request, lays.turns());
         let mut refusal = Refusal::NotLegal;
-        while let Some(shape) = forms.next() {
+        for shape in Forms::new(Some(self), &self.grid, request, lays.turns()) {
             let mut trials = Trials::new(lays, Some(self), &self.grid, request, shape);
             if trials.next().is_some() {
                 return Ok(());
@@ -569,8 +568,7 @@ impl Machine {
         while let Some(chips) = self.number_from(from) {
             from = chips.saturating_add(1);
             let numbered = Request::chips(chips);
-            let mut forms = Forms::new(Some(self), &self.grid, &numbered, true);
-            while let Some(shape) = forms.next() {
+            for shape in Forms::new(Some(self), &self.grid, &numbered, true) {
                 nearest[found] = Some(shape);
                 found += 1;
                 if found == NEAREST_MAX {
