@@ -43,7 +43,7 @@ use crate::view::{Status, View};
 ///   faulty.
 /// - *Disjoint*: no processor is in two blocks.
 /// - *Derived*: what a strategy keeps can be rebuilt from the occupancy, except what it saves
-///   ([`Strategy`](crate::Strategy)).
+///   ([`Strategy`]).
 /// - *Atomic*: a change that is answered with an error has changed nothing but statistics, so every
 ///   later decision is what it would have been without it. (A strategy that looks at the latest
 ///   requests also counts one that was refused for lack of room: that is how it is defined.)

@@ -306,7 +306,7 @@ fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
                 "{scheduler:?}, {budget}: {seen:?}"
             );
             assert_eq!(
-                seen.with_withheld > states / 60,
+                seen.with_withheld > states / 100,
                 is_backfilling,
                 "{scheduler:?}, {budget}: {seen:?}"
             );
