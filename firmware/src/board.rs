@@ -10,14 +10,12 @@
 
 #[cfg(feature = "durable")]
 use core::cell::RefCell;
-#[cfg(feature = "durable")]
-use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use embedded_hal::digital::{ErrorType as PinErrorType, OutputPin, PinState};
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
-use embedded_storage::nor_flash::{NorFlash, ReadNorFlash};
+use embedded_storage::nor_flash::NorFlash;
 use meshalloc::{Controller, Ticks};
 #[cfg(feature = "durable")]
 use meshalloc::{Pauses, View};
@@ -263,9 +261,7 @@ impl<'m, B: Board> Processor<'m, B, Durable<B::Flash, REGIONS>> {
     ) -> Result<(Self, Recovered), NoJournal> {
         let boot = kept.next_boot(board.noise());
         let flash = board.flash().ok_or(NoJournal::NoFlash)?;
-        let len = flash.capacity() as u32 / REGIONS as u32;
-        let regions: [Range<u32>; REGIONS] = [0..len, len..2 * len, 2 * len..3 * len];
-        let opened = Journal::open(flash, &regions).map_err(|error| match error {
+        let opened = Journal::open(flash).map_err(|error| match error {
             JournalError::Regions => NoJournal::Regions,
             _ => NoJournal::Unreadable,
         });

@@ -49,11 +49,29 @@ pub struct Emulator {
 }
 
 impl Info {
-    /// The features of the board's image; `features` are further ones, separated by commas.
+    /// The arguments of a `cargo` that builds the image, or lints it if `verb` is `clippy`, in this
+    /// target folder. `features` are those in addition to the board's, separated by commas;
+    /// `default` stands for the default ones.
     #[cfg(feature = "client")]
-    pub fn features(&self, features: &str) -> std::string::String {
-        let comma = if features.is_empty() { "" } else { "," };
-        std::format!("board-{}{comma}{features}", self.name)
+    pub fn cargo(
+        &self,
+        verb: &str,
+        features: &str,
+        folder: &str,
+    ) -> std::vec::Vec<std::string::String> {
+        let features = std::format!("board-{},{features}", self.name);
+        let image = ["--package", "meshalloc-firmware", "--profile", "firmware"];
+        let settings = [
+            "--no-default-features",
+            "--features",
+            features.trim_end_matches(','),
+            "--target",
+            self.target,
+            "--target-dir",
+            folder,
+        ];
+        let all = [verb].into_iter().chain(image).chain(settings);
+        all.map(std::string::String::from).collect()
     }
 }
 
@@ -81,20 +99,27 @@ impl Emulator {
 const KB: u32 = 1024;
 const MB: u32 = 1024 * KB;
 
+/// What the boards with an STM32F4 share; the memory is that of the smallest.
+const NUCLEO: Info = Info {
+    name: "",
+    target: "thumbv7em-none-eabihf",
+    flash: Memory {
+        start: 0x0800_0000,
+        len: 512 * KB,
+    },
+    ram: Memory {
+        start: 0x2000_0000,
+        len: 128 * KB,
+    },
+    code_behind_journal: 64 * KB,
+    chip: None,
+    emulator: None,
+};
+
 /// The boards; the first is the one that tools take if none is named.
-pub const BOARDS: [Info; 5] = [
+pub const BOARDS: &[Info] = &[
     Info {
         name: "nucleo-f446re",
-        target: "thumbv7em-none-eabihf",
-        flash: Memory {
-            start: 0x0800_0000,
-            len: 512 * KB,
-        },
-        ram: Memory {
-            start: 0x2000_0000,
-            len: 128 * KB,
-        },
-        code_behind_journal: 64 * KB,
         chip: Some("STM32F446RETx"),
         // An STM32F405, close enough to the F446.
         emulator: Some(Emulator {
@@ -105,27 +130,15 @@ pub const BOARDS: [Info; 5] = [
             arguments: "-serial null",
             features: "qemu",
         }),
+        ..NUCLEO
     },
-    // Not tried on hardware.
     Info {
         name: "nucleo-f411re",
-        target: "thumbv7em-none-eabihf",
-        flash: Memory {
-            start: 0x0800_0000,
-            len: 512 * KB,
-        },
-        ram: Memory {
-            start: 0x2000_0000,
-            len: 128 * KB,
-        },
-        code_behind_journal: 64 * KB,
         chip: Some("STM32F411RETx"),
-        emulator: None,
+        ..NUCLEO
     },
-    // Not tried on hardware.
     Info {
         name: "nucleo-f429zi",
-        target: "thumbv7em-none-eabihf",
         flash: Memory {
             start: 0x0800_0000,
             len: 2 * MB,
@@ -134,9 +147,8 @@ pub const BOARDS: [Info; 5] = [
             start: 0x2000_0000,
             len: 192 * KB,
         },
-        code_behind_journal: 64 * KB,
         chip: Some("STM32F429ZITx"),
-        emulator: None,
+        ..NUCLEO
     },
     Info {
         name: "mps2-an386",
@@ -195,7 +207,7 @@ mod tests {
     fn every_board_has_a_feature_and_a_module() {
         let manifest = include_str!("../Cargo.toml");
         let modules = include_str!("bin/meshalloc-firmware/boards/mod.rs");
-        for board in &BOARDS {
+        for board in BOARDS {
             let feature = std::format!("\nboard-{} = [", board.name);
             assert!(manifest.contains(&feature), "{}", board.name);
             let module = std::format!("mod {};", board.name.replace('-', "_"));

@@ -9,7 +9,7 @@
 //! use meshalloc::{Change, JobId, Request};
 //! use meshalloc_firmware::{Client, IoLine, Options};
 //!
-//! // For a serial port, `IoLine::new(port, |port, timeout| ..)` sets the timeout of its reads.
+//! // `IoLine::new` takes every `Stream`, also a serial port (feature `serial`).
 //! let line = IoLine::tcp(std::net::TcpStream::connect("127.0.0.1:4000")?)?;
 //! let mut client = Client::connect(line, Options::default())?;
 //! println!("{:?}", client.greeting());
@@ -48,7 +48,7 @@ use meshalloc::{
 pub use endpoint::Endpoint;
 pub use error::{ClientError, Stray};
 use exchange::Exchange;
-pub use line::{IoLine, Line};
+pub use line::{IoLine, Line, Stream};
 
 use crate::BAUD_DEFAULT;
 use crate::protocol::{
@@ -353,20 +353,6 @@ impl<L: Line> Client<L> {
         Ok(())
     }
 
-    /// Has the controller carry a change out. Attempts that follow from it may still be left:
-    /// [`Client::next_event`] waits for them.
-    ///
-    /// # Errors
-    ///
-    /// When no reply comes.
-    pub fn begin(
-        &mut self,
-        change: &Change,
-        at: Option<Ticks>,
-    ) -> Result<Result<Outcome, Error>, ClientError> {
-        self.change(change, at, &mut Progress::new())
-    }
-
     /// Asks for a virtual clock: until it is given back, or the session ends, the changes of this
     /// client set the time with `at`. With false the controller's own clock goes on.
     ///
@@ -483,25 +469,6 @@ impl<L: Line> Client<L> {
         }
     }
 
-    /// The oldest event that was not passed on yet; `None` if there was none at the time of the
-    /// last exchange and no attempt is left.
-    ///
-    /// # Errors
-    ///
-    /// When no reply comes.
-    pub fn next_event(&mut self) -> Result<Option<Event>, ClientError> {
-        let mut progress = Progress::new();
-        loop {
-            if let Some(event) = self.events.pop_front() {
-                return Ok(Some(event));
-            }
-            if self.is_settled() {
-                return Ok(None);
-            }
-            self.wait(&mut progress)?;
-        }
-    }
-
     /// Waits until nothing is left to be done, and takes the events.
     fn settle(&mut self, progress: &mut Progress) -> Result<(), ClientError> {
         while !self.is_settled() {
@@ -512,7 +479,7 @@ impl<L: Line> Client<L> {
 
     /// Asks for events, and notes whether the controller gets on.
     fn wait(&mut self, progress: &mut Progress) -> Result<(), ClientError> {
-        let message = self.poll_by()?;
+        let message = self.poll()?;
         progress.note(self.left, self.since, self.exchange.patience(), &message)
     }
 
@@ -520,17 +487,8 @@ impl<L: Line> Client<L> {
         self.since >= self.latest && self.left == 0
     }
 
-    /// Asks the server for events.
-    ///
-    /// # Errors
-    ///
-    /// When no reply comes.
-    pub fn poll(&mut self) -> Result<(), ClientError> {
-        self.poll_by().map(|_| ())
-    }
-
-    /// The same; returns the message.
-    fn poll_by(&mut self) -> Result<ClientMessage, ClientError> {
+    /// Asks the server for events; returns the message.
+    fn poll(&mut self) -> Result<ClientMessage, ClientError> {
         let message = ClientMessage::Events {
             session: self.session()?,
             since: self.since,

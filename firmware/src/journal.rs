@@ -40,7 +40,6 @@
 //! write its bytes. Memory: one entry.
 
 use core::mem;
-use core::ops::Range;
 
 use embedded_storage::nor_flash::NorFlash;
 
@@ -97,7 +96,7 @@ pub enum JournalError<E> {
     Flash(E),
     /// The flash returns other bytes than were written, or than it returned before.
     Unverified,
-    /// The regions are not whole sectors, overlap, or have no room for four entries.
+    /// The flash has no equal regions of whole sectors with room for four entries.
     Regions,
     /// The active region is full: a checkpoint makes room.
     Full,
@@ -191,28 +190,20 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     /// The maximum number of bytes by which an entry is longer than its record or chunk.
     pub const OVERHEAD_MAX: usize = entry::overhead_max(Self::UNIT);
 
-    /// Opens the journal in these regions, which may have any contents. Writes nothing.
+    /// Opens the journal in a flash with any contents, whose regions are equal parts of it. Writes
+    /// nothing.
     ///
     /// # Errors
     ///
     /// [`JournalError::Regions`], or if the flash cannot be read.
-    pub fn open(
-        flash: F,
-        regions: &[Range<u32>; REGIONS],
-    ) -> Result<(Self, Recovered), JournalError<F::Error>> {
+    pub fn open(flash: F) -> Result<(Self, Recovered), JournalError<F::Error>> {
         const { Self::VALID };
-        let regions = regions
-            .each_ref()
-            .map(|range| Region::new(range, Self::UNIT));
-        for (index, region) in regions.iter().enumerate() {
-            let overlaps = regions.iter().skip(index + 1).any(|r| r.overlaps(region));
-            if overlaps
-                || !region.is_made_of(F::ERASE_SIZE, flash.capacity())
-                || region.capacity() < Self::CAPACITY_MIN
-            {
-                return Err(JournalError::Regions);
-            }
+        let len = flash.capacity() / REGIONS;
+        if !len.is_multiple_of(F::ERASE_SIZE) || len < Self::REGION_MIN {
+            return Err(JournalError::Regions);
         }
+        let regions =
+            core::array::from_fn(|index| Region::new((index * len) as u32, len as u32, Self::UNIT));
         let mut journal = Journal {
             flash,
             regions,

@@ -48,9 +48,6 @@ pub use protocol::{
 };
 pub use server::{Port, Received, Server};
 
-/// The versions of the crates whose traits a board and a journal implement.
-pub use {embedded_io, embedded_storage};
-
 /// The rate of a serial line after a reset, in bits a second, 8N1.
 pub const BAUD_DEFAULT: u32 = 115_200;
 /// The version of the software, as the greeting has it.

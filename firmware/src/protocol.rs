@@ -271,23 +271,6 @@ pub struct LineCounters {
 }
 
 impl LineCounters {
-    /// Nothing was seen yet.
-    pub(crate) const NONE: LineCounters = LineCounters {
-        frames: 0,
-        changes: 0,
-        repeated: 0,
-        other_session: 0,
-        too_old: 0,
-        bad_cobs: 0,
-        too_short: 0,
-        too_long: 0,
-        bad_crc: 0,
-        wrong_version: 0,
-        bad_message: 0,
-        overruns: 0,
-        dropped: 0,
-    };
-
     /// The sum of the counters that count damage and losses.
     pub const fn faults(&self) -> u32 {
         let LineCounters {

@@ -129,7 +129,7 @@ impl<W: Write> Write for Received<'_, W> {
 impl<'m> Server<'m> {
     /// A server that keeps nothing over a reset. No frame has come yet. `boot` distinguishes this
     /// boot from any other that a client may remember: it must differ after every reset.
-    pub const fn new(controller: Controller<'m>, boot: u64) -> Self {
+    pub fn new(controller: Controller<'m>, boot: u64) -> Self {
         Server::with(controller, boot, Forgetful, Origin::Forgetful)
     }
 }
@@ -152,11 +152,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     /// A server that has not read its journal yet: call [`Server::restore`] or
     /// [`Server::leave_unread`] before the first byte. Where the stack is small, the server should
     /// be at its final address when it restores.
-    pub const fn unrestored(
-        controller: Controller<'m>,
-        boot: u64,
-        journal: Journal<F, REGIONS>,
-    ) -> Self {
+    pub fn unrestored(controller: Controller<'m>, boot: u64, journal: Journal<F, REGIONS>) -> Self {
         Server::with(controller, boot, Durable::new(journal), Origin::New)
     }
 
@@ -200,7 +196,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
 }
 
 impl<'m, K> Server<'m, K> {
-    const fn with(controller: Controller<'m>, boot: u64, keep: K, origin: Origin) -> Self {
+    fn with(controller: Controller<'m>, boot: u64, keep: K, origin: Origin) -> Self {
         Server {
             controller,
             keep,
@@ -211,7 +207,7 @@ impl<'m, K> Server<'m, K> {
             front: Front {
                 decoder: Decoder::new(),
                 buffer: ServerFrameBuffer::new(),
-                counters: LineCounters::NONE,
+                counters: LineCounters::default(),
                 sessions: Sessions::new(),
                 boot,
                 origin,

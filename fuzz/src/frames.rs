@@ -46,7 +46,8 @@ fn naive(line: &[u8]) -> Option<(Header, Vec<u8>)> {
         return None;
     }
     let crc = content.split_off(content.len() - CRC_LEN);
-    if crc != crc32(&content).to_le_bytes() {
+    let expected = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(&content);
+    if crc != expected.to_le_bytes() {
         return None;
     }
     let body = content.split_off(HEADER_LEN);
@@ -57,12 +58,4 @@ fn naive(line: &[u8]) -> Option<(Header, Vec<u8>)> {
         client: word(5),
     };
     Some((header, body))
-}
-
-/// CRC-32 by its definition: the remainder of the reflected polynomial division.
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1));
-    !bytes
-        .iter()
-        .fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
 }

@@ -1,7 +1,5 @@
 //! A server restores a journal with any content.
 
-use std::ops::Range;
-
 use meshalloc::jobs::JobSlot;
 use meshalloc::{Controller, Happened, NodeId, Pauses};
 use meshalloc_firmware::Server;
@@ -16,10 +14,6 @@ use crate::requests::Clients;
 const SECTOR: usize = 2048;
 const REGIONS: usize = 3;
 type Flash = MemoryFlash<SECTOR>;
-
-fn regions() -> [Range<u32>; REGIONS] {
-    std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
-}
 
 /// A server restored from any bytes, or from a journal of any chunks and records, keeps its
 /// invariants and serves.
@@ -48,7 +42,7 @@ pub fn journal_bytes(bytes: &[u8]) {
 /// A journal with a checkpoint and records of any content.
 fn written(bytes: &mut Bytes<'_>) -> Flash {
     let flash = Flash::new(REGIONS);
-    let (mut journal, _) = Journal::open(flash, &regions()).expect("it has power");
+    let (mut journal, _) = Journal::<_, REGIONS>::open(flash).expect("it has power");
     journal.begin_checkpoint().expect("it has power");
     let (chunks, records) = (bytes.below(8), bytes.below(16));
     for _ in 0..chunks {
@@ -87,7 +81,7 @@ pub fn journal_damage(bytes: &[u8]) {
     }
     let mut board = Board::new();
     let controller = Controller::new(board.memory(), configuration).expect("as before");
-    let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
+    let (journal, recovered) = Journal::<_, REGIONS>::open(flash).expect("it has power");
     let server = Server::restored(controller, 5, journal, recovered, &Pauses::none());
     server.controller().check_invariants();
     if damages == 0 {
@@ -102,7 +96,7 @@ fn restored(
     controller: Controller<'_>,
     bytes: &mut Bytes<'_>,
 ) -> (Flash, Vec<String>) {
-    let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
+    let (journal, recovered) = Journal::<_, REGIONS>::open(flash).expect("it has power");
     let mut server = Server::restored(controller, 4, journal, recovered, &Pauses::none());
     server.controller().check_invariants();
     let mut clients = Clients::new();

@@ -210,7 +210,7 @@ impl Qemu {
     ///
     /// When QEMU has ended.
     pub fn line(&self) -> io::Result<impl Line + use<>> {
-        Ok(IoLine::unix(UnixStream::connect(self.serial())?))
+        Ok(IoLine::new(UnixStream::connect(self.serial())?))
     }
 
     /// Presses the reset button and waits for the log of the new start. The serial line stays.
@@ -352,8 +352,8 @@ impl Variant {
     /// Its features in addition to those of the board.
     const fn features(self) -> &'static str {
         match self {
-            Variant::Plain => "",
-            Variant::Journal => "journal",
+            Variant::Plain => "default",
+            Variant::Journal => "default,journal",
             Variant::Described => {
                 "any-grid,leases,machine,rates,meshalloc/adaptive-scan,meshalloc/cubes,\
                  meshalloc/folding,meshalloc/first-fit,meshalloc/free-submesh-list,\
@@ -395,19 +395,13 @@ fn build(board: &Info, emulator: &Emulator, variant: Variant) -> PathBuf {
     lock.lock().expect("the lock can be taken");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.arg("build");
+    command.args(board.cargo("build", &features.join(","), &target_dir.to_string_lossy()));
     if let (Variant::Described, Some(machine)) = (variant, DESCRIBED.get()) {
-        command
-            .arg("--no-default-features")
-            .env("MESHALLOC_MACHINE", machine);
+        command.env("MESHALLOC_MACHINE", machine);
     }
     let status = command
+        .arg("--quiet")
         .current_dir(&root)
-        .args(["--quiet", "--package", "meshalloc-firmware"])
-        .args(["--profile", "firmware", "--features"])
-        .arg(board.features(&features.join(",")))
-        .args(["--target", board.target, "--target-dir"])
-        .arg(&target_dir)
         .status()
         .expect("cargo, which runs this test, can be started");
     assert!(status.success(), "the firmware does not build: {status}");

@@ -27,11 +27,8 @@ const PACKAGE: &str = "meshalloc-firmware";
 /// separated by commas; `default` stands for the default ones. Its target folder is that of the
 /// tests in QEMU, so that nothing is compiled twice.
 pub(crate) fn command(verb: &str, board: &Info, features: &str) -> Cmd<'static> {
-    let (features, target, folder) = (board.features(features), board.target, folder());
-    cmd!(
-        "cargo {verb} --profile firmware --package {PACKAGE} --no-default-features
-         --features {features} --target {target} --target-dir {folder}"
-    )
+    let arguments = board.cargo(verb, features, &folder().display().to_string());
+    cmd!("cargo {arguments...}")
 }
 
 /// Lints an image; warnings are errors.

@@ -333,6 +333,25 @@ pub unsafe extern "C" fn meshalloc_allocator_blocks(
     unsafe { with(allocator, write) }
 }
 
+/// Marks the processors of a block.
+///
+/// # Safety
+///
+/// As for [`with`] and [`reading`].
+unsafe fn set_faulty(
+    allocator: *mut Allocator,
+    block: *const Block,
+    set: impl FnOnce(&mut CoreAllocator, meshalloc::Block) -> u32,
+) -> i32 {
+    let mark = |allocator: &mut CoreAllocator| {
+        // SAFETY: the caller promises it.
+        let block = unsafe { reading(block)?.on(allocator.occupancy().grid())? };
+        count(set(allocator, block))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(allocator, mark) }
+}
+
 /// Marks the processors of a block as faulty: they are not given away until they are marked as
 /// working. Those that are held stay held. Returns how many were not faulty before, or an error.
 ///
@@ -344,13 +363,8 @@ pub unsafe extern "C" fn meshalloc_allocator_mark_faulty(
     allocator: *mut Allocator,
     block: *const Block,
 ) -> i32 {
-    let mark = |allocator: &mut CoreAllocator| {
-        // SAFETY: the caller promises it.
-        let block = unsafe { reading(block)?.on(allocator.occupancy().grid())? };
-        count(allocator.mark_faulty(block))
-    };
     // SAFETY: the caller promises it.
-    unsafe { with(allocator, mark) }
+    unsafe { set_faulty(allocator, block, CoreAllocator::mark_faulty) }
 }
 
 /// Marks the processors of a block as working. Returns how many were faulty before, or an error.
@@ -363,13 +377,8 @@ pub unsafe extern "C" fn meshalloc_allocator_clear_faulty(
     allocator: *mut Allocator,
     block: *const Block,
 ) -> i32 {
-    let clear = |allocator: &mut CoreAllocator| {
-        // SAFETY: the caller promises it.
-        let block = unsafe { reading(block)?.on(allocator.occupancy().grid())? };
-        count(allocator.clear_faulty(block))
-    };
     // SAFETY: the caller promises it.
-    unsafe { with(allocator, clear) }
+    unsafe { set_faulty(allocator, block, CoreAllocator::clear_faulty) }
 }
 
 /// Returns the number of processors that are neither held nor faulty, or an error.

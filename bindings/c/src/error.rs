@@ -7,7 +7,7 @@ use meshalloc::{
 };
 
 macro_rules! errors {
-    ($($(#[doc = $doc:literal])* $name:ident = $number:literal, $text:literal;)*) => {
+    ($($name:ident, $text:literal;)*) => {
         impl Error {
             /// Every error, in the order of declaration.
             pub const ALL: &[Error] = &[$(Error::$name),*];
@@ -19,8 +19,6 @@ macro_rules! errors {
                 }
             }
         }
-
-        const _: () = { $(assert!(Error::$name as i32 == $number);)* };
     };
 }
 
@@ -126,51 +124,51 @@ pub enum Error {
 }
 
 errors! {
-    TooFewFree = -1, c"not enough free processors";
-    Fragmented = -2, c"enough free processors, but fragmented";
-    QueueNotEmpty = -3, c"would have to wait behind other jobs";
-    TableFull = -4, c"table full";
-    DuplicateJob = -5, c"a job with this name waits or runs already";
-    Reserved = -6, c"fits only into processors that are reserved for earlier jobs";
-    Busy = -7, c"busy with an earlier command";
-    LeaseRuns = -8, c"the job has no lease, or one that has not ended";
-    RingBusy = -9, c"enough free processors, but no free place with the rings that it demands";
-    EmptyRequest = -100, c"empty request: sides and processors must be at least 1";
-    MalformedRequest = -101, c"the request has more processors than its shape";
-    NeverFits = -102, c"can never fit: too large for the machine under this strategy";
-    TooManyExtents = -103, c"can never fit: more extents than the machine has dimensions";
-    ExtentBelowSide = -104,
+    TooFewFree, c"not enough free processors";
+    Fragmented, c"enough free processors, but fragmented";
+    QueueNotEmpty, c"would have to wait behind other jobs";
+    TableFull, c"table full";
+    DuplicateJob, c"a job with this name waits or runs already";
+    Reserved, c"fits only into processors that are reserved for earlier jobs";
+    Busy, c"busy with an earlier command";
+    LeaseRuns, c"the job has no lease, or one that has not ended";
+    RingBusy, c"enough free processors, but no free place with the rings that it demands";
+    EmptyRequest, c"empty request: sides and processors must be at least 1";
+    MalformedRequest, c"the request has more processors than its shape";
+    NeverFits, c"can never fit: too large for the machine under this strategy";
+    TooManyExtents, c"can never fit: more extents than the machine has dimensions";
+    ExtentBelowSide,
         c"can never fit: the strategy serves only extents equal to the machine's side";
-    UnknownJob = -105, c"no job with this name waits or runs";
-    NoSuchBlock = -106, c"the block is outside the machine";
-    NoSuchProcessor = -107, c"the machine has no processor with this number";
-    NotLegal = -108, c"not a legal shape of this machine";
-    NoRing = -109, c"can never have the rings that it demands";
-    NoSuchMachine = -200, c"no such machine: 1 to 16 sides of at least 1, at most 2^20 processors, \
+    UnknownJob, c"no job with this name waits or runs";
+    NoSuchBlock, c"the block is outside the machine";
+    NoSuchProcessor, c"the machine has no processor with this number";
+    NotLegal, c"not a legal shape of this machine";
+    NoRing, c"can never have the rings that it demands";
+    NoSuchMachine, c"no such machine: 1 to 16 sides of at least 1, at most 2^20 processors, \
         sides of a two-dimensional mesh up to 1024";
-    NoSuchStrategy = -201, c"no such strategy or parameter";
-    NoSuchScheduler = -202, c"no such scheduler or parameter";
-    MachineUnsuitable = -203, c"the strategy does not serve this machine";
-    StrategyNotBuilt = -204, c"the strategy was left out of this build";
-    SchedulerNotBuilt = -205, c"the scheduler was left out of this build";
-    MemoryTooSmall = -206, c"the memory is too small for this machine, strategy and capacity";
-    BadCapacity = -207, c"the number of jobs or allocations is 0 or too large";
-    CheckpointFormat = -208, c"not a checkpoint of this format";
-    CheckpointMalformed = -209, c"an item of the checkpoint cannot be read";
-    CheckpointIncomplete = -210,
+    NoSuchStrategy, c"no such strategy or parameter";
+    NoSuchScheduler, c"no such scheduler or parameter";
+    MachineUnsuitable, c"the strategy does not serve this machine";
+    StrategyNotBuilt, c"the strategy was left out of this build";
+    SchedulerNotBuilt, c"the scheduler was left out of this build";
+    MemoryTooSmall, c"the memory is too small for this machine, strategy and capacity";
+    BadCapacity, c"the number of jobs or allocations is 0 or too large";
+    CheckpointFormat, c"not a checkpoint of this format";
+    CheckpointMalformed, c"an item of the checkpoint cannot be read";
+    CheckpointIncomplete,
         c"parts of the checkpoint are missing, repeated or out of order";
-    CheckpointNoRoom = -211, c"the checkpoint has more jobs or blocks than this build has room for";
-    CheckpointInconsistent = -212, c"the checkpoint contradicts itself";
-    MachinesNotBuilt = -213, c"this build has no machine descriptions";
-    NullPointer = -300, c"a pointer is NULL";
-    Misaligned = -301, c"a pointer is not aligned";
-    NotInitialized = -302, c"not an initialised object of this type";
-    AlreadyInitialized = -303, c"the memory holds an object already: deinitialise it first";
-    ForeignAllocation = -304, c"another allocator made this allocation";
-    StaleAllocation = -305, c"this allocation was released before, or was never made";
-    Reentered = -306, c"a callback has called a function with the object that called it";
-    CallbackFailed = -307, c"a callback has failed";
-    BadArgument = -308, c"a number is out of its range";
+    CheckpointNoRoom, c"the checkpoint has more jobs or blocks than this build has room for";
+    CheckpointInconsistent, c"the checkpoint contradicts itself";
+    MachinesNotBuilt, c"this build has no machine descriptions";
+    NullPointer, c"a pointer is NULL";
+    Misaligned, c"a pointer is not aligned";
+    NotInitialized, c"not an initialised object of this type";
+    AlreadyInitialized, c"the memory holds an object already: deinitialise it first";
+    ForeignAllocation, c"another allocator made this allocation";
+    StaleAllocation, c"this allocation was released before, or was never made";
+    Reentered, c"a callback has called a function with the object that called it";
+    CallbackFailed, c"a callback has failed";
+    BadArgument, c"a number is out of its range";
 }
 
 impl From<Refusal> for Error {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serialport::SerialPort;
 
-use super::{IoLine, Line};
+use super::{IoLine, Line, Stream};
 use crate::BAUD_DEFAULT;
 use crate::rate::BAUDS;
 
@@ -128,7 +128,7 @@ impl Endpoint {
             Endpoint::Unix { path } => {
                 let stream = UnixStream::connect(path);
                 let stream = stream.map_err(|error| format!("cannot connect: {error}"))?;
-                Ok(Box::new(IoLine::unix(stream)))
+                Ok(Box::new(IoLine::new(stream)))
             }
             #[cfg(not(unix))]
             Endpoint::Unix { .. } => Err("this system has no such sockets".to_owned()),
@@ -136,38 +136,19 @@ impl Endpoint {
                 let port = serialport::new(device, BAUD_DEFAULT)
                     .open()
                     .map_err(|error| format!("cannot open: {error}"))?;
-                Ok(Box::new(SerialLine(IoLine::new(
-                    port,
-                    set_timeout as fn(&mut Port, Duration) -> io::Result<()>,
-                ))))
+                Ok(Box::new(IoLine::new(port)))
             }
         }
     }
 }
 
-type Port = Box<dyn SerialPort>;
-
-fn set_timeout(port: &mut Port, timeout: Duration) -> io::Result<()> {
-    port.set_timeout(timeout).map_err(io::Error::from)
-}
-
-/// A serial port, whose rate can be set.
-struct SerialLine(IoLine<Port, SetTimeout>);
-
-type SetTimeout = fn(&mut Port, Duration) -> io::Result<()>;
-
-impl Line for SerialLine {
-    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.send(bytes)
-    }
-
-    fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
-        self.0.receive(buffer, timeout)
+impl Stream for Box<dyn SerialPort> {
+    fn set_timeout(&mut self, timeout: Duration) -> io::Result<()> {
+        SerialPort::set_timeout(&mut **self, timeout).map_err(io::Error::from)
     }
 
     fn set_baud(&mut self, baud: u32) -> io::Result<()> {
-        let port = self.0.stream_mut();
-        port.set_baud_rate(baud).map_err(io::Error::from)
+        self.set_baud_rate(baud).map_err(io::Error::from)
     }
 }
 

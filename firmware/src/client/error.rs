@@ -46,7 +46,7 @@ pub enum ClientError {
     /// The controller was reset since its last reply. A command was not carried out in the new
     /// boot; it is unknown whether it was in the old one. This error comes once for each boot; the
     /// client continues with the new boot.
-    #[error("the controller was reset in the meantime and {}", kept(*origin))]
+    #[error("the controller was reset in the meantime and {origin}")]
     ControllerReset {
         /// The state that it has kept.
         origin: Origin,
@@ -144,13 +144,16 @@ impl ClientError {
     }
 }
 
-/// Describes the state that a controller has kept over a reset.
-const fn kept(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Forgetful | Origin::New => "has forgotten all jobs",
-        Origin::Restored { .. } => "has restored its state",
-        Origin::Damaged { .. } => "has found its journal damaged: jobs may be lost",
-        Origin::Unread => "has not read its journal, which stays as it is",
+/// What a controller has kept over its reset, as the end of a sentence about it.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Forgetful => "has forgotten all jobs: it keeps no journal",
+            Origin::New => "has forgotten all jobs: its journal is empty",
+            Origin::Restored { .. } => "has restored its state",
+            Origin::Damaged { .. } => "has found its journal damaged: jobs may be lost",
+            Origin::Unread => "has not read its journal, which stays as it is",
+        })
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Exchange<L> {
 }
 
 impl<L: Line> Exchange<L> {
-    pub(super) const fn new(line: L, options: Options, client: u32) -> Self {
+    pub(super) fn new(line: L, options: Options, client: u32) -> Self {
         Exchange {
             line,
             baud: BAUD_DEFAULT,
@@ -57,18 +57,8 @@ impl<L: Line> Exchange<L> {
                 start: 0,
                 end: 0,
             },
-            counters: ClientCounters {
-                exchanges: 0,
-                retries: 0,
-                under_way: 0,
-                stale: 0,
-                damaged: 0,
-            },
-            stray: Stray {
-                bytes: 0,
-                damaged: 0,
-                stale: 0,
-            },
+            counters: ClientCounters::default(),
+            stray: Stray::default(),
         }
     }
 

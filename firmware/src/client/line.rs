@@ -1,7 +1,6 @@
 //! The line of a client: [`Line`], and [`IoLine`] for TCP streams, Unix sockets and serial ports.
 
 use std::boxed::Box;
-use std::fmt;
 use std::io;
 use std::net::TcpStream;
 #[cfg(unix)]
@@ -53,46 +52,69 @@ impl<L: Line + ?Sized> Line for Box<L> {
 /// ms.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A [`Line`] over a stream that reads and writes with a timeout: a TCP stream, a serial port.
-///
-/// Written bytes must leave without a flush. Flushing a serial port could wait forever for an other
-/// end that accepts no bytes.
-pub struct IoLine<S, F> {
+/// A stream that reads and writes with a timeout. Written bytes must leave without a flush: a flush
+/// of a serial port could wait forever for an other end that accepts no bytes.
+pub trait Stream: io::Read + io::Write {
+    /// Sets the timeout of reading and writing.
+    ///
+    /// # Errors
+    ///
+    /// If the stream does not support it.
+    fn set_timeout(&mut self, timeout: Duration) -> io::Result<()>;
+
+    /// As [`Line::set_baud`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        let _ = baud;
+        Ok(())
+    }
+}
+
+impl Stream for TcpStream {
+    fn set_timeout(&mut self, timeout: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(timeout))?;
+        self.set_write_timeout(Some(timeout))
+    }
+}
+
+#[cfg(unix)]
+impl Stream for UnixStream {
+    fn set_timeout(&mut self, timeout: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(timeout))?;
+        self.set_write_timeout(Some(timeout))
+    }
+}
+
+/// A [`Line`] over a [`Stream`]: a TCP stream, a Unix socket, a serial port.
+#[derive(Debug)]
+pub struct IoLine<S> {
     stream: S,
-    set_timeout: F,
     /// The timeout to which the stream is set.
     timeout: Option<Duration>,
 }
 
-impl<S, F> IoLine<S, F>
-where
-    S: io::Read + io::Write,
-    F: FnMut(&mut S, Duration) -> io::Result<()>,
-{
-    /// Makes a line over `stream`; `set_timeout` sets the stream's timeout of reading and writing.
-    pub const fn new(stream: S, set_timeout: F) -> Self {
+impl<S: Stream> IoLine<S> {
+    /// Makes a line over `stream`.
+    pub const fn new(stream: S) -> Self {
         IoLine {
             stream,
-            set_timeout,
             timeout: None,
         }
     }
 
     fn set_timeout(&mut self, timeout: Duration) -> io::Result<()> {
         if self.timeout != Some(timeout) {
-            (self.set_timeout)(&mut self.stream, timeout)?;
+            self.stream.set_timeout(timeout)?;
             self.timeout = Some(timeout);
         }
         Ok(())
     }
-
-    /// The stream.
-    pub const fn stream_mut(&mut self) -> &mut S {
-        &mut self.stream
-    }
 }
 
-impl IoLine<TcpStream, fn(&mut TcpStream, Duration) -> io::Result<()>> {
+impl IoLine<TcpStream> {
     /// Makes a line over a TCP stream. It sends without delay (`TCP_NODELAY`), since frames are
     /// small and each waits for its reply.
     ///
@@ -101,38 +123,11 @@ impl IoLine<TcpStream, fn(&mut TcpStream, Duration) -> io::Result<()>> {
     /// If the stream's options cannot be set.
     pub fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        Ok(IoLine::new(stream, |stream, timeout| {
-            stream.set_read_timeout(Some(timeout))?;
-            stream.set_write_timeout(Some(timeout))
-        }))
+        Ok(IoLine::new(stream))
     }
 }
 
-#[cfg(unix)]
-impl IoLine<UnixStream, fn(&mut UnixStream, Duration) -> io::Result<()>> {
-    /// Makes a line over a Unix socket. An emulator sends byte by byte; a Unix socket costs it less
-    /// than TCP.
-    pub const fn unix(stream: UnixStream) -> Self {
-        IoLine::new(stream, |stream, timeout| {
-            stream.set_read_timeout(Some(timeout))?;
-            stream.set_write_timeout(Some(timeout))
-        })
-    }
-}
-
-impl<S: fmt::Debug, F> fmt::Debug for IoLine<S, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IoLine")
-            .field("stream", &self.stream)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<S, F> Line for IoLine<S, F>
-where
-    S: io::Read + io::Write,
-    F: FnMut(&mut S, Duration) -> io::Result<()>,
-{
+impl<S: Stream> Line for IoLine<S> {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.timeout.is_none() {
             self.set_timeout(SEND_TIMEOUT)?;
@@ -166,6 +161,10 @@ where
             Err(error) if is_timeout(&error) => Ok(0),
             Err(error) => Err(error),
         }
+    }
+
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        self.stream.set_baud(baud)
     }
 }
 

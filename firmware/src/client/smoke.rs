@@ -54,11 +54,8 @@ pub fn smoke<L: Line>(
     let before = counters(client, "greeting")?;
     let greeting = client.greeting();
     report(&format!(
-        "greeting: meshalloc {} ({}), boot {:016x}, {}",
-        greeting.software,
-        greeting.build,
-        greeting.session.boot,
-        journal(greeting.origin)
+        "greeting: meshalloc {} ({}), boot {:016x}; it {}",
+        greeting.software, greeting.build, greeting.session.boot, greeting.origin
     ));
 
     let configuration = Configuration {
@@ -109,10 +106,8 @@ pub fn smoke<L: Line>(
     let faults = after.faults() - before.faults();
     let retries = client.counters().retries;
     if faults > 0 {
-        return Err(SmokeError {
-            step: "line",
-            reason: format!("expected no fault, the board has counted {faults}: {after:?}"),
-        });
+        let reason = format!("expected no fault, the board has counted {faults}: {after:?}");
+        return Err(fail("line", reason));
     }
     report(&format!(
         "line: {ROUND_TRIPS} rounds without a fault, {retries} frames sent again"
@@ -146,11 +141,9 @@ pub fn smoke_reset<L: Line>(
             Err(error) => return Err(failed(STEP, &error)),
         }
         if begun.elapsed() > Duration::from_secs(60) {
-            return Err(SmokeError {
-                step: STEP,
-                reason: "expected another boot within a minute; the number of the boot is the same"
-                    .to_string(),
-            });
+            let reason =
+                "expected another boot within a minute; the number of the boot is the same";
+            return Err(fail(STEP, reason));
         }
         std::thread::sleep(Duration::from_millis(100));
     };
@@ -164,7 +157,7 @@ pub fn smoke_reset<L: Line>(
         "the job with a journal, and no job without one",
         &answer,
     )?;
-    report(&format!("reset by hand: {}", journal(origin)));
+    report(&format!("reset by hand: it {origin}"));
     Ok(())
 }
 
@@ -188,38 +181,39 @@ fn clock<L: Line>(
     }
     check(STEP, seen.grants(1, 1), "a grant", &seen)?;
     while begun.elapsed() < PATIENCE {
-        client.poll().map_err(|error| failed(STEP, &error))?;
-        while let Some(event) = client.next_event().map_err(|error| failed(STEP, &error))? {
-            if event.what != Happened::LeaseEnded {
-                continue;
-            }
-            let elapsed = begun.elapsed();
-            let expected = Duration::from_millis(LEASE_MS.get());
-            if elapsed.abs_diff(expected) > clock_off {
-                return Err(SmokeError {
-                    step: STEP,
-                    reason: format!(
-                        "expected a lease of {LEASE_MS} ms to end after that time, it ended after \
-                         {} ms: the board's clock goes at another speed",
-                        elapsed.as_millis()
-                    ),
-                });
-            }
-            report(&format!(
-                "clock: a lease of {LEASE_MS} ms ended after {} ms",
-                elapsed.as_millis()
-            ));
-            return Ok(());
+        let mut has_ended = false;
+        client
+            .events(&mut |event, _| has_ended |= event.what == Happened::LeaseEnded)
+            .map_err(|error| failed(STEP, &error))?;
+        if !has_ended {
+            continue;
         }
+        let elapsed = begun.elapsed();
+        let expected = Duration::from_millis(LEASE_MS.get());
+        if elapsed.abs_diff(expected) > clock_off {
+            return Err(fail(
+                STEP,
+                format!(
+                    "expected a lease of {LEASE_MS} ms to end after that time, it ended after \
+                     {} ms: the board's clock goes at another speed",
+                    elapsed.as_millis()
+                ),
+            ));
+        }
+        report(&format!(
+            "clock: a lease of {LEASE_MS} ms ended after {} ms",
+            elapsed.as_millis()
+        ));
+        return Ok(());
     }
-    Err(SmokeError {
-        step: STEP,
-        reason: format!(
+    Err(fail(
+        STEP,
+        format!(
             "expected a lease of {LEASE_MS} ms to end, it has not after {} s: the board's clock \
              stands still",
             PATIENCE.as_secs()
         ),
-    })
+    ))
 }
 
 fn mesh() -> Grid {
@@ -233,27 +227,19 @@ where
 {
     let mut strategies = client.greeting().strategies();
     let strategy = strategies.find(|kind| kind.serves().includes(&mesh()));
-    strategy.ok_or_else(|| SmokeError {
-        step: "configure",
-        reason: format!("expected a strategy that serves a {SIDE}x{SIDE} mesh, there is none"),
+    strategy.ok_or_else(|| {
+        let reason = format!("expected a strategy that serves a {SIDE}x{SIDE} mesh, there is none");
+        fail("configure", reason)
     })
 }
 
-fn journal(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Forgetful => "no journal",
-        Origin::New => "an empty journal",
-        Origin::Restored { .. } => "restored from its journal",
-        Origin::Damaged { .. } => "its journal was damaged",
-        Origin::Unread => "its journal was not read",
-    }
+fn fail(step: &'static str, reason: impl Into<String>) -> SmokeError {
+    let reason = reason.into();
+    SmokeError { step, reason }
 }
 
 fn failed(step: &'static str, error: &ClientError) -> SmokeError {
-    SmokeError {
-        step,
-        reason: error.to_string(),
-    }
+    fail(step, error.to_string())
 }
 
 /// The outcome of a change, and the events that came with it.
@@ -318,10 +304,10 @@ fn check(
 ) -> Result<(), SmokeError> {
     match is_right {
         true => Ok(()),
-        false => Err(SmokeError {
+        false => Err(fail(
             step,
-            reason: format!("expected {expected}, the board replied {came:?}"),
-        }),
+            format!("expected {expected}, the board replied {came:?}"),
+        )),
     }
 }
 

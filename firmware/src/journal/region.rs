@@ -1,7 +1,5 @@
 //! A range of the flash that stores entries: [`Region`].
 
-use core::ops::Range;
-
 /// Bytes of a word, in which entries are read.
 pub(super) const WORD: usize = 4;
 
@@ -20,20 +18,14 @@ pub(super) struct Region {
 }
 
 impl Region {
-    pub(super) const fn new(range: &Range<u32>, unit: usize) -> Region {
+    /// The `bytes` bytes from `start` on.
+    pub(super) const fn new(start: u32, bytes: u32, unit: usize) -> Region {
         let unit = unit as u32;
         Region {
-            start: range.start,
-            len: range.end.saturating_sub(range.start).saturating_sub(unit),
+            start,
+            len: bytes.saturating_sub(unit),
             unit,
         }
-    }
-
-    /// True if it consists of whole sectors of `sector` bytes of a flash of `capacity` bytes.
-    pub(super) const fn is_made_of(&self, sector: usize, capacity: usize) -> bool {
-        (self.start as usize).is_multiple_of(sector)
-            && (self.end() as usize).is_multiple_of(sector)
-            && self.end() as usize <= capacity
     }
 
     /// The address of a place in the region.
@@ -64,10 +56,5 @@ impl Region {
     /// The length of a unit of writing, in bytes.
     pub(super) const fn unit(&self) -> usize {
         self.unit as usize
-    }
-
-    /// Whether the two share a byte.
-    pub(super) const fn overlaps(&self, other: &Region) -> bool {
-        self.start < other.end() && other.start < self.end()
     }
 }

@@ -417,7 +417,7 @@ mod tests {
         };
         let controller = Controller::new(storage.memory(), configuration).unwrap();
         let flash = MemoryFlash::<4096, 4>::new(2);
-        let (journal, _) = Journal::open(flash, &[0..4096, 4096..8192]).unwrap();
+        let (journal, _) = Journal::<_, 2>::open(flash).unwrap();
         let mut durable = Durable::new(journal);
         let mut sessions = Sessions::new();
         for _ in 0..3 {

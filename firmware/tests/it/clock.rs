@@ -1,15 +1,13 @@
 //! The one clock of a server: its own, or temporarily the virtual one of a session. Leases begin
 //! and end by it.
 
-use std::num::NonZeroU64;
-
-use meshalloc::{Change, JobId, Outcome, Ticks};
+use meshalloc::{Outcome, Ticks};
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
 use meshalloc_firmware::{ProtocolError, ServerMessage};
 
 use crate::board::{release, submit};
-use crate::life::{DONE, Life, first_fit, lease};
+use crate::life::{DONE, Life, first_fit, is_done, lease, renew};
 use crate::line::Random;
 
 /// The clients: one simulates, one uses leases.
@@ -24,16 +22,6 @@ fn refused(error: ProtocolError) -> ServerMessage {
     ServerMessage::Error(error)
 }
 
-fn is_submitted(answer: &ServerMessage) -> bool {
-    matches!(
-        answer,
-        ServerMessage::Outcome {
-            outcome: Ok(Outcome::Done),
-            ..
-        }
-    )
-}
-
 /// A regression: a lease lasted 8.9 days instead of half a second.
 #[test]
 fn a_simulator_that_was_there_changes_no_lease_of_later_clients() {
@@ -42,17 +30,13 @@ fn a_simulator_that_was_there_changes_no_lease_of_later_clients() {
         life.let_time_pass(1_000);
         assert_eq!(life.clock(SIMULATOR, true), DONE);
         for at in [0, 5, end] {
-            assert!(is_submitted(&life.call(
-                SIMULATOR,
-                submit(9, 2, 2),
-                Some(at)
-            )));
+            assert!(is_done(&life.call(SIMULATOR, submit(9, 2, 2), Some(at))));
             life.call(SIMULATOR, release(9), Some(at));
         }
         life.let_time_pass(2_000);
         assert_eq!(life.clock(SIMULATOR, false), DONE);
         life.let_time_pass(3_000);
-        assert!(is_submitted(&life.call(OTHER, lease(1, 500), None)));
+        assert!(is_done(&life.call(OTHER, lease(1, 500), None)));
         life.let_time_pass(3_499);
         assert_eq!(life.jobs(), [1]);
         life.let_time_pass(3_500);
@@ -67,15 +51,11 @@ fn a_clock_that_goes_back_counts_as_one_that_stands_still() {
     let mut life = begin();
     life.let_time_pass(1_000);
     assert_eq!(life.clock(SIMULATOR, true), DONE);
-    assert!(is_submitted(&life.call(
-        SIMULATOR,
-        submit(9, 2, 2),
-        Some(0)
-    )));
+    assert!(is_done(&life.call(SIMULATOR, submit(9, 2, 2), Some(0))));
     life.call(SIMULATOR, release(9), Some(0));
     assert_eq!(life.clock(SIMULATOR, false), DONE);
     life.let_time_pass(999);
-    assert!(is_submitted(&life.call(OTHER, lease(1, 500), None)));
+    assert!(is_done(&life.call(OTHER, lease(1, 500), None)));
     life.let_time_pass(1_499);
     assert_eq!(life.jobs(), [1]);
     life.let_time_pass(1_500);
@@ -90,19 +70,15 @@ fn a_time_is_for_the_session_that_has_the_virtual_clock() {
     assert_eq!(life.clock(SIMULATOR, true), DONE);
     assert_eq!(life.call(OTHER, submit(1, 2, 2), Some(5)), no_clock);
     assert_eq!(life.jobs(), []);
-    assert!(is_submitted(&life.call(
-        SIMULATOR,
-        submit(1, 2, 2),
-        Some(5)
-    )));
-    assert!(is_submitted(&life.call(OTHER, submit(2, 2, 2), None)));
+    assert!(is_done(&life.call(SIMULATOR, submit(1, 2, 2), Some(5))));
+    assert!(is_done(&life.call(OTHER, submit(2, 2, 2), None)));
     let bad = refused(ProtocolError::BadMessage);
     let too_late = Some(TIME_MAX + 1);
     assert_eq!(life.call(SIMULATOR, submit(3, 2, 2), too_late), bad);
     // Another one takes it, and gives it back.
     assert_eq!(life.clock(OTHER, true), DONE);
     assert_eq!(life.call(SIMULATOR, submit(3, 2, 2), Some(6)), no_clock);
-    assert!(is_submitted(&life.call(OTHER, submit(3, 2, 2), Some(6))));
+    assert!(is_done(&life.call(OTHER, submit(3, 2, 2), Some(6))));
     assert_eq!(life.clock(SIMULATOR, false), DONE);
     assert_eq!(life.call(OTHER, submit(4, 2, 2), Some(6)), no_clock);
     assert_eq!(life.jobs(), [1, 2, 3]);
@@ -111,7 +87,7 @@ fn a_time_is_for_the_session_that_has_the_virtual_clock() {
 #[test]
 fn leases_and_a_virtual_clock_of_others_exclude_each_other() {
     let mut life = begin();
-    assert!(is_submitted(&life.call(OTHER, lease(1, 500), None)));
+    assert!(is_done(&life.call(OTHER, lease(1, 500), None)));
     let leases_run = refused(ProtocolError::LeasesRun);
     assert_eq!(life.clock(SIMULATOR, true), leases_run);
     life.let_time_pass(499);
@@ -122,22 +98,16 @@ fn leases_and_a_virtual_clock_of_others_exclude_each_other() {
 
     let is_virtual = refused(ProtocolError::VirtualClock);
     assert_eq!(life.call(OTHER, lease(1, 500), None), is_virtual);
-    assert!(is_submitted(&life.call(OTHER, lease(1, 0), None)));
-    let give = |ticks| Change::Lease {
-        job: JobId(1),
-        ticks: NonZeroU64::new(ticks),
-    };
-    assert_eq!(life.call(OTHER, give(500), None), is_virtual);
-    assert_eq!(life.outcome(give(500)), Ok(Outcome::Done), "its own may");
-    assert!(matches!(
-        life.call(OTHER, give(0), None),
-        ServerMessage::Outcome {
-            outcome: Ok(Outcome::Done),
-            ..
-        }
-    ));
+    assert!(is_done(&life.call(OTHER, lease(1, 0), None)));
+    assert_eq!(life.call(OTHER, renew(1, 500), None), is_virtual);
+    assert_eq!(
+        life.outcome(renew(1, 500)),
+        Ok(Outcome::Done),
+        "its own may"
+    );
+    assert!(is_done(&life.call(OTHER, renew(1, 0), None)));
     // Those under a virtual clock stay under the next one.
-    assert_eq!(life.outcome(give(500)), Ok(Outcome::Done));
+    assert_eq!(life.outcome(renew(1, 500)), Ok(Outcome::Done));
     assert_eq!(life.clock(OTHER, true), DONE);
     life.call(OTHER, submit(2, 2, 2), Some(999));
     assert_eq!(life.jobs(), [1, 2]);
@@ -163,7 +133,7 @@ fn a_virtual_clock_ends_with_its_session_and_goes_on_from_where_it_stood() {
     assert_eq!(life.jobs(), []);
     let no_clock = refused(ProtocolError::NoVirtualClock);
     assert_eq!(life.call(SIMULATOR, submit(1, 2, 2), Some(5)), no_clock);
-    assert!(is_submitted(&life.call(OTHER, lease(1, 500), None)));
+    assert!(is_done(&life.call(OTHER, lease(1, 500), None)));
     life.let_time_pass(101_000);
     assert_eq!(life.jobs(), []);
 }
@@ -266,7 +236,7 @@ fn leases_end_as_in_a_model_whichever_session_has_the_clock() {
                     let ticks = 1 + random.below(300) as Ticks;
                     let may = model.lease(client, job, ticks, at);
                     let answer = life.call(client, lease(job, ticks), at);
-                    assert_eq!(is_submitted(&answer), may, "seed {seed}: {answer:?}");
+                    assert_eq!(is_done(&answer), may, "seed {seed}: {answer:?}");
                     given += u32::from(may);
                     kept_from += u32::from(!may);
                 }

@@ -1,17 +1,12 @@
 //! A server whose flash fails in any step, in any way, while it carries a change out.
 
-use std::num::NonZeroU64;
-
-use meshalloc::{
-    Change, Configuration, Flags, JobId, Outcome, Request, SchedulerKind, StrategyKind, Submesh,
-    Threshold,
-};
+use meshalloc::{Change, Configuration, Outcome, SchedulerKind, StrategyKind, Submesh, Threshold};
 use meshalloc_firmware::journal::memory::{Fault, MemoryFlash};
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{ProtocolError, ServerMessage};
 
 use crate::board::{configuration, release, submit};
-use crate::life::{DONE, Life, NOT_KEPT, REGIONS, first_fit, lease};
+use crate::life::{DONE, Life, NOT_KEPT, REGIONS, first_fit, lease, never_waits, renew};
 
 const SECTOR: usize = 1024;
 
@@ -37,8 +32,7 @@ fn begin(configuration: Configuration, has_failed: bool) -> Life<SECTOR> {
         let mut ticks = 1 << 40;
         while life.sectors_erased() == 0 {
             ticks += 1;
-            let (job, ticks) = (JobId(1), NonZeroU64::new(ticks));
-            life.call(1, Change::Lease { job, ticks }, Some(100));
+            life.call(1, renew(1, ticks), Some(100));
         }
         let flash = life.server.journal().flash_mut();
         flash.fail_after(0, 1000, Fault::Refused, 0);
@@ -46,13 +40,6 @@ fn begin(configuration: Configuration, has_failed: bool) -> Life<SECTOR> {
         life.server.journal().flash_mut().power_on();
     }
     life
-}
-
-fn never_waits(job: u32, w: u16, h: u16) -> Change {
-    Change::submit(
-        JobId(job),
-        Request::submesh(w, h).with_flags(Flags::NO_WAIT),
-    )
 }
 
 /// Everything that later answers and decisions depend on, and statistics.

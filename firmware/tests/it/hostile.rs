@@ -2,9 +2,7 @@
 //! frame.
 
 use meshalloc::{Block, Change, ConfigureError, Error, Outcome, Refusal, StrategyKind};
-use meshalloc_firmware::frame::{
-    CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, FrameBuffer, Header, SERVER_CONTENT_MAX,
-};
+use meshalloc_firmware::frame::{CLIENT_FRAME_MAX, ClientFrameBuffer, FrameBuffer, Header};
 use meshalloc_firmware::sessions::{CLIENTS_MAX, WINDOW};
 use meshalloc_firmware::{
     Client, ClientError, ClientMessage, LineCounters, PROTOCOL_VERSION, ProtocolError, Server,
@@ -52,17 +50,9 @@ fn answers(server: &mut Server<'_>, bytes: &[u8]) -> Vec<(u32, u32, ServerMessag
     server
         .receive(bytes, 0, &mut line)
         .expect("a vector takes everything");
-    let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
-    let mut answers = Vec::new();
-    for byte in line {
-        if let Some(frame) = decoder.push(byte) {
-            let frame = frame.expect("the server sends whole frames");
-            assert_eq!(frame.header.version, PROTOCOL_VERSION);
-            let message = postcard::from_bytes(frame.body).expect("and messages in them");
-            answers.push((frame.header.seq, frame.header.client, message));
-        }
-    }
-    answers
+    let answers = crate::line::answers(line).into_iter();
+    let answers = answers.map(|(header, message)| (header.seq, header.client, message));
+    answers.collect()
 }
 
 /// The answer is this error, and a frame right behind is understood.

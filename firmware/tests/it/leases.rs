@@ -2,15 +2,13 @@
 
 use std::num::NonZeroU64;
 
-use meshalloc::{
-    Change, Controller, Event, Happened, JobId, Outcome, Pauses, Request, StrategyKind, Ticks,
-};
-use meshalloc_firmware::journal::Journal;
+use meshalloc::{Change, Controller, Event, Happened, JobId, Outcome, Request, Ticks};
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
 use meshalloc_firmware::{Client, Received, Server};
 
-use crate::board::{Board, at_reset, configuration, release, submit};
+use crate::board::{Board, at_reset, release, submit};
+use crate::life::{Life, first_fit, renew};
 use crate::line::{MemoryLine, OPTIONS, call};
 
 const BOOT: u64 = 7;
@@ -23,15 +21,8 @@ fn leased(job: u32, w: u16, h: u16, ticks: Ticks) -> Change {
     }
 }
 
-fn renew(job: u32, ticks: Ticks) -> Change {
-    Change::Lease {
-        job: JobId(job),
-        ticks: NonZeroU64::new(ticks),
-    }
-}
-
 /// Advances the clock of the server without a byte on the line.
-fn let_time_pass<K: meshalloc_firmware::keeping::Keep>(server: &mut Server<'_, K>, now: Ticks) {
+fn let_time_pass(server: &mut Server<'_>, now: Ticks) {
     let mut answer = Vec::new();
     let mut port = Received {
         bytes: &[],
@@ -51,9 +42,10 @@ fn jobs(controller: &Controller<'_>) -> Vec<u32> {
 }
 
 fn events(client: &mut Client<MemoryLine<'_, '_>>) -> Vec<Event> {
-    client.poll().expect("a good line");
-    let next = || client.next_event().expect("a good line");
-    std::iter::from_fn(next).collect()
+    let mut events = Vec::new();
+    let polled = client.events(&mut |event, _| events.push(*event));
+    polled.expect("a good line");
+    events
 }
 
 #[test]
@@ -162,75 +154,33 @@ fn more_ends_than_are_remembered_lose_the_oldest_events_only() {
 
 #[test]
 fn leases_and_their_ends_outlive_a_reset() {
-    const SECTOR: usize = 4096;
-    let regions: [std::ops::Range<u32>; 3] =
-        std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32);
-    let boot = |flash, number| {
-        let board = Box::leak(Box::new(Board::new()));
-        let first_fit = configuration(16, 16, StrategyKind::FirstFit);
-        let controller = Controller::new(board.memory(), first_fit).expect("it fits");
-        let (journal, recovered) = Journal::<_, 3>::open(flash, &regions).expect("it has power");
-        Server::restored(controller, number, journal, recovered, &Pauses::none())
-    };
-    let mut server = boot(MemoryFlash::<SECTOR>::new(3), 1);
-    let carry_out = |server: &mut Server<'_, _>, changes: &[Change], seq| {
-        use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
-        use meshalloc_firmware::{ClientMessage, Session};
-        let boot = match server.origin() {
-            Origin::New => 1,
-            _ => 2,
-        };
-        let mut send = |seq, message| {
-            let mut buffer = ClientFrameBuffer::new();
-            let frame = buffer
-                .encode(Header::new(3, seq), &message)
-                .expect("it fits");
-            let mut answer = Vec::new();
-            server
-                .receive(frame, 50, &mut answer)
-                .expect("it takes all");
-        };
-        send(seq, ClientMessage::Hello);
-        for (seq, &change) in (seq + 1..).zip(changes) {
-            let session = Session { boot, number: 1 };
-            send(
-                seq,
-                ClientMessage::Change {
-                    session,
-                    since: 0,
-                    at: None,
-                    change,
-                },
-            );
-        }
-    };
-    carry_out(
-        &mut server,
-        &[leased(1, 4, 4, 100), leased(2, 4, 4, 300), submit(3, 4, 4)],
-        1,
-    );
-    let_time_pass(&mut server, 150);
-    assert_eq!(jobs(server.controller()), [2, 3]);
-    let ended = |server: &Server<'_, _>| -> Vec<Event> {
-        let events = server.controller().view().events_since(0);
+    let ended = |life: &Life<4096>| -> Vec<Event> {
+        let events = life.server.controller().view().events_since(0);
         let ended = events.filter(|event| event.what == Happened::LeaseEnded);
         ended.collect()
     };
-    let before = ended(&server);
+    let mut life = Life::begin(MemoryFlash::new(3), 1, first_fit());
+    life.now = 50;
+    for change in [leased(1, 4, 4, 100), leased(2, 4, 4, 300), submit(3, 4, 4)] {
+        assert_eq!(life.outcome(change), Ok(Outcome::Done));
+    }
+    life.let_time_pass(150);
+    assert_eq!(life.jobs(), [2, 3]);
+    let before = ended(&life);
     assert_eq!(before.len(), 1);
 
     // The clock goes on from the end of the lease, the latest time in the journal.
-    let mut server = boot(server.into_journal().into_flash(), 2);
-    assert_eq!(server.origin(), Origin::Restored { at: 150 });
-    assert_eq!(jobs(server.controller()), [2, 3]);
-    assert_eq!(ended(&server), before);
-    let_time_pass(&mut server, 199);
-    assert_eq!(jobs(server.controller()), [2, 3]);
-    let_time_pass(&mut server, 200);
-    assert_eq!(jobs(server.controller()), [3]);
-    assert_eq!(ended(&server).len(), 2);
+    let mut life = Life::begin(life.into_flash(), 2, first_fit());
+    assert_eq!(life.server.origin(), Origin::Restored { at: 150 });
+    assert_eq!(life.jobs(), [2, 3]);
+    assert_eq!(ended(&life), before);
+    life.let_time_pass(199);
+    assert_eq!(life.jobs(), [2, 3]);
+    life.let_time_pass(200);
+    assert_eq!(life.jobs(), [3]);
+    assert_eq!(ended(&life).len(), 2);
 
-    let server = boot(server.into_journal().into_flash(), 3);
-    assert_eq!(jobs(server.controller()), [3]);
-    assert_eq!(ended(&server).len(), 2);
+    let life = Life::begin(life.into_flash(), 3, first_fit());
+    assert_eq!(life.jobs(), [3]);
+    assert_eq!(ended(&life).len(), 2);
 }

@@ -55,11 +55,7 @@ impl Line for Liar<'_, '_> {
             let frame = room.encode(frame.header, &message).expect("it fits");
             self.answers.extend(frame);
         }
-        let len = buffer.len().min(self.answers.len());
-        for (to, from) in buffer.iter_mut().zip(self.answers.drain(..len)) {
-            *to = from;
-        }
-        Ok(len)
+        io::Read::read(&mut self.answers, buffer)
     }
 }
 
@@ -169,7 +165,7 @@ fn no_lie_is_believed() {
         call(client, &Change::MarkFaulty { block })
     };
     let clock: Act = |client| client.use_virtual_clock(true);
-    let polls: Act = |client| client.poll();
+    let polls: Act = |client| client.events(&mut |_, _| ());
     let asks: Act = |client| query(client, &Query::Job { job: JobId(1) });
     let reads: Act = |client| {
         let job = JobId(1);
@@ -499,11 +495,7 @@ fn nothing_that_has_no_end_is_waited_for() {
     use ServerMessage as Says;
     let submits: Act = |client| call(client, &submit(9, 2, 2));
     let clock: Act = |client| client.use_virtual_clock(true);
-    let polls: Act = |client| {
-        client.poll()?;
-        while client.next_event()?.is_some() {}
-        Ok(())
-    };
+    let polls: Act = |client| client.events(&mut |_, _| ());
     let impatient = Options {
         patience: Duration::from_millis(20),
         ..OPTIONS
@@ -553,12 +545,11 @@ fn nothing_that_has_no_end_is_waited_for() {
     );
 
     // Events, and grants of many blocks.
-    let mut number: u64 = 1;
-    let mut events_without_end = |total: u32| {
-        said(submits, &mut |message| match message {
-            Says::Outcome { events, .. } | Says::Events(events) => {
-                events.latest = u64::MAX;
-                let event = |at: u64| Event {
+    let events_without_end = |total: u32, latest: u64| {
+        let mut number: u64 = 1;
+        said(submits, &mut |message| {
+            if let Says::Outcome { events, .. } | Says::Events(events) = message {
+                let event = |number: u64| Event {
                     processors: total,
                     what: Happened::Granted {
                         attempts: 1,
@@ -566,47 +557,36 @@ fn nothing_that_has_no_end_is_waited_for() {
                         blocks_total: total,
                         block: Block::from(Submesh::new(0, 0, 1, 1)),
                     },
-                    ..granted(number + at, 1)
+                    ..granted(number, 1)
                 };
-                events.list = (1..=4).map(event).collect();
-                number += 4;
+                let last = latest.min(number + 4);
+                events.latest = latest;
+                events.list = (number + 1..=last).map(event).collect();
+                number = last;
             }
-            _ => {}
         })
     };
-    let said = events_without_end(1);
+    let said = events_without_end(1, u64::MAX);
     assert!(
         said.contains("at most 65536 events of one change"),
         "{said}"
     );
-    let said = self::said(submits, &mut |message| match message {
-        Says::Outcome { events, .. } | Says::Events(events) => {
-            let event = |number: u64| Event {
-                processors: 1 << 20,
-                what: Happened::Granted {
-                    attempts: 1,
-                    misses: 0,
-                    blocks_total: 1 << 20,
-                    block: Block::from(Submesh::new(0, 0, 1, 1)),
-                },
-                ..granted(number, 1)
-            };
-            events.latest = 4;
-            events.left = 0;
-            events.list = (2..=4).map(event).collect();
-        }
-        _ => {}
-    });
+    let said = events_without_end(1 << 20, 4);
     assert!(said.contains("grants of at most 2097152 blocks"), "{said}");
+}
+
+/// The two ends of a connection.
+fn connected() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has one");
+    let stream = TcpStream::connect(address).expect("it listens");
+    (stream, listener.accept().expect("it has connected").0)
 }
 
 /// It accepts the connection, but takes no byte.
 #[test]
 fn a_line_that_takes_no_bytes_is_given_up() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener.local_addr().expect("it has one");
-    let stream = TcpStream::connect(address).expect("it listens");
-    let _peer = listener.accept().expect("it has connected");
+    let (stream, _peer) = connected();
     let mut line = IoLine::tcp(stream).expect("it has options");
     let bytes = [0; 1 << 16];
     let begun = Instant::now();
@@ -625,10 +605,7 @@ fn a_line_that_takes_no_bytes_is_given_up() {
 #[test]
 fn a_client_that_waits_can_be_interrupted() {
     static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener.local_addr().expect("it has one");
-    let stream = TcpStream::connect(address).expect("it listens");
-    let _peer = listener.accept().expect("it has connected");
+    let (stream, _peer) = connected();
     let options = Options {
         timeout: Duration::from_secs(100),
         interrupted: Some(|| INTERRUPTED.load(Ordering::Relaxed)),
@@ -651,7 +628,6 @@ fn a_client_that_waits_can_be_interrupted() {
     asker.join().expect("it does not panic");
 }
 
-/// The shortest greeting has every field that the client reads.
 #[test]
 fn other_configurations_than_the_first_are_believed() {
     for configuration in [

@@ -1,14 +1,13 @@
 //! A server with a journal, the clients that speak to it, and its resets: [`Life`].
 
 use std::num::NonZeroU64;
-use std::ops::Range;
 
 use meshalloc::jobs::JobSlot;
 use meshalloc::{
-    Change, Configuration, Controller, Error, JobId, Memory, NodeId, Outcome, Pauses, Refusal,
-    Request, StrategyKind, Ticks,
+    Change, Configuration, Controller, Error, Flags, JobId, Memory, NodeId, Outcome, Pauses,
+    Refusal, Request, StrategyKind, Ticks,
 };
-use meshalloc_firmware::frame::{ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX};
+use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::keeping::durable::Durable;
@@ -17,6 +16,7 @@ use meshalloc_firmware::{
 };
 
 use crate::board::{Board, configuration};
+use crate::line::answers;
 
 pub(crate) const REGIONS: usize = 3;
 pub(crate) type Kept<const SECTOR: usize> = Durable<MemoryFlash<SECTOR>, REGIONS>;
@@ -47,12 +47,16 @@ impl<const SECTOR: usize> Life<SECTOR> {
         configuration: Configuration,
         pauses: &Pauses<'_>,
     ) -> Self {
-        let regions: [Range<u32>; REGIONS] =
-            std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32);
         let controller = Controller::new(memory, configuration).expect("it fits");
-        let (journal, recovered) = Journal::open(flash, &regions).expect("it has power");
+        let (journal, recovered) = Journal::open(flash).expect("it has power");
+        let server = Server::restored(controller, boot, journal, recovered, pauses);
+        Self::of(server, boot)
+    }
+
+    /// That of this server.
+    pub(crate) fn of(server: Server<'static, Kept<SECTOR>>, boot: u64) -> Self {
         Life {
-            server: Server::restored(controller, boot, journal, recovered, pauses),
+            server,
             boot,
             now: 0,
             seq: 100 * boot as u32,
@@ -72,13 +76,9 @@ impl<const SECTOR: usize> Life<SECTOR> {
         self.server
             .receive(frame, self.now, &mut line)
             .expect("a vector takes everything");
-        let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
-        let mut frames = line.into_iter().filter_map(|byte| {
-            let frame = decoder.push(byte)?.expect("the server sends whole frames");
-            Some(postcard::from_bytes(frame.body).expect("and messages in them"))
-        });
-        let answer = frames.next().expect("it answers");
-        assert!(frames.next().is_none(), "one frame is answered by one");
+        let mut answers = answers(line).into_iter();
+        let (_, answer) = answers.next().expect("it answers");
+        assert!(answers.next().is_none(), "one frame is answered by one");
         answer
     }
 
@@ -101,14 +101,9 @@ impl<const SECTOR: usize> Life<SECTOR> {
             is_virtual,
         };
         self.seq += 1;
-        match self.send(client, self.seq, &message) {
-            // Only what has happened meanwhile differs.
-            ServerMessage::Outcome {
-                outcome: Ok(Outcome::Done),
-                ..
-            } => DONE,
-            other => other,
-        }
+        let answer = self.send(client, self.seq, &message);
+        // Only what has happened meanwhile differs.
+        if is_done(&answer) { DONE } else { answer }
     }
 
     /// The message of a change of this client, whose session is opened if it has none.
@@ -213,6 +208,10 @@ impl<const SECTOR: usize> Life<SECTOR> {
     }
 }
 
+pub(crate) fn is_done(answer: &ServerMessage) -> bool {
+    matches!(answer, ServerMessage::Outcome { outcome, .. } if *outcome == Ok(Outcome::Done))
+}
+
 pub(crate) fn is_busy(answer: &ServerMessage) -> bool {
     let busy = Err(Error::Busy { left: 1 });
     matches!(answer, ServerMessage::Outcome { outcome, .. } if *outcome == busy)
@@ -246,4 +245,16 @@ pub(crate) fn lease(job: u32, ticks: Ticks) -> Change {
         request: Request::submesh(2, 2),
         lease: NonZeroU64::new(ticks),
     }
+}
+
+pub(crate) fn renew(job: u32, ticks: Ticks) -> Change {
+    Change::Lease {
+        job: JobId(job),
+        ticks: NonZeroU64::new(ticks),
+    }
+}
+
+pub(crate) fn never_waits(job: u32, w: u16, h: u16) -> Change {
+    let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
+    Change::submit(JobId(job), request)
 }

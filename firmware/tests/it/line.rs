@@ -5,8 +5,11 @@ use std::io;
 use std::time::Duration;
 
 use meshalloc::Change;
+use meshalloc_firmware::frame::{Decoder, Header, SERVER_CONTENT_MAX};
 pub(crate) use meshalloc_firmware::journal::memory::Random;
-use meshalloc_firmware::{Client, ClientError, Line, Options, Received, Server};
+use meshalloc_firmware::{
+    Client, ClientError, Line, Options, PROTOCOL_VERSION, Received, Server, ServerMessage,
+};
 
 use crate::board::Led;
 
@@ -161,12 +164,20 @@ impl Line for MemoryLine<'_, '_> {
     }
 
     fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
-        let len = buffer.len().min(self.arrived.len());
-        for (to, from) in buffer.iter_mut().zip(self.arrived.drain(..len)) {
-            *to = from;
-        }
-        Ok(len)
+        io::Read::read(&mut self.arrived, buffer)
     }
+}
+
+/// The frames in these bytes, all of which are whole.
+pub(crate) fn answers(line: impl IntoIterator<Item = u8>) -> Vec<(Header, ServerMessage)> {
+    let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+    let answers = line.into_iter().filter_map(|byte| {
+        let frame = decoder.push(byte)?.expect("the server sends whole frames");
+        assert_eq!(frame.header.version, PROTOCOL_VERSION);
+        let message = postcard::from_bytes(frame.body).expect("and messages in them");
+        Some((frame.header, message))
+    });
+    answers.collect()
 }
 
 /// Patient enough for any line of these tests.

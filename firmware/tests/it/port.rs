@@ -7,14 +7,12 @@ use std::rc::Rc;
 
 use embedded_io::Write;
 use meshalloc_firmware::board::Serial;
-use meshalloc_firmware::frame::{
-    ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
-};
+use meshalloc_firmware::frame::{ClientFrameBuffer, Header, SERVER_FRAME_MAX};
 use meshalloc_firmware::port::{Line, Status, Uart};
-use meshalloc_firmware::{ClientMessage, Server};
+use meshalloc_firmware::{ClientMessage, Server, ServerMessage};
 
 use crate::board::{Board, at_reset};
-use crate::line::Random;
+use crate::line::{Random, answers};
 
 /// The bytes that a line has room for, in each direction.
 const RING_LEN: usize = 640;
@@ -158,18 +156,10 @@ impl Chip<'_> {
 
     /// The sequence numbers of the replies so far; all of them are whole frames.
     fn answered(&mut self) -> Vec<u32> {
-        let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
-        let mut answered = Vec::new();
-        for byte in self.registers.get().sent.drain(..) {
-            if let Some(frame) = decoder.push(byte) {
-                let frame = frame.expect("nothing damages what is sent");
-                let message = postcard::from_bytes(frame.body).expect("a message");
-                if let meshalloc_firmware::ServerMessage::LineCounters(_) = message {
-                    answered.push(frame.header.seq);
-                }
-            }
-        }
-        answered
+        let answers = answers(self.registers.get().sent.drain(..)).into_iter();
+        let answers =
+            answers.filter(|(_, message)| matches!(message, ServerMessage::LineCounters(_)));
+        answers.map(|(header, _)| header.seq).collect()
     }
 }
 

@@ -144,11 +144,7 @@ impl Line for End<'_, '_> {
                 world.poll();
             }
         }
-        let len = buffer.len().min(self.arrived.len());
-        for (to, from) in buffer.iter_mut().zip(self.arrived.drain(..len)) {
-            *to = from;
-        }
-        Ok(len)
+        io::Read::read(&mut self.arrived, buffer)
     }
 
     fn set_baud(&mut self, baud: u32) -> io::Result<()> {

@@ -12,7 +12,7 @@ use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{ClientMessage, ServerMessage};
 
 use crate::board::{Board, configuration, release, submit};
-use crate::life::{DONE, Life, REGIONS, first_fit, lease};
+use crate::life::{DONE, Life, REGIONS, first_fit, lease, never_waits, renew};
 use crate::line::Random;
 use crate::session::SCHEDULERS;
 use crate::unread::stays_unread;
@@ -196,12 +196,6 @@ fn commands_that_change_nothing_are_not_written() {
         life.call(1, submit(job, 16, 9), None);
     }
     let seen = life.seen();
-    let never_waits = |job, w, h| {
-        Change::submit(
-            JobId(job),
-            Request::submesh(w, h).with_flags(Flags::NO_WAIT),
-        )
-    };
     let mesh = configuration(64, 64, StrategyKind::FirstFit);
     let job = JobId(1);
     let outside = Submesh::new(15, 15, 2, 2).into();
@@ -214,10 +208,7 @@ fn commands_that_change_nothing_are_not_written() {
         submit(500, 1, 1),
         never_waits(500, 1, 1),
         lease(500, 7),
-        Change::Lease {
-            job: JobId(500),
-            ticks: NonZeroU64::new(7),
-        },
+        renew(500, 7),
         Change::EndLease { job: JobId(0) },
         Change::EndLease { job },
         Change::MarkFaulty { block: outside },

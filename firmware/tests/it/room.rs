@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use meshalloc::{Change, Controller, JobId, Outcome, Pauses, Request, Storage, StrategyKind};
+use meshalloc::{
+    Change, Controller, JobId, Outcome, Pauses, Request, Storage, StrategyKind, Ticks,
+};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::Origin;
@@ -11,7 +13,7 @@ use meshalloc_firmware::sessions::WINDOW;
 use meshalloc_firmware::{ClientMessage, ProtocolError, Server, ServerMessage};
 
 use crate::board::{Board, configuration, release, submit};
-use crate::life::{DONE, Life, NOT_KEPT, REGIONS, first_fit, is_busy, is_full, lease};
+use crate::life::{DONE, Life, NOT_KEPT, first_fit, is_busy, is_done, is_full, lease, renew};
 use crate::line::Random;
 
 /// A job whose description is long.
@@ -21,32 +23,30 @@ fn long(job: u32) -> Change {
 
 /// Renews the lease of job 0 until checkpoints have been due several times: records that make the
 /// state no longer.
-fn fill<const SECTOR: usize>(life: &mut Life<SECTOR>) {
+fn renew_often<const SECTOR: usize>(life: &mut Life<SECTOR>, ticks: Ticks) {
     let erased = life.sectors_erased();
-    let job = JobId(0);
-    for ticks in 0..200 {
-        let ticks = (1 << 60) + ticks;
-        assert_eq!(
-            life.outcome(Change::Lease {
-                job,
-                ticks: NonZeroU64::new(ticks)
-            }),
-            Ok(Outcome::Done)
-        );
+    for more in 0..200 {
+        assert_eq!(life.outcome(renew(0, ticks + more)), Ok(Outcome::Done));
     }
     assert!(life.sectors_erased() > erased);
+}
+
+/// Submits these jobs until the state has no room for one, which is returned.
+fn fill<const SECTOR: usize>(
+    life: &mut Life<SECTOR>,
+    mut jobs: Range<u32>,
+    submit: impl Fn(u32) -> Change,
+) -> u32 {
+    let full = jobs.find(|&job| is_full(&life.call(1, submit(job), None)));
+    full.expect("there is not always room")
 }
 
 /// A server whose state has no room for another job, and the next job to submit.
 fn full() -> (Life<1024>, u32) {
     let mut life = Life::begin(MemoryFlash::new(3), 1, first_fit());
     life.call(1, lease(0, 1 << 60), None);
-    let mut job = 1;
-    while !is_full(&life.call(1, long(job), None)) {
-        job += 1;
-        assert!(job < 24, "there is always room");
-    }
-    (life, job)
+    let next = fill(&mut life, 1..24, long);
+    (life, next)
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_full_state_becomes_smaller_whatever_comes_before() {
     assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
     assert!(is_full(&life.call(1, long(next), None)));
     // Renewals take room for records.
-    fill(&mut life);
+    renew_often(&mut life, 1 << 60);
     for job in 0..next {
         let expected = Ok(Outcome::Released { processors: 4 });
         assert_eq!(life.outcome(release(job)), expected);
@@ -102,16 +102,7 @@ fn room_is_counted_between_frames() {
     life.work();
     assert_eq!(left(send(&mut life, 2, &events)), 0);
     let answer = send(&mut life, 1, &submit);
-    assert!(
-        matches!(
-            answer,
-            ServerMessage::Outcome {
-                outcome: Ok(Outcome::Done),
-                ..
-            }
-        ),
-        "{answer:?}"
-    );
+    assert!(is_done(&answer), "{answer:?}");
 }
 
 /// Jobs whose processors are granted one by one, and that wait first.
@@ -128,13 +119,9 @@ fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
         },
         None,
     );
-    let mut job = 1;
-    while !is_full(&life.call(1, submit(job, 5, 5), None)) {
-        job += 1;
-        assert!(job < 64, "there is always room");
-    }
-    fill(&mut life);
-    for job in 0..job {
+    let next = fill(&mut life, 1..64, |job| submit(job, 5, 5));
+    renew_often(&mut life, 1 << 60);
+    for job in 0..next {
         assert!(life.outcome(release(job)).is_ok());
     }
     assert_eq!(life.jobs(), []);
@@ -233,8 +220,6 @@ fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
 /// No commands lead to this state, but another image may have left it.
 #[test]
 fn a_reset_makes_room_for_a_state_that_has_none() {
-    let regions: [Range<u32>; REGIONS] =
-        std::array::from_fn(|at| at as u32 * 1024..(at as u32 + 1) * 1024);
     let board = Box::leak(Box::new(Board::new()));
     let mut controller = Controller::new(board.memory(), first_fit()).expect("it fits");
     for job in 0..24 {
@@ -242,13 +227,9 @@ fn a_reset_makes_room_for_a_state_that_has_none() {
         let submitted = controller.handle(&Change::submit(JobId(job), request), 0);
         assert_eq!(submitted, Ok(Outcome::Done));
     }
-    let (journal, recovered) = Journal::open(MemoryFlash::new(3), &regions).expect("it has power");
-    let mut life = Life::<1024> {
-        server: Server::restored(controller, 1, journal, recovered, &Pauses::none()),
-        boot: 1,
-        now: 0,
-        seq: 0,
-    };
+    let (journal, recovered) = Journal::open(MemoryFlash::new(3)).expect("it has power");
+    let server = Server::restored(controller, 1, journal, recovered, &Pauses::none());
+    let mut life = Life::<1024>::of(server, 1);
     assert_eq!(life.call(1, release(0), None), NOT_KEPT);
     assert_eq!(life.jobs().len(), 24);
     assert_eq!(life.outcome(Change::Reset), Ok(Outcome::Done));
@@ -261,17 +242,9 @@ fn a_reset_makes_room_for_a_state_that_has_none() {
 #[test]
 fn leases_that_are_taken_away_make_room() {
     let mut life = Life::begin(MemoryFlash::<1024>::new(3), 1, first_fit());
-    let full = (0..24).find(|&job| is_full(&life.call(1, lease(job, 1 << 60), None)));
-    let full = full.expect("there is not always room");
-    let ticks = 0;
-    for job in (0..full).map(JobId) {
-        assert_eq!(
-            life.outcome(Change::Lease {
-                job,
-                ticks: NonZeroU64::new(ticks)
-            }),
-            Ok(Outcome::Done)
-        );
+    let full = fill(&mut life, 0..24, |job| lease(job, 1 << 60));
+    for job in 0..full {
+        assert_eq!(life.outcome(renew(job, 0)), Ok(Outcome::Done));
     }
     let answer = life.outcome(submit(full, 2, 2));
     assert!(answer.is_ok(), "{answer:?}");
@@ -280,19 +253,9 @@ fn leases_that_are_taken_away_make_room() {
 #[test]
 fn leases_of_a_full_state_end() {
     let mut life = Life::begin(MemoryFlash::<1024>::new(3), 1, first_fit());
-    let mut job = 0;
-    while !is_full(&life.call(1, lease(job, 1000), None)) {
-        job += 1;
-        assert!(job < 24, "there is always room");
-    }
+    fill(&mut life, 0..24, |job| lease(job, 1000));
     // Renewals take room for records, but none of the state.
-    for _ in 0..200 {
-        let renewal = Change::Lease {
-            job: JobId(0),
-            ticks: NonZeroU64::new(1000),
-        };
-        assert_eq!(life.outcome(renewal), Ok(Outcome::Done));
-    }
+    renew_often(&mut life, 1000);
     life.let_time_pass(5000);
     assert_eq!(life.jobs(), []);
 }
@@ -300,21 +263,17 @@ fn leases_of_a_full_state_end() {
 /// Jobs, their times and sessions are as long as they can become.
 #[test]
 fn a_full_state_has_room_for_long_times_and_other_clients() {
-    let (mut life, mut next) = (Life::<1024>::begin(MemoryFlash::new(3), 1, first_fit()), 1);
+    let mut life = Life::<1024>::begin(MemoryFlash::new(3), 1, first_fit());
     assert_eq!(life.clock(1, true), DONE);
     life.call(1, lease(0, 1 << 60), None);
-    while !is_full(&life.call(1, submit(next, 1, 1), None)) {
-        next += 1;
-        assert!(next < 30, "there is always room");
-    }
-    next -= 1;
+    let next = fill(&mut life, 1..30, |job| submit(job, 1, 1)) - 1;
     life.call(1, release(next), Some(1 << 42));
     for client in u32::MAX - 2..=u32::MAX {
         for job in u32::MAX - 3..=u32::MAX {
             life.call(client, release(job), None);
         }
     }
-    fill(&mut life);
+    renew_often(&mut life, 1 << 60);
     assert!(life.outcome(release(0)).is_ok());
     assert_eq!(life.jobs(), (1..next).collect::<Vec<u32>>());
     assert_eq!(life.outcome(Change::Reset), Ok(Outcome::Done));

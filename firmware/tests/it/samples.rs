@@ -505,7 +505,10 @@ fn query_errors() -> [Error; 7] {
 
 /// The errors of commands that change something.
 fn errors() -> Vec<Error> {
-    let mut errors: Vec<Error> = Refusal::ALL.into_iter().map(Error::Refused).collect();
+    // `Error::NotLegal` is sent in place of this refusal.
+    let refusals = Refusal::ALL.into_iter();
+    let refusals = refusals.filter(|&refusal| refusal != Refusal::NotLegal);
+    let mut errors: Vec<Error> = refusals.map(Error::Refused).collect();
     errors.extend([Error::UnknownJob, Error::NoSuchBlock { dimension: 1 }]);
     errors.extend(
         [

@@ -220,8 +220,9 @@ impl Soak {
 
     /// Reads all events until no work is left.
     fn take_events(&mut self, at: usize, client: &mut Client<End>) -> Result<(), ClientError> {
-        client.poll()?;
-        while let Some(event) = client.next_event()? {
+        let mut events = Vec::new();
+        client.events(&mut |event, _| events.push(*event))?;
+        for event in events {
             self.happened().events += 1;
             match event.what {
                 Happening::LeaseEnded => self.take_end(at, event.job),

@@ -1,8 +1,5 @@
 //! A state that a server cannot or must not read stays in the journal until a reset.
 
-use std::num::NonZeroU64;
-use std::ops::Range;
-
 use meshalloc::{Change, Controller, JobId, Outcome, Pauses, Storage, Submesh};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -10,7 +7,7 @@ use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{ProtocolError, Server, ServerMessage};
 
 use crate::board::{Board, release, submit};
-use crate::life::{Life, REGIONS, first_fit, lease};
+use crate::life::{Life, first_fit, is_done, lease, renew};
 
 const UNREAD: ServerMessage = ServerMessage::Error(ProtocolError::Unread);
 
@@ -58,10 +55,7 @@ pub(crate) fn stays_unread<const SECTOR: usize>(life: &mut Life<SECTOR>) {
         submit(1, 2, 2),
         lease(1, 10),
         release(1),
-        Change::Lease {
-            job,
-            ticks: NonZeroU64::new(5),
-        },
+        renew(1, 5),
         Change::EndLease { job },
         Change::MarkFaulty { block },
         Change::ClearFaulty { block },
@@ -99,13 +93,7 @@ fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
             .flash_mut()
             .cut_power_after(step, step);
         let answer = life.call(1, Change::Reset, None);
-        let is_done = matches!(
-            answer,
-            ServerMessage::Outcome {
-                outcome: Ok(Outcome::Done),
-                ..
-            }
-        );
+        let is_done = is_done(&answer);
         let mut flash = life.into_flash();
         flash.power_on();
         let life = Life::begin(flash, 3, first_fit());
@@ -128,21 +116,14 @@ fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
 
 /// A server that does not read its journal.
 fn unread(flash: MemoryFlash<4096>, boot: u64) -> Life<4096> {
-    let regions: [Range<u32>; REGIONS] =
-        std::array::from_fn(|at| at as u32 * 4096..(at as u32 + 1) * 4096);
     let board = Box::leak(Box::new(Board::new()));
     let controller = Controller::new(board.memory(), first_fit()).expect("it fits");
-    let (journal, _) = Journal::open(flash, &regions).expect("it has power");
+    let (journal, _) = Journal::open(flash).expect("it has power");
     let mut server = Server::unrestored(controller, boot, journal);
     server.leave_unread();
     assert_eq!(server.origin(), Origin::Unread);
     assert!(!server.has_work());
-    Life {
-        server,
-        boot,
-        now: 0,
-        seq: 100 * boot as u32,
-    }
+    Life::of(server, boot)
 }
 
 #[test]

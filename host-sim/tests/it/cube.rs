@@ -202,10 +202,6 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["'--batch", "cannot be used with '--jobs"],
         ),
         (
-            "run --service uniform:5,10 --service-mean 3",
-            &["'--service", "'--service-mean"],
-        ),
-        (
             "compare --cube k=4,n=3 --side-lengths normal",
             &["cannot be used with '--side-lengths"],
         ),
@@ -237,13 +233,6 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &[
                 "frame-sliding serves two-dimensional meshes, not 4-ary 3-cube",
                 every,
-            ],
-        ),
-        (
-            "run --mesh 8x8 --strategy free-list",
-            &[
-                "free-list serves k-ary n-cubes whose k is a power of two, not mesh 8x8",
-                "adaptive-scan",
             ],
         ),
         (

@@ -184,11 +184,6 @@ fn wrong_options_are_explained() {
             &["cannot be used with '--side-lengths"],
         ),
         ("run --swf x --load .4", &["cannot be used with '--load"]),
-        ("run --radices normal --swf x", &["cannot be used with"]),
-        (
-            "run --cube k=4,n=3 --side-range 2",
-            &["cannot be used with"],
-        ),
         (
             "run --swf x --log-load .5 --pattern ring",
             &["cannot be used with"],

@@ -207,20 +207,12 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
 fn what_cannot_be_served_is_explained() {
     for (line, part) in [
         (
-            "run --torus 8x8x16 --strategy fs",
-            "frame-sliding serves two-dimensional meshes, not torus 8x8x16",
-        ),
-        (
             "run --mesh 8x8 --wrap 2",
             "mesh 8x8: there is no dimension 2 to wrap",
         ),
         (
             "run --mesh 2000x4",
             "each side of a two-dimensional mesh must be 1 to 1024",
-        ),
-        (
-            "run --torus 4x4x4 --side-range 1..4,1..4,1..5",
-            "expected at most 4 on torus 4x4x4",
         ),
     ] {
         let ended = host_sim(line);

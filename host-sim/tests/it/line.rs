@@ -257,15 +257,13 @@ fn a_run_makes_the_decisions_of_one_in_process() {
 /// Its journal has room for fewer jobs than its table.
 #[test]
 fn a_board_whose_journal_is_full_makes_the_decisions_of_one_without() {
-    const SECTOR: u32 = 2048;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
     let board = thread::spawn(move || {
         let mut storage = Box::new(BoardStorage::new());
         let controller = server_controller(&mut storage);
-        let regions = [0, 1, 2].map(|at| at * SECTOR..(at + 1) * SECTOR);
-        let flash = MemoryFlash::<{ SECTOR as usize }, 4>::new(3);
-        let (journal, recovered) = Journal::<_, 3>::open(flash, &regions).unwrap();
+        let flash = MemoryFlash::<2048, 4>::new(3);
+        let (journal, recovered) = Journal::<_, 3>::open(flash).unwrap();
         let mut server = Server::restored(controller, 1, journal, recovered, &Pauses::none());
         serve(&mut server, listener.accept().unwrap().0);
         assert_left_in_order(&mut server);

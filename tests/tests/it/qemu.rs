@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use meshalloc::message::JobReport;
 use meshalloc::{
-    Change, Configuration, Error, Happened, JobId, JobState, Mesh, Outcome, Query, Refusal,
+    Change, Configuration, Error, Event, Happened, JobId, JobState, Mesh, Outcome, Query, Refusal,
     Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
@@ -195,15 +195,18 @@ fn ends_a_lease_by_its_clock(qemu: &Qemu) {
     let answer = call(&mut client, leased);
     assert_eq!(answer.outcome, Ok(Outcome::Done));
     let ends = answer.grants[0].at + 500;
-    let waits = client.begin(&submit(2, 4, 4), None).unwrap();
-    assert_eq!(waits, Ok(Outcome::Done));
+    let seen = |event: &Event| {
+        let has_ended = event.what == Happened::LeaseEnded;
+        (event.job.0, event.at, event.processors, has_ended)
+    };
     let (begun, mut events) = (Instant::now(), Vec::new());
+    let waits = client.call(&submit(2, 4, 4), None, &mut |event, _| {
+        events.push(seen(event));
+    });
+    assert_eq!(waits.unwrap(), Ok(Outcome::Done));
     while events.len() < 2 && begun.elapsed() < Duration::from_secs(20) {
-        client.poll().unwrap();
-        while let Some(event) = client.next_event().unwrap() {
-            let has_ended = event.what == Happened::LeaseEnded;
-            events.push((event.job.0, event.at, event.processors, has_ended));
-        }
+        let polled = client.events(&mut |event, _| events.push(seen(event)));
+        polled.unwrap();
     }
     assert_eq!(events, [(1, ends, 4096, true), (2, ends, 16, false)]);
 }

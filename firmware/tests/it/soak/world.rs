@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -24,10 +23,6 @@ pub(super) const REGIONS: usize = 3;
 pub(super) type Flash = MemoryFlash<SECTOR>;
 type Kept = Durable<Flash, REGIONS>;
 
-fn regions() -> [Range<u32>; REGIONS] {
-    std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
-}
-
 /// A server in a new boot. Its memory is never freed: a few kilobytes for each reset.
 pub(super) fn boot(
     flash: Flash,
@@ -36,7 +31,7 @@ pub(super) fn boot(
 ) -> Server<'static, Kept> {
     let board = Box::leak(Box::new(Board::new()));
     let controller = Controller::new(board.memory(), configuration).expect("it fits");
-    let (journal, recovered) = Journal::open(flash, &regions()).expect("the flash has power");
+    let (journal, recovered) = Journal::open(flash).expect("the flash has power");
     // Often enough for an attempt of each strategy to pause several times.
     Server::restored(controller, number, journal, recovered, &Pauses::none()).pausing_after(1_000)
 }
@@ -234,10 +229,6 @@ impl World {
                 let steps = self.random.below(200) as u64;
                 flash.cut_power_after(steps, self.random.next());
             }
-            match Journal::<_, REGIONS>::open(flash.clone(), &regions()) {
-                Ok(_) => {}
-                Err(error) => panic!("the journal cannot be opened: {error:?}"),
-            }
             let mut server = boot(flash, self.boot, self.configuration);
             if server.journal().flash_mut().is_cut() {
                 flash = server.into_journal().into_flash();
@@ -275,11 +266,6 @@ impl Line for End {
             }
             world.step();
         }
-        let inbox = &mut world.inboxes[self.client];
-        let len = buffer.len().min(inbox.len());
-        for (to, from) in buffer.iter_mut().zip(inbox.drain(..len)) {
-            *to = from;
-        }
-        Ok(len)
+        io::Read::read(&mut world.inboxes[self.client], buffer)
     }
 }

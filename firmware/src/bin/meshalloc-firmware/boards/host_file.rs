@@ -50,6 +50,16 @@ impl Area {
         }
         Ok(())
     }
+
+    /// The file, from this byte on.
+    fn at(&mut self, offset: u32) -> Result<&mut File, NorFlashErrorKind> {
+        self.0.seek(SeekFrom::Start(offset.into())).map_err(other)?;
+        Ok(&mut self.0)
+    }
+}
+
+const fn other(_: io::Error) -> NorFlashErrorKind {
+    NorFlashErrorKind::Other
 }
 
 impl ErrorType for Area {
@@ -61,12 +71,7 @@ impl ReadNorFlash for Area {
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
         check_read(self, offset, bytes.len())?;
-        self.0
-            .seek(SeekFrom::Start(offset.into()))
-            .map_err(|_| NorFlashErrorKind::Other)?;
-        self.0
-            .read_exact(bytes)
-            .map_err(|_| NorFlashErrorKind::Other)
+        self.at(offset)?.read_exact(bytes).map_err(other)
     }
 
     fn capacity(&self) -> usize {
@@ -80,8 +85,7 @@ impl NorFlash for Area {
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
         check_erase(self, from, to)?;
-        self.fill(from as usize..to as usize)
-            .map_err(|_| NorFlashErrorKind::Other)
+        self.fill(from as usize..to as usize).map_err(other)
     }
 
     /// Unit by unit, so that a QEMU that is killed leaves what a cut of the power would. Bits only
@@ -95,12 +99,7 @@ impl NorFlash for Area {
             for (stored, byte) in stored.iter_mut().zip(unit) {
                 *stored &= byte;
             }
-            self.0
-                .seek(SeekFrom::Start(at.into()))
-                .map_err(|_| NorFlashErrorKind::Other)?;
-            self.0
-                .write_all(&stored)
-                .map_err(|_| NorFlashErrorKind::Other)?;
+            self.at(at)?.write_all(&stored).map_err(other)?;
         }
         Ok(())
     }

@@ -21,6 +21,8 @@ mod stm32f4;
 
 #[cfg(feature = "board-mps2-an386")]
 mod mps2_an386;
+#[cfg(any(feature = "board-nucleo-f411re", feature = "board-nucleo-f446re"))]
+mod nucleo64;
 #[cfg(feature = "board-nucleo-f411re")]
 mod nucleo_f411re;
 #[cfg(feature = "board-nucleo-f429zi")]
