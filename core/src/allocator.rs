@@ -5,7 +5,7 @@
 
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
-use crate::checkpoint::{Reader, RestoreError, consistent};
+use crate::checkpoint::{RestoreError, consistent};
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
 use crate::handle::{Allocation, AllocationError, ReleaseError, Tickets};
@@ -57,8 +57,8 @@ const FORM_INSTRUCTIONS: u32 = 1_000;
 #[derive(Debug)]
 pub struct Allocator<'m, S = AnyStrategy<'m>> {
     occupancy: Occupancy<'m>,
-    strategy: S,
-    pool: BlockPool<'m>,
+    pub(crate) strategy: S,
+    pub(crate) pool: BlockPool<'m>,
     /// For suppositions.
     supposed: Occupancy<'m>,
     /// How many allocations there must be room for.
@@ -132,7 +132,7 @@ impl<'m> Allocator<'m> {
     /// The description of the machine.
     #[cfg(feature = "machine")]
     pub(crate) const fn description(&self) -> Option<&'m Machine> {
-        self.strategy.workspace().machine
+        self.strategy.machine()
     }
 
     /// The largest slice that could be placed now, and the largest free box.
@@ -192,8 +192,7 @@ impl<'m> Allocator<'m> {
                 }
                 continue;
             }
-            let mut forms = Forms::new(machine, &grid, &chips, strategy.lays().turns());
-            while let Some(shape) = forms.next() {
+            for shape in Forms::new(machine, &grid, &chips, strategy.lays().turns()) {
                 Pause::spend(pause, FORM_INSTRUCTIONS, &self.occupancy, &self.pool);
                 if self.would_fit(&Request::new(shape), pause) {
                     return LargestReport {
@@ -379,7 +378,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     #[inline]
     fn search(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
-        self.arrived(request);
+        self.strategy.arrived(request);
         self.find(request, demand, None, None)
     }
 
@@ -388,12 +387,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     fn hand_out(&mut self, blocks: Chain) -> Allocation {
         self.take(blocks, None);
         self.tickets.issue(blocks.head())
-    }
-
-    /// A request has arrived that has a [demand](Allocator::demand).
-    #[inline(always)]
-    pub(crate) fn arrived(&mut self, request: &Request) {
-        self.strategy.arrived(request);
     }
 
     /// Searches for the blocks of a request that has arrived and whose demand is known. `placing`
@@ -410,14 +403,18 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
-        if self.strategy.looks_ahead() {
+        let looks_ahead = self.strategy.looks_ahead();
+        if looks_ahead {
             let outlook = Outlook::new(&self.pool, &self.occupancy, placing);
-            self.strategy.look(&outlook);
+            self.strategy.look(Some(&outlook));
         }
         self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         let blocks = draft.finish(found);
+        if looks_ahead {
+            self.strategy.look(None);
+        }
         #[cfg(feature = "machine")]
         let blocks = blocks.map_err(|refusal| match refusal {
             Refusal::Fragmented => request.refusal_without_place(),
@@ -552,18 +549,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         );
     }
 
-    /// Keeps a chain for a reservation.
-    #[cfg(all(feature = "reservations", feature = "restore"))]
-    pub(crate) fn reserve(&mut self, chain: Chain) {
-        self.pool.reserve(chain);
-    }
-
-    /// Nothing is reserved any more.
-    #[cfg(feature = "reservations")]
-    pub(crate) fn cancel_reserved(&mut self) {
-        self.pool.cancel_reserved();
-    }
-
     /// The occupancy and the held blocks.
     pub(crate) const fn parts(&self) -> (&Occupancy<'m>, &BlockPool<'m>) {
         (&self.occupancy, &self.pool)
@@ -686,12 +671,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     #[cfg(feature = "restore")]
     pub(crate) fn end_restoring(&mut self) {
         self.strategy.rebuild(&self.occupancy);
-    }
-
-    /// Restores what the strategy knows from an item.
-    #[cfg(feature = "restore")]
-    pub(crate) fn restore_strategy(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.strategy.restore(state)
     }
 
     /// Asserts every invariant, where these jobs hold this many blocks, or allocations if there are

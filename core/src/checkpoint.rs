@@ -33,6 +33,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigureError;
+use crate::texts::texts;
 
 /// The maximum length of a part in bytes.
 pub const PART_MAX: usize = 232;
@@ -228,72 +229,20 @@ pub enum RestoreError {
     Inconsistent,
 }
 
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            RestoreError::Format => "not a checkpoint of this format",
-            RestoreError::Malformed => "an item of the checkpoint cannot be read",
-            RestoreError::Incomplete => {
-                "parts of the checkpoint are missing, repeated or out of order"
-            }
-            RestoreError::Configure(error) => {
-                return write!(
-                    f,
-                    "this build does not serve the configuration of the checkpoint: {error}"
-                );
-            }
-            RestoreError::NoRoom => {
-                "the checkpoint has more jobs or blocks than this build has room for"
-            }
-            RestoreError::Inconsistent => "the checkpoint contradicts itself",
-        })
-    }
-}
-
-impl core::error::Error for RestoreError {}
+texts! { RestoreError: {
+    RestoreError::Format => "not a checkpoint of this format";
+    RestoreError::Malformed => "an item of the checkpoint cannot be read";
+    RestoreError::Incomplete => "parts of the checkpoint are missing, repeated or out of order";
+    RestoreError::Configure(error) =>
+        "this build does not serve the configuration of the checkpoint: {error}";
+    RestoreError::NoRoom => "the checkpoint has more jobs or blocks than this build has room for";
+    RestoreError::Inconsistent => "the checkpoint contradicts itself";
+} }
 
 /// `Inconsistent` unless the condition holds.
 pub(crate) const fn consistent(condition: bool) -> Result<(), RestoreError> {
     match condition {
         true => Ok(()),
         false => Err(RestoreError::Inconsistent),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    extern crate std;
-    use std::string::ToString;
-
-    use super::*;
-
-    #[test]
-    fn every_error_has_a_text() {
-        let configure = ConfigureError::StrategyNotBuilt;
-        for (error, expected) in [
-            (RestoreError::Format, "not a checkpoint of this format"),
-            (
-                RestoreError::Malformed,
-                "an item of the checkpoint cannot be read",
-            ),
-            (
-                RestoreError::Incomplete,
-                "parts of the checkpoint are missing, repeated or out of order",
-            ),
-            (
-                RestoreError::Configure(configure),
-                "this build does not serve the configuration of the checkpoint: the strategy was left out of this build",
-            ),
-            (
-                RestoreError::NoRoom,
-                "the checkpoint has more jobs or blocks than this build has room for",
-            ),
-            (
-                RestoreError::Inconsistent,
-                "the checkpoint contradicts itself",
-            ),
-        ] {
-            assert_eq!(error.to_string(), expected);
-        }
     }
 }

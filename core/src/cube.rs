@@ -34,6 +34,7 @@ use core::fmt;
 
 use crate::grid::{DIMENSIONS_MAX, Grid, NODES_MAX, Tuple};
 use crate::node::NodeId;
+use crate::texts::texts;
 
 /// A k-ary n-cube: `k^n` processors, at most [`NODES_MAX`]; k is at least 2, n 1 to
 /// [`DIMENSIONS_MAX`].
@@ -80,12 +81,6 @@ impl Cube {
     /// The number of processors, `k^n`.
     pub const fn nodes(self) -> u32 {
         (self.k as u32).pow(self.n as u32)
-    }
-
-    /// The grid as a cube; `None` unless every dimension wraps and has the same side of at least 2.
-    pub fn of(grid: &Grid) -> Option<Cube> {
-        let n = grid.dimensions() as u8;
-        grid.radix().map(|k| Cube { k, n })
     }
 
     /// The cube as a grid that writes coordinates like the cube's addresses.
@@ -142,17 +137,11 @@ pub struct CubeError {
     pub n: u8,
 }
 
-impl fmt::Display for CubeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a {}-ary {}-cube: k must be at least 2, n 1 to {DIMENSIONS_MAX}, and k^n at most {NODES_MAX}",
-            self.k, self.n
-        )
-    }
-}
-
-impl core::error::Error for CubeError {}
+texts! { CubeError: {
+    CubeError { k, n } =>
+        "a {k}-ary {n}-cube: k must be at least 2, n 1 to {DIMENSIONS_MAX}, \
+         and k^n at most {NODES_MAX}";
+} }
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,8 @@
 
 /// Implements each method by a call of the same method of the value that `$with` selects.
 ///
-/// `$with!(self, value => value.method())` evaluates the expression with a reference to the
-/// value, `$with!(mut self, ..)` with a mutable reference.
+/// `$with!(self, value => value.method())` evaluates the expression with a reference to the value,
+/// mutable if `self` is.
 macro_rules! delegate {
     ($with:ident:) => {};
     ($with:ident:
@@ -24,7 +24,7 @@ macro_rules! delegate {
     ) => {
         $(#[$meta])*
         fn $method(&mut self $(, $argument: $type)*) $(-> $result)? {
-            $with!(mut self, value => value.$method($($argument),*))
+            $with!(self, value => value.$method($($argument),*))
         }
         delegate! { $with: $($rest)* }
     };

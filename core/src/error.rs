@@ -6,6 +6,7 @@ use crate::grid::Block;
 #[cfg(feature = "machine")]
 use crate::grid::Shape;
 use crate::node::NodeId;
+use crate::texts::texts;
 
 /// The most nearest shapes that a refusal names.
 pub const NEAREST_MAX: usize = 2;
@@ -112,16 +113,10 @@ pub enum AllocateError {
     Illegal(IllegalProposal),
 }
 
-impl fmt::Display for AllocateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AllocateError::Refused(refusal) => refusal.fmt(f),
-            AllocateError::Illegal(illegal) => illegal.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for AllocateError {}
+texts! { AllocateError: {
+    AllocateError::Refused(refusal) => "{refusal}";
+    AllocateError::Illegal(illegal) => "{illegal}";
+} }
 
 impl From<Refusal> for AllocateError {
     fn from(refusal: Refusal) -> AllocateError {
@@ -164,23 +159,15 @@ pub enum IllegalProposal {
     },
 }
 
-impl fmt::Display for IllegalProposal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("illegal proposal of the strategy: ")?;
-        match self {
-            IllegalProposal::Outside { at, .. } => write!(f, "block {at} is outside the machine"),
-            IllegalProposal::Busy { at, .. } => write!(f, "block {at} is not free"),
-            IllegalProposal::Overlapping { at, .. } => {
-                write!(f, "block {at} overlaps an earlier block")
-            }
-            IllegalProposal::TooFew { processors, wanted } => {
-                write!(f, "{processors} processors, expected at least {wanted}")
-            }
-        }
-    }
-}
-
-impl core::error::Error for IllegalProposal {}
+texts! { IllegalProposal: {
+    IllegalProposal::Outside { at, .. } =>
+        "illegal proposal of the strategy: block {at} is outside the machine";
+    IllegalProposal::Busy { at, .. } => "illegal proposal of the strategy: block {at} is not free";
+    IllegalProposal::Overlapping { at, .. } =>
+        "illegal proposal of the strategy: block {at} overlaps an earlier block";
+    IllegalProposal::TooFew { processors, wanted } =>
+        "illegal proposal of the strategy: {processors} processors, expected at least {wanted}";
+} }
 
 /// Why a configuration was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -205,25 +192,16 @@ pub enum ConfigureError {
     OtherMachine,
 }
 
-impl fmt::Display for ConfigureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ConfigureError::JobsPresent => "jobs wait or run: release them or reset first",
-            ConfigureError::MachineTooLarge => "the machine needs more memory than this build has",
-            ConfigureError::StrategyMemory => {
-                "the strategy needs more memory for this machine than this build has"
-            }
-            ConfigureError::MachineUnsuitable => "the strategy does not serve this machine",
-            ConfigureError::StrategyNotBuilt => "the strategy was left out of this build",
-            ConfigureError::SchedulerNotBuilt => "the scheduler was left out of this build",
-            ConfigureError::OtherMachine => {
-                "the controller serves only the machine of its description"
-            }
-        })
-    }
-}
-
-impl core::error::Error for ConfigureError {}
+texts! { ConfigureError: {
+    ConfigureError::JobsPresent => "jobs wait or run: release them or reset first";
+    ConfigureError::MachineTooLarge => "the machine needs more memory than this build has";
+    ConfigureError::StrategyMemory =>
+        "the strategy needs more memory for this machine than this build has";
+    ConfigureError::MachineUnsuitable => "the strategy does not serve this machine";
+    ConfigureError::StrategyNotBuilt => "the strategy was left out of this build";
+    ConfigureError::SchedulerNotBuilt => "the scheduler was left out of this build";
+    ConfigureError::OtherMachine => "the controller serves only the machine of its description";
+} }
 
 /// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

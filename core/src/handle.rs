@@ -14,10 +14,10 @@
 //! A ticket counts how often an allocation began in its cell or was released from it, so an odd
 //! ticket is that of an allocation which is held.
 
-use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::pool::Link;
+use crate::texts::texts;
 
 /// Processors that an [`Allocator`](crate::Allocator) has given away.
 ///
@@ -88,16 +88,10 @@ pub enum AllocationError {
     Stale,
 }
 
-impl fmt::Display for AllocationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AllocationError::Foreign => "another allocator made this allocation",
-            AllocationError::Stale => "this allocation was released before, or was never made",
-        })
-    }
-}
-
-impl core::error::Error for AllocationError {}
+texts! { AllocationError: {
+    AllocationError::Foreign => "another allocator made this allocation";
+    AllocationError::Stale => "this allocation was released before, or was never made";
+} }
 
 /// An allocation that was not released. Nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
@@ -108,13 +102,9 @@ pub struct ReleaseError {
     pub reason: AllocationError,
 }
 
-impl fmt::Display for ReleaseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not released: {}", self.reason)
-    }
-}
-
-impl core::error::Error for ReleaseError {}
+texts! { ReleaseError: {
+    ReleaseError { reason, .. } => "not released: {reason}";
+} }
 
 /// An epoch that no allocator of this program has had; see [`Allocation`].
 fn next_epoch() -> u32 {

@@ -12,7 +12,6 @@ mod allocator;
 mod blocks;
 #[cfg(feature = "restore")]
 mod checkpoint;
-mod compactness;
 pub mod controller;
 mod cube;
 mod delegate;
@@ -44,6 +43,7 @@ mod scheduler;
 pub mod storage;
 pub mod strategy;
 mod supposition;
+mod texts;
 mod view;
 
 #[cfg_attr(
@@ -67,7 +67,6 @@ pub use allocator::Allocator;
 pub use blocks::Draft;
 #[cfg(feature = "restore")]
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
-pub use compactness::Compactness;
 pub use controller::Controller;
 #[cfg(feature = "restore")]
 pub use controller::{Effect, Restoring};
@@ -87,6 +86,7 @@ pub use message::{
 };
 pub use node::NodeId;
 pub use occupancy::Occupancy;
+pub use outlook::{HeldBlock, Outlook};
 pub use pause::Pauses;
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{SchedulerInfo, SchedulerKind, Threshold};

@@ -15,7 +15,8 @@
 use core::fmt;
 
 use crate::grid::{Block, Grid, MESH_SIDE_MAX, Shape};
-use crate::node::NodeId;
+use crate::texts::texts;
+use crate::word::{WORD_BITS, Word};
 
 /// The position of a processor in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +32,14 @@ impl Coord {
     /// The node `<x, y>`.
     pub const fn new(x: u16, y: u16) -> Self {
         Coord { x, y }
+    }
+
+    /// The node of the lowest of these bits, which are those of word `at` of a mesh with rows of
+    /// `stride` words.
+    #[inline]
+    pub(crate) const fn of_lowest(bits: Word, at: usize, stride: usize) -> Self {
+        let x = (at % stride) as u32 * WORD_BITS + bits.trailing_zeros();
+        Coord::new(x as u16, (at / stride) as u16)
     }
 }
 
@@ -286,19 +295,12 @@ pub enum SubmeshError {
     Outside,
 }
 
-impl fmt::Display for SubmeshError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SubmeshError::NotPlane => {
-                "no submesh: the machine is not a two-dimensional mesh; \
-                 Grid::start and Grid::extent read a block of any machine"
-            }
-            SubmeshError::Outside => "no submesh: the block is not within the mesh",
-        })
-    }
-}
-
-impl core::error::Error for SubmeshError {}
+texts! { SubmeshError: {
+    SubmeshError::NotPlane =>
+        "no submesh: the machine is not a two-dimensional mesh; \
+         Grid::start and Grid::extent read a block of any machine";
+    SubmeshError::Outside => "no submesh: the block is not within the mesh";
+} }
 
 impl fmt::Display for Submesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -314,17 +316,10 @@ pub struct MeshSidesError {
     pub sides: Sides,
 }
 
-impl fmt::Display for MeshSidesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a mesh of {} processors: each side must be 1 to {MESH_SIDE_MAX}",
-            self.sides
-        )
-    }
-}
-
-impl core::error::Error for MeshSidesError {}
+texts! { MeshSidesError: {
+    MeshSidesError { sides } =>
+        "a mesh of {sides} processors: each side must be 1 to {MESH_SIDE_MAX}";
+} }
 
 /// A two-dimensional mesh of `w * h` processors; each side is 1 to [`MESH_SIDE_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -392,28 +387,6 @@ impl Mesh {
         }
     }
 
-    /// The node's number, `y * w + x`; `None` outside the mesh.
-    pub const fn node(self, at: Coord) -> Option<NodeId> {
-        if at.x < self.sides.w && at.y < self.sides.h {
-            Some(NodeId(at.y as u32 * self.sides.w as u32 + at.x as u32))
-        } else {
-            None
-        }
-    }
-
-    /// The position of the node with this number; `None` outside the mesh.
-    pub const fn coord(self, node: NodeId) -> Option<Coord> {
-        if node.0 < self.nodes() {
-            let w = self.sides.w as u32;
-            Some(Coord {
-                x: (node.0 % w) as u16,
-                y: (node.0 / w) as u16,
-            })
-        } else {
-            None
-        }
-    }
-
     /// Whether the submesh lies within the mesh.
     pub const fn contains(self, submesh: Submesh) -> bool {
         let (base, sides) = (submesh.base, submesh.sides);
@@ -442,28 +415,12 @@ mod tests {
 
     use std::format;
     use std::string::ToString;
-    use std::vec::Vec;
 
     use super::*;
 
     #[test]
     fn a_place_is_written_with_x_first() {
         assert_eq!(Coord::new(3, 2).to_string(), "<3, 2>");
-    }
-
-    #[test]
-    fn nodes_are_numbered_row_by_row() {
-        let mesh = Mesh::new(3, 2).expect("a mesh");
-        let places = (0..3).flat_map(|y| (0..4).map(move |x| Coord::new(x, y)));
-        let (inside, outside): (Vec<_>, Vec<_>) = places.partition(|at| at.x < 3 && at.y < 2);
-        for (number, at) in (0..).map(NodeId).zip(inside) {
-            assert_eq!(
-                (mesh.node(at), mesh.coord(number)),
-                (Some(number), Some(at))
-            );
-        }
-        assert!(outside.into_iter().all(|at| mesh.node(at).is_none()));
-        assert_eq!(mesh.coord(NodeId(6)), None);
     }
 
     #[test]

@@ -331,18 +331,6 @@ impl<'m> Occupancy<'m> {
             && !pending.any(|&pending| grid.overlap(pending, block))
     }
 
-    /// The number of free processors of a submesh of a two-dimensional mesh.
-    pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
-        let mut busy = 0;
-        self.layout.words(submesh.into(), |word, bits| {
-            busy += (self.busy[word] & bits).count_ones();
-            true
-        });
-        let common = |pending: &Block| Submesh::of_plane(*pending).common(submesh);
-        let pending: u32 = self.pending.iter().map(common).sum();
-        submesh.area() - busy - pending
-    }
-
     /// Calls `change` with each word of `busy` that the block touches, and the block's bits in it.
     /// It may also be called with other words and a mask of 0.
     #[inline(always)]

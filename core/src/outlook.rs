@@ -5,7 +5,6 @@ use crate::jobs::{JobTable, Slot};
 use crate::occupancy::Occupancy;
 use crate::pool::BlockPool;
 use crate::request::{Request, Ticks};
-use crate::word::Word;
 
 /// The other jobs and reservations, for strategies that look ahead.
 ///
@@ -71,6 +70,11 @@ impl<'a, 'm> Outlook<'a, 'm> {
         }
     }
 
+    /// The machine's occupancy.
+    pub const fn occupancy(&self) -> &'a Occupancy<'m> {
+        self.occupancy
+    }
+
     /// The present time; 0 for an allocator without jobs.
     pub fn now(&self) -> Ticks {
         self.placing.map_or(0, |placing| placing.now)
@@ -123,19 +127,5 @@ impl<'a, 'm> Outlook<'a, 'm> {
             let before = placing.withheld_before;
             placing.jobs.reserved_before(before).next().is_some()
         })
-    }
-
-    /// Writes the faulty processors to `bits`, in the layout of the occupancy. No departure of a
-    /// job makes them free. Returns whether any processor is faulty; if none is, `bits` is left
-    /// alone.
-    pub fn mark_never_free(&self, bits: &mut [Word]) -> bool {
-        let is_any_faulty = self.occupancy.faulty_count() > 0;
-        if is_any_faulty {
-            let rows = bits.chunks_exact_mut(self.occupancy.stride());
-            for (row, bits) in rows.enumerate() {
-                bits.copy_from_slice(self.occupancy.faulty_row(row));
-            }
-        }
-        is_any_faulty
     }
 }

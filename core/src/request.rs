@@ -94,7 +94,7 @@ impl defmt::Format for Flags {
 pub struct Request {
     /// The extents.
     pub shape: Shape,
-    /// The number of processors, 1 to the shape's area.
+    /// The number of processors: 1 to the shape's area, or any number with [`Flags::CHIPS`].
     pub processors: u32,
     /// How it may be served.
     pub flags: Flags,

@@ -29,7 +29,7 @@ use crate::word::WORD_BITS;
 /// What does not change during an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Status<'a> {
-    pub(crate) strategy: &'a StrategyKind,
+    pub(crate) strategy: StrategyKind,
     pub(crate) scheduler: &'a SchedulerKind,
     /// The number of the latest event.
     pub events: u64,
@@ -225,7 +225,7 @@ impl<'a, 'm> View<'a, 'm> {
         let slice = Slice::of(
             machine,
             grid,
-            *self.status.strategy,
+            self.status.strategy,
             entry.request(),
             &blocks,
         );
@@ -311,7 +311,7 @@ impl<'a, 'm> View<'a, 'm> {
     pub const fn configuration(&self) -> Configuration {
         Configuration {
             machine: *self.occupancy.grid(),
-            strategy: *self.status.strategy,
+            strategy: self.status.strategy,
             scheduler: *self.status.scheduler,
         }
     }

@@ -51,6 +51,20 @@ pub(crate) const fn ones(count: u32) -> Word {
     }
 }
 
+/// The bit at this place of a row.
+#[inline]
+pub(crate) const fn bit(row: &[Word], at: u32) -> bool {
+    row[(at / WORD_BITS) as usize] >> (at % WORD_BITS) & 1 == 1
+}
+
+/// Writes the complement of a row.
+#[inline]
+pub(crate) fn complement(row: &[Word], into: &mut [Word]) {
+    for (into, word) in into.iter_mut().zip(row) {
+        *into = !word;
+    }
+}
+
 /// The words that a span of bits touches, and a mask for each. Words of 8 bits, span `5..18`:
 ///
 /// ```text

@@ -316,6 +316,23 @@ impl Tree {
         squares.sum()
     }
 
+    /// The least free squares that a mesh with as many free processors can have: as many of the
+    /// largest side as possible, then of each smaller side, up to three of each.
+    pub fn free_squares_min(&self) -> u32 {
+        let (free, largest) = (self.free(&self.root), self.root.h * self.root.h);
+        let (mut squares, mut rest) = (free / largest, free % largest);
+        while rest > 0 {
+            squares += rest % 4;
+            rest /= 4;
+        }
+        squares
+    }
+
+    /// Definition 1: whether there are as few free squares as can be.
+    pub fn is_compact(&self) -> bool {
+        self.free_squares() == self.free_squares_min()
+    }
+
     fn free_squares_of(&self, x: u32, y: u32, side: u32) -> u32 {
         let mut nodes = (x..x + side).flat_map(|x| (y..y + side).map(move |y| (x, y)));
         if nodes.all(|at| self.is_free(at)) {

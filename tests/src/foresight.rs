@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use meshalloc::{Request, StrategyKind, Ticks};
+use meshalloc::{StrategyKind, Ticks};
 
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::strategy::Wanted;
@@ -24,16 +24,10 @@ struct Expected {
 }
 
 impl Expected {
-    fn of(request: &Request, grid: &Grid) -> Expected {
-        let named: Vec<u32> = request
-            .shape
-            .extents()
-            .iter()
-            .map(|&it| it.into())
-            .collect();
+    fn of(wanted: &Wanted, grid: &Grid) -> Expected {
         Expected {
-            extents: padded(&named, grid.dimensions()).expect("a request that fits"),
-            may_rotate: request.may_rotate(),
+            extents: padded(&wanted.extents, grid.dimensions()).expect("a request that fits"),
+            may_rotate: wanted.may_rotate,
         }
     }
 
@@ -58,8 +52,9 @@ pub struct Other {
 /// The other jobs, as the strategy knows them when it places one.
 #[derive(Clone, Debug, Default)]
 pub struct Outlook {
-    /// The waiting requests in order, without the one that is placed and a blocked head.
-    pub waiting: Vec<Request>,
+    /// The waiting requests in order, without the one that is placed and a blocked head, each by
+    /// [its first shape](crate::strategy::Strategy::expected).
+    pub waiting: Vec<Wanted>,
     /// The running jobs in the order of their grants, then those whose reservations must stay free.
     pub running: Vec<Other>,
     /// Nodes that do not become free when their job leaves.
@@ -123,10 +118,10 @@ impl Foresight {
         })
     }
 
-    /// A request has arrived that would fit the machine.
-    pub fn arrived(&mut self, request: &Request) {
+    /// A request has arrived that would fit the machine: its first shape.
+    pub fn arrived(&mut self, wanted: &Wanted) {
         self.recent.pop_front();
-        self.recent.push_back(Expected::of(request, &self.grid));
+        self.recent.push_back(Expected::of(wanted, &self.grid));
     }
 
     /// Takes the jobs as they are known for the next decision.
@@ -159,7 +154,7 @@ impl Foresight {
     fn value(&self, free: &[bool]) -> u64 {
         let fits = self.fits(free);
         let waiting = self.outlook.waiting.iter().zip(WAITING);
-        let waiting = waiting.filter(|(request, _)| fits(&Expected::of(request, &self.grid)));
+        let waiting = waiting.filter(|(wanted, _)| fits(&Expected::of(wanted, &self.grid)));
         let recent = self.recent.iter().filter(|expected| fits(expected));
         waiting.map(|(_, value)| value).sum::<u64>() + recent.count() as u64
     }
@@ -208,12 +203,7 @@ impl Foresight {
     }
 
     fn all_candidates(&self, machine: &NaiveMachine, wanted: &Wanted) -> Vec<Candidate> {
-        let named = padded(&wanted.extents, self.grid.dimensions()).expect("it was checked");
-        let orders = Expected {
-            extents: named,
-            may_rotate: wanted.may_rotate,
-        }
-        .orders();
+        let orders = Expected::of(wanted, &self.grid).orders();
         let mut places = Vec::new();
         for free in self.maximal(machine) {
             places.extend(
@@ -254,8 +244,13 @@ impl Foresight {
 
     /// The place that is chosen.
     pub fn place(&self, machine: &NaiveMachine, wanted: &Wanted) -> Option<Place> {
+        Foresight::best(self.candidates(machine, wanted))
+    }
+
+    /// The place of the best candidate, of equal ones of the first.
+    pub fn best(candidates: Vec<Candidate>) -> Option<Place> {
         // Of equal candidates `max_by_key` takes the last.
-        let candidates = self.candidates(machine, wanted).into_iter().rev();
+        let candidates = candidates.into_iter().rev();
         let best = candidates.max_by_key(|candidate| (candidate.score, candidate.contact));
         best.map(|candidate| candidate.place)
     }

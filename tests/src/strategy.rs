@@ -41,7 +41,7 @@ impl Wanted {
 pub struct Checked {
     /// What is tried, in order. The request itself, unless it names a number of processors or
     /// demands rings.
-    wanted: Vec<Wanted>,
+    pub wanted: Vec<Wanted>,
     /// The least number of nodes that it takes.
     pub taken: u64,
 }
@@ -244,8 +244,22 @@ impl Strategy {
     /// A request has arrived; it may be refused.
     pub fn arrived(&mut self, request: &Request) {
         if self.foresight.is_some() && self.check(request).is_ok() {
+            let wanted = self.expected(request);
             let foresight = self.foresight.as_mut();
-            foresight.expect("it is there").arrived(request);
+            foresight.expect("it is there").arrived(&wanted);
+        }
+    }
+
+    /// As what a request that may be granted counts for a strategy that looks ahead: its shape, or
+    /// the first shape of the number of processors that it names. Rings do not matter.
+    ///
+    /// # Panics
+    ///
+    /// When the request is never granted.
+    pub fn expected(&self, request: &Request) -> Wanted {
+        match request.flags.contains(Flags::CHIPS) {
+            true => self.shapes_of_chips(request).swap_remove(0),
+            false => convert::wanted(self.grid(), request).expect("a request that fits"),
         }
     }
 

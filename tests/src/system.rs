@@ -734,7 +734,9 @@ impl System {
             left: (reserved.end < Ticks::MAX).then(|| reserved.end.max(self.clock) - self.clock),
         });
         Outlook {
-            waiting: others.map(|(_, job)| job.request).collect(),
+            waiting: others
+                .map(|(_, job)| self.strategy.expected(&job.request))
+                .collect(),
             running: running.chain(withheld).collect(),
             never_free: self.faulty_nodes(),
             estimate: self.waiting[placed].request.estimate.map(NonZeroU64::get),

@@ -96,7 +96,7 @@ impl Controller<'_> {
         if self.jobs.find(job).is_some() {
             return 0;
         }
-        let nodes = match self.strategy.holds() {
+        let nodes = match self.strategy().kind().holds() {
             Holds::Processors | Holds::Parts => {
                 let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);
                 let left = most.saturating_sub(self.nodes_of_queue());
@@ -119,7 +119,7 @@ impl Controller<'_> {
     /// The numbers of nodes in the blocks that a request may be granted, or that may be reserved
     /// for it.
     fn nodes_of(&self, request: &Request) -> usize {
-        match self.strategy.holds() {
+        match self.strategy().kind().holds() {
             Holds::OneBlock => 2,
             Holds::TwoBlocks => 4,
             // A block has two numbers, and two processors or more, or one. One block that is
@@ -153,7 +153,7 @@ impl Controller<'_> {
         let queue = self.jobs.queue();
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
         let nodes = jobs.map(|request| self.nodes_of(request)).sum();
-        match self.strategy.holds() {
+        match self.strategy().kind().holds() {
             Holds::Processors | Holds::Parts => self.nodes_to_grant(queue.len()).min(nodes),
             _ => nodes,
         }

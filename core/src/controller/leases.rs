@@ -12,6 +12,7 @@
 //!
 //! Without the feature `leases` there are none, and a change that gives one is refused.
 
+#[cfg(feature = "leases")]
 use core::num::NonZeroU64;
 
 #[cfg(all(feature = "leases", feature = "restore"))]
@@ -20,11 +21,13 @@ use serde::{Deserialize, Serialize};
 use super::Controller;
 #[cfg(all(feature = "leases", feature = "restore"))]
 use crate::checkpoint::{ItemKind, RestoreError, Writer, consistent};
+#[cfg(feature = "leases")]
 use crate::error::Error;
 #[cfg(feature = "leases")]
 use crate::jobs::LeaseEnded;
 #[cfg(doc)]
 use crate::message::Change;
+#[cfg(feature = "leases")]
 use crate::pause::Pauses;
 use crate::request::{JobId, Ticks};
 
@@ -121,24 +124,6 @@ impl Controller<'_> {
     #[cfg(feature = "restore")]
     pub(super) const fn lease(&self, _: JobId) -> Option<Ticks> {
         None
-    }
-
-    pub(super) const fn set_lease(
-        &mut self,
-        _: JobId,
-        _: Option<NonZeroU64>,
-        _: Ticks,
-    ) -> Result<(), Error> {
-        Err(Error::LeasesNotBuilt)
-    }
-
-    pub(super) const fn end_lease(
-        &mut self,
-        _: JobId,
-        _: Ticks,
-        _: Option<&Pauses<'_>>,
-    ) -> Result<u32, Error> {
-        Err(Error::LeasesNotBuilt)
     }
 }
 

@@ -32,7 +32,7 @@ use crate::pause::{Pause, Pauses};
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, SchedulerKind, Trigger, Try};
 use crate::storage::Memory;
-use crate::strategy::{AnyStrategy, StrategyKind};
+use crate::strategy::{AnyStrategy, Strategy};
 use crate::view::{Status, View};
 
 /// Serves the processors of one machine.
@@ -43,7 +43,7 @@ use crate::view::{Status, View};
 ///   faulty.
 /// - *Disjoint*: no processor is in two blocks.
 /// - *Derived*: what a strategy keeps can be rebuilt from the occupancy, except what it saves
-///   ([`Strategy`](crate::Strategy)).
+///   ([`Strategy`]).
 /// - *Atomic*: a change that is answered with an error has changed nothing but statistics, so every
 ///   later decision is what it would have been without it. (A strategy that looks at the latest
 ///   requests also counts one that was refused for lack of room: that is how it is defined.)
@@ -84,7 +84,6 @@ use crate::view::{Status, View};
 #[derive(Debug)]
 pub struct Controller<'m> {
     allocator: Allocator<'m>,
-    strategy: StrategyKind,
     jobs: JobTable<'m>,
     scheduler: AnyScheduler,
     scheduler_kind: SchedulerKind,
@@ -96,6 +95,27 @@ pub struct Controller<'m> {
     /// The next attempt of the scheduling pass; `None` if no pass is under way.
     candidate: Option<Try>,
     counts: Counts,
+}
+
+/// What queries show of a controller that consists of these.
+#[inline]
+fn status<'a, 'm: 'a>(
+    allocator: &Allocator<'m>,
+    scheduler: &'a SchedulerKind,
+    counts: &'a Counts,
+    events: u64,
+    left: u32,
+) -> Status<'a> {
+    Status {
+        strategy: allocator.strategy().kind(),
+        scheduler,
+        events,
+        left,
+        counts,
+        list: allocator.list_capacity(),
+        #[cfg(feature = "machine")]
+        machine: allocator.description(),
+    }
 }
 
 impl<'m> Controller<'m> {
@@ -127,7 +147,6 @@ impl<'m> Controller<'m> {
                 strategy,
                 room,
             )?,
-            strategy,
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,
             scheduler_kind: scheduler,
@@ -150,7 +169,7 @@ impl<'m> Controller<'m> {
     /// Those of [`Controller::begin`], except `Busy`.
     pub fn handle(&mut self, change: &Change, now: Ticks) -> Result<Outcome, Error> {
         self.finish();
-        let outcome = self.carry_out(change, now, None, &mut || true)?;
+        let outcome = self.begin_kept(change, now, None, &mut || true)?;
         self.finish();
         while self.may_lease_have_ended(self.clock)
             && let Some((ends, job)) = self.lease_ended(self.clock)
@@ -202,7 +221,7 @@ impl<'m> Controller<'m> {
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
     ) -> Result<Outcome, Error> {
-        self.carry_out(change, now, pauses, &mut || true)
+        self.begin_kept(change, now, pauses, &mut || true)
     }
 
     /// [`Controller::begin`] for a caller that keeps a record of each grant. When the only attempt
@@ -218,20 +237,9 @@ impl<'m> Controller<'m> {
     /// # Time complexity
     ///
     /// That of [`Controller::begin`], and that of `keep`.
-    pub fn begin_kept(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        pauses: Option<&Pauses<'_>>,
-        keep: &mut dyn FnMut() -> bool,
-    ) -> Result<Outcome, Error> {
-        self.carry_out(change, now, pauses, keep)
-    }
-
-    /// The body of [`Controller::begin_kept`], which [`Controller::handle`] inlines without pauses.
     // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn carry_out(
+    pub fn begin_kept(
         &mut self,
         change: &Change,
         now: Ticks,
@@ -249,10 +257,15 @@ impl<'m> Controller<'m> {
             Change::Submit {
                 job,
                 request,
+                #[cfg_attr(
+                    not(feature = "leases"),
+                    allow(unused_variables, reason = "there is none")
+                )]
                 lease,
             } => {
                 self.submit(job, &request, now, pauses, keep)
                     .map_err(|refusal| self.explained(refusal, &request))?;
+                #[cfg(feature = "leases")]
                 if lease.is_some() {
                     self.set_lease(job, lease, now)?;
                 }
@@ -261,11 +274,16 @@ impl<'m> Controller<'m> {
                 let processors = self.release(job, now, pauses)?;
                 return Ok(Outcome::Released { processors });
             }
+            #[cfg(feature = "leases")]
             Change::Lease { job, ticks } => self.set_lease(job, ticks, now)?,
+            #[cfg(feature = "leases")]
             Change::EndLease { job } => {
                 let processors = self.end_lease(job, now, pauses)?;
                 return Ok(Outcome::Released { processors });
             }
+            // Refused above.
+            #[cfg(not(feature = "leases"))]
+            Change::Lease { .. } | Change::EndLease { .. } => {}
             Change::MarkFaulty { block } => {
                 let report = self.set_faulty(block, true, now, pauses)?;
                 return Ok(Outcome::Faults(report));
@@ -326,7 +344,7 @@ impl<'m> Controller<'m> {
     pub const fn configuration(&self) -> Configuration {
         Configuration {
             machine: *self.machine(),
-            strategy: self.strategy,
+            strategy: self.strategy().kind(),
             scheduler: self.scheduler_kind,
         }
     }
@@ -382,16 +400,8 @@ impl<'m> Controller<'m> {
     #[cfg_attr(not(target_os = "none"), inline)]
     pub fn view(&self) -> View<'_, 'm> {
         let (occupancy, pool) = self.allocator.parts();
-        let status = Status {
-            strategy: &self.strategy,
-            scheduler: &self.scheduler_kind,
-            events: self.events,
-            left: self.left(),
-            counts: &self.counts,
-            list: self.allocator.list_capacity(),
-            #[cfg(feature = "machine")]
-            machine: self.allocator.description(),
-        };
+        let (scheduler, left) = (&self.scheduler_kind, self.left());
+        let status = status(&self.allocator, scheduler, &self.counts, self.events, left);
         View::new(&self.jobs, occupancy, pool, status)
     }
 
@@ -409,7 +419,7 @@ impl<'m> Controller<'m> {
         }
         let begun = AnyScheduler::new(scheduler)?;
         self.allocator.switch(machine, strategy)?;
-        (self.strategy, self.scheduler_kind) = (strategy, scheduler);
+        self.scheduler_kind = scheduler;
         self.scheduler = begun;
         self.forget(now);
         Ok(())
@@ -542,7 +552,7 @@ impl<'m> Controller<'m> {
         let demand = self.allocator.demand(request)?;
         let entered = self.jobs.submit(job, request, demand, now);
         if entered != Err(Refusal::DuplicateJob) {
-            self.allocator.arrived(request);
+            self.allocator.strategy.arrived(request);
         }
         entered
     }

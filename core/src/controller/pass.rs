@@ -1,6 +1,6 @@
 //! Scheduling passes: the attempts that follow an arrival or a departure, one after another.
 
-use super::{Controller, Status};
+use super::{Controller, status};
 use crate::error::Refusal;
 use crate::jobs::Slot;
 use crate::pause::Pauses;
@@ -124,8 +124,8 @@ impl<'m> Controller<'m> {
     #[inline(always)]
     fn attempt(&mut self, attempted: Try, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
         let slot = attempted.job();
+        let holds = self.strategy().kind().holds();
         let (_, mut world) = self.world(pauses);
-        let holds = world.strategy.holds();
         let free = world.free();
         let outcome = world.place(attempted);
         // An attempt is valid if at least as many processors are free as requested; what a strategy
@@ -154,17 +154,9 @@ impl<'m> Controller<'m> {
     ) -> (&'a mut AnyScheduler, World<'a, 'm>) {
         let pauses = match pauses.filter(|_| Pauses::BUILT) {
             Some(pauses) => {
-                let status = Status {
-                    // At least 1: the attempt under way is not finished.
-                    left: self.left().max(1),
-                    list: self.allocator.list_capacity(),
-                    #[cfg(feature = "machine")]
-                    machine: self.allocator.description(),
-                    strategy: &self.strategy,
-                    scheduler: &self.scheduler_kind,
-                    events: self.events,
-                    counts: &self.counts,
-                };
+                // At least 1: the attempt under way is not finished.
+                let (scheduler, left) = (&self.scheduler_kind, self.left().max(1));
+                let status = status(&self.allocator, scheduler, &self.counts, self.events, left);
                 Some((pauses, status))
             }
             None => None,
@@ -173,7 +165,6 @@ impl<'m> Controller<'m> {
             pauses,
             jobs: &mut self.jobs,
             allocator: &mut self.allocator,
-            strategy: &self.strategy,
             now: self.clock,
         };
         (&mut self.scheduler, world)

@@ -63,23 +63,10 @@ enum SavedReserved {
 /// A block as the number of its first and its last node, twice the first and 1 more; or as twice
 /// the number of its only one.
 fn block_to_numbers(grid: &Grid, block: Block) -> (u32, Option<u32>) {
-    match block_to_ends(grid, block) {
+    match grid.ends(block) {
         (first, last) if first == last => (2 * first, None),
         (first, last) => (2 * first + 1, Some(last)),
     }
-}
-
-/// The number of the first and the last node of a block: where it starts and where it ends in each
-/// dimension.
-fn block_to_ends(grid: &Grid, block: Block) -> (u32, u32) {
-    let (mut first, mut last, mut stride) = (0, 0, 1);
-    for ((start, extent), &side) in grid.spans(block).zip(grid.sides()) {
-        let side = u32::from(side);
-        first += start * stride;
-        last += (start + extent - 1) % side * stride;
-        stride *= side;
-    }
-    (first, last)
 }
 
 /// The block between two nodes, along rings upwards from the first.
@@ -243,7 +230,7 @@ impl Controller<'_> {
         match job.reserved_block() {
             Some(block) => SavedReserved::Block {
                 from,
-                ends: block_to_ends(self.machine(), block),
+                ends: self.machine().ends(block),
             },
             #[cfg(feature = "reservations")]
             None if job.reserved_chain().len() > 0 => SavedReserved::Blocks { from },
@@ -408,7 +395,7 @@ impl Restoring<'_, '_> {
                     consistent(self.controller.allocator.restore_fault(NodeId(node)))?;
                 }
             }
-            ItemKind::Strategy => self.controller.allocator.restore_strategy(from)?,
+            ItemKind::Strategy => self.controller.allocator.strategy.restore(from)?,
             ItemKind::Scheduler => self.controller.scheduler.restore(from)?,
             #[cfg(feature = "leases")]
             ItemKind::Leases => {
@@ -517,7 +504,7 @@ impl Restoring<'_, '_> {
             #[cfg(feature = "reservations")]
             Purpose::Reserved { from } => {
                 consistent(blocks.len() > 1)?;
-                self.controller.allocator.reserve(blocks);
+                self.controller.allocator.pool.reserve(blocks);
                 jobs.reserve(slot, from, Reserved::Blocks(blocks.links()));
             }
         }

@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::tuple::{DIMENSIONS_MAX, Tuple};
+use crate::texts::texts;
 
 /// The maximum number of extents that are stored plainly.
 const PLAIN_MAX: usize = 3;
@@ -302,26 +303,13 @@ pub enum ShapeError {
     TooLarge,
 }
 
-impl fmt::Display for ShapeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ShapeError::NotNumbers => {
-                f.write_str("expected numbers from 0 to 65535 with an x between them, as in 4x2")
-            }
-            ShapeError::TooManyExtents => {
-                write!(
-                    f,
-                    "more than {DIMENSIONS_MAX} extents: a machine has at most {DIMENSIONS_MAX} dimensions"
-                )
-            }
-            ShapeError::TooLarge => {
-                f.write_str("the shape has more processors than the largest machine")
-            }
-        }
-    }
-}
-
-impl core::error::Error for ShapeError {}
+texts! { ShapeError: {
+    ShapeError::NotNumbers =>
+        "expected numbers from 0 to 65535 with an x between them, as in 4x2";
+    ShapeError::TooManyExtents =>
+        "more than {DIMENSIONS_MAX} extents: a machine has at most {DIMENSIONS_MAX} dimensions";
+    ShapeError::TooLarge => "the shape has more processors than the largest machine";
+} }
 
 #[cfg(test)]
 mod tests {

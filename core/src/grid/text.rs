@@ -7,6 +7,7 @@ use super::block::Block;
 use super::shape::{ShapeError, read_number, write_sides};
 use super::topology::{Grid, GridError};
 use super::tuple::{DIMENSIONS_MAX, Tuple};
+use crate::texts::texts;
 
 /// `mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4-ary 3-cube`.
 impl fmt::Display for Grid {
@@ -97,19 +98,13 @@ pub enum GridTextError {
     Grid(GridError),
 }
 
-impl fmt::Display for GridTextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GridTextError::Unknown => f.write_str(
-                "expected a machine as in \"mesh 16x22\", \"torus 8x8x16\", \"mesh 8x8x16 wrap 2\" or \"4-ary 3-cube\"",
-            ),
-            GridTextError::Sides(error) => error.fmt(f),
-            GridTextError::Grid(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for GridTextError {}
+texts! { GridTextError: {
+    GridTextError::Unknown =>
+        "expected a machine as in \"mesh 16x22\", \"torus 8x8x16\", \"mesh 8x8x16 wrap 2\" \
+         or \"4-ary 3-cube\"";
+    GridTextError::Sides(error) => "{error}";
+    GridTextError::Grid(error) => "{error}";
+} }
 
 impl From<ShapeError> for GridTextError {
     fn from(error: ShapeError) -> Self {

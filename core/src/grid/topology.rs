@@ -1,12 +1,11 @@
 //! The machine: [`Grid`].
 
-use core::fmt;
-
 use super::block::Block;
 use super::shape::Shape;
 use super::tuple::{DIMENSIONS_MAX, Tuple};
 use crate::error::Refusal;
 use crate::node::NodeId;
+use crate::texts::texts;
 
 /// The maximum number of processors of a [`Grid`].
 pub const NODES_MAX: u32 = 1 << 20;
@@ -382,8 +381,33 @@ impl Grid {
 
     /// The block of the single processor `node`; `None` outside the grid.
     pub fn unit(&self, node: NodeId) -> Option<Block> {
-        let start = self.coordinates(node)?;
-        Some(self.encode(|at| start[at].into(), |_| 1))
+        (node.0 < self.nodes()).then(|| self.block_at(node.0, |_| 1))
+    }
+
+    /// The block that starts at the processor of this number.
+    #[inline]
+    pub(crate) fn block_at(&self, first: u32, extent: impl Fn(usize) -> u32) -> Block {
+        let mut rest = first;
+        let start = |at: usize| {
+            let side = u32::from(self.sides[at]);
+            let coordinate = rest % side;
+            rest /= side;
+            coordinate
+        };
+        self.encode(start, extent)
+    }
+
+    /// The numbers of the first and the last processor of a block: where it starts and where it
+    /// ends in each dimension.
+    pub(crate) fn ends(&self, block: Block) -> (u32, u32) {
+        let (mut first, mut last, mut stride) = (0, 0, 1);
+        for ((start, extent), &side) in self.spans(block).zip(self.sides()) {
+            let side = u32::from(side);
+            first += start * stride;
+            last += (start + extent + side - 1) % side * stride;
+            stride *= side;
+        }
+        (first, last)
     }
 
     /// Whether the block holds the processor `node`.
@@ -442,13 +466,7 @@ impl Grid {
     /// two-dimensional mesh they are the number of the base node and the two sides. On any other
     /// grid they are the numbers of the first and the last node, then 1.
     pub fn digest(&self, block: Block) -> [u32; 3] {
-        let (mut first, mut last, mut stride) = (0, 0, 1);
-        for ((start, extent), &side) in self.spans(block).zip(self.sides()) {
-            let side = u32::from(side);
-            first += start * stride;
-            last += (start + extent + side - 1) % side * stride;
-            stride *= side;
-        }
+        let (first, last) = self.ends(block);
         match self.is_plane() {
             true => {
                 let [.., w, h] = block.rectangle();
@@ -488,28 +506,14 @@ pub enum GridError {
     },
 }
 
-impl fmt::Display for GridError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GridError::Dimensions { dimensions } => write!(
-                f,
-                "{dimensions} dimensions: a machine has 1 to {DIMENSIONS_MAX}"
-            ),
-            GridError::NoSide { dimension } => write!(
-                f,
-                "the side of dimension {dimension} is 0: each side must be at least 1"
-            ),
-            GridError::MeshSide { side } => write!(
-                f,
-                "a side of {side}: each side of a two-dimensional mesh must be 1 to {MESH_SIDE_MAX}"
-            ),
-            GridError::TooManyNodes => write!(f, "more than {NODES_MAX} processors"),
-            GridError::Wrap { dimension } => write!(
-                f,
-                "there is no dimension {dimension} to wrap (dimensions count from 0)"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for GridError {}
+texts! { GridError: {
+    GridError::Dimensions { dimensions } =>
+        "{dimensions} dimensions: a machine has 1 to {DIMENSIONS_MAX}";
+    GridError::NoSide { dimension } =>
+        "the side of dimension {dimension} is 0: each side must be at least 1";
+    GridError::MeshSide { side } =>
+        "a side of {side}: each side of a two-dimensional mesh must be 1 to {MESH_SIDE_MAX}";
+    GridError::TooManyNodes => "more than {NODES_MAX} processors";
+    GridError::Wrap { dimension } =>
+        "there is no dimension {dimension} to wrap (dimensions count from 0)";
+} }

@@ -26,7 +26,7 @@ const fn number(slot: Slot) -> u32 {
 }
 
 impl JobTable<'_> {
-    /// The running jobs in the order of their grants, each with the number of its grant.
+    /// The running jobs in the order of their grants.
     pub(crate) fn save_running(&self, clock: Ticks) -> impl Iterator<Item = (SavedJob, &JobSlot)> {
         self.save_list(&self.running, clock)
     }

@@ -149,9 +149,12 @@ impl<'a> Forms<'a> {
             }
         }
     }
+}
 
-    /// The next shape.
-    pub(crate) fn next(&mut self) -> Option<Shape> {
+impl Iterator for Forms<'_> {
+    type Item = Shape;
+
+    fn next(&mut self) -> Option<Shape> {
         let n = self.grid.dimensions();
         if self.is_done {
             return None;
@@ -190,7 +193,7 @@ impl<'a> Forms<'a> {
 
 /// Whether the extents of a request may lie along other dimensions than those for which they are
 /// named.
-fn may_turn(request: &Request, machine: Option<&Machine>) -> bool {
+pub(crate) fn may_turn(request: &Request, machine: Option<&Machine>) -> bool {
     request.may_rotate() && machine.is_none_or(|machine| machine.rotate)
 }
 

@@ -20,18 +20,19 @@ mod ranks;
 mod slice;
 
 pub use forms::Lays;
+#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+pub(crate) use forms::may_turn;
 pub(crate) use forms::{Forms, Trials, demanded_rings};
 pub(crate) use largest::largest_box;
 pub(crate) use parts::parts;
-pub use ranks::{Ranks, coordinate_of_rank};
+pub use ranks::Ranks;
 pub use slice::Slice;
-
-use core::fmt;
 
 use crate::error::{NEAREST_MAX, Refusal};
 use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
 use crate::search::orders::next_order;
+use crate::texts::texts;
 
 /// The most dimensions of a described machine.
 pub const DESCRIBED_MAX: usize = 4;
@@ -196,25 +197,17 @@ pub enum MachineError {
     Placement,
 }
 
-impl fmt::Display for MachineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            MachineError::Dimensions => {
-                "expected 1 to 4 numbers, and as many as the machine has dimensions"
-            }
-            MachineError::NoSide => "a side is 0, expected at least 1",
-            MachineError::TooManyShapes => "more than 16 shapes",
-            MachineError::TooManyPlacements => "more than 16 placements",
-            MachineError::CubeSide => "a side of the machine is not a multiple of the cube's side",
-            MachineError::Placement => {
-                "a placement is longer than a side of the machine, its seed is outside, or it wraps \
-                 around where the machine does not"
-            }
-        })
-    }
-}
-
-impl core::error::Error for MachineError {}
+texts! { MachineError: {
+    MachineError::Dimensions =>
+        "expected 1 to 4 numbers, and as many as the machine has dimensions";
+    MachineError::NoSide => "a side is 0, expected at least 1";
+    MachineError::TooManyShapes => "more than 16 shapes";
+    MachineError::TooManyPlacements => "more than 16 placements";
+    MachineError::CubeSide => "a side of the machine is not a multiple of the cube's side";
+    MachineError::Placement =>
+        "a placement is longer than a side of the machine, its seed is outside, or it wraps \
+         around where the machine does not";
+} }
 
 /// Evaluates a `Result` in a constant function, or returns its error.
 macro_rules! attempt {
@@ -551,9 +544,8 @@ impl Machine {
     pub fn check(&self, strategy: impl Into<Lays>, request: &Request) -> Result<(), Refusal> {
         self.grid.check(request.shape)?;
         let lays = strategy.into();
-        let mut forms = Forms::new(Some(self), &self.grid, request, lays.turns());
         let mut refusal = Refusal::NotLegal;
-        while let Some(shape) = forms.next() {
+        for shape in Forms::new(Some(self), &self.grid, request, lays.turns()) {
             let mut trials = Trials::new(lays, Some(self), &self.grid, request, shape);
             if trials.next().is_some() {
                 return Ok(());
@@ -576,8 +568,7 @@ impl Machine {
         while let Some(chips) = self.number_from(from) {
             from = chips.saturating_add(1);
             let numbered = Request::chips(chips);
-            let mut forms = Forms::new(Some(self), &self.grid, &numbered, true);
-            while let Some(shape) = forms.next() {
+            for shape in Forms::new(Some(self), &self.grid, &numbered, true) {
                 nearest[found] = Some(shape);
                 found += 1;
                 if found == NEAREST_MAX {

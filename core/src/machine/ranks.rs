@@ -30,12 +30,6 @@ impl Ranks {
     pub(crate) const fn new(extents: Extents) -> Ranks {
         Ranks { extents, next: 0 }
     }
-
-    /// Whether the last rank is a neighbour of the first.
-    pub fn closes(&self) -> bool {
-        let long = self.extents.iter().filter(|&&extent| extent > 1);
-        volume(&self.extents) == 2 || long.count() > 1 && volume(&self.extents).is_multiple_of(2)
-    }
 }
 
 impl Iterator for Ranks {
@@ -53,7 +47,7 @@ impl Iterator for Ranks {
 
 /// The coordinates of a rank in a box with these extents by dimension: along a ring if there is
 /// one, else along a snake. The rank is below the number of processors. O(dimensions).
-pub fn coordinate_of_rank(extents: &[u16; DESCRIBED_MAX], rank: u32) -> [u16; DESCRIBED_MAX] {
+fn coordinate_of_rank(extents: &[u16; DESCRIBED_MAX], rank: u32) -> [u16; DESCRIBED_MAX] {
     let even = |&at: &usize| extents[at] > 1 && extents[at].is_multiple_of(2);
     let Some(columns) = (0..DESCRIBED_MAX).find(even) else {
         return snake(extents, rank, DESCRIBED_MAX);

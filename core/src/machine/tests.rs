@@ -88,8 +88,7 @@ fn ranks_go_from_neighbour_to_neighbour_and_around_if_the_box_is_even() {
         (1..=8).flat_map(|x| (1..=8).flat_map(move |y| (1..=8).map(move |z| (x, y, z))))
     {
         let sides = [x, y, z, 1];
-        let ranks = Ranks::new(sides);
-        let order: Vec<Extents> = ranks.collect();
+        let order: Vec<Extents> = Ranks::new(sides).collect();
         assert!(
             order.windows(2).all(|pair| is_step(&pair[0], &pair[1])),
             "{sides:?}"
@@ -100,7 +99,6 @@ fn ranks_go_from_neighbour_to_neighbour_and_around_if_the_box_is_even() {
         assert!(order.iter().all(is_inside), "{sides:?}");
         let long = sides.iter().filter(|&&side| side > 1).count();
         let closes = is_step(&order[0], &order[order.len() - 1]);
-        assert_eq!(closes, ranks.closes(), "{sides:?}");
         // A box with two long sides has a ring if and only if its volume is even.
         if long > 1 {
             assert_eq!(closes, volume(&sides).is_multiple_of(2), "{sides:?}");

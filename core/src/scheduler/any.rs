@@ -47,21 +47,12 @@ macro_rules! schedulers {
 
         macro_rules! with_chosen {
             ($d any:expr, $d scheduler:ident => $d result:expr) => {
-                match *$d any {
+                match $d any {
                     $(
                         #[cfg(feature = $name)]
-                        AnyScheduler::$kind(ref $d scheduler) => $d result,
+                        AnyScheduler::$kind($d scheduler) => $d result,
                     )*
-                    AnyScheduler::Never(ref $d scheduler) => $d result,
-                }
-            };
-            (mut $d any:expr, $d scheduler:ident => $d result:expr) => {
-                match *$d any {
-                    $(
-                        #[cfg(feature = $name)]
-                        AnyScheduler::$kind(ref mut $d scheduler) => $d result,
-                    )*
-                    AnyScheduler::Never(ref mut $d scheduler) => $d result,
+                    AnyScheduler::Never($d scheduler) => $d result,
                 }
             };
         }

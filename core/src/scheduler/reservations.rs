@@ -62,7 +62,7 @@ impl<'m> World<'_, 'm> {
     /// O(jobs up to the last one that holds a reservation).
     pub(crate) fn cancel_reservations(&mut self) {
         self.jobs.cancel_reservations();
-        self.allocator.cancel_reserved();
+        self.allocator.pool.cancel_reserved();
     }
 
     /// Lets the strategy search for a job around the reservations of other jobs that start before

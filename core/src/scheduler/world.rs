@@ -8,7 +8,6 @@ use crate::outlook::Placing;
 use crate::pause::{Pause, Pauses};
 use crate::pool::Chain;
 use crate::request::{Request, Ticks};
-use crate::strategy::StrategyKind;
 use crate::view::Status;
 
 /// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
@@ -20,7 +19,6 @@ use crate::view::Status;
 pub(crate) struct World<'a, 'm> {
     pub(crate) jobs: &'a mut JobTable<'m>,
     pub(crate) allocator: &'a mut Allocator<'m>,
-    pub(crate) strategy: &'a StrategyKind,
     /// The present time.
     pub(crate) now: Ticks,
     /// The pauses of the work, and what they show of the controller.

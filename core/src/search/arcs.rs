@@ -180,9 +180,9 @@ pub(crate) fn left_without(grid: &Grid, whole: &[Arc], taken: &[Arc]) -> u32 {
     left.max().unwrap_or(0)
 }
 
-/// Calls `visit` once with each box of these extents that lies in a corner of this one, until it
-/// returns false: along each dimension it starts where the box starts, or ends where it ends. Does
-/// not call it if the extents do not fit.
+/// Calls `visit` once with each box of these extents that lies in a corner of this one: along each
+/// dimension it starts where the box starts, or ends where it ends. Does not call it if the extents
+/// do not fit.
 pub(crate) fn for_each_corner(
     grid: &Grid,
     within: &[Arc],

@@ -15,7 +15,7 @@ use crate::machine::{DESCRIBED_MAX, Extents, Machine};
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{WORD_BITS, Word, words_for};
+use crate::word::{WORD_BITS, Word, complement, words_for};
 
 /// There is no free box: no node was left after this many of the dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +219,7 @@ fn along(
         })?;
     }
     let first = first_node(bases).ok_or(NoneLeft { dimensions: 0 })?;
-    Ok(box_at(layout, first, |at| extents[at]))
+    Ok(layout.grid().block_at(first, |at| extents[at].into()))
 }
 
 /// Whether the extents fit the sides of their dimensions: what can be known before anything is
@@ -249,11 +249,7 @@ pub(super) fn free_nodes<'s>(
     let is_padded = !occupancy.grid().row_len().is_multiple_of(WORD_BITS);
     match occupancy.layout().is_plane() && is_padded {
         true => pack_rows(occupancy, bases),
-        false => {
-            for (base, busy) in bases.iter_mut().zip(busy) {
-                *base = !busy;
-            }
-        }
+        false => complement(busy, bases),
     }
     (bases, &mut spare[..used])
 }
@@ -304,18 +300,4 @@ pub(super) fn leave_starts(
 pub(super) fn first_node(bases: &[Word]) -> Option<u32> {
     let word = bases.iter().position(|&word| word != 0)?;
     Some(word as u32 * WORD_BITS + bases[word].trailing_zeros())
-}
-
-/// The box that starts at this node.
-#[inline]
-pub(super) fn box_at(layout: &Layout, first: u32, extent: impl Fn(usize) -> u16) -> Block {
-    let sides = layout.grid().sides();
-    let mut rest = first;
-    let start = |at: usize| {
-        let side = u32::from(sides[at]);
-        let coordinate = rest % side;
-        rest /= side;
-        coordinate
-    };
-    layout.grid().encode(start, |at| u32::from(extent(at)))
 }

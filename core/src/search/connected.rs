@@ -22,7 +22,7 @@ use crate::grid::MESH_SIDE_MAX;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{Span, WORD_BITS, Word, filled, ones, words_for};
+use crate::word::{Span, WORD_BITS, Word, complement, filled, ones, words_for};
 
 /// The components of free processors that have not been visited: a bit for each processor, in as
 /// many words as the occupancy has.
@@ -39,9 +39,7 @@ impl<'s> Components<'s> {
     pub(crate) fn new(occupancy: &Occupancy<'_>, scratch: &'s mut [Word]) -> Self {
         let busy = occupancy.busy_rows();
         let left = &mut scratch[..busy.len()];
-        for (left, busy) in left.iter_mut().zip(busy) {
-            *left = !busy;
-        }
+        complement(busy, left);
         Components {
             stride: occupancy.stride(),
             left,
@@ -128,9 +126,8 @@ impl<'s> Components<'s> {
     pub(crate) fn next(&mut self) -> Option<Coord> {
         let left = &self.left[self.first..];
         self.first += left.iter().position(|&left| left != 0)?;
-        let (y, word) = (self.first / self.stride, self.first % self.stride);
-        let x = word as u32 * WORD_BITS + self.left[self.first].trailing_zeros();
-        Some(Coord::new(x as u16, y as u16))
+        let left = self.left[self.first];
+        Some(Coord::of_lowest(left, self.first, self.stride))
     }
 }
 
@@ -187,9 +184,7 @@ pub(crate) fn grow(
     let (busy, stride) = (occupancy.busy_rows(), occupancy.stride());
     let height = (busy.len() / stride) as u32;
     let (left, layer) = (&mut set[..busy.len()], &mut scratch[..busy.len()]);
-    for (left, busy) in left.iter_mut().zip(busy) {
-        *left = !busy;
-    }
+    complement(busy, left);
     layer.fill(0);
     // The rows with some of the latest layer, a bit each.
     let mut rows = [0; words_for(MESH_SIDE_MAX as u32)];

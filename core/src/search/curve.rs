@@ -26,7 +26,7 @@ use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::strategy::Gather;
 use crate::strategy::kind::CurveFit;
-use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
+use crate::word::{WORD_BITS, Word, bit, bits_from, ones, runs_of, words_for};
 
 /// The line: the Hilbert curve on a square whose side is a power of two, on any other mesh row by
 /// row, forwards and backwards by turns. Both begin at the lower left and step from neighbour to
@@ -402,9 +402,10 @@ pub(crate) fn propose_along_hilbert(
     let nodes = grid.nodes();
     // All processors are one row.
     let busy = occupancy.busy_row(0);
-    let is_free = &|node: u32| busy[(node / WORD_BITS) as usize] >> (node % WORD_BITS) & 1 == 0;
+    let is_free = &|node: u32| !bit(busy, node);
     // With the places that are skipped.
-    let spent = (20 * curve_bits(grid)) << curve_bits(grid) >> nodes.ilog2() << WORD_BITS.ilog2();
+    let spent = u64::from(20 * curve_bits(grid) * WORD_BITS) << curve_bits(grid) >> nodes.ilog2();
+    let spent = spent.try_into().unwrap_or(u32::MAX);
     let spend = &|instructions| draft.spend(instructions);
     let words = &|| {
         let mut walk = Walk::new(grid);
@@ -426,7 +427,7 @@ pub(crate) fn propose_along_hilbert(
     {
         chosen[(node / WORD_BITS) as usize] |= 1 << (node % WORD_BITS);
     }
-    draft.spend(spent * words_for(nodes) as u32);
+    draft.spend(spent.saturating_mul(words_for(nodes) as u32));
     Gather::new(*grid, draft).bits(occupancy, chosen);
     true
 }

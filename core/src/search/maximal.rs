@@ -93,6 +93,10 @@ impl Division {
             spare,
         }
     }
+
+    const fn words(self) -> usize {
+        self.starts + self.rows + self.spare
+    }
 }
 
 /// The parts of the input of a level: what is free, and two walls for each dimension above.
@@ -110,26 +114,19 @@ struct Search<'s> {
     visit: &'s mut dyn FnMut(&[Arc]),
 }
 
-/// The words that [`Planes`] needs.
-pub(crate) const fn words(grid: &Grid) -> usize {
-    let Division {
-        starts,
-        rows,
-        spare,
-    } = Division::new(grid);
-    starts + rows + spare
-}
-
 /// The words for [`Planes`] or for a search of one box, one after the other.
 pub(crate) const fn words_for_boxes(grid: &Grid) -> usize {
-    let (search, twice) = (words(grid), 2 * Occupancy::words_needed(grid));
+    let (search, twice) = (
+        Division::new(grid).words(),
+        2 * Occupancy::words_needed(grid),
+    );
     if search > twice { search } else { twice }
 }
 
 impl<'a> Planes<'a> {
     /// The free processors of an occupancy of any grid but a two-dimensional mesh. `blocks` can
     /// become free for a while, except where a bit of `fixed` is set, which has a bit for each
-    /// processor, or nothing. `memory` has as many words as [`words`] says.
+    /// processor, or nothing. `memory` has as many words as [`words_for_boxes`] says.
     ///
     /// # Time complexity
     ///
@@ -713,7 +710,7 @@ mod tests {
                 codes.sort_unstable();
                 codes
             };
-            let mut memory = std::vec![0x55; super::words(&grid)];
+            let mut memory = std::vec![0x55; Division::new(&grid).words()];
             let mut planes = Planes::new(&occupancy, blocks.iter().copied(), &fixed, &mut memory);
             let found = |planes: &mut Planes<'_>, blocks: &[Block]| {
                 let mut found = Vec::new();

@@ -7,7 +7,9 @@ use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{Doubling, LONG_WORDS, Span, WORD_BITS, Word, and_shifted, keep_starts, runs};
+use crate::word::{
+    Doubling, LONG_WORDS, Span, WORD_BITS, Word, and_shifted, complement, keep_starts, runs,
+};
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
@@ -133,9 +135,7 @@ fn first_fit_in_words(
                 continue;
             }
             let starts = &mut starts[words(row)];
-            for (start, busy) in starts.iter_mut().zip(busy_row) {
-                *start = !busy;
-            }
+            complement(busy_row, starts);
             runs.reduce(starts);
             alive = and_row(acc, above, starts);
         }
@@ -145,9 +145,8 @@ fn first_fit_in_words(
                 .zip(&*known)
                 .position(|(acc, known)| acc & known != 0);
             if let Some(word) = hit {
-                let bit = (acc[word] & known[word]).trailing_zeros();
-                let x = word as u32 * WORD_BITS + bit;
-                return Some(Coord::new(x as u16, base as u16));
+                let bits = acc[word] & known[word];
+                return Some(Coord::of_lowest(bits, base * stride + word, stride));
             }
         }
         let lowest_new = row;
@@ -195,9 +194,7 @@ pub(crate) fn all_bases<'s>(
 
 /// Marks in `bases` every node at which `w` free ones of a row begin.
 pub(super) fn wide_bases(busy: &[Word], stride: usize, w: u16, bases: &mut [Word]) {
-    for (base, busy) in bases.iter_mut().zip(busy) {
-        *base = !busy;
-    }
+    complement(busy, bases);
     keep_wider(bases, stride, 1, w);
 }
 

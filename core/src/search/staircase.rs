@@ -20,7 +20,7 @@ use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{Doubling, WORD_BITS, Word, and_shifted};
+use crate::word::{Doubling, Word, and_shifted, complement};
 
 /// Which side grows from question to question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,9 +119,7 @@ impl<'a, 's> Staircase<'a, 's> {
             }
             draft.spend((20 * (at - first) / stride) as u32);
             if common != 0 {
-                let (y, word) = (first / stride, first % stride);
-                let x = word as u32 * WORD_BITS + common.trailing_zeros();
-                return Some(Coord::new(x as u16, y as u16));
+                return Some(Coord::of_lowest(common, first, stride));
             }
         }
         None
@@ -143,9 +141,7 @@ impl<'a, 's> Staircase<'a, 's> {
             Growing::Width => keep_wider(self.starts, stride, known, self.len),
             Growing::Height => {
                 if known == 0 {
-                    for (start, busy) in self.starts.iter_mut().zip(self.busy) {
-                        *start = !busy;
-                    }
+                    complement(self.busy, self.starts);
                 }
                 keep_taller(self.starts, stride, known.max(1), self.len);
             }

@@ -1,14 +1,14 @@
 //! The box with the best surroundings on any grid: best fit and the busy list.
 
 use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
-use super::boxes::{box_at, check_sides, free_nodes, leave_starts, padded, passes_along};
+use super::boxes::{check_sides, free_nodes, leave_starts, padded, passes_along};
 use super::orders::each_order;
 use super::turned::keep_below;
 use crate::blocks::Draft;
 use crate::grid::{Block, Grid};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{WORD_BITS, Word, low_half};
+use crate::word::{WORD_BITS, Word, bit, low_half};
 
 /// What makes a place good; the larger, the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ fn best(
             rest &= rest - 1;
             draft.spend(instructions);
             let least = best.map_or(0, |(most, _)| most + 1);
-            let place = box_at(layout, base, |at| extents[at]);
+            let place = layout.grid().block_at(base, |at| extents[at].into());
             let value = match value {
                 Value::OfBase => busy_neighbours(occupancy, base, least),
                 Value::OfBoundary => {
@@ -109,7 +109,7 @@ fn best(
                         let stride = layout.axis(dimension).stride;
                         let own = u32::from(arcs[dimension].start) * stride;
                         let node = base - own + u32::from(start) * stride;
-                        bases[(node / WORD_BITS) as usize] >> (node % WORD_BITS) & 1 == 1
+                        bit(bases, node)
                     };
                     boundary(occupancy, &arcs[..extents.len()], least, is_free)
                 }

@@ -1,7 +1,7 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
 use super::boxes::{
-    NoneLeft, Nothing, box_at, check_sides, first_node, first_rectangle, free_nodes, leave_starts,
+    NoneLeft, Nothing, check_sides, first_node, first_rectangle, free_nodes, leave_starts,
     passes_along,
 };
 use super::failed::Failed;
@@ -196,7 +196,7 @@ pub(crate) fn first_along(
     }
     // One node is left; none only if none was free at first.
     let first = first_node(bases).ok_or(NoneLeft { dimensions: 0 })?;
-    Ok(box_at(layout, first, |at| extents[at]))
+    Ok(layout.grid().block_at(first, |at| extents[at].into()))
 }
 
 #[cfg(test)]

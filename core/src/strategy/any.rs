@@ -55,21 +55,12 @@ macro_rules! strategies {
 
         macro_rules! with_chosen {
             ($d any:expr, $d strategy:ident => $d result:expr) => {
-                match $d any.0 {
+                match $d any {
                     $($(
                         #[cfg(feature = $name)]
-                        Chosen::$kind(ref $d strategy) => $d result,
+                        AnyStrategy { chosen: Chosen::$kind($d strategy), .. } => $d result,
                     )*)*
-                    Chosen::Never(ref $d strategy) => $d result,
-                }
-            };
-            (mut $d any:expr, $d strategy:ident => $d result:expr) => {
-                match $d any.0 {
-                    $($(
-                        #[cfg(feature = $name)]
-                        Chosen::$kind(ref mut $d strategy) => $d result,
-                    )*)*
-                    Chosen::Never(ref mut $d strategy) => $d result,
+                    AnyStrategy { chosen: Chosen::Never($d strategy), .. } => $d result,
                 }
             };
         }
@@ -84,15 +75,13 @@ mod ruled;
 /// A strategy chosen at run time. It keeps the rules of the machine's description
 /// ([`Machine`](crate::Machine)), if there is one.
 #[derive(Debug)]
-pub struct AnyStrategy<'m>(Chosen<'m>, #[cfg(feature = "machine")] Served<'m>);
-
-/// What the rules are about.
-#[cfg(feature = "machine")]
-#[derive(Clone, Copy, Debug)]
-struct Served<'m> {
+pub struct AnyStrategy<'m> {
+    chosen: Chosen<'m>,
     kind: StrategyKind,
+    #[cfg(feature = "machine")]
     grid: Grid,
     /// Its description.
+    #[cfg(feature = "machine")]
     machine: Option<&'m Machine>,
 }
 
@@ -110,24 +99,25 @@ impl<'m> AnyStrategy<'m> {
         machine: Grid,
         workspace: Workspace<'m>,
     ) -> Result<Self, ConfigureError> {
-        #[cfg(feature = "machine")]
-        let served = Served {
+        Ok(AnyStrategy {
             kind,
-            grid: machine,
-            machine: workspace.machine,
-        };
-        let chosen = Chosen::new(kind, machine, workspace)?;
-        Ok(AnyStrategy(
-            chosen,
             #[cfg(feature = "machine")]
-            served,
-        ))
+            grid: machine,
+            #[cfg(feature = "machine")]
+            machine: workspace.machine,
+            chosen: Chosen::new(kind, machine, workspace)?,
+        })
     }
 
     /// What it was made of.
-    #[cfg(feature = "machine")]
     pub(crate) const fn kind(&self) -> StrategyKind {
-        self.1.kind
+        self.kind
+    }
+
+    /// The description of the machine.
+    #[cfg(feature = "machine")]
+    pub(crate) const fn machine(&self) -> Option<&'m Machine> {
+        self.machine
     }
 
     /// The memory it works in.
@@ -147,7 +137,7 @@ impl<'m> AnyStrategy<'m> {
         kind: StrategyKind,
         machine: Grid,
     ) -> Result<(), ConfigureError> {
-        let workspace = with_chosen!(mut self, strategy => &mut strategy.workspace);
+        let workspace = with_chosen!(self, strategy => &mut strategy.workspace);
         *self = Self::new(kind, machine, core::mem::take(workspace))?;
         Ok(())
     }
@@ -156,7 +146,7 @@ impl<'m> AnyStrategy<'m> {
     #[cfg(feature = "restore")]
     pub(crate) const fn cubes(&self) -> Option<u32> {
         #[cfg(feature = "machine")]
-        if let Some(machine) = self.workspace().machine
+        if let Some(machine) = self.machine
             && let Some(cubes) = memory::Cubes::of(machine)
         {
             return Some(cubes.count as u32);
@@ -168,7 +158,7 @@ impl<'m> AnyStrategy<'m> {
     /// mesh.
     #[cfg(feature = "free-submesh-list")]
     pub fn dominant_free_submeshes(&self) -> Option<impl ExactSizeIterator<Item = Submesh>> {
-        match &self.0 {
+        match &self.chosen {
             Chosen::FreeSubmeshList(list) => list.dominant_free_submeshes(),
             _ => None,
         }
@@ -179,7 +169,7 @@ impl<'m> AnyStrategy<'m> {
     #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
     #[doc(hidden)]
     pub fn latest_candidates(&self, show: &mut dyn FnMut(Candidate)) {
-        match &self.0 {
+        match &self.chosen {
             #[cfg(feature = "least-expected-blocking")]
             Chosen::LeastExpectedBlocking(strategy) => strategy.latest(show),
             #[cfg(feature = "leb-estimates")]
@@ -202,10 +192,10 @@ macro_rules! searches {
             #[cfg(feature = "machine")]
             if self.is_ruled(request) {
                 return self.try_ruled(request, &mut |any, request| {
-                    with_chosen!(mut any, strategy => strategy.$method(occupancy, request, draft))
+                    with_chosen!(any, strategy => strategy.$method(occupancy, request, draft))
                 });
             }
-            with_chosen!(mut self, strategy => strategy.$method(occupancy, request, draft))
+            with_chosen!(self, strategy => strategy.$method(occupancy, request, draft))
         }
     )* };
 }
@@ -240,18 +230,10 @@ impl Strategy for AnyStrategy<'_> {
         with_chosen!(self, strategy => strategy.recognizes(request, sides))
     }
 
-    #[inline]
-    fn arrived(&mut self, request: &Request) {
-        #[cfg(feature = "machine")]
-        if request.flags.contains(Flags::CHIPS)
-            && let Some(first) = self.first_form(request)
-        {
-            return with_chosen!(mut self, strategy => strategy.arrived(&first));
-        }
-        with_chosen!(mut self, strategy => strategy.arrived(request));
-    }
-
     delegate! { with_chosen:
+        #[inline]
+        fn arrived(&mut self, request: &Request);
+
         #[inline]
         fn end_supposing(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32));
 
@@ -264,7 +246,7 @@ impl Strategy for AnyStrategy<'_> {
         #[inline]
         fn looks_ahead(&self) -> bool;
 
-        fn look(&mut self, outlook: &Outlook<'_, '_>);
+        fn look(&mut self, outlook: Option<&Outlook<'_, '_>>);
 
         #[inline]
         fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32));

@@ -86,7 +86,7 @@ use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
 #[cfg(feature = "any-grid")]
 use crate::search::surroundings::{Value, best_as_named};
-use crate::word::{WORD_BITS, Word};
+use crate::word::Word;
 
 simple_strategy! {
     /// Best fit.
@@ -152,9 +152,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
             if hit == 0 {
                 break;
             }
-            let (row, word) = (at / stride, at % stride);
-            let x = word as u32 * WORD_BITS + hit.trailing_zeros();
-            best = Some(Coord::new(x as u16, row as u16));
+            best = Some(Coord::of_lowest(hit, at, stride));
             most += 1;
             bound = Bound::new(Sides::new(1, 1), most);
         }

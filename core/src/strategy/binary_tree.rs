@@ -42,8 +42,7 @@
 //!
 //! SCBT is *spatially compact* (definition 2): as long as nothing is released, a half is touched
 //! only when its sibling has no free processor left, and the free processors consist of as few
-//! squares with powers of two as sides as that number of processors can (theorem 1);
-//! [`compactness`](crate::compactness) measures both.
+//! squares with powers of two as sides as that number of processors can (theorem 1).
 //!
 //! # Differences from the paper
 //!

@@ -54,14 +54,8 @@ impl Open {
     // A function of its own, so that the two-dimensional case stays short.
     #[inline(never)]
     fn block_of_any(self, grid: &Grid) -> Block {
-        let mut rest = self.x + self.line * u32::from(grid.side(0));
-        let start = |at: usize| {
-            let side = u32::from(grid.side(at));
-            let coordinate = rest % side;
-            rest /= side;
-            coordinate
-        };
-        grid.encode(start, |at| [self.w, self.h].get(at).copied().unwrap_or(1))
+        let first = self.x + self.line * u32::from(grid.side(0));
+        grid.block_at(first, |at| [self.w, self.h].get(at).copied().unwrap_or(1))
     }
 }
 

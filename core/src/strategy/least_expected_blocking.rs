@@ -55,8 +55,11 @@
 //! - Faulty processors stay busy when their job leaves.
 //! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that
 //!   of the blocks in memory.
-//! - What is known of jobs is good for one decision. So the place of a reservation, which is a
-//!   supposition, is chosen as if no job ran and none waited.
+//! - An expected request that names a number of processors counts as the first of its shapes that
+//!   fits the machine, the most compact one. One that demands rings counts as if it did not. Where
+//!   the machine's description forbids turning, it fits only in its own orientation.
+//! - The place of a reservation, which is a supposition, is chosen as if no job ran and none
+//!   waited.
 //!
 //! # How it is computed
 //!
@@ -265,78 +268,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::foresight::{Decision, Foresight, Rule, departures};
-use crate::request::Request;
+use super::foresight::Foresight;
 
 /// Least expected blocking.
-pub(super) type LeastExpectedBlocking<'m> = Foresight<'m, AnyDepartures>;
+pub(super) type LeastExpectedBlocking<'m> = Foresight<'m, false>;
 
 /// Least expected blocking with estimates.
-#[cfg(feature = "leb-estimates")]
-pub(super) type LebEstimates<'m> = Foresight<'m, FirstEndFirst>;
-
-/// All sets with the same number of running jobs are equally likely to leave next.
-#[derive(Debug)]
-pub(super) struct AnyDepartures;
-
-impl Rule for AnyDepartures {
-    const BY_ENDS: bool = false;
-
-    fn candidates_max(budget: u64, running: u64, _: &Request) -> u64 {
-        departures::candidates_max(budget, running)
-    }
-
-    fn score(decision: &mut Decision<'_>, budget: u64, _: &Request) {
-        departures::score(decision, budget);
-    }
-}
-
-/// Running jobs leave in the order in which they are expected to end.
-#[cfg(feature = "leb-estimates")]
-#[derive(Debug)]
-pub(super) struct FirstEndFirst;
-
-#[cfg(feature = "leb-estimates")]
-impl Rule for FirstEndFirst {
-    const BY_ENDS: bool = true;
-
-    fn candidates_max(budget: u64, running: u64, request: &Request) -> u64 {
-        match request.estimate {
-            Some(_) => departures::CANDIDATES_MIN.max(budget / (1 + running)),
-            None => departures::candidates_max(budget, running),
-        }
-    }
-
-    fn score(decision: &mut Decision<'_>, budget: u64, request: &Request) {
-        let Some(own) = request.estimate else {
-            departures::score(decision, budget);
-            return;
-        };
-        let own = own.get();
-        decision.first_end_first();
-        let running = decision.running();
-        let is_every_state = decision.candidates() as u64 * (1 + running as u64) <= budget;
-        // How many have left, and when the last of them left.
-        let (mut gone, mut now) = (0, 0);
-        loop {
-            let next = match is_every_state {
-                true => gone + 1,
-                false => (2 * gone).max(1),
-            };
-            let end = match next <= running {
-                true => decision.end(next - 1).min(own),
-                false => own,
-            };
-            let weight = ((u128::from(end - now) << 16) / u128::from(own)) as u32;
-            decision.score(0, if gone == 0 { weight.max(1) } else { weight });
-            if end == own {
-                break;
-            }
-            for job in gone..next {
-                decision.leave(job, &|other| other < job);
-                decision.describe(0, &[0], &[job]);
-            }
-            (gone, now) = (next, end);
-        }
-    }
-}
+pub(super) type LebEstimates<'m> = Foresight<'m, true>;

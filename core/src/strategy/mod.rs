@@ -49,8 +49,6 @@ mod workspace;
 pub use any::AnyStrategy;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 pub use foresight::Candidate;
-#[cfg(feature = "free-submesh-list")]
-pub use free_submesh_list::reservation_factor;
 pub(crate) use gather::Gather;
 pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
 #[cfg(feature = "machine")]
@@ -160,9 +158,10 @@ pub trait Strategy {
         false
     }
 
-    /// Shows what is known about jobs, just before a place is looked for. For strategies that look
-    /// ahead ([`Strategy::looks_ahead`]).
-    fn look(&mut self, _outlook: &Outlook<'_, '_>) {}
+    /// Shows what is known about jobs, just before a place is looked for; `None` when the search is
+    /// over. A search may try several shapes for one request. For strategies that look ahead
+    /// ([`Strategy::looks_ahead`]).
+    fn look(&mut self, _outlook: Option<&Outlook<'_, '_>>) {}
 
     /// Called after the block has become busy in `occupancy`: a job took it, or its processors are
     /// faulty, some of which may have been busy before. The strategy calls `spend` with the

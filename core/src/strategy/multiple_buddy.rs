@@ -52,7 +52,7 @@
 //! # Drawbacks
 //!
 //! On a mesh whose sides are powers of two, the free processors consist of the fewest squares
-//! possible ([`Compactness`](crate::Compactness), definition 1) as long as nothing is released.
+//! possible (definition 1 of Liu, Hsu and Wu, see `binary-tree`) as long as nothing is released.
 //! After releases they do not: on a 16 x 16 mesh about half full 19 % of the states are compact. On
 //! average there are 7 free squares more than necessary
 //! (`cargo test -p meshalloc-tests --test across after_releases -- --nocapture`).

@@ -96,7 +96,7 @@ impl Serves {
             Serves::Cube => grid.radix().is_some(),
             Serves::PowerOfTwoCube => grid.radix().is_some() && power_of_two,
             Serves::TwoOrThreeDimensions => matches!(grid.dimensions(), 2 | 3),
-            Serves::HilbertCurve => grid.is_plane() || curve_bits(grid) <= CURVE_BITS_MAX,
+            Serves::HilbertCurve => curve_bits(grid) <= CURVE_BITS_MAX,
             // That takes a description.
             Serves::Cubes | Serves::Placements => false,
         }

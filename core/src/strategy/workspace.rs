@@ -34,12 +34,8 @@ pub(crate) enum StrategyMemory {
     /// A list of submeshes, a cell for each processor. On any grid but a two-dimensional mesh also
     /// scratch for the search of maximal free boxes.
     List,
-    /// As long a list, and scratch for strategies that look ahead: twice the words of the occupancy
-    /// and two words for each row; for each dimension a table of the lengths up to the longest
-    /// side, each with a bit for each of 72 requests; and room for this number of states of 72 bits
-    /// and two words. On any grid but a two-dimensional mesh a bitmap and scratch for the search of
-    /// maximal free boxes in place of the first two. No memory suffices for a number outside 4 to
-    /// 4096.
+    /// As long a list, and the scratch of `foresight::Division` for this number of states. No
+    /// memory suffices for a number outside 4 to 4096.
     Foresight {
         /// The number of states.
         budget: u64,

@@ -30,8 +30,10 @@ impl Supposition<'_, '_> {
             return Err(Refusal::Reserved);
         }
         let outlook = Outlook::new(self.pool, self.occupancy, Some(placing));
-        self.strategy.look(&outlook);
-        self.propose(request).map_err(|_| Refusal::Reserved)
+        self.strategy.look(Some(&outlook));
+        let blocks = self.propose(request);
+        self.strategy.look(None);
+        blocks.map_err(|_| Refusal::Reserved)
     }
 
     /// The reservation for a job that fits here; see

@@ -364,7 +364,7 @@ fn a_snapshot_is_what_the_controller_holds() {
             let areas = job.blocks.iter().map(|&block| mesh.grid().area(block));
             assert_eq!(areas.sum::<u32>(), 20);
         }
-        let faulty = faulty.map(|at| mesh.node(at).unwrap());
+        let faulty = faulty.map(|at| mesh.grid().node(&[at.x, at.y]).unwrap());
         assert_eq!(snapshot.faulty, faulty);
         let layout = Layout::new(snapshot.plan(), ONE_ROW, 1);
         let held_and_faulty = snapshot.owners(&layout).get(1, 1) != Some(Owner::Free);

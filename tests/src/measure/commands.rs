@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use meshalloc::{
-    Change, Configuration, Cube, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind, Shape,
+    Change, Configuration, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind, Shape,
     StrategyKind,
 };
 
@@ -163,16 +163,16 @@ fn slice(job: u32) -> Request {
 
 /// 64 of these jobs are as large as the machine, about.
 fn request(machine: Grid, job: u32) -> Request {
-    let Some(cube) = Cube::of(&machine) else {
+    let Some(k) = machine.radix() else {
         let (w, h) = (1 + job * 7 % 15, 1 + job * job * 11 / 4 % 15);
         return Request::submesh(w as u16, h as u16);
     };
-    let (k, n) = (u32::from(cube.k()), u32::from(cube.n()));
+    let n = machine.dimensions() as u32;
     // There are strategies that serve whole rings only.
     let is_whole = job.is_multiple_of(3);
     let radix = |dimension| match is_whole {
-        true => cube.k(),
-        false => (2 + (job * job + 5 * dimension) % (k - 1)) as u16,
+        true => k,
+        false => (2 + (job * job + 5 * dimension) % (u32::from(k) - 1)) as u16,
     };
     let radices: Vec<u16> = (0..job * 7 % (2 * n / 3 + 1)).map(radix).collect();
     Request::new(Shape::new(&radices).expect("radices of the cube"))

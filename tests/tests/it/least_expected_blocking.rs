@@ -6,14 +6,15 @@ use meshalloc::Grid as Machine;
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocation, Allocator, Change, Configuration, ConfigureError, Controller, Flags, JobId, NodeId,
-    Outcome, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
+    Allocation, Allocator, Change, Configuration, ConfigureError, Controller, Flags, JobId,
+    Machine as Described, NodeId, Outcome, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
 use meshalloc_tests::grid::{Grid, NaiveMachine};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh, unit};
+use meshalloc_tests::strategy::{Strategy, Wanted};
 use meshalloc_tests::submesh::Rect;
 
 const SIDE: u16 = 8;
@@ -22,6 +23,10 @@ const SIDE: u16 = 8;
 struct Rig<'m> {
     controller: Controller<'m>,
     model: Foresight,
+    /// What the requests stand for.
+    named: Strategy,
+    /// Whether the machine lets a slice be turned.
+    turns: bool,
     now: Ticks,
 }
 
@@ -35,6 +40,20 @@ impl Rig<'_> {
 
     fn attempts(&self) -> u64 {
         self.controller.statistics().counts.attempts
+    }
+
+    /// The same request on a machine that turns requests.
+    fn by_machine(&self, request: &Request) -> Request {
+        let fixed = match self.turns {
+            true => Flags::empty(),
+            false => Flags::FIXED_ORIENTATION,
+        };
+        request.with_flags(request.flags | fixed)
+    }
+
+    /// As what a request counts that may come.
+    fn expected(&self, request: &Request) -> Wanted {
+        self.named.expected(&self.by_machine(request))
     }
 
     /// The machine and the outlook before a job is submitted.
@@ -83,7 +102,9 @@ impl Rig<'_> {
             .iter()
             .for_each(|&node| machine.set(node, true));
         let waiting = jobs.queue().slots().skip(1);
-        outlook.waiting = waiting.map(|slot| *jobs.get(slot).request()).collect();
+        outlook.waiting = waiting
+            .map(|slot| self.expected(jobs.get(slot).request()))
+            .collect();
         (machine, outlook, is_withheld)
     }
 }
@@ -95,26 +116,39 @@ struct Seen {
     with_waiting: u32,
     with_faults: u32,
     with_withheld: u32,
+    /// By a number of processors whose first shape has no place.
+    by_later_form: u32,
     by_running: [u32; 12],
 }
 
+/// `turns`: whether the machine lets a slice be turned.
 fn compare(
     machine: Machine,
+    turns: bool,
     kind: StrategyKind,
     scheduler: SchedulerKind,
     states: u32,
     seed: u64,
 ) -> Seen {
     let nodes = machine.nodes();
+    let grid = convert::grid(machine);
+    let described = Described::new(machine).expect("a description");
+    let described = described.with_rotation(false);
     let mut memory = HeapMemory::for_strategy(machine, kind, 40);
+    let memory = match turns {
+        true => memory.memory(),
+        false => memory.memory().describing(&described),
+    };
     let configuration = Configuration {
         machine,
         strategy: kind,
         scheduler,
     };
     let mut rig = Rig {
-        controller: Controller::new(memory.memory(), configuration).expect("a controller"),
-        model: Foresight::new(kind, &convert::grid(machine)).expect("a model"),
+        controller: Controller::new(memory, configuration).expect("a controller"),
+        model: Foresight::new(kind, &grid).expect("a model"),
+        named: Strategy::new(kind, &grid),
+        turns,
         now: 0,
     };
     let mut random = Random::new(seed);
@@ -153,13 +187,28 @@ fn compare(
                 if random.percent(80) {
                     request = request.with_estimate(random.between(1, 3000).into());
                 }
-                if random.percent(20) {
-                    request = request.with_flags(Flags::FIXED_ORIENTATION);
+                if random.percent(30) {
+                    request = Request {
+                        estimate: request.estimate,
+                        ..Request::chips(request.processors)
+                    };
                 }
-                if random.percent(60) {
-                    request = request.with_flags(request.flags | Flags::NO_WAIT);
+                for (flag, percent) in [
+                    (Flags::FIXED_ORIENTATION, 20),
+                    (Flags::NO_WAIT, 60),
+                    (
+                        Flags::RINGS,
+                        if grid.wraps().contains(&true) { 10 } else { 0 },
+                    ),
+                ] {
+                    if random.percent(percent) {
+                        request = request.with_flags(request.flags | flag);
+                    }
                 }
-                rig.model.arrived(&request);
+                let Ok(checked) = rig.named.check(&rig.by_machine(&request)) else {
+                    continue;
+                };
+                rig.model.arrived(&rig.expected(&request));
                 let (naive, outlook, is_withheld) = rig.state(&request);
                 let (attempts, free) = (rig.attempts(), naive.free());
                 let running = rig.controller.jobs().running_len() as usize;
@@ -173,7 +222,7 @@ fn compare(
                 // If others tried before, the state was different. If too few processors were free,
                 // there was no search.
                 let only_one = rig.attempts() == attempts + 1 && !(overdue && is_withheld);
-                if !only_one || request.shape.area() > free {
+                if !only_one || checked.taken > free.into() {
                     continue;
                 }
                 let is_waiting = !outlook.waiting.is_empty();
@@ -188,8 +237,16 @@ fn compare(
                 seen.with_withheld += u32::from(is_withheld);
                 seen.by_running[running.min(11)] += 1;
                 rig.model.look(outlook);
-                let wanted = convert::wanted(naive.grid(), &request).expect("a request");
-                let expected = rig.model.candidates(&naive, &wanted);
+                // The first shape that has a place.
+                let candidates = |wanted| rig.model.candidates(&naive, wanted);
+                let mut forms = checked.wanted.iter().map(candidates);
+                let first = forms.next().expect("a shape");
+                seen.by_later_form += u32::from(first.is_empty());
+                let expected = match first.is_empty() {
+                    true => forms.find(|found| !found.is_empty()).unwrap_or_default(),
+                    false => first,
+                };
+                seen.by_later_form -= u32::from(expected.is_empty());
                 let found = rig.candidates();
                 let found: Vec<Expected> = found
                     .into_iter()
@@ -206,7 +263,7 @@ fn compare(
                         "{kind}, {scheduler:?}, step {step}: {request:?} in\n{naive}"
                     );
                 }
-                let chosen = rig.model.place(&naive, &wanted);
+                let chosen = Foresight::best(expected);
                 let granted = answer.grants.iter().find(|grant| grant.job == job);
                 let granted = granted.map(|grant| convert::place(machine, grant.blocks[0]));
                 assert_eq!(
@@ -229,10 +286,12 @@ const SCHEDULERS: [SchedulerKind; 3] = [
 
 fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
     let machine = mesh(SIDE, SIDE).grid();
+    let mut by_later_form = 0;
     for (seed, scheduler) in (1..).zip(SCHEDULERS) {
         for (budget, states) in [(4, 300), (16, 400), (64, 600), (200, 500), (1000, 300)] {
             let seen = compare(
                 machine,
+                budget != 200,
                 kind(budget),
                 scheduler,
                 states,
@@ -247,10 +306,11 @@ fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
                 "{scheduler:?}, {budget}: {seen:?}"
             );
             assert_eq!(
-                seen.with_withheld > states / 60,
+                seen.with_withheld > states / 100,
                 is_backfilling,
                 "{scheduler:?}, {budget}: {seen:?}"
             );
+            by_later_form += seen.by_later_form;
             let (few, many) = (&seen.by_running[1..4], &seen.by_running[6..]);
             assert!(
                 [few, many]
@@ -260,6 +320,7 @@ fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
             );
         }
     }
+    assert!(by_later_form > 20, "{by_later_form}");
 }
 
 #[test]
@@ -289,7 +350,14 @@ fn on_any_grid_scores_and_choices_are_those_of_the_definition() {
                 StrategyKind::LeastExpectedBlocking { budget },
                 StrategyKind::LebEstimates { budget },
             ] {
-                let seen = compare(machine, kind, scheduler, 80, seed * 1000 + budget);
+                let seen = compare(
+                    machine,
+                    budget != 64,
+                    kind,
+                    scheduler,
+                    80,
+                    seed * 1000 + budget,
+                );
                 assert!(seen.with_faults > 0, "{kind} on {machine}: {seen:?}");
                 for (all, seen) in seen_running.iter_mut().zip(seen.by_running) {
                     *all += seen;

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use meshalloc::{
-    AllocateError, Allocation, Allocator, Block, Draft, IllegalProposal, NodeId, Occupancy,
-    Refusal, Request, Strategy, StrategyKind, Submesh,
+    AllocateError, Allocation, Allocator, Block, Draft, HeldBlock, IllegalProposal, NodeId,
+    Occupancy, Outlook, Refusal, Request, Strategy, StrategyKind, Submesh,
 };
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
@@ -20,6 +20,36 @@ impl Strategy for Says<'_> {
     fn propose(&mut self, _: &Occupancy<'_>, _: &Request, draft: &mut Draft<'_, '_>) -> bool {
         self.0.borrow().iter().for_each(|&block| draft.push(block));
         true
+    }
+}
+
+/// Proposes the first free processor, and remembers the held blocks that it was shown.
+struct Looks<'a>(&'a RefCell<Vec<Option<Vec<HeldBlock>>>>);
+
+impl Strategy for Looks<'_> {
+    fn demand(&self, _: &Request) -> Result<u32, Refusal> {
+        Ok(1)
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        _: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let mut nodes = (0..occupancy.grid().nodes()).map(NodeId);
+        let free = nodes.find(|&node| !occupancy.is_busy(node));
+        let block = free.and_then(|node| occupancy.grid().unit(node));
+        block.map(|block| draft.push(block)).is_some()
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn look(&mut self, outlook: Option<&Outlook<'_, '_>>) {
+        let held = outlook.map(|outlook| outlook.held().collect());
+        self.0.borrow_mut().push(held);
     }
 }
 
@@ -171,4 +201,27 @@ fn what_the_strategies_of_the_crate_propose_is_legal() {
         }
     }
     assert!(granted > 2000, "{granted}");
+}
+
+/// The outlook comes before each search and ends with it, also with one that finds nothing.
+#[test]
+fn a_strategy_that_looks_ahead_is_shown_the_held_blocks() {
+    let machine = mesh(2, 1).grid();
+    let mut memory = HeapMemory::for_strategy(machine, StrategyKind::FirstFit, 3);
+    let shown = RefCell::default();
+    let memory = memory.allocator_memory();
+    let mut allocator = Allocator::with_strategy(memory, machine, Looks(&shown)).unwrap();
+    let request = Request::submesh(1, 1);
+    let held = |x| HeldBlock {
+        block: block(x, 0, 1, 1),
+        ends: None,
+    };
+    for before in [vec![], vec![held(0)]] {
+        let _ = allocator.allocate_checked(&request).unwrap();
+        assert_eq!(shown.take(), [Some(before), None]);
+    }
+    assert!(!allocator.fits(&request));
+    let refused = AllocateError::Refused(Refusal::TooFewFree);
+    assert_eq!(allocator.allocate_checked(&request), Err(refused));
+    assert_eq!(shown.take(), []);
 }

@@ -148,14 +148,6 @@ fn strategies(machine: Grid) -> Vec<StrategyKind> {
         .collect()
 }
 
-/// Whether the strategy looks at other jobs to place one.
-const fn looks_ahead(kind: StrategyKind) -> bool {
-    matches!(
-        kind,
-        StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. }
-    )
-}
-
 /// Reads a code as a command.
 struct Reader<'a> {
     case: &'a Case,
@@ -198,8 +190,7 @@ impl Reader<'_> {
             }
         };
         let request = convert::request(&extents);
-        // The outlook of a strategy that looks ahead is good for one shape.
-        let is_ruled = random.percent(20) && !looks_ahead(configuration.strategy);
+        let is_ruled = random.percent(20);
         let request = match is_ruled && random.percent(70) {
             true => Request::chips(match random.below(8) {
                 0 => random.between(1, grid.nodes() + 2),
@@ -570,10 +561,10 @@ fn everything_happens() {
             missing.remove(Refusal::RingBusy.name());
             // Any number of processors is legal; see `Reader::request` for the others.
             let is_shapeless = counts_processors(strategy) && strategy != StrategyKind::Neighbor;
-            if is_shapeless || looks_ahead(strategy) {
+            if is_shapeless {
                 missing.remove(Refusal::NotLegal.name());
             }
-            if strategy == StrategyKind::Folding || looks_ahead(strategy) {
+            if strategy == StrategyKind::Folding {
                 missing.remove(Refusal::NoRing.name());
             }
             if strategy != StrategyKind::Partner {

@@ -1,35 +1,54 @@
 //! The rules of a machine's description, which hold for every strategy: what a request that names
 //! a number of processors or demands rings stands for, and what is legal.
 
-use super::{AnyStrategy, Chosen, Served};
+use super::{AnyStrategy, Chosen};
 use crate::error::Refusal;
-use crate::grid::Shape;
-use crate::machine::{Forms, Trials, demanded_rings};
+use crate::grid::{Grid, Shape};
+use crate::machine::{Forms, Machine, Trials, demanded_rings};
 use crate::request::{Flags, Request};
 use crate::strategy::{Strategy, StrategyKind};
 
 /// The flags that the rules are about.
 const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
 
-impl AnyStrategy<'_> {
+/// What the rules are about.
+#[derive(Clone, Copy)]
+struct Served<'m> {
+    kind: StrategyKind,
+    grid: Grid,
+    machine: Option<&'m Machine>,
+}
+
+impl<'m> AnyStrategy<'m> {
+    const fn served(&self) -> Served<'m> {
+        Served {
+            kind: self.kind,
+            grid: self.grid,
+            machine: self.machine,
+        }
+    }
+
     /// Whether there are rules for this request.
     #[inline]
     pub(super) fn is_ruled(&self, request: &Request) -> bool {
-        self.1.machine.is_some() || request.flags.intersects(RULED)
+        self.machine.is_some() || request.flags.intersects(RULED)
+    }
+
+    /// The demand by the strategy, which knows no rules.
+    fn chosen_demand(&self, request: &Request) -> Result<u32, Refusal> {
+        with_chosen!(self, strategy => strategy.demand(request))
     }
 
     /// The demand of a request for which there are rules.
     #[inline(never)]
     pub(super) fn ruled_demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let served = self.1;
-        let demand = |request: &Request| with_chosen!(self, strategy => strategy.demand(request));
+        let served = self.served();
         if served.needs_no_shape(request) {
             return match request.flags.intersects(Flags::ALL_RINGS) {
                 true => Err(Refusal::NoRing),
-                false => demand(request),
+                false => self.chosen_demand(request),
             };
         }
-        let mut forms = served.forms(request);
         let (mut refusal, mut least) = (Refusal::NotLegal, u32::MAX);
         // Of several refusals that of the first form.
         let mut refuse = |next| {
@@ -37,7 +56,7 @@ impl AnyStrategy<'_> {
                 refusal = next;
             }
         };
-        while let Some(shape) = forms.next() {
+        for shape in served.forms(request) {
             if shape.area() == 0 {
                 return Err(Refusal::EmptyRequest);
             }
@@ -48,7 +67,7 @@ impl AnyStrategy<'_> {
             }
             // A later form may take fewer processors if the strategy rounds extents up.
             if served.each_of_form(request, shape, &mut |request| {
-                match demand(request) {
+                match self.chosen_demand(request) {
                     Ok(demand) => least = least.min(demand),
                     Err(next) => refuse(next),
                 }
@@ -70,41 +89,20 @@ impl AnyStrategy<'_> {
         request: &Request,
         attempt: &mut dyn FnMut(&mut Self, &Request) -> bool,
     ) -> bool {
-        let served = self.1;
+        let served = self.served();
         if served.needs_no_shape(request) {
             return attempt(self, request);
         }
         // The demand of a single form is known.
         let several = request.flags.intersects(RULED);
-        let mut forms = served.forms(request);
-        while let Some(shape) = forms.next() {
+        for shape in served.forms(request) {
             if served.each_of_form(request, shape, &mut |request| {
-                let demand = || with_chosen!(self, strategy => strategy.demand(request));
-                (!several || demand().is_ok()) && attempt(self, request)
+                (!several || self.chosen_demand(request).is_ok()) && attempt(self, request)
             }) {
                 return true;
             }
         }
         false
-    }
-
-    /// The first shape that a request for a number of processors stands for.
-    #[inline(never)]
-    pub(super) fn first_form(&self, request: &Request) -> Option<Request> {
-        if self.1.needs_no_shape(request) {
-            return None;
-        }
-        let shape = self.1.forms(request).next()?;
-        Some(of_shape(request, shape))
-    }
-}
-
-/// A request for this shape instead.
-const fn of_shape(request: &Request, shape: Shape) -> Request {
-    Request {
-        shape,
-        flags: request.flags.difference(Flags::CHIPS),
-        ..*request
     }
 }
 
@@ -130,7 +128,11 @@ impl Served<'_> {
         shape: Shape,
         attempt: &mut dyn FnMut(&Request) -> bool,
     ) -> bool {
-        let mut request = of_shape(request, shape);
+        let mut request = Request {
+            shape,
+            flags: request.flags.difference(Flags::CHIPS),
+            ..*request
+        };
         if self.machine.is_some_and(|machine| !machine.rotates()) {
             request.flags |= Flags::FIXED_ORIENTATION;
         }

@@ -1,17 +1,9 @@
 //! Rows that are alike are handled as one: [`Bands`].
 //!
 //! A decision with foresight supposes many times that one job or another has left, and asks each
-//! time for the maximal free submeshes that meet its block. A mesh has few edges of blocks, so most
-//! rows are like the row below. Each group of them is a *band*; band 1 here has rows 1 to 3:
-//!
-//! ```text
-//!   row 5   . . . . .        band 2   . . . . .     starts   0 1 4 6 (the number of rows)
-//!   row 4   . . . . .                               of_rows  0 1 1 1 2 2 3
-//!   row 3   A A . B B        band 1   A A . B B
-//!   row 2   A A . B B                               A band also begins where a block begins or
-//!   row 1   A A . B B                               ends, so each block consists of whole
-//!   row 0   A A . . .        band 0   A A . . .     bands, and changes only these.
-//! ```
+//! time for the maximal free submeshes that meet its block. The bands are those of the rows in
+//! `search/maximal.rs`. `starts` has the first row of each and the number of rows, here 0 1 4 6;
+//! `of_rows` has the band of each row and the number of bands, 0 1 1 1 2 2 3.
 //!
 //! # The search
 //!
@@ -37,7 +29,7 @@ use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{Span, WORD_BITS, Word, low_half, next_bit};
+use crate::word::{Span, WORD_BITS, Word, bit, low_half, next_bit};
 
 /// Rows of at most this many words are handled as one number.
 const NARROW_WORDS: usize = (u64::BITS / WORD_BITS) as usize;
@@ -55,8 +47,9 @@ pub(super) struct Bands<'a> {
     of_rows: &'a mut [Word],
     /// The busy bits of each band.
     busy: &'a mut [Word],
-    /// The bits of each band that never become free; nothing if there are none.
-    fixed: &'a mut [Word],
+    /// The bits of each row that never become free; nothing if there are none. Those of a band are
+    /// alike.
+    fixed: &'a [Word],
 }
 
 impl<'a> Bands<'a> {
@@ -67,7 +60,7 @@ impl<'a> Bands<'a> {
 
     /// The bands of an occupancy. `running` are busy blocks: a band begins wherever one of them
     /// begins or ends, so that they consist of whole bands. `fixed` has the bits of each row that
-    /// never become free, or nothing if there are none; those of the bands are put in their place.
+    /// never become free, or nothing if there are none.
     /// `memory` has as many words as [`Bands::words`] says.
     ///
     /// # Time complexity
@@ -76,7 +69,7 @@ impl<'a> Bands<'a> {
     pub(super) fn new(
         occupancy: &Occupancy<'_>,
         running: impl Iterator<Item = Block>,
-        fixed: &'a mut [Word],
+        fixed: &'a [Word],
         memory: &'a mut [Word],
     ) -> Self {
         // One more than rows: a block may end at the top.
@@ -114,26 +107,23 @@ impl<'a> Bands<'a> {
     /// bands.
     #[inline(always)]
     fn gather(&mut self, stride: usize, rows: &[Word], edges: &[Word]) {
-        let (busy, fixed) = (&mut *self.busy, &mut *self.fixed);
+        let (busy, fixed) = (&mut *self.busy, self.fixed);
         let mut len = 0;
         for (row, bits) in rows.chunks_exact(stride).enumerate() {
             let own = row * stride;
-            let is_edge = edges[row / WORD_BITS as usize] >> (row % WORD_BITS as usize) & 1 == 1;
+            let is_edge = bit(edges, row as u32);
             // The bits of the band before are those of the row before.
             let is_alike = len > 0 && !is_edge && {
                 let before = (len - 1) * stride;
                 (0..stride).all(|word| {
                     busy[before + word] == bits[word]
-                        && (fixed.is_empty() || fixed[before + word] == fixed[own + word])
+                        && (fixed.is_empty() || fixed[own - stride + word] == fixed[own + word])
                 })
             };
             if !is_alike {
                 self.starts[len] = row as Word;
                 for word in 0..stride {
                     busy[len * stride + word] = bits[word];
-                    if !fixed.is_empty() {
-                        fixed[len * stride + word] = fixed[own + word];
-                    }
                 }
                 len += 1;
             }
@@ -191,9 +181,10 @@ impl<'a> Bands<'a> {
         for word in span.first..=span.last {
             let bits = span.mask(word);
             for band in self.bands(block) {
-                let at = band * self.stride + word;
-                let fixed = self.fixed.get(at).copied().unwrap_or(0);
-                change(&mut self.busy[at], fixed, bits);
+                let row = self.starts[band] as usize;
+                let fixed = self.fixed.get(row * self.stride + word);
+                let busy = &mut self.busy[band * self.stride + word];
+                change(busy, fixed.copied().unwrap_or(0), bits);
             }
         }
     }

@@ -6,17 +6,17 @@ use super::Decision;
 const DEPARTURES_MAX: u64 = 3;
 
 /// The least candidates that are kept.
-pub(in crate::strategy) const CANDIDATES_MIN: u64 = 4;
+pub(super) const CANDIDATES_MIN: u64 = 4;
 
 /// The most candidates that are kept with this number of running jobs.
-pub(in crate::strategy) fn candidates_max(budget: u64, running: u64) -> u64 {
+pub(super) fn candidates_max(budget: u64, running: u64) -> u64 {
     let departures = departures_max(budget, running, CANDIDATES_MIN).max(1);
     CANDIDATES_MIN.max(budget / sets_up_to(running, departures))
 }
 
 /// Scores the candidates: after each set of departures, up to a number of them, all sets of as many
 /// being equally likely.
-pub(in crate::strategy) fn score(decision: &mut Decision<'_>, budget: u64) {
+pub(super) fn score(decision: &mut Decision<'_>, budget: u64) {
     let running = decision.running();
     let candidates = decision.candidates() as u64;
     let mut departures = departures_max(budget, running as u64, candidates);

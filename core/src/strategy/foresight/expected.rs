@@ -1,7 +1,6 @@
 //! Which requests are expected: [`Expected`].
 
 use crate::grid::{Grid, Shape, Tuple, sort_descending};
-use crate::request::Request;
 use crate::search::boxes::padded;
 use crate::word::{WORD_BITS, Word};
 
@@ -9,7 +8,7 @@ use crate::word::{WORD_BITS, Word};
 const RECENT: usize = 64;
 
 /// How many waiting requests are looked at.
-const WAITING: usize = 8;
+pub(super) const WAITING: usize = 8;
 
 /// What it is worth that a waiting request fits, in the order of the queue; a recent request is
 /// worth 1.
@@ -31,17 +30,8 @@ pub(super) type Extents = [u16; 6];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "restore", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Wanted {
-    shape: Shape,
-    may_rotate: bool,
-}
-
-impl From<&Request> for Wanted {
-    fn from(request: &Request) -> Wanted {
-        Wanted {
-            shape: request.shape,
-            may_rotate: request.may_rotate(),
-        }
-    }
+    pub(super) shape: Shape,
+    pub(super) may_rotate: bool,
 }
 
 /// The requests that arrived lately, and the first of those that wait.
@@ -96,7 +86,9 @@ impl Expected {
     /// than 64 requests: eighths in two dimensions, quarters in three, halves from four on. Nothing
     /// waits.
     pub(super) fn begin(&mut self, table: &mut [Mask]) {
-        *self = Expected::new(self.grid);
+        self.wanted = [None; _];
+        self.next = 0;
+        self.kept = [0; _];
         table.fill([0; MASK_WORDS]);
         let dimensions = self.grid.dimensions() as u32;
         let is_within =
@@ -133,13 +125,9 @@ impl Expected {
     }
 
     /// These requests wait, and maybe others behind them.
-    pub(super) fn wait<'r>(
-        &mut self,
-        mut waiting: impl Iterator<Item = &'r Request>,
-        table: &mut [Mask],
-    ) {
-        for at in RECENT..RECENT + WAITING {
-            self.set(at, waiting.next().map(Wanted::from), table);
+    pub(super) fn wait(&mut self, waiting: [Option<Wanted>; WAITING], table: &mut [Mask]) {
+        for (at, wanted) in (RECENT..).zip(waiting) {
+            self.set(at, wanted, table);
         }
     }
 

@@ -5,12 +5,9 @@
 //! AND of entries of a table, one for each dimension, and those that fit into a machine are the OR
 //! over its maximal free boxes. So nothing is computed for a single request.
 //!
-//! The rules that choose ([`Rule`]) know only jobs that leave and states of the machine. A
-//! [`Space`] knows what is free: [`Bands`] of a two-dimensional mesh,
+//! The rules that choose (`departures`, `ends`) know only jobs that leave and states of the
+//! machine. A [`Space`] knows what is free: [`Bands`] of a two-dimensional mesh,
 //! [`Planes`](crate::search::maximal::Planes) of any other grid.
-
-use core::fmt;
-use core::marker::PhantomData;
 
 use super::common::demand_in_any_order;
 use super::kind::BUDGETS;
@@ -19,10 +16,16 @@ use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
+#[cfg(feature = "machine")]
+use crate::grid::Shape;
 use crate::grid::{Block, Grid};
+#[cfg(feature = "machine")]
+use crate::machine::{Forms, may_turn};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
+#[cfg(feature = "machine")]
+use crate::request::Flags;
 use crate::request::{Request, Ticks};
 use crate::search::boxes::first_in_any_order;
 #[cfg(feature = "any-grid")]
@@ -30,17 +33,18 @@ use crate::search::maximal::{Planes, words_for_boxes};
 use crate::word::{WORD_BITS, Word, low_half};
 
 mod bands;
-#[cfg(feature = "any-grid")]
-mod boxes;
 mod candidates;
-pub(super) mod departures;
+mod departures;
+mod ends;
 mod expected;
 mod fits;
+#[cfg(feature = "any-grid")]
+mod planes;
 
 use bands::Bands;
 pub use candidates::Candidate;
 use candidates::{Candidates, place_of};
-use expected::{Expected, MASK_WORDS, Mask};
+use expected::{Expected, MASK_WORDS, Mask, WAITING, Wanted};
 use fits::{Adding, Fits};
 
 /// Words of a time.
@@ -118,18 +122,6 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// How a strategy that looks ahead chooses.
-pub(super) trait Rule: fmt::Debug {
-    /// Whether it goes by when running jobs are expected to end.
-    const BY_ENDS: bool;
-
-    /// The most candidates that are kept with this number of running jobs; at least 1.
-    fn candidates_max(budget: u64, running: u64, request: &Request) -> u64;
-
-    /// Scores several candidates.
-    fn score(decision: &mut Decision<'_>, budget: u64, request: &Request);
-}
-
 /// The free processors of a machine, with blocks that can become free for a while.
 trait Space {
     /// Considers every corner of every free box that is maximal, in all orders of the extents that
@@ -152,86 +144,139 @@ trait Space {
     fn add(&mut self, blocks: &[Block], adding: Adding<'_, '_>, spend: &dyn Fn(u32));
 }
 
-/// A strategy that looks ahead and chooses by this rule.
+/// A strategy that looks ahead. With `BY_ENDS`, running jobs leave in the order in which they are
+/// expected to end, where the end of the job that is placed is known. Else any may leave next.
 #[derive(Debug)]
-pub(super) struct Foresight<'m, R> {
-    /// `list[..running]` are the other jobs of the latest outlook: those that run, and those for
-    /// which something is reserved. Blocks are those of [`Block::into_raw`].
+pub(super) struct Foresight<'m, const BY_ENDS: bool> {
+    /// `list[..running]` are the other jobs of the outlook: those that run, and those for which
+    /// something is reserved. Blocks are those of [`Block::into_raw`].
     pub(super) workspace: Workspace<'m>,
     division: Division,
     expected: Expected,
     budget: u64,
+    /// The outlook, while a place is looked for.
+    seen: Option<Seen>,
+    /// The candidates of the latest decision: where they are in the list, and how many.
+    latest: (usize, usize),
+}
+
+/// What an outlook has shown, in addition to what is in the workspace.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
     running: usize,
     /// Whether some of them may hold the same processors.
     may_overlap: bool,
     /// Whether a bit is set in the bitmap of what never becomes free.
     is_any_fixed: bool,
-    /// Whether there was an outlook since the latest decision: it is good for one.
-    has_looked: bool,
-    /// The candidates of the latest decision: where they are in the list, and how many.
-    latest: (usize, usize),
-    rule: PhantomData<R>,
 }
 
-impl<'m, R: Rule> Foresight<'m, R> {
+impl<'m, const BY_ENDS: bool> Foresight<'m, BY_ENDS> {
     /// The strategy on this machine.
     pub(super) fn new(
         grid: Grid,
         workspace: Workspace<'m>,
         budget: u64,
     ) -> Result<Self, ConfigureError> {
-        if !cfg!(feature = "any-grid") && !grid.is_plane() {
-            return Err(ConfigureError::MachineUnsuitable);
-        }
         let mut foresight = Foresight {
-            workspace,
             division: Division::new(&grid, budget),
             expected: Expected::new(grid),
+            workspace,
             budget,
-            running: 0,
-            may_overlap: false,
-            is_any_fixed: false,
-            has_looked: false,
+            seen: None,
             latest: (0, 0),
-            rule: PhantomData,
         };
         foresight.forget();
         Ok(foresight)
+    }
+
+    /// As what an expected request counts: a number of processors as the first of its shapes that
+    /// fits the machine. `None` if none does.
+    fn wanted(&self, request: &Request) -> Option<Wanted> {
+        #[cfg(not(feature = "machine"))]
+        let (shape, may_rotate) = (request.shape, request.may_rotate());
+        #[cfg(feature = "machine")]
+        let (shape, may_rotate) = {
+            let (grid, machine) = (&self.expected.grid, self.workspace.machine);
+            let may_rotate = may_turn(request, machine);
+            let flags = match may_rotate {
+                true => Flags::empty(),
+                false => Flags::FIXED_ORIENTATION,
+            };
+            let fits = |shape: &Shape| {
+                let form = Request::new(*shape).with_flags(flags);
+                demand_in_any_order(&form, grid).is_ok()
+            };
+            let mut forms = Forms::new(machine, grid, request, true);
+            (forms.find(fits)?, may_rotate)
+        };
+        Some(Wanted { shape, may_rotate })
     }
 
     /// Nothing has happened yet.
     fn forget(&mut self) {
         let parts = Parts::new(self.workspace.words, self.division);
         self.expected.begin(parts.table);
-        self.running = 0;
+        self.seen = None;
         self.latest = (0, 0);
     }
 
+    /// The candidates of the latest decision with their scores, which are 0 if there was only one.
+    /// For tests.
+    pub(super) fn latest(&self, show: &mut dyn FnMut(Candidate)) {
+        let Workspace { words, list, .. } = &self.workspace;
+        let (first, len) = self.latest;
+        let contacts = &words[self.division.contacts()..];
+        let scores = &contacts[self.division.candidates..];
+        let both = contacts.iter().zip(scores);
+        for (&key, (&contact, &score)) in list[first..].iter().zip(both).take(len) {
+            show(Candidate {
+                place: place_of(key),
+                contact: low_half(contact),
+                score: low_half(score),
+            });
+        }
+    }
+}
+
+impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        demand_in_any_order(request, &self.expected.grid)
+    }
+
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        request.allows(sides)
+    }
+
     /// Chooses among the corners of the maximal free boxes.
-    fn decide(
+    fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,
         request: &Request,
-        draft: &Draft<'_, '_>,
-    ) -> Option<Block> {
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
         let spend = |instructions| draft.spend(instructions);
         let parts = Parts::new(self.workspace.words, self.division);
-        if !core::mem::take(&mut self.has_looked) {
-            self.expected.wait(core::iter::empty(), parts.table);
+        if self.seen.is_none() {
+            self.expected.wait([None; _], parts.table);
         }
+        let seen = self.seen.unwrap_or_default();
         // Of reservations that lie where jobs run there may be more than there is room for.
         let busy = occupancy.grid().nodes() - occupancy.free();
-        let running = core::mem::take(&mut self.running).min(busy as usize);
-        let most = R::candidates_max(self.budget, running as u64, request);
+        let running = seen.running.min(busy as usize);
+        let own_end = request.estimate.filter(|_| BY_ENDS);
+        let most = match own_end {
+            Some(_) => ends::candidates_max(self.budget, running as u64),
+            None => departures::candidates_max(self.budget, running as u64),
+        };
         // Behind the jobs there is room for as many places as processors are free.
         let most = most.min(occupancy.free().into()) as usize;
         let (running, keys) = self.workspace.list.split_at_mut(running);
         let mut candidates = Candidates::new(keys, parts.contacts, parts.scores, most);
 
         let blocks = running.iter().map(|&block| Block::from_raw(block));
-        let fixed = match self.is_any_fixed {
-            true => parts.fixed,
-            false => &mut [],
+        let fixed = match seen.is_any_fixed {
+            true => &*parts.fixed,
+            false => &[],
         };
         let mut bands;
         #[cfg(feature = "any-grid")]
@@ -258,54 +303,20 @@ impl<'m, R: Rule> Foresight<'m, R> {
                 fits: Fits::new(&self.expected, parts.table, parts.masks),
                 grid: occupancy.grid(),
                 running,
-                may_overlap: self.may_overlap,
+                may_overlap: seen.may_overlap,
                 ends: parts.ends,
                 spend: &spend,
             };
             // State 0: nothing has changed but that the candidate is placed.
             decision.describe(0, &[], &[]);
             decision.fits.settle(decision.candidates.len());
-            R::score(&mut decision, self.budget, request);
+            match own_end {
+                Some(own) => ends::score(&mut decision, self.budget, own.get()),
+                None => departures::score(&mut decision, self.budget),
+            }
             candidates = decision.candidates;
         }
-        candidates.best()
-    }
-
-    /// The candidates of the latest decision with their scores, which are 0 if there was only one.
-    /// For tests.
-    pub(super) fn latest(&self, show: &mut dyn FnMut(Candidate)) {
-        let Workspace { words, list, .. } = &self.workspace;
-        let (first, len) = self.latest;
-        let contacts = &words[self.division.contacts()..];
-        let scores = &contacts[self.division.candidates..];
-        let both = contacts.iter().zip(scores);
-        for (&key, (&contact, &score)) in list[first..].iter().zip(both).take(len) {
-            show(Candidate {
-                place: place_of(key),
-                contact: low_half(contact),
-                score: low_half(score),
-            });
-        }
-    }
-}
-
-impl<R: Rule> Strategy for Foresight<'_, R> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_in_any_order(request, &self.expected.grid)
-    }
-
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.allows(sides)
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let place = self.decide(occupancy, request, draft);
-        place.map(|block| draft.push(block)).is_some()
+        candidates.best().map(|block| draft.push(block)).is_some()
     }
 
     fn would_fit(
@@ -319,32 +330,40 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
     }
 
     fn arrived(&mut self, request: &Request) {
-        let parts = Parts::new(self.workspace.words, self.division);
-        self.expected.arrived(request.into(), parts.table);
+        if let Some(wanted) = self.wanted(request) {
+            let parts = Parts::new(self.workspace.words, self.division);
+            self.expected.arrived(wanted, parts.table);
+        }
     }
 
     fn looks_ahead(&self) -> bool {
         true
     }
 
-    fn look(&mut self, outlook: &Outlook<'_, '_>) {
-        let parts = Parts::new(self.workspace.words, self.division);
-        self.expected.wait(outlook.waiting(), parts.table);
-        self.has_looked = true;
-        self.is_any_fixed = outlook.mark_never_free(parts.fixed);
-        self.running = 0;
-        self.may_overlap = outlook.is_any_reserved();
-        for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
-            *entry = held.block.into_raw();
-            if R::BY_ENDS
-                && let Some(end) = parts.ends.get_mut(self.running)
-            {
-                // Jobs without a known end end last.
-                let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
-                *end = ticks_to_words(left);
+    fn look(&mut self, outlook: Option<&Outlook<'_, '_>>) {
+        self.seen = outlook.map(|outlook| {
+            let mut waiting = [None; WAITING];
+            for (wanted, request) in waiting.iter_mut().zip(outlook.waiting()) {
+                *wanted = self.wanted(request);
             }
-            self.running += 1;
-        }
+            let parts = Parts::new(self.workspace.words, self.division);
+            self.expected.wait(waiting, parts.table);
+            let mut running = 0;
+            for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
+                *entry = held.block.into_raw();
+                if BY_ENDS && let Some(end) = parts.ends.get_mut(running) {
+                    // Jobs without a known end end last.
+                    let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
+                    *end = ticks_to_words(left);
+                }
+                running += 1;
+            }
+            Seen {
+                running,
+                may_overlap: outlook.is_any_reserved(),
+                is_any_fixed: mark_faulty(outlook.occupancy(), parts.fixed),
+            }
+        });
     }
 
     fn rebuild(&mut self, _: &Occupancy<'_>) {
@@ -368,7 +387,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
 }
 
 /// A choice among several candidates, which are to be scored.
-pub(super) struct Decision<'a> {
+struct Decision<'a> {
     space: &'a mut dyn Space,
     candidates: Candidates<'a>,
     fits: Fits<'a>,
@@ -377,20 +396,16 @@ pub(super) struct Decision<'a> {
     may_overlap: bool,
     /// How long the running jobs are expected to run, in ticks, as far as there is room: for all
     /// jobs that a controller has room for.
-    #[cfg_attr(
-        not(feature = "leb-estimates"),
-        expect(dead_code, reason = "no rule of this build goes by ends")
-    )]
     ends: &'a mut [[Word; TICKS_WORDS]],
     spend: &'a dyn Fn(u32),
 }
 
 impl Decision<'_> {
-    pub(super) const fn running(&self) -> usize {
+    const fn running(&self) -> usize {
         self.running.len()
     }
 
-    pub(super) const fn candidates(&self) -> usize {
+    const fn candidates(&self) -> usize {
         self.candidates.len()
     }
 
@@ -400,7 +415,7 @@ impl Decision<'_> {
 
     /// Puts the `count` largest of the running jobs first, the largest at the front; of the same
     /// size those that were granted first.
-    pub(super) fn largest_first(&mut self, count: usize) {
+    fn largest_first(&mut self, count: usize) {
         let area = |block| self.grid.area(Block::from_raw(block));
         for at in 0..self.running.len() {
             let mut to = at.min(count);
@@ -414,7 +429,7 @@ impl Decision<'_> {
 
     /// A running job leaves. What another one holds as well, of those that are not gone, stays
     /// busy.
-    pub(super) fn leave(&mut self, job: usize, is_gone: &dyn Fn(usize) -> bool) {
+    fn leave(&mut self, job: usize, is_gone: &dyn Fn(usize) -> bool) {
         let block = self.block(job);
         self.space.release(block);
         if !self.may_overlap {
@@ -429,13 +444,13 @@ impl Decision<'_> {
     }
 
     /// It is there again.
-    pub(super) fn come_back(&mut self, job: usize) {
+    fn come_back(&mut self, job: usize) {
         self.space.take(self.block(job));
     }
 
     /// Describes a state: in it fits what fits in any of the states `from`, and what fits into
     /// boxes that are free now and meet each of these jobs, at most three.
-    pub(super) fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
+    fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
         // The filling is never read.
         let mut blocks = [Block::ZERO; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {
@@ -446,26 +461,22 @@ impl Decision<'_> {
     }
 
     /// Adds to the scores what the state is worth.
-    pub(super) fn score(&mut self, state: usize, weight: u32) {
+    fn score(&mut self, state: usize, weight: u32) {
         let (fits, count) = (&self.fits, self.candidates.len());
         self.candidates
             .score(weight, |at| fits.value(state, at, count));
     }
-}
 
-/// What only a rule that goes by ends asks.
-#[cfg(feature = "leb-estimates")]
-impl Decision<'_> {
     /// How long a running job is expected to run, in ticks; one that is not known to end never
     /// does.
-    pub(super) fn end(&self, job: usize) -> Ticks {
+    fn end(&self, job: usize) -> Ticks {
         let end = self.ends.get(job);
         end.map_or(Ticks::MAX, |&words| words_to_ticks(words))
     }
 
     /// Puts the running jobs in the order in which they are expected to end; of the same end those
     /// that were granted first.
-    pub(super) fn first_end_first(&mut self) {
+    fn first_end_first(&mut self) {
         for len in 1..self.running.len().min(self.ends.len()) {
             let mut at = len;
             while at > 0 && self.end(at) < self.end(at - 1) {
@@ -478,11 +489,23 @@ impl Decision<'_> {
     }
 }
 
+/// Writes the faulty processors to `bits`, in the layout of the occupancy. No departure of a job
+/// makes them free. Returns whether any processor is faulty; if none is, `bits` is left alone.
+fn mark_faulty(occupancy: &Occupancy<'_>, bits: &mut [Word]) -> bool {
+    let is_any_faulty = occupancy.faulty_count() > 0;
+    if is_any_faulty {
+        let rows = bits.chunks_exact_mut(occupancy.stride());
+        for (row, bits) in rows.enumerate() {
+            bits.copy_from_slice(occupancy.faulty_row(row));
+        }
+    }
+    is_any_faulty
+}
+
 fn ticks_to_words(ticks: Ticks) -> [Word; TICKS_WORDS] {
     core::array::from_fn(|at| (ticks >> (at as u32 * WORD_BITS)) as Word)
 }
 
-#[cfg(feature = "leb-estimates")]
 fn words_to_ticks(words: [Word; TICKS_WORDS]) -> Ticks {
     let words = words.into_iter().enumerate();
     words.fold(0, |ticks, (at, word)| {

@@ -7,26 +7,6 @@ use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::request::Request;
 
-/// The size of the largest submesh that `reserved` still holds when `taken` is taken out of it: the
-/// reservation factor `rf(taken, reserved)` of Kim and Yoon 1995, definition 2, with the signs
-/// mended.
-///
-/// All of `reserved` if the two do not overlap, 0 if `taken` covers it.
-///
-/// ```
-/// use meshalloc::{Submesh, strategy::reservation_factor};
-/// // Section III.1, about Fig. 2.
-/// let s1 = Submesh::between(0, 0, 6, 4);
-/// let s2 = Submesh::between(4, 0, 6, 9);
-/// let s3 = Submesh::between(4, 5, 9, 7);
-/// assert_eq!(reservation_factor(s2, s1), 20);
-/// assert_eq!(reservation_factor(s3, s2), 15);
-/// ```
-#[inline]
-pub fn reservation_factor(taken: Submesh, reserved: Submesh) -> u32 {
-    Entry::from(reserved).left_without(taken.into())
-}
-
 /// The best place for a request in this list of dominant free submeshes, which is in order. The
 /// request fits into the mesh in one orientation at least.
 pub(super) fn best_place(

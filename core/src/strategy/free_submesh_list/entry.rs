@@ -165,7 +165,16 @@ impl Entry {
         self.0 >> (side * LANE_BITS) & VALUE_MAX
     }
 
-    /// The size of the largest submesh that is left of it when `taken` is taken out:
+    /// Compares what [`Entry::left_without`] is for two places that may be taken out.
+    #[inline]
+    pub(super) fn order_by_left_without(self, one: Entry, other: Entry) -> Ordering {
+        let sides = self.sides();
+        let left = |taken| self.left_without(sides, taken);
+        left(one).cmp(&left(other))
+    }
+
+    /// The size of the largest submesh that is left of it, which has these sides, when `taken` is
+    /// taken out: the reservation factor of definition 2. All of it if the two do not overlap.
     ///
     /// ```text
     ///   +---------------+      left:  l columns x all rows      right: r columns x all rows
@@ -177,20 +186,7 @@ impl Entry {
     ///   +---------------+
     /// ```
     #[inline]
-    pub(super) fn left_without(self, taken: Entry) -> u32 {
-        self.left_of(self.sides(), taken)
-    }
-
-    /// Compares what [`Entry::left_without`] is for two places that may be taken out.
-    #[inline]
-    pub(super) fn order_by_left_without(self, one: Entry, other: Entry) -> Ordering {
-        let sides = self.sides();
-        self.left_of(sides, one).cmp(&self.left_of(sides, other))
-    }
-
-    /// [`Entry::left_without`] of a submesh that has these sides.
-    #[inline]
-    fn left_of(self, Sides { w, h }: Sides, taken: Entry) -> u32 {
+    fn left_without(self, Sides { w, h }: Sides, taken: Entry) -> u32 {
         // In each lane the distance between the sides of the two: l, d, r, u. If the two do not
         // overlap, one of them is as long as the submesh or longer.
         let left = lanes_over(taken.lanes(), self.lanes());

@@ -7,7 +7,7 @@
 //!
 //! The list holds the *dominant free submeshes*: the free submeshes that no other one covers
 //! (definition 1). A request may go to any corner of any of them (definition 3); the place chosen
-//! is the one with the largest *reservation factor* ([`reservation_factor`], definition 2) against
+//! is the one with the largest *reservation factor* (definition 2) against
 //! the first submesh of the list, ties by the second, and so on (definition 4): it leaves the large
 //! free submeshes whole.
 //!
@@ -152,7 +152,6 @@ mod list;
 #[cfg(feature = "any-grid")]
 use boxes::BoxList;
 use candidate::best_place;
-pub use candidate::reservation_factor;
 use entry::Entry;
 use list::NoRoom;
 
@@ -191,11 +190,6 @@ impl PlaneList {
     #[inline]
     fn submeshes<'l>(&self, memory: &'l [u64]) -> impl ExactSizeIterator<Item = Submesh> + use<'l> {
         memory[..self.len].iter().map(|&cell| Entry(cell).into())
-    }
-
-    /// The place for a request: the paper's steps 1 and 2 of `Alloc`.
-    fn place(&self, memory: &[u64], request: &Request, draft: &Draft<'_, '_>) -> Option<Submesh> {
-        best_place(&memory[..self.len], request, self.mesh.whole(), draft)
     }
 
     fn build_from(&mut self, memory: &mut [u64], occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
@@ -354,8 +348,9 @@ impl Strategy for FreeSubmeshList<'_> {
     ) -> bool {
         let place = match &mut self.form {
             Form::Plane(plane) => {
-                let place = plane.place(self.workspace.list, request, draft);
-                place.map(Block::from)
+                // The paper's steps 1 and 2 of `Alloc`.
+                let list = &self.workspace.list[..plane.len];
+                best_place(list, request, plane.mesh.whole(), draft).map(Block::from)
             }
             #[cfg(feature = "any-grid")]
             Form::Boxes(boxes) => boxes.place(_occupancy, request, &mut self.workspace, draft),

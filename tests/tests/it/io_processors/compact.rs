@@ -1,57 +1,50 @@
 //! Compactness: definitions 1 and 2, lemmas 1 and 2 and theorem 1 of Liu, Hsu and Wu.
 
-use meshalloc::{Allocator, Compactness, NodeId};
+use meshalloc::{Allocator, Mesh};
 use meshalloc_tests::binary_tree::Tree;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, clear_faulty, mark_faulty, mesh};
+use meshalloc_tests::rig::{HeapMemory, mesh};
 
 use super::{request, strategy};
 
 /// The meshes of 16 processors, whose states are all visited.
-const SMALL: [(u16, u16); 3] = [(4, 4), (8, 2), (16, 1)];
+const SMALL: [(u32, u32); 3] = [(4, 4), (8, 2), (16, 1)];
 
-/// Every state of a mesh of up to 16 processors, in the order of a Gray code, with its naive tree.
-fn every_state((w, h): (u16, u16), mut visit: impl FnMut(Compactness, &Tree)) {
-    let machine = mesh(w, h).grid();
-    let mut memory = HeapMemory::new(machine, 1);
-    let mut allocator = Allocator::new(
-        memory.allocator_memory(),
-        machine,
-        strategy("free-submesh-list"),
-    )
-    .unwrap();
-    let mut tree = Tree::new(w.into(), h.into(), |_, _| false);
-    let w = u32::from(w);
+/// Every state of a mesh of up to 16 processors, in the order of a Gray code.
+fn every_state((w, h): (u32, u32), mut visit: impl FnMut(&Tree)) {
+    let mut tree = Tree::new(w, h, |_, _| false);
     let mut busy = 0_u32;
-    for step in 0..1_u32 << machine.nodes() {
+    for step in 0..1_u32 << (w * h) {
         let next = step ^ step >> 1;
-        for node in (0..machine.nodes()).filter(|node| (busy ^ next) >> node & 1 == 1) {
-            match next >> node & 1 {
-                1 => mark_faulty(&mut allocator, NodeId(node)),
-                _ => clear_faulty(&mut allocator, NodeId(node)),
-            };
+        for node in (0..w * h).filter(|node| (busy ^ next) >> node & 1 == 1) {
             tree.set(node % w, node / w, next >> node & 1 == 1);
         }
         busy = next;
-        let compactness = Compactness::of(allocator.occupancy()).expect("powers of two");
-        visit(compactness, &tree);
+        visit(&tree);
     }
 }
 
-/// Both definitions agree with the naive tree. No state has fewer squares than the stated minimum,
-/// and some state has exactly as few.
+/// The tree of a machine's processors.
+fn tree_of(allocator: &Allocator<'_>) -> Tree {
+    let occupancy = allocator.occupancy();
+    let mesh = Mesh::of(occupancy.grid()).expect("a mesh");
+    let (w, h) = (mesh.sides().w.into(), mesh.sides().h.into());
+    Tree::new(w, h, |x, y| {
+        let node = mesh.grid().node(&[x as u16, y as u16]);
+        occupancy.is_busy(node.expect("a processor"))
+    })
+}
+
+/// No state has fewer squares than the stated minimum, and some state has exactly as few.
 #[test]
-fn both_definitions_in_every_state_of_16_processors() {
+fn the_least_number_of_squares_in_every_state_of_16_processors() {
     for sides in SMALL {
         let mut least = [u32::MAX; 17];
         let mut said = [0; 17];
-        every_state(sides, |compactness, tree| {
+        every_state(sides, |tree| {
             let free = tree.free(&tree.root) as usize;
-            assert_eq!(compactness.free_squares, tree.free_squares());
-            assert_eq!(compactness.is_spatial, tree.is_spatially_compact());
-            assert!(compactness.free_squares >= compactness.free_squares_min);
-            least[free] = least[free].min(compactness.free_squares);
-            said[free] = compactness.free_squares_min;
+            least[free] = least[free].min(tree.free_squares());
+            said[free] = tree.free_squares_min();
         });
         assert_eq!(least, said);
     }
@@ -63,9 +56,10 @@ fn both_definitions_in_every_state_of_16_processors() {
 fn lemma_1_in_every_state() {
     for sides in [(4, 2), (8, 1)] {
         let (mut compact, mut states) = (0, 0);
-        every_state(sides, |compactness, tree| {
-            assert_eq!(compactness.is_spatial, tree.lemma_1_holds());
-            compact += u32::from(compactness.is_spatial);
+        every_state(sides, |tree| {
+            let is_spatial = tree.is_spatially_compact();
+            assert_eq!(is_spatial, tree.lemma_1_holds());
+            compact += u32::from(is_spatial);
             states += 1;
         });
         assert!(compact > 0 && compact < states);
@@ -77,9 +71,10 @@ fn lemma_1_in_every_state() {
 fn theorem_1_in_every_state_of_16_processors() {
     for sides in SMALL {
         let mut only_compact = 0;
-        every_state(sides, |compactness, _| {
-            assert!(!compactness.is_spatial || compactness.is_compact());
-            only_compact += u32::from(compactness.is_compact() && !compactness.is_spatial);
+        every_state(sides, |tree| {
+            let (is_compact, is_spatial) = (tree.is_compact(), tree.is_spatially_compact());
+            assert!(!is_spatial || is_compact);
+            only_compact += u32::from(is_compact && !is_spatial);
         });
         assert!(only_compact > 0);
     }
@@ -87,7 +82,7 @@ fn theorem_1_in_every_state_of_16_processors() {
 
 /// The states after each allocation of random numbers of processors, until meshes of several sides
 /// are full.
-fn states_without_releases(text: &str, mut visit: impl FnMut(Compactness)) {
+fn states_without_releases(text: &str, mut visit: impl FnMut(&Tree)) {
     for sides in [(4, 4), (8, 8), (16, 8), (16, 16), (64, 2)] {
         let machine = mesh(sides.0, sides.1).grid();
         let mut memory = HeapMemory::new(machine, 1);
@@ -99,7 +94,7 @@ fn states_without_releases(text: &str, mut visit: impl FnMut(Compactness)) {
                 let most = (machine.nodes() / 4).min(allocator.occupancy().free());
                 let processors = random.between(1, most);
                 let _ = allocator.allocate(&request(machine, processors)).unwrap();
-                visit(Compactness::of(allocator.occupancy()).expect("powers of two"));
+                visit(&tree_of(&allocator));
             }
         }
     }
@@ -109,7 +104,10 @@ fn states_without_releases(text: &str, mut visit: impl FnMut(Compactness)) {
 #[test]
 fn allocations_by_the_compact_tree_keep_every_mesh_compact() {
     states_without_releases("scbt", |state| {
-        assert!(state.is_spatial && state.is_compact(), "{state:?}");
+        assert!(
+            state.is_spatially_compact() && state.is_compact(),
+            "{state:?}"
+        );
     });
 }
 
@@ -122,7 +120,7 @@ fn allocations_by_the_multiple_buddy_strategy_keep_every_mesh_compact() {
     states_without_releases("multiple-buddy", |state| {
         assert!(state.is_compact(), "{state:?}");
         states += 1;
-        spatial += u32::from(state.is_spatial);
+        spatial += u32::from(state.is_spatially_compact());
     });
     assert!(spatial < states);
 }
@@ -133,7 +131,7 @@ fn allocations_by_other_strategies_leave_more_squares() {
     for text in ["naive", "plas"] {
         let mut excess = 0;
         states_without_releases(text, |state| {
-            excess += state.free_squares - state.free_squares_min;
+            excess += state.free_squares() - state.free_squares_min();
         });
         assert!(excess > 0, "{text}");
     }
@@ -163,10 +161,10 @@ fn compactness_after_releases_is_measured() {
                 let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
                 allocator.release(job).unwrap();
             }
-            let compactness = Compactness::of(allocator.occupancy()).expect("powers of two");
-            compact += u32::from(compactness.is_compact());
-            spatial += u32::from(compactness.is_spatial);
-            excess += compactness.free_squares - compactness.free_squares_min;
+            let tree = tree_of(&allocator);
+            compact += u32::from(tree.is_compact());
+            spatial += u32::from(tree.is_spatially_compact());
+            excess += tree.free_squares() - tree.free_squares_min();
         }
         let share = |count: u32| f64::from(count) / f64::from(OPERATIONS);
         let (compact, spatial, excess) = (share(compact), share(spatial), share(excess));
