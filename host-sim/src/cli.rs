@@ -284,25 +284,8 @@ struct ListArgs {
     format: FormatArgs,
 }
 
-/// The options of `run` that are no settings, so that they are no keys of its files.
-const OF_RUN_ONLY: &[&str] = &[
-    "format",
-    "jobs-output",
-    "plot",
-    "plot-output",
-    "scenario",
-    "search-time",
-    "threads",
-];
-
-const OF_VIEW_ONLY: &[&str] = &["output", "scenario"];
-
-fn read<T>(
-    given: &Given<T>,
-    file: Option<&Path>,
-    command_line: &[&str],
-) -> Result<Resolved, String> {
-    let (scenario, note) = scenario::read(given.entries(), file, command_line)?;
+fn read<T: Args>(given: &Given<T>, file: Option<&Path>) -> Result<Resolved, String> {
+    let (scenario, note) = scenario::read(given.entries(), file, &settings::own_options::<T>())?;
     if let Some(note) = note {
         failure::to_stderr(&note);
     }
@@ -347,7 +330,7 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
     match command {
         Command::Run(args) => {
             let file = args.scenario.as_deref();
-            let scenario = read(&args.options, file, OF_RUN_ONLY)?;
+            let scenario = read(&args.options, file)?;
             let how = RunHow {
                 format: args.format.get(),
                 threads: args.threads.count,
@@ -366,7 +349,7 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
         }
         Command::View(args) => {
             let file = args.scenario.as_deref();
-            let scenario = read(&args.options, file, OF_VIEW_ONLY)?;
+            let scenario = read(&args.options, file)?;
             let files = [
                 ("--scenario", args.scenario.as_deref()),
                 ("--output", Some(&*args.output)),
@@ -517,34 +500,11 @@ fn open(path: &Path, machine: Grid) -> Result<(String, Box<dyn Read>), String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use meshalloc_sim::scenario::Setting;
-
     use super::*;
 
     #[test]
     fn the_definitions_are_sound() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn what_is_no_key_of_a_scenario_is_known_as_such() {
-        let mut command = Cli::command();
-        command.build();
-        let is_key = |name: &&str| Setting::of(name).is_some();
-        for (name, known) in [
-            ("run", OF_RUN_ONLY),
-            ("view", OF_VIEW_ONLY),
-            ("sweep", sweep::FOREIGN.command_line),
-        ] {
-            let command = command.find_subcommand(name).unwrap();
-            let names = command.get_arguments().filter_map(Arg::get_long);
-            let others: BTreeSet<&str> = names
-                .filter(|name| *name != "help" && !is_key(name))
-                .collect();
-            assert!(others.iter().eq(known), "{name}: {others:?}");
-        }
     }
 
     /// A longer line would go on at the left margin, where operations and keys stand.

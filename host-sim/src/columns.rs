@@ -81,13 +81,6 @@ impl Columns {
         self
     }
 
-    /// Those that some of these rows have.
-    pub(crate) fn of_rows(mut self, rows: &[Value]) -> Self {
-        let is_there = |column: &Column| rows.iter().any(|row| row.get(&column.path[0]).is_some());
-        self.0.retain(is_there);
-        self
-    }
-
     /// These and others, each name once.
     pub(crate) fn and(mut self, others: Columns) -> Self {
         let known: Vec<_> = self.0.iter().map(|column| column.name.clone()).collect();
@@ -177,12 +170,25 @@ impl Columns {
         runs: impl IntoIterator<Item = (Value, R)>,
         output: impl Write,
     ) -> io::Result<()> {
-        let runs = runs.into_iter().map(|(scenario, row)| Run {
-            scenario,
-            row,
-            version: VERSION,
+        self.rows(runs.into_iter().map(Run::new), output)
+    }
+
+    /// The same as a text, without columns that no row has.
+    pub(crate) fn text<R: Serialize>(mut self, runs: Vec<(Value, R)>) -> io::Result<String> {
+        let rows = runs.into_iter().map(Run::new).map(serde_json::to_value);
+        let rows = rows.collect::<Result<Vec<Value>, _>>()?;
+        self.0.retain(|column| {
+            let field = |row| {
+                column
+                    .path
+                    .iter()
+                    .try_fold(row, |value: &Value, key| value.get(key))
+            };
+            rows.iter().any(|row| field(row).is_some())
         });
-        self.rows(runs, output)
+        let mut text = Vec::new();
+        self.rows(rows, &mut text)?;
+        String::from_utf8(text).map_err(io::Error::other)
     }
 }
 
@@ -193,6 +199,16 @@ struct Run<R> {
     #[serde(flatten)]
     row: R,
     version: &'static str,
+}
+
+impl<R> Run<R> {
+    fn new((scenario, row): (Value, R)) -> Self {
+        Run {
+            scenario,
+            row,
+            version: VERSION,
+        }
+    }
 }
 
 /// The fields of [`Run`] that are no fields of its row.

@@ -20,15 +20,15 @@ use crate::progress::Bar;
 use crate::report::{self, Document, LogJson};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, several};
 use crate::sweep;
-use meshalloc_sim::backend::{self, InProcessBackends};
+use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters;
 use meshalloc_sim::results::StrategySummary;
-use meshalloc_sim::scenario::{Origin, Scenario, StrategyChoice};
+use meshalloc_sim::scenario::{self, Origin, Scenario, Setting, SettingError, StrategyChoice};
 use meshalloc_sim::wording::{Number, counted};
-use meshalloc_sim::workload::{EstimateModel, Log, SharedLogs, TimeUnit, Workload};
+use meshalloc_sim::workload::{EstimateModel, Log, Process, SharedLogs, TimeUnit, Workload};
 
 mod tables;
 
@@ -166,8 +166,8 @@ struct Comparison<'a> {
     args: &'a CompareArgs,
     /// Those of all points but for loads and schedulers.
     settings: Scenario,
-    /// Under each scheduler; in ascending order of loads.
-    experiments: Vec<Vec<Experiment>>,
+    /// Under each scheduler at the highest load, and so on.
+    experiments: Vec<Experiment>,
     strategies: Vec<StrategyKind>,
     schedulers: Vec<SchedulerKind>,
     loads: Vec<f64>,
@@ -175,7 +175,7 @@ struct Comparison<'a> {
 
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
-    check_drawn(args.draw, compared.any())?;
+    compared.check_drawn(args.draw)?;
     let files = [("--output", compared.picture_path())];
     file::spare(&compared.settings.files(), &files)?;
     // Now rather than after a minute's work.
@@ -203,70 +203,55 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
 impl<'a> Comparison<'a> {
     fn new(args: &'a CompareArgs) -> Result<Self, String> {
         let mut given = args.settings.clone();
-        let numbers = |texts: Vec<String>| -> Result<Vec<f64>, String> {
-            texts.iter().map(|text| names::positive(text)).collect()
-        };
         let schedulers = given.take("scheduler", SCHEDULERS);
         let schedulers = schedulers.iter().map(|text| names::scheduler(text));
         let schedulers = names::each_once(schedulers.collect::<Result<Vec<_>, _>>()?);
-        let default = if args.full { FULL } else { LOADS };
-        let (loads, log_loads) = (
-            numbers(given.take("load", default))?,
-            numbers(given.take("log-load", ""))?,
-        );
+        let log_loads = given.take("log-load", "");
+        let loads = given.take("load", if args.full { FULL } else { LOADS });
         let mut settings = given.scenario();
-        let is_log = settings.log_file().is_some();
-        if !is_log && !log_loads.is_empty() {
-            return Err("--log-load requires --swf or --jobs-file".to_owned());
-        }
-        let described = settings.description();
-        let described = described.map_err(|error| error.on_command_line())?;
-        let machine = settings.grid(described.as_ref());
-        let machine = machine.map_err(|error| error.on_command_line())?;
+        // Without a log, `log-load` is an error that is found below.
+        let (is_log, loads) = match settings.log_file().is_some() || !log_loads.is_empty() {
+            true => (true, log_loads),
+            false => (false, loads),
+        };
+        let loads = loads.iter().map(|text| names::positive(text));
+        let mut loads = names::each_once(loads.collect::<Result<Vec<f64>, _>>()?);
+        loads.sort_by(f64::total_cmp);
         if settings.strategy.is_none() {
+            let on_command_line = |error: SettingError| error.on_command_line();
+            let described = settings.description().map_err(on_command_line)?;
+            let machine = settings.grid(described.as_ref()).map_err(on_command_line)?;
             let default = match settings.cube {
                 Some(_) => DEFAULT_CUBE,
                 None => DEFAULT,
             };
-            let described = described.as_ref().map(|described| &described.machine);
             let built = default.iter().filter_map(|name| names::strategy(name).ok());
-            let serving = backend::serving(machine, described, schedulers[0], built);
-            let serving = serving.map_err(|error| error.to_string())?.into_iter();
+            let serving = built.filter(|&kind| scenario::serves(machine, described.as_ref(), kind));
             settings.strategy = Some(serving.map(StrategyChoice::One).collect());
         }
-        let mut loads = names::each_once(if is_log { log_loads } else { loads });
-        loads.sort_by(f64::total_cmp);
         let logs = SharedLogs::default();
-        let mut known = None;
-        let mut experiment = |scheduler, load: Option<f64>| {
-            let scenario = Scenario {
-                scheduler: Some(scheduler),
-                load: load.filter(|_| !is_log),
-                log_load: load.filter(|_| is_log),
-                ..settings.clone()
-            };
-            let resolved = scenario.resolve_of(Origin::CommandLine)?;
-            let experiment = resolved.experiment(&logs)?;
-            known.get_or_insert(resolved.settings);
-            Ok(experiment)
-        };
-        let mut under = |&scheduler: &SchedulerKind| match loads.is_empty() {
-            // The log as it is.
-            true => Ok(vec![experiment(scheduler, None)?]),
-            false => {
-                let loads = loads.iter().map(|&load| experiment(scheduler, Some(load)));
-                loads.collect::<Result<Vec<_>, String>>()
+        let mut experiments = Vec::new();
+        // The highest loads take longest, so they go first. Without one the log is as it is.
+        let highest_first = loads.iter().rev().copied().map(Some);
+        for load in highest_first.chain(loads.is_empty().then_some(None)) {
+            for &scheduler in &schedulers {
+                settings.scheduler = Some(scheduler);
+                match is_log {
+                    true => settings.log_load = load,
+                    false => settings.load = load,
+                }
+                let resolved = settings.resolve_of(Origin::CommandLine)?;
+                experiments.push((resolved.experiment(&logs)?, resolved.settings));
             }
-        };
-        let experiments = schedulers.iter().map(&mut under);
-        let experiments = experiments.collect::<Result<Vec<_>, String>>()?;
-        if let (true, Workload::Log(log)) = (loads.is_empty(), &experiments[0][0].workload) {
+        }
+        let (experiments, mut resolved): (Vec<_>, Vec<_>) = experiments.into_iter().unzip();
+        if let (true, Workload::Log(log)) = (loads.is_empty(), &experiments[0].workload) {
             loads.push(log.offered_load().unwrap_or_default());
         }
         Ok(Comparison {
             args,
-            settings: known.unwrap_or(settings),
-            strategies: experiments[0][0].strategies.clone(),
+            settings: resolved.swap_remove(0),
+            strategies: experiments[0].strategies.clone(),
             experiments,
             schedulers,
             loads,
@@ -274,7 +259,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn any(&self) -> &Experiment {
-        &self.experiments[0][0]
+        &self.experiments[0]
     }
 
     fn replications(&self) -> u32 {
@@ -308,13 +293,22 @@ impl<'a> Comparison<'a> {
         let Experiment {
             workload,
             jobs,
+            measure,
+            failures,
+            slowdown_threshold,
             seed,
             ..
         } = self.any();
         let machine = report::machine_text(self.any());
+        let slowdown = parameters::slowdown_text(*slowdown_threshold, workload.time_unit());
+        let failures = parameters::failures_text(failures.as_ref());
         let (workload, jobs) = match workload {
             Workload::Synthetic(workload) => {
                 let requests = parameters::requests_text(&workload.requests);
+                let arrivals = match workload.arrivals.process() {
+                    Some(Process::Empirical(gaps)) => format!(", arrivals {gaps}"),
+                    _ => String::new(),
+                };
                 let service = match (self.settings.service_mean, &self.settings.service) {
                     _ if workload.model().is_some() => "its run times".to_owned(),
                     (None, Some(service)) => parameters::service_text(service),
@@ -322,7 +316,9 @@ impl<'a> Comparison<'a> {
                 };
                 let estimates =
                     parameters::estimates_text(workload.estimates, EstimateModel::Perfect);
-                (format!("{requests}, {service}{estimates}"), *jobs as usize)
+                let (counts, warmup) = parameters::measured_text(*measure);
+                let jobs = format!("{}{warmup}", counted(*jobs, counts));
+                (format!("{requests}{arrivals}, {service}{estimates}"), jobs)
             }
             Workload::Log(log) => {
                 let unstretched = Log {
@@ -330,46 +326,40 @@ impl<'a> Comparison<'a> {
                     ..log.clone()
                 };
                 let (name, text) = (file::name(&log.path), parameters::log_text(&unstretched));
-                (format!("{name}, {text}"), log.jobs.len())
+                (format!("{name}, {text}"), counted(log.jobs.len(), "job"))
             }
         };
         format!(
-            "{machine}, {workload}, {schedulers}, {} x {}, seed {seed}",
+            "{machine}, {workload}, {schedulers}, {} x {jobs}{slowdown}{failures}, seed {seed}",
             self.replications(),
-            counted(jobs, "job"),
         )
     }
-}
 
-/// Whether every run of the experiment has a value of this metric.
-fn check_drawn(metric: Metric, experiment: &Experiment) -> Result<(), String> {
-    let elsewhere = |expected| {
-        Err(format!(
-            "--draw {}: compare does not measure it (expected {expected})",
-            metric.name()
-        ))
-    };
-    let (is_measured, expected) = match metric {
-        Metric::SearchTime => return elsewhere("run --search-time"),
-        Metric::MessageLatency | Metric::Hops | Metric::BlockedTime => {
-            return elsewhere("run --pattern");
-        }
-        Metric::LargestSlice | Metric::FreeProcessors | Metric::LargestShare => {
-            (experiment.largest, "--largest")
-        }
-        Metric::Availability | Metric::Restarts | Metric::RestartTime | Metric::LostNodeHours => {
-            (experiment.failures.is_some(), "--failures")
-        }
-        Metric::WaitingAtEnd => (
-            matches!(experiment.workload, Workload::Log(_))
-                || experiment.measure != Measure::Departures,
-            "--measure arrivals",
-        ),
-        _ => (true, ""),
-    };
-    match is_measured {
-        true => Ok(()),
-        false => Err(format!("--draw {} requires {expected}", metric.name())),
+    /// Whether every run has a value of this metric.
+    fn check_drawn(&self, metric: Metric) -> Result<(), String> {
+        let name = metric.name();
+        let is_taken = |key| Setting::of(key).is_some_and(settings::takes::<CompareArgs>);
+        let record = self.settings.record();
+        let is_set = |key: &str| record.get(key).is_some_and(|value| *value != false);
+        let Experiment {
+            workload, measure, ..
+        } = self.any();
+        let requires = match metric.needs() {
+            Some(key) if !is_taken(key) => {
+                return Err(format!(
+                    "--draw {name}: compare does not measure it (expected run --{key})"
+                ));
+            }
+            Some(key) if !is_set(key) => key,
+            None if metric == Metric::WaitingAtEnd
+                && workload.log().is_none()
+                && *measure == Measure::Departures =>
+            {
+                "measure arrivals"
+            }
+            _ => return Ok(()),
+        };
+        Err(format!("--draw {name} requires --{requires}"))
     }
 }
 
@@ -380,13 +370,7 @@ fn known(load: f64) -> Option<f64> {
 
 /// Every strategy at every load, over all processors.
 fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), Failure> {
-    // The highest loads take longest, so they go first.
-    let places = (0..compared.loads.len()).rev();
-    let experiments = places.flat_map(|place| {
-        let under = compared.experiments.iter();
-        under.map(move |experiments| &experiments[place])
-    });
-    let experiments: Vec<&Experiment> = experiments.collect();
+    let experiments: Vec<&Experiment> = compared.experiments.iter().collect();
     let bar = Bar::interruptible()?;
     let threads = compared.args.threads.count;
     let ran = sweep::run_here(&experiments, threads, &InProcessBackends::default, &bar);

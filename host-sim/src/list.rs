@@ -12,7 +12,7 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::{any_of, wrapped};
 use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
+    BuiltInMix, CountDistribution, CubeDistribution, EstimateModel, Lublin, Pattern,
     ServiceDistribution, ShapeRule, SideDistribution,
 };
 
@@ -102,7 +102,7 @@ impl Part {
             ),
             Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),
             Part::Shapes => ("Shapes of a log's jobs (--shape)", ShapeRule::LIST),
-            Part::Mixes => ("Mixes of shapes (--mix)", MixSource::LIST),
+            Part::Mixes => ("Mixes of shapes (--mix)", BuiltInMix::LIST),
             Part::Models => ("Models of workloads (--model)", Lublin::LIST),
         })
     }

@@ -8,10 +8,10 @@ use std::str::FromStr;
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use meshalloc_sim::backend::Backends;
-use meshalloc_sim::experiment::{self, AnyExecution, Experiment, ExperimentError};
+use meshalloc_sim::experiment::{self, AnyExecution, Experiment, ExperimentError, Progress};
 use meshalloc_sim::names;
-use meshalloc_sim::simulation::{self, Interrupted, Moment, SimulationError};
-use meshalloc_sim::simulation::{JobRecord, Observer};
+use meshalloc_sim::scenario::SettingError;
+use meshalloc_sim::simulation::{self, Interrupted, Moment, Observer, Seen, SimulationError};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
@@ -172,6 +172,7 @@ pub fn maps(
     experiment: &Experiment,
     moment: MapMoment,
     backends: &mut dyn Backends,
+    progress: &dyn Progress,
 ) -> Result<Vec<Map>, ExperimentError> {
     let mut moment = match moment {
         MapMoment::LastArrival => Moment::Time(last_arrival(experiment)?),
@@ -179,11 +180,11 @@ pub fn maps(
         MapMoment::Jobs(count) => Moment::Grants(count),
     };
     if let Moment::Time(at) = moment {
-        check_end(experiment, at, backends)?;
+        check_end(experiment, at, backends, progress)?;
     }
     let mut maps = Vec::new();
     for &strategy in &experiment.strategies {
-        let map = map(experiment, strategy, moment, backends)?;
+        let map = map(experiment, strategy, moment, backends, progress)?;
         moment = map.at.map_or(moment, Moment::Time);
         maps.push(map);
     }
@@ -195,53 +196,53 @@ fn check_end(
     experiment: &Experiment,
     at: Ticks,
     backends: &mut dyn Backends,
+    progress: &dyn Progress,
 ) -> Result<(), ExperimentError> {
+    #[derive(Default)]
     struct End(Ticks);
     impl Observer for End {
-        fn job(&mut self, _: &JobRecord<'_>) {}
-
-        fn end(&mut self, at: Ticks) {
-            self.0 = at;
+        fn see(&mut self, seen: &Seen<'_>) {
+            if let Seen::End(at) = *seen {
+                self.0 = at;
+            }
         }
     }
     if at <= last_arrival(experiment)? {
         return Ok(());
     }
-    let mut ends = Vec::new();
-    for &strategy in &experiment.strategies {
-        let mut end = End(0);
-        experiment::run_observed(experiment, strategy, backends, &(), &mut end)?;
-        ends.push((end.0, strategy));
-    }
-    match ends.into_iter().max_by_key(|(end, _)| *end) {
-        Some((end, strategy)) if end < at => Err(ExperimentError::Run {
-            strategy,
-            replication: 1,
-            reason: Box::new(SimulationError::Over {
-                end,
-                unit: experiment.workload.time_unit(),
-            }),
-        }),
+    let runs = experiment::run_first::<End>(experiment, backends, progress)?;
+    let ends = runs.map(|run| Ok(run?.0.0));
+    let ends = ends.collect::<Result<Vec<_>, ExperimentError>>()?;
+    let ends = ends.into_iter().zip(&experiment.strategies);
+    match ends.max_by_key(|(end, _)| *end) {
+        Some((end, &strategy)) if end < at => {
+            let unit = experiment.workload.time_unit();
+            let over = SimulationError::Over { end, unit };
+            Err(ExperimentError::of_run(strategy, 0, over))
+        }
         _ => Ok(()),
     }
 }
 
 /// Whether a moment may come in an experiment.
-pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), String> {
+pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), SettingError> {
     if experiment.backlog.is_some() {
-        return Err(format!(
+        let reason = format!(
             "--plot {moment}: a map shows jobs that arrive at given times (expected no `backlog`)"
-        ));
+        );
+        return Err(SettingError::new(&["backlog"], reason));
     }
     let MapMoment::Jobs(count) = moment else {
         return Ok(());
     };
-    let jobs = experiment.measured(0).map_err(|error| error.to_string())?;
-    match jobs.needed() {
-        jobs if count > jobs.into() => Err(format!(
-            "--plot {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
-            counted(jobs, "job")
-        )),
+    match experiment.measured(0)?.needed() {
+        jobs if count > jobs.into() => {
+            let reason = format!(
+                "--plot {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
+                counted(jobs, "job")
+            );
+            Err(SettingError::new(&[], reason))
+        }
         _ => Ok(()),
     }
 }
@@ -250,10 +251,12 @@ pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), St
 pub fn link_maps(
     experiment: &Experiment,
     backends: &mut dyn Backends,
+    progress: &dyn Progress,
 ) -> Result<Vec<LinkMap>, ExperimentError> {
     let mut maps = Vec::new();
-    for &strategy in &experiment.strategies {
-        let Some(network) = experiment::network_after(experiment, strategy, backends)? else {
+    let runs = experiment::run_first::<()>(experiment, backends, progress)?;
+    for (strategy, run) in experiment.strategies.iter().zip(runs) {
+        let Some(network) = run?.2.into_network() else {
             continue;
         };
         let cycles = network.now().max(1) as f64;
@@ -291,6 +294,7 @@ fn map(
     strategy: StrategyKind,
     moment: Moment,
     backends: &mut dyn Backends,
+    progress: &dyn Progress,
 ) -> Result<Map, ExperimentError> {
     let machine = experiment.machine;
     let configuration = experiment.configuration(strategy, 0);
@@ -305,16 +309,13 @@ fn map(
     backends.with(configuration, description, &mut |backend| {
         let jobs = jobs.clone();
         let (execution, failures) = (execution.clone(), failures.clone());
+        let backend = &mut experiment::interruptible(backend, progress);
         let stopped = simulation::run_until(execution, backend, machine, jobs, failures, moment);
         outcome = Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, plan)?))));
     })?;
     let outcome = outcome.expect("a backend that is ready calls its body");
     let (Interrupted { at, waiting, .. }, snapshot) =
-        outcome.map_err(|reason| ExperimentError::Run {
-            strategy,
-            replication: 1,
-            reason: Box::new(reason),
-        })?;
+        outcome.map_err(|reason| ExperimentError::of_run(strategy, 0, reason))?;
     Ok(Map {
         strategy,
         at: Some(at),

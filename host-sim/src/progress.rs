@@ -6,8 +6,12 @@ use std::time::Duration;
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use meshalloc::StrategyKind;
+
 use crate::failure::{self, EXIT_INTERRUPTED};
+use crate::records::JobsFile;
 use meshalloc_sim::experiment::Progress;
+use meshalloc_sim::simulation::Observer;
 
 /// Whether the command is to end: after the first Ctrl-C, SIGTERM or SIGHUP.
 pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -17,15 +21,17 @@ const LINE_EVERY: u64 = 30;
 
 /// A progress bar on standard error, if that is a terminal, otherwise a line at the first progress
 /// after each [`LINE_EVERY`] seconds.
-pub(crate) struct Bar {
+pub(crate) struct Bar<'j> {
     bar: ProgressBar,
+    /// What the jobs are written into, if they are.
+    jobs: Option<&'j JobsFile<'j>>,
     /// What is counted, in the plural.
     what: &'static str,
     /// The seconds at which the next line is due.
     due: AtomicU64,
 }
 
-impl Bar {
+impl<'j> Bar<'j> {
     /// A bar for as many jobs as the experiments announce. The first Ctrl-C, SIGTERM or SIGHUP
     /// interrupts the experiments, the second one ends the process.
     pub(crate) fn interruptible() -> Result<Self, String> {
@@ -47,9 +53,15 @@ impl Bar {
         .map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
         Ok(Bar {
             bar,
+            jobs: None,
             what,
             due: AtomicU64::new(LINE_EVERY),
         })
+    }
+
+    /// The same; the jobs of the runs are written into this file.
+    pub(crate) fn recording(self, jobs: Option<&'j JobsFile<'j>>) -> Self {
+        Bar { jobs, ..self }
     }
 
     pub(crate) fn clear(&self) {
@@ -57,7 +69,7 @@ impl Bar {
     }
 }
 
-impl Progress for Bar {
+impl Progress for Bar<'_> {
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
         if self.bar.is_finished() {
             self.bar.reset();
@@ -80,6 +92,13 @@ impl Progress for Bar {
         if self.bar.is_hidden() && is_due(&self.due, elapsed.as_secs()) {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
             failure::to_stderr(&line(done, all, self.what, elapsed));
+        }
+    }
+
+    fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
+        match self.jobs {
+            Some(jobs) => Box::new(jobs.recorder(strategy, replication)),
+            None => Box::new(()),
         }
     }
 

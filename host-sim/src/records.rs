@@ -14,14 +14,14 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use meshalloc::{StrategyKind, Ticks};
 use tempfile::TempPath;
 
 use crate::file;
-use meshalloc_sim::experiment::{Experiment, Progress, Replications, StrategyResult};
-use meshalloc_sim::simulation::{JobRecord, Observer};
+use meshalloc_sim::experiment::{Experiment, Replications, StrategyResult};
+use meshalloc_sim::simulation::{JobRecord, Observer, Seen};
 use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 
 mod log;
@@ -73,7 +73,7 @@ impl<'e> JobsFile<'e> {
         })
     }
 
-    fn recorder(&self, strategy: StrategyKind, replication: u32) -> Recorder<'_> {
+    pub(crate) fn recorder(&self, strategy: StrategyKind, replication: u32) -> Recorder<'_> {
         let mut writer = None;
         let opened = file::part(&self.path).map(|part| {
             let (file, path) = part.into_parts();
@@ -96,10 +96,13 @@ impl<'e> JobsFile<'e> {
         }
     }
 
+    fn parts(&self) -> MutexGuard<'_, BTreeMap<(usize, u32), io::Result<Part>>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Puts the runs together that the results are about.
-    pub(crate) fn finish(self, results: &[StrategyResult]) -> Result<(), String> {
-        let parts = self.parts.into_inner();
-        let mut parts = parts.unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn finish(&self, results: &[StrategyResult]) -> Result<(), String> {
+        let mut parts = self.parts();
         let mut needed = Vec::new();
         for (place, result) in results.iter().enumerate() {
             for replication in 0..result.runs.len() as u32 {
@@ -155,7 +158,7 @@ impl RunOf<'_> {
     }
 }
 
-struct Recorder<'f> {
+pub(crate) struct Recorder<'f> {
     file: &'f JobsFile<'f>,
     run: RunOf<'f>,
     place: usize,
@@ -187,6 +190,16 @@ impl Recorder<'_> {
 }
 
 impl Observer for Recorder<'_> {
+    fn see(&mut self, seen: &Seen<'_>) {
+        match seen {
+            Seen::Job(record) => self.job(record),
+            Seen::End(_) => self.end(),
+            _ => {}
+        }
+    }
+}
+
+impl Recorder<'_> {
     fn job(&mut self, record: &JobRecord<'_>) {
         let line = match (record.is_measured, self.file.form) {
             (false, _) => Vec::new(),
@@ -211,7 +224,7 @@ impl Observer for Recorder<'_> {
         }
     }
 
-    fn end(&mut self, _: Ticks) {
+    fn end(&mut self) {
         if let Some(writer) = &mut self.writer
             && let Err(error) = writer.flush()
         {
@@ -219,42 +232,9 @@ impl Observer for Recorder<'_> {
         }
         self.writer = None;
         if let Some(part) = self.part.take() {
-            let mut parts = self.file.parts.lock();
-            let parts = parts.as_mut().map_err(PoisonError::get_mut);
-            let (Ok(parts) | Err(parts)) = parts;
-            parts.insert((self.place, self.run.replication), part);
+            let place = (self.place, self.run.replication);
+            self.file.parts().insert(place, part);
         }
-    }
-}
-
-/// Progress of an experiment whose jobs may be recorded.
-pub(crate) struct Recorded<'p> {
-    pub(crate) progress: &'p dyn Progress,
-    pub(crate) jobs: Option<&'p JobsFile<'p>>,
-}
-
-impl Progress for Recorded<'_> {
-    fn begin(&self, runs_max: u64, jobs_per_run: u64) {
-        self.progress.begin(runs_max, jobs_per_run);
-    }
-
-    fn expect_more(&self, jobs: i64) {
-        self.progress.expect_more(jobs);
-    }
-
-    fn advance(&self, jobs: u64) {
-        self.progress.advance(jobs);
-    }
-
-    fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
-        match self.jobs {
-            Some(jobs) => Box::new(jobs.recorder(strategy, replication)),
-            None => Box::new(()),
-        }
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.progress.is_interrupted()
     }
 }
 

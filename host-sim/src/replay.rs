@@ -1,24 +1,11 @@
 //! `replay`: a file of operations, one by one, through a controller.
 //!
-//! An operation is a JSON object on a line of its own, or the same in words:
+//! `host-sim replay --help` describes the file; `host-sim schema operation` prints the keys of an
+//! operation.
 //!
-//! ```text
-//! {"op":"alloc","id":17,"shape":"4x3"}                 alloc 17 4x3
-//! {"op":"alloc","id":18,"shape":[2,2],"lease":50}      alloc 18 2 2 lease=50
-//! {"op":"alloc","id":19,"chips":16}                    alloc 19 chips=16
-//! {"op":"fault","at":[0,"4..7"]}                       fault 0 4..7
-//! {"op":"lease","id":18,"time":80}                     lease 18 80
-//! {"op":"free","id":17}                                free 17   # a comment
-//! ```
-//!
-//! `host-sim schema operation` prints the keys. Coordinates are written in the machine's order:
-//! dimension 0 (x) first, but on a machine made as a cube as the digits of the address, the highest
-//! dimension first.
-//!
-//! Time is counted in operations: the controller's clock advances by one with each. A job with the
-//! estimate 300 is expected to be freed 300 operations later; strategies that look ahead decide by
-//! it. A job with the lease 50 is released after the 50th operation from then on, whether it runs
-//! or waits, unless its lease is renewed.
+//! Time is counted in operations: the controller's clock advances by one with each. Strategies that
+//! look ahead decide by estimates. A job with a lease is released at its end, whether it runs or
+//! waits.
 //!
 //! Each operation gives one JSON object on a line. A job that does not fit is refused; with a
 //! [queue](Waiting) it waits until the scheduler lets it in. Its grant then is an object of its

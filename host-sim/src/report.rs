@@ -12,13 +12,12 @@ use crate::file;
 use crate::identity::hash;
 use crate::plot::Measured;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use meshalloc_sim::experiment::{
-    Experiment, Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION,
-};
+use meshalloc_sim::experiment::{Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::{
-    failures_text, log_text, messages_text, reservations_text, slowdown_text, unless, workload_text,
+    failures_text, log_text, measured_text, messages_text, reservations_text, slowdown_text,
+    workload_text,
 };
 use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
 use meshalloc_sim::scenario::Resolved;
@@ -283,14 +282,10 @@ impl Report<'_> {
         let jobs = match workload {
             Workload::Synthetic(synthetic) => {
                 let text = workload_text(synthetic, *backlog);
+                let (counts, warmup) = measured_text(*measure);
                 let jobs = match measure {
                     _ if workload.is_closed() => String::new(),
-                    Measure::Arrivals { warmup_fraction } => format!(
-                        ", {} a run{}",
-                        counted(*jobs, "job"),
-                        unless(*warmup_fraction, WARMUP_FRACTION, "warm-up", "")
-                    ),
-                    Measure::Departures => format!(", {} a run", counted(*jobs, "departure")),
+                    _ => format!(", {} a run{warmup}", counted(*jobs, counts)),
                 };
                 format!("seed {seed}{jobs}{slowdown}\n{text}")
             }

@@ -22,7 +22,7 @@ use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, ExperimentError};
 use meshalloc_sim::input;
 use meshalloc_sim::names;
-use meshalloc_sim::scenario::SEED_DEFAULT;
+use meshalloc_sim::scenario::{SEED_DEFAULT, label_text};
 
 pub(crate) mod figure;
 mod page;
@@ -171,13 +171,13 @@ impl ReproduceArgs {
             (
                 "jobs",
                 given.jobs.is_some(),
-                any(Setting::has_length),
+                any(|setting| setting.plan.workload.is_endless()),
                 "figures whose jobs arrive over time without end",
             ),
             (
                 "replications",
                 given.replications.is_some(),
-                any(Setting::is_replicated),
+                any(|setting| setting.plan.workload.is_replicated()),
                 "figures whose runs are repeated with other jobs",
             ),
             (
@@ -189,7 +189,7 @@ impl ReproduceArgs {
             (
                 "traces",
                 self.traces.is_some(),
-                any(|setting| setting.log().is_some()),
+                any(|setting| setting.plan.workload.log().is_some()),
                 "figures that run a log",
             ),
         ] {
@@ -346,7 +346,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
 /// The figures that need a log which is not at hand, and what is said of each.
 fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
     let missing = |figure: &Figure| {
-        let mut needed = figure.cells().filter_map(|cell| cell.setting.log());
+        let mut needed = figure
+            .cells()
+            .filter_map(|cell| cell.setting.plan.workload.log());
         let log = needed.find(|log| !logs.has(&log.path))?;
         let (number, file) = (figure.number, log.path.display());
         let reason = format!(
@@ -374,7 +376,7 @@ impl Sweep {
             |(setting, strategies)| -> Result<sweep::Point, String> {
                 let length = extent.simulated(setting);
                 Ok(sweep::Point {
-                    label: vec![("setting".to_owned(), setting.label())],
+                    label: setting.label(),
                     experiment: setting.experiment(strategies.clone(), length, logs)?,
                 })
             },
@@ -393,7 +395,7 @@ impl Sweep {
         finished: Vec<sweep::Finished>,
         extent: &Extent,
         logs: &Logs,
-        bar: &Bar,
+        bar: &Bar<'_>,
     ) -> Result<Option<Measurements>, String> {
         let mut measurements = Measurements::default();
         for ((setting, _), finished) in self.simulated.settings().iter().zip(finished) {
@@ -409,7 +411,7 @@ impl Sweep {
                 let results = experiment::run(&experiment, &mut backends, bar);
                 let results = match results.map_err(|failed| failed.reason) {
                     Err(ExperimentError::Interrupted) => return Ok(None),
-                    Err(error) => return Err(format!("{}: {error}", setting.label())),
+                    Err(error) => return Err(format!("{}: {error}", label_text(&setting.label()))),
                     Ok(results) => results,
                 };
                 measurements.insert_clocked(setting, results);
@@ -478,8 +480,7 @@ fn write_summary(
     claims: &[Claim],
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut numbers: Vec<u32> = figures.iter().map(|figure| figure.number).collect();
-    numbers.dedup();
+    let numbers = names::each_once(figures.iter().map(|figure| figure.number));
     let of_figure = |number: u32| claims.iter().filter(move |claim| claim.figure == number);
     let judged = || {
         numbers

@@ -13,7 +13,7 @@ use crate::line::LineBackends;
 use crate::map::{self, LinkMap, Plot, PlotArgs, Show};
 use crate::plot::over_time;
 use crate::progress::Bar;
-use crate::records::{JobsFile, Recorded};
+use crate::records::JobsFile;
 use crate::report::{self, Report, Timing};
 use crate::settings::{self, Format};
 use crate::sweep;
@@ -60,7 +60,7 @@ pub(crate) fn run(
     }
     let experiment = scenario.experiment(&SharedLogs::default())?;
     if let Some(plot) = plot.plot {
-        check_plot(plot, &experiment)?;
+        check_plot(plot, scenario, &experiment)?;
     }
     let show = plot.show(format == Format::Table)?;
     let line = endpoint.map(|endpoint| LineBackends::open(&endpoint));
@@ -68,14 +68,10 @@ pub(crate) fn run(
     let jobs = jobs_output.map(|path| JobsFile::open(path, &experiment));
     let jobs = jobs.transpose()?;
     let clock = Clock::default();
-    let bar = Bar::interruptible()?;
-    let progress = Recorded {
-        progress: &bar,
-        jobs: jobs.as_ref(),
-    };
+    let bar = Bar::interruptible()?.recording(jobs.as_ref());
     let results = match &mut line {
         Some(line) => {
-            let results = experiment::run(&experiment, &mut clock.time(line), &progress);
+            let results = experiment::run(&experiment, &mut clock.time(line), &bar);
             failure::complete(results.map(|results| vec![results]))
         }
         None => {
@@ -87,7 +83,7 @@ pub(crate) fn run(
                 ..InProcessBackends::default()
             };
             let backends = || clock.time(in_process);
-            sweep::run_here(&[&experiment], threads, &backends, &progress)
+            sweep::run_here(&[&experiment], threads, &backends, &bar)
         }
     };
     bar.clear();
@@ -127,7 +123,7 @@ pub(crate) fn run(
         Format::Json => report.json(output)?,
         Format::Csv => report.csv(output)?,
     }
-    let recorded = jobs.map_or(Ok(()), |jobs| jobs.finish(&results));
+    let recorded = jobs.as_ref().map_or(Ok(()), |jobs| jobs.finish(&results));
     if let Some(mut incomplete) = incomplete {
         if let Err(reason) = recorded {
             incomplete.reason = format!("{}; --jobs-output: {reason}", incomplete.reason);
@@ -150,9 +146,12 @@ pub(crate) fn run(
 }
 
 /// What is known of a picture before the runs.
-fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
+fn check_plot(plot: Plot, scenario: &Resolved, experiment: &Experiment) -> Result<(), String> {
     match plot {
-        Plot::Map(moment) => map::check(moment, experiment),
+        Plot::Map(moment) => {
+            let checked = map::check(moment, experiment);
+            checked.map_err(|error| scenario.place(&error))
+        }
         Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
         Plot::Links => LinkMap::check(experiment.machine),
         Plot::Timeline => Ok(()),
@@ -165,16 +164,18 @@ fn draw(
     experiment: &Experiment,
     subtitle: &str,
     backends: &mut dyn Backends,
-    bar: &Bar,
+    bar: &Bar<'_>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     match plot {
         Plot::Map(moment) => {
-            let maps = map::maps(experiment, moment, backends);
+            let maps = map::maps(experiment, moment, backends, bar);
+            bar.clear();
             show.maps(&maps.map_err(Failure::from)?, subtitle, output)
         }
         Plot::Links => {
-            let maps = map::link_maps(experiment, backends);
+            let maps = map::link_maps(experiment, backends, bar);
+            bar.clear();
             show.links(&maps.map_err(Failure::from)?, subtitle, output)
         }
         Plot::Timeline => {

@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -84,18 +85,10 @@ impl Json {
         }
     }
 
-    const fn title(self) -> &'static str {
-        match self {
-            Json::Run => "`run --format json`",
-            Json::Compare => "`compare --format json`",
-            Json::Saturation => "`saturation --format json`",
-            Json::Traffic => "`traffic --format json`",
-            Json::Log => "`log --format json`",
-            Json::Sweep => "`results.json` of `sweep`",
-            Json::Replay => "`replay`, an object on each line",
-            Json::Operation => "An operation that `replay` reads",
-            Json::List => "`list --format json`",
-        }
+    fn title(self) -> String {
+        let value = self.to_possible_value();
+        let help = value.as_ref().and_then(PossibleValue::get_help);
+        help.map(ToString::to_string).unwrap_or_default()
     }
 }
 
@@ -112,7 +105,7 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "## JSON\n\n{JSON_INTRODUCTION}\n")?;
     for (json, schema) in documents.iter().zip(&schemas) {
         let value = schema.as_value();
-        shared.section(json.title(), value, value, output)?;
+        shared.section(&json.title(), value, value, output)?;
     }
     for (place, part) in shared.0.iter().enumerate() {
         if part.heading == METRICS {

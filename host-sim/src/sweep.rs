@@ -39,23 +39,10 @@ pub struct Point {
 /// A point that has been run.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// That of its [`Point`].
-    pub label: Vec<(String, String)>,
     /// One result for each strategy, in the order of the experiment.
     pub results: Vec<StrategyResult>,
     /// Whether its file was there already.
     pub resumed: bool,
-}
-
-/// How points are run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SweepOptions {
-    /// The number of threads; `None` for as many as this process may have.
-    pub threads: Option<NonZero<usize>>,
-    /// Whether to run points again whose files are there.
-    pub anew: bool,
-    /// The part of the points that is run; `None` for all of them.
-    pub shard: Option<Shard>,
 }
 
 /// Why a sweep ended early.
@@ -122,22 +109,25 @@ pub(crate) fn run_here<B: Backends>(
 }
 
 /// Runs the points whose files are not in `folder` yet, in this process and over several threads,
-/// and writes the file of each as soon as it has ended; these stay after an error. Returns the
-/// chosen points, in the order of `points`. `damaged` receives the files that had to be left out,
-/// before the first point is run.
+/// and writes the file of each as soon as it has ended; these stay after an error. Only those of
+/// the `shard`, if there is one; with `anew` also those whose files are there. Returns the chosen
+/// points, in the order of `points`. `damaged` receives the files that had to be left out, before
+/// the first point is run.
 pub fn run_points(
     points: &[Point],
     folder: &Path,
-    options: SweepOptions,
+    threads: Option<NonZero<usize>>,
+    anew: bool,
+    shard: Option<Shard>,
     progress: &dyn Progress,
     damaged: &mut dyn FnMut(&Path),
 ) -> Result<Vec<Finished>, SweepError> {
     let store = Store::new(points, folder);
-    let chosen: Vec<usize> = match options.shard {
+    let chosen: Vec<usize> = match shard {
         Some(shard) => shard.places(points),
         None => (0..points.len()).collect(),
     };
-    if options.anew {
+    if anew {
         for &point in &chosen {
             store.remove(point).map_err(of_file(&store, point))?;
         }
@@ -150,7 +140,7 @@ pub fn run_points(
     let unwritten = OnceLock::new();
     let outcome = experiment::run_all(
         &experiments,
-        options.threads,
+        threads,
         &InProcessBackends::default,
         progress,
         &|place, results| match store.write(open[place], results) {
@@ -170,7 +160,6 @@ pub fn run_points(
         known[point] = Some(results);
     }
     let finished = chosen.iter().map(|&point| Finished {
-        label: points[point].label.clone(),
         results: known[point].take().expect("every point has been run"),
         resumed: open.binary_search(&point).is_err(),
     });
@@ -195,9 +184,7 @@ pub fn gather(
             first: label_text(&points[first].label),
         });
     }
-    let finished = points.iter().zip(known.into_iter().flatten());
-    let finished = finished.map(|(point, results)| Finished {
-        label: point.label.clone(),
+    let finished = known.into_iter().flatten().map(|results| Finished {
         results,
         resumed: true,
     });

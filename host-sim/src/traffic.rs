@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::columns::Columns;
 use crate::failure::{self, Failure, Incomplete};
 use crate::map::svg::LinkMap;
-use crate::map::{self, PictureArgs, PictureFile};
+use crate::map::{self, PictureArgs, Show};
 use crate::progress::Bar;
 use crate::report::{Document, table, trimmed};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
@@ -244,19 +244,9 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     if let Some(incomplete) = incomplete {
         return Err(Failure::Incomplete(incomplete));
     }
-    if let (Some(picture), Some(maps), Some(kind)) = (picture, maps, &args.args.plot) {
-        let svg = map::svg::svg(&maps, &args.parameters_text());
-        let drawn = svg.and_then(|svg| picture.write(&svg));
-        drawn.map_err(|reason| {
-            Failure::from(reason).after_results(&format_args!("--plot {kind}"))
-        })?;
-        if args.format == Format::Table {
-            writeln!(
-                output,
-                "\n{kind}: {}",
-                args.args.picture.path(kind).display()
-            )?;
-        }
+    if let Some((show, maps)) = picture.zip(maps) {
+        let drawn = show.links(&maps, &args.parameters_text(), output);
+        drawn.map_err(|failure| failure.after_results(&"--plot links"))?;
     }
     Ok(())
 }
@@ -284,7 +274,7 @@ impl<'a> Traffic<'a> {
     fn results(
         &self,
         grid: Grid,
-        bar: &Bar,
+        bar: &Bar<'_>,
     ) -> Result<(Vec<TrafficResult>, Option<Incomplete>), Failure> {
         let each = self.replications as usize;
         let runs = self.rates.len() * each;
@@ -335,12 +325,13 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    fn picture(&self, grid: Grid) -> Result<Option<PictureFile>, String> {
+    fn picture(&self, grid: Grid) -> Result<Option<Show>, String> {
         let Some(kind) = &self.args.plot else {
             return Ok(None);
         };
         LinkMap::check(grid)?;
-        PictureFile::open(&self.args.picture.path(kind)).map(Some)
+        let path = self.args.picture.path(kind);
+        Show::open(&path, self.format == Format::Table).map(Some)
     }
 
     /// A map of the links for each rate, the means of all replications.

@@ -20,7 +20,7 @@ use crate::report;
 use crate::settings::{self, Given, Takes, only};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::history;
-use meshalloc_sim::scenario::Resolved;
+use meshalloc_sim::scenario::{Resolved, SettingError};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::SharedLogs;
 
@@ -82,12 +82,11 @@ pub(crate) fn view(
     file::check(path).map_err(failed)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;
     if experiment.backlog.is_some() && experiment.strategies.len() > 1 {
-        return Err(
-            "`backlog`: jobs arrive at other times under each strategy (expected one \
-                    `strategy`)"
-                .to_owned()
-                .into(),
-        );
+        let reason = "`backlog`: jobs arrive at other times under each strategy (expected one \
+                      `strategy`)";
+        return Err(scenario
+            .place(&SettingError::new(&["backlog"], reason))
+            .into());
     }
     let mut line;
     let mut in_process = InProcessBackends::default();

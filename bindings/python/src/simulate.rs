@@ -188,6 +188,10 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let resolved = scenario(settings)?;
+    if strategy.is_some() && resolved.plan.largest {
+        let text = "`largest` requires a strategy of the package (expected none of your own)";
+        return Err(ScenarioError::new_err(text));
+    }
     let watch = Watch::default();
     let policies = Policies {
         strategy,

@@ -74,6 +74,12 @@ def test_adaptive_scan_in_python_decides_as_the_core():
     assert same_decisions(own, ours)
 
 
+def test_a_strategy_of_your_own_has_no_largest_slice():
+    scenario = meshalloc.Scenario(strategy="adaptive-scan", largest=True, **SMALL)
+    with pytest.raises(meshalloc.ScenarioError, match="`largest`"):
+        scenario.run(scan)
+
+
 def test_saturated_delays_are_named():
     results = meshalloc.Scenario(**SMALL | {"load": 2.0}).run()
     assert results.strategies[0]["metrics"]["waiting_delay"]["mean"] is None

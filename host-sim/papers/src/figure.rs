@@ -129,12 +129,6 @@ impl Figure {
         panels.any(|panel| !panel.metric.is_reproducible())
     }
 
-    /// Whether processors fail in some of its runs.
-    pub fn has_failures(&self) -> bool {
-        self.cells()
-            .any(|cell| cell.setting.plan.failures.is_some())
-    }
-
     /// Whether a panel shows relative differences.
     pub fn is_relative(&self) -> bool {
         let mut curves = self.panels.iter().flat_map(|panel| &panel.curves);
@@ -167,9 +161,9 @@ impl Panel {
 
     /// The unit of its times.
     pub fn time_unit(&self) -> TimeUnit {
-        self.cells()
-            .next()
-            .map_or(TimeUnit::default(), |cell| cell.setting.time_unit())
+        self.cells().next().map_or(TimeUnit::default(), |cell| {
+            cell.setting.plan.workload.time_unit()
+        })
     }
 
     /// Adds a number that the paper's text states about a cell, or about by what part it differs

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use meshalloc_sim::workload::{Log, SharedLogs};
+use meshalloc_sim::workload::{Log, LogError, SharedLogs};
 
 /// The environment variable that names the folder of the logs unless another is given.
 pub const FOLDER_VARIABLE: &str = "MESHALLOC_TRACES";
@@ -31,17 +31,16 @@ impl Logs {
     }
 
     /// The log of a setting, with its jobs.
-    pub fn read(&self, log: &Log) -> Result<Log, String> {
+    pub fn read(&self, log: &Log) -> Result<Log, LogError> {
         let folder = self.folder.clone().unwrap_or_default();
         let in_folder = Log {
             path: folder.join(&log.path),
             ..log.clone()
         };
-        let read = self.shared.fill(&in_folder);
         Ok(Log {
             // Wherever the folder is, the results are the same.
             path: log.path.clone(),
-            ..read.map_err(|error| error.to_string())?
+            ..self.shared.fill(&in_folder)?
         })
     }
 }

@@ -6,7 +6,7 @@
 
 use meshalloc::{SchedulerKind, StrategyKind};
 
-use super::claims::{Backlog, Gain};
+use super::claims::{Backlog, Compared};
 use super::setting::Setting;
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
@@ -276,17 +276,16 @@ impl Measurements {
         Some(Backlog::of(grew, runs.len()))
     }
 
-    /// By what part `own` is below `other`; `None` if one of them was not measured.
-    pub fn gain(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Gain> {
+    /// The ratio of `own` to `other`; `None` if one of them was not measured.
+    pub fn compared(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Compared> {
         match (self.reading(own, metric), self.reading(other, metric)) {
             (Reading::Missing, _) | (_, Reading::Missing) => None,
-            (Reading::Saturated(_), Reading::Saturated(_)) => Some(Gain::BothSaturated),
-            (Reading::Saturated(_), _) => Some(Gain::OwnSaturated),
-            (_, Reading::Saturated(_)) => Some(Gain::OtherSaturated),
-            (Reading::Growing(_), _) | (_, Reading::Growing(_)) => Some(Gain::Growing),
+            (Reading::Saturated(_), Reading::Saturated(_)) => Some(Compared::BothSaturated),
+            (Reading::Saturated(_), _) => Some(Compared::OwnSaturated),
+            (_, Reading::Saturated(_)) => Some(Compared::OtherSaturated),
+            (Reading::Growing(_), _) | (_, Reading::Growing(_)) => Some(Compared::Growing),
             (Reading::Values(own), Reading::Values(other)) => {
-                let ratio = own.ratio_to(&other)?;
-                Some(Gain::By(ratio.affine(-1.0, 1.0)))
+                own.ratio_to(&other).map(Compared::Number)
             }
         }
     }
@@ -315,14 +314,6 @@ impl Measurements {
         match self.reading(cell, metric) {
             Reading::Values(sample) => sample.half_width_in_blocks(block),
             Reading::Growing(_) | Reading::Saturated(_) | Reading::Missing => None,
-        }
-    }
-
-    /// The ratio of `own` to `other`; `None` where there is none.
-    pub fn ratio(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Estimate> {
-        match (self.reading(own, metric), self.reading(other, metric)) {
-            (Reading::Values(own), Reading::Values(other)) => own.ratio_to(&other),
-            _ => None,
         }
     }
 }

@@ -14,7 +14,6 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-use meshalloc::StrategyKind;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -25,8 +24,8 @@ use super::claims::rule::{Evidence, Rule};
 use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
-use meshalloc_sim::experiment::{Experiment, Replications};
-use meshalloc_sim::names::metric;
+use meshalloc_sim::experiment::Replications;
+use meshalloc_sim::names::{self, metric};
 use meshalloc_sim::scenario::{self, Setting as Key, SettingError};
 use meshalloc_sim::workload::{Requests, Synthetic, Workload};
 
@@ -68,7 +67,8 @@ pub struct Lengths {
     pub jobs: u32,
     /// Replications, or the most of them where there is an error to reach.
     pub replications: u32,
-    /// Until the relative error of the waiting delay is below this.
+    /// Until the relative error of the mean waiting delay is below this; of the mean turnaround
+    /// where departures are measured.
     pub until_rel_error: Option<f64>,
     /// How often runs with all jobs at time 0 are made, as they are short; else `replications`.
     pub closed_replications: Option<u32>,
@@ -212,9 +212,7 @@ type Scope<'f> = Vec<(&'f str, usize)>;
 impl File {
     /// The numbers of the figures, each once.
     pub fn numbers(&self) -> Vec<u32> {
-        let mut numbers: Vec<u32> = self.figures.iter().map(|figure| figure.number).collect();
-        numbers.dedup();
-        numbers
+        names::each_once(self.figures.iter().map(|figure| figure.number))
     }
 
     /// The paper with these figures, on meshes up to `largest_mesh`; an error says what is wrong.
@@ -373,14 +371,14 @@ impl<'f> Reader<'f> {
         let mix = own("mix", &self.file.mixes, ".csv");
         let machine = own("machine", &self.file.descriptions, ".toml");
         let keys: Vec<(String, String)> = keys.into_iter().collect();
-        let resolve = || -> Result<Experiment, SettingError> {
-            let resolved = scenario::of_keys(&keys)?.resolve_with(|source| match machine {
+        let resolve = || {
+            scenario::of_keys(&keys)?.resolve_with(|source| match machine {
                 Some(text) => source.read_text(text),
                 None => source.read(),
-            });
-            Ok(resolved?.plan)
+            })
         };
-        let mut plan = resolve().map_err(|error| error.to_string())?;
+        let mut resolved = resolve().map_err(|error: SettingError| error.to_string())?;
+        let plan = &mut resolved.plan;
         if let (Some(text), Workload::Synthetic(workload)) = (mix, &plan.workload)
             && let Requests::Mix(mix) = &workload.requests
         {
@@ -391,9 +389,7 @@ impl<'f> Reader<'f> {
                 ..workload.clone()
             });
         }
-        let strategy: StrategyKind = plan.strategies[0];
-        plan.strategies.clear();
-        let setting = Setting { plan };
+        let (setting, strategy) = Setting::of(resolved);
         let cell = Cell { setting, strategy };
         self.known.borrow_mut().insert(all, cell.clone());
         Ok(cell)

@@ -9,7 +9,6 @@ use length::Length;
 use logs::Logs;
 use measure::{Measurements, Plan};
 use paper::{File, Paper};
-use setting::Described;
 
 static PAPERS: LazyLock<Vec<File>> = LazyLock::new(|| paper::all().unwrap());
 
@@ -178,20 +177,25 @@ fn a_claim_counts_the_points_that_it_leaves_out() {
 }
 
 #[test]
-fn cubes_are_described_by_columns_of_their_own() {
+fn a_setting_is_described_by_the_settings_of_its_scenario() {
     let paper = paper("chuang-wu");
     let last = &paper.figures[0].cells().last().unwrap().setting;
-    let text = |text: &str| Some(text.to_owned());
-    let expected = Described {
-        dims: text("normal"),
-        radices: text("normal"),
-        cube: text("4-ary 3-cube"),
-        offered: "100 jobs at time 0".to_owned(),
-        service_s: text("uniform:10,15"),
-        estimates: "perfect".to_owned(),
-        ..Described::default()
-    };
-    assert_eq!(last.described(), expected);
+    let text = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    let expected = [
+        ("cube", "k=4,n=3"),
+        ("dims", "normal"),
+        ("radices", "normal"),
+        ("batch", "100"),
+        ("service", "uniform:10,15"),
+        ("estimates", "perfect"),
+        ("scheduler", "fcfs"),
+        ("slowdown_threshold", "10.0"),
+    ];
+    let mut label = last.label();
+    label.sort();
+    let mut expected = expected.map(text);
+    expected.sort();
+    assert_eq!(label, expected);
 }
 
 #[test]
@@ -366,8 +370,10 @@ fn a_paper_has_mixes_and_machines_of_its_own() {
             .zip(&allowed)
             .all(|(own, other)| own.1 == other.1 && own.0 <= other.0)
     );
-    let machine = cells().next().unwrap().setting.machine_text();
-    assert_eq!(machine, "any-shape: torus 16x16x16");
+    let setting = &cells().next().unwrap().setting;
+    let description = setting.plan.description.as_ref().unwrap();
+    assert_eq!(description.name, "any-shape");
+    assert_eq!(setting.plan.machine.to_string(), "torus 16x16x16");
 
     let good = include_str!("../data/pods.toml");
     for (from, to, part) in [
@@ -380,6 +386,40 @@ fn a_paper_has_mixes_and_machines_of_its_own() {
         let error = file.paper(&file.numbers(), None).unwrap_err();
         assert!(error.contains(part), "{error}");
     }
+}
+
+/// A setting whose failures are in a file measures under them.
+#[test]
+fn the_failures_of_a_setting_are_read_from_their_file() {
+    use meshalloc_sim::failures::FailureSource;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("failures.csv");
+    std::fs::write(&path, "time,what,which,state\n5,node,3,down\n").unwrap();
+    let good = include_str!("../data/kim_yoon.toml");
+    let text = good.replacen("[fixed]", &format!("[fixed]\nfailures = {path:?}"), 1);
+    assert_ne!(text, good);
+    let file: File = toml::from_str(&text).unwrap();
+    let paper = file.paper(&file.numbers(), Some(16)).unwrap();
+    let cell = paper.figures[0].cells().next().unwrap();
+    let length = Length {
+        jobs: 60,
+        replications: Replications::Fixed(1),
+        seed: 1,
+    };
+    let measured = || {
+        let strategies = vec![cell.strategy];
+        cell.setting
+            .experiment(strategies, length, &Logs::default())
+    };
+    let failures = measured().unwrap().failures.unwrap();
+    let FailureSource::File { events, .. } = failures.source else {
+        panic!("{failures:?}");
+    };
+    assert_eq!(events.len(), 1);
+    std::fs::remove_file(&path).unwrap();
+    let error = measured().unwrap_err();
+    assert!(error.contains("failures.csv"), "{error}");
 }
 
 /// Against what the thesis says in its text: "ranged from 62 % to 76 %", of FF and NAS at the

@@ -8,7 +8,7 @@ use meshalloc::{Shape, StrategyKind, Ticks};
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment;
 use meshalloc_sim::scenario::{RunError, Scenario};
-use meshalloc_sim::simulation::{JobRecord, Observer};
+use meshalloc_sim::simulation::{Observer, Seen};
 use meshalloc_sim::workload::{SharedLogs, TimeUnit};
 
 /// The longest wait so far.
@@ -20,7 +20,8 @@ pub(crate) struct Longest {
 }
 
 impl Observer for Longest {
-    fn job(&mut self, record: &JobRecord<'_>) {
+    fn see(&mut self, seen: &Seen<'_>) {
+        let Seen::Job(record) = seen else { return };
         self.jobs += 1;
         let wait = record.start.map(|start| start - record.job.arrival);
         if let Some(wait) = wait.filter(|&wait| wait > self.wait) {
@@ -43,6 +44,7 @@ pub(crate) fn longest() -> Result<Longest, RunError> {
     experiment::run_observed(
         &experiment,
         StrategyKind::FirstFit,
+        0,
         backends,
         &(),
         &mut longest,

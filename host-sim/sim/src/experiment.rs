@@ -12,14 +12,14 @@ use meshalloc::{Configuration, Grid, Request, SchedulerKind, StrategyKind};
 use crate::backend::BackendError;
 use crate::failures::{Failures, Timeline};
 use crate::machine::Description;
-use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
+use crate::metrics::{Estimates, Metric, Refusals};
 use crate::network::NetworkError;
 use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
 use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
 use crate::wording::Number;
 use crate::workload::{
-    JOBS_MAX, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload, WorkloadError,
-    fits_turned, strategy_seed,
+    JOBS_MAX, Log, LogError, MixError, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload,
+    WorkloadError, fits_turned, strategy_seed,
 };
 
 mod execution;
@@ -29,7 +29,7 @@ mod summary;
 
 pub use crate::statistics::REPLICATIONS_MIN;
 pub use execution::AnyExecution;
-pub use once::{network_after, run_observed, run_once};
+pub use once::{interruptible, run_first, run_observed, run_once};
 pub use parallel::{Failed, on_threads, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log that is not resampled has the same ones every
@@ -312,52 +312,42 @@ pub enum ExperimentError {
     Interrupted,
 }
 
-impl Experiment {
-    /// Strategies on a closed workload, first come, first served: what Chuang and Wu measure.
-    ///
-    /// ```
-    /// use meshalloc::{Cube, StrategyKind};
-    /// use meshalloc_sim::backend::InProcessBackends;
-    /// use meshalloc_sim::experiment::{self, Experiment, Replications};
-    /// use meshalloc_sim::metrics::Metric;
-    /// use meshalloc_sim::workload::{ServiceDistribution, Subcubes, Synthetic, CubeDistribution};
-    ///
-    /// let requests = Subcubes {
-    ///     cube: Cube::new(4, 3).unwrap(),
-    ///     dims: CubeDistribution::Uniform,
-    ///     radices: CubeDistribution::Uniform,
-    /// };
-    /// let service = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
-    /// let workload = Synthetic::closed(requests, service, 100);
-    /// let strategies = vec![StrategyKind::TreeCollapsing, StrategyKind::Sniffing];
-    /// let experiment = Experiment::closed(workload, strategies, Replications::Fixed(10), 1);
-    /// let backends = InProcessBackends::default;
-    /// let results = experiment::run_parallel(&experiment, None, &backends, &())?;
-    /// let utilization = results[0].metrics[Metric::Utilization].unwrap();
-    /// assert!((utilization.mean - 0.677).abs() < 0.021);
-    /// # Ok::<(), experiment::ExperimentError>(())
-    /// ```
-    pub fn closed(
-        workload: Synthetic,
-        strategies: Vec<StrategyKind>,
-        replications: Replications,
-        seed: u64,
-    ) -> Self {
-        Experiment {
-            machine: workload.machine(),
-            description: None,
-            strategies,
-            scheduler: SchedulerKind::Fcfs,
-            workload: Workload::Synthetic(workload),
-            jobs: 0,
-            measure: Measure::Departures,
-            backlog: None,
-            failures: None,
-            largest: false,
-            slowdown_threshold: SLOWDOWN_THRESHOLD,
-            replications,
-            seed,
+impl ExperimentError {
+    /// Why a run ended early; `replication` counts from 0.
+    pub fn of_run(strategy: StrategyKind, replication: u32, reason: SimulationError) -> Self {
+        match reason {
+            SimulationError::Backend(BackendError::Interrupted) => ExperimentError::Interrupted,
+            reason => ExperimentError::Run {
+                strategy,
+                replication: replication + 1,
+                reason: reason.into(),
+            },
         }
+    }
+}
+
+impl Experiment {
+    /// The same with what its files have: mixes, times, failures; `fill` gives a log its jobs. An
+    /// error has the option that names the file.
+    pub fn read(
+        &self,
+        fill: impl FnOnce(&Log) -> Result<Log, LogError>,
+    ) -> Result<Self, (&'static str, MixError)> {
+        let mut read = self.clone();
+        match &mut read.workload {
+            Workload::Synthetic(workload) => {
+                *workload = workload.read(|request| self.is_legal(request))?;
+            }
+            Workload::Log(log) => {
+                let option = log.options.form.option();
+                *log = fill(log).map_err(|error| (option, error.into()))?;
+            }
+        }
+        if let Some(failures) = &mut read.failures {
+            let read = failures.read();
+            *failures = read.map_err(|error| ("failures", error.into()))?;
+        }
+        Ok(read)
     }
 
     /// Whether the machine gives this to one of the strategies at least.

@@ -6,7 +6,7 @@ use meshalloc::{Block, Grid, StrategyKind, Ticks};
 use crate::backend::Backends;
 use crate::experiment::{self, Experiment, ExperimentError, Progress};
 use crate::failures::Restart;
-use crate::simulation::{Interruption, JobRecord, Observer, PlaceEvent, RunResult};
+use crate::simulation::{JobRecord, Observer, PlaceEvent, RunResult, Seen};
 use crate::workload::{Job, TimeUnit};
 
 /// A job of a history.
@@ -42,19 +42,6 @@ impl PastJob {
     pub fn start(&self) -> Option<Ticks> {
         self.stretches.first().map(|stretch| stretch.start)
     }
-}
-
-/// A job on its processors. It may run on them more than once.
-#[derive(Clone, Copy, Debug)]
-pub struct Holding<'h> {
-    /// The number of the job.
-    pub job: usize,
-    /// From when on it held them.
-    pub start: Ticks,
-    /// Until when; `None`: it held them when the run ended.
-    pub end: Option<Ticks>,
-    /// The times in which it ran on them.
-    pub stretches: &'h [Stretch],
 }
 
 /// A place that was down.
@@ -148,29 +135,31 @@ pub fn histories(
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
     let timeline = experiment.timeline(0)?;
-    let jobs = experiment.conditions(0)?.measured.count();
-    progress.begin(experiment.strategies.len() as u64, jobs.into());
-    let runs = experiment.strategies.iter().map(|&strategy| {
-        let mut seen = Seen::default();
-        let result = experiment::run_observed(experiment, strategy, backends, progress, &mut seen)?;
-        Ok(History {
-            machine: experiment.machine,
-            strategy,
-            unit: experiment.workload.time_unit(),
-            jobs: seen.jobs.into_iter().flatten().collect(),
-            fragmented: seen.fragmented,
-            largest: seen.largest,
-            failures: timeline.as_ref().map(|timeline| PastFailures {
-                restart: timeline.restart,
-                spares: timeline.kept(),
-                outages: outages(&seen.places),
-                events: seen.places,
-            }),
-            end: seen.end,
-            result,
-        })
-    });
-    runs.collect()
+    let runs = experiment::run_first::<Record>(experiment, backends, progress)?;
+    let histories = experiment
+        .strategies
+        .iter()
+        .zip(runs)
+        .map(|(&strategy, run)| {
+            let (seen, result, _) = run?;
+            Ok(History {
+                machine: experiment.machine,
+                strategy,
+                unit: experiment.workload.time_unit(),
+                jobs: seen.jobs.into_iter().flatten().collect(),
+                fragmented: seen.fragmented,
+                largest: seen.largest,
+                failures: timeline.as_ref().map(|timeline| PastFailures {
+                    restart: timeline.restart,
+                    spares: timeline.kept(),
+                    outages: outages(&seen.places),
+                    events: seen.places,
+                }),
+                end: seen.end,
+                result,
+            })
+        });
+    histories.collect()
 }
 
 fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
@@ -195,7 +184,7 @@ fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct Record {
     jobs: Vec<Option<PastJob>>,
     /// Of each job so far.
     interrupted: Vec<Vec<Stretch>>,
@@ -214,7 +203,7 @@ fn element<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
     &mut list[place]
 }
 
-impl Observer for Seen {
+impl Record {
     fn job(&mut self, record: &JobRecord<'_>) {
         let mut stretches = std::mem::take(element(&mut self.interrupted, record.number));
         stretches.extend(record.last_start.map(|start| Stretch {
@@ -231,31 +220,25 @@ impl Observer for Seen {
             misses: record.misses,
         });
     }
+}
 
-    fn interrupted(&mut self, job: &Interruption<'_>) {
-        element(&mut self.interrupted, job.number).push(Stretch {
-            start: job.start,
-            end: Some(job.end),
-            is_interrupted: true,
-            held: job.held,
-            blocks: job.blocks.to_vec(),
-        });
-    }
-
-    fn place(&mut self, event: &PlaceEvent) {
-        self.places.push(*event);
-    }
-
-    fn fragmented(&mut self, at: Ticks, processors: u32) {
-        self.fragmented.push((at, processors));
-    }
-
-    fn largest(&mut self, at: Ticks, processors: u32) {
-        self.largest.push((at, processors));
-    }
-
-    fn end(&mut self, at: Ticks) {
-        self.end = at;
+impl Observer for Record {
+    fn see(&mut self, seen: &Seen<'_>) {
+        match *seen {
+            Seen::Advance(_) => {}
+            Seen::Job(record) => self.job(record),
+            Seen::Interrupted(job) => element(&mut self.interrupted, job.number).push(Stretch {
+                start: job.start,
+                end: Some(job.end),
+                is_interrupted: true,
+                held: job.held,
+                blocks: job.blocks.to_vec(),
+            }),
+            Seen::Place(event) => self.places.push(*event),
+            Seen::Fragmented(at, processors) => self.fragmented.push((at, processors)),
+            Seen::Largest(at, processors) => self.largest.push((at, processors)),
+            Seen::End(at) => self.end = at,
+        }
     }
 }
 
@@ -274,24 +257,6 @@ impl History {
     pub fn keeps(&self) -> bool {
         let failures = self.failures.as_ref();
         failures.is_some_and(|failures| failures.restart.keeps())
-    }
-
-    /// Every job on its processors, job by job.
-    pub fn holdings(&self) -> impl Iterator<Item = Holding<'_>> {
-        let keeps = self.keeps();
-        self.jobs.iter().enumerate().flat_map(move |(job, past)| {
-            let length = if keeps { past.stretches.len() } else { 1 };
-            let parts = past.stretches.chunks(length.max(1));
-            parts.map(move |stretches| Holding {
-                job,
-                start: stretches[0].start,
-                end: match keeps {
-                    true => past.end,
-                    false => stretches[0].end,
-                },
-                stretches,
-            })
-        })
     }
 
     /// The times in which a job waited for processors; the last may go on when the run ends.

@@ -58,15 +58,16 @@ impl Unit {
 enum Fact {
     /// It is of the run, not of the jobs that were served.
     OfTheRun,
-    /// Not every run has it.
-    Special,
+    /// Only runs with this setting or option have it.
+    Needs(&'static str),
     DependsOnLength,
 }
 
 macro_rules! metrics {
     ($(
         $(#[doc = $doc:literal])+
-        $variant:ident, $name:literal, $unit:ident, $source:literal, [$($fact:ident),*],
+        $variant:ident, $name:literal, $unit:ident, $source:literal,
+            [$($fact:ident $(($key:literal))?),*],
             $label:literal, $heading:literal;
     )*) => {
         /// A number that comes out of a run.
@@ -100,9 +101,8 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            fn is(self, fact: Fact) -> bool {
-                let facts: &[Fact] = match self { $(Metric::$variant => &[$(Fact::$fact),*],)* };
-                facts.contains(&fact)
+            const fn facts(self) -> &'static [Fact] {
+                match self { $(Metric::$variant => &[$(Fact::$fact $(($key))?),*],)* }
             }
 
             /// Its name in words, with the unit of [`Metric::scale`] times the value.
@@ -211,7 +211,7 @@ metrics! {
     /// returns to the queue after failures, with all attempts that follow from them; only with
     /// `--search-time`.
     SearchTime, "search_time", WallSeconds,
-        "Kim and Yoon 1995", [OfTheRun],
+        "Kim and Yoon 1995", [OfTheRun, Needs("search-time")],
         "mean search time ({} a job)", "search\n({}/job)";
     /// Free processors, as a part of all, averaged over the same time as the utilization. They
     /// count only while the first job of the queue needs no more than are free, by the rule of the
@@ -227,15 +227,15 @@ metrics! {
     /// Mean time of a message of a measured job from its request for the injection channel to the
     /// delivery of its last flit.
     MessageLatency, "message_latency", Time,
-        "this project", [Special],
+        "this project", [Needs("pattern")],
         "mean message latency ({})", "message\nlatency ({})";
     /// Mean number of channels between nodes that a message of a measured job crosses.
     Hops, "hops", Count,
-        "this project", [Special],
+        "this project", [Needs("pattern")],
         "hops", "hops";
     /// Mean delay of a message of a measured job, compared with an empty network.
     BlockedTime, "blocked_time", Time,
-        "Lo, Windisch, Liu and Nitzberg 1997", [Special],
+        "Lo, Windisch, Liu and Nitzberg 1997", [Needs("pattern")],
         "mean blocked time of a message ({})", "blocked\ntime ({})";
     /// Mean over jobs of the mean distance between two processors of the job, in hops; a job with
     /// one processor counts as 0.
@@ -277,35 +277,35 @@ metrics! {
     /// Processors of the largest slice that the strategy could place, averaged over the same time
     /// as the utilization; only with `--largest`.
     LargestSlice, "largest_slice", Count,
-        "this project", [OfTheRun, Special],
+        "this project", [OfTheRun, Needs("largest")],
         "largest slice", "largest_slice";
     /// Processors that no job holds, averaged over the same time; only with `--largest`.
     FreeProcessors, "free_processors", Count,
-        "this project", [OfTheRun, Special],
+        "this project", [OfTheRun, Needs("largest")],
         "free processors", "free_processors";
     /// The largest slice as a part of the free processors, both averaged over that time; only with
     /// `--largest`.
     LargestShare, "largest_share", Fraction,
-        "this project", [OfTheRun, Special],
+        "this project", [OfTheRun, Needs("largest")],
         "largest share ({})", "largest_share";
     /// Processors that have not failed, as a part of all, averaged over the same time as the
     /// utilization; only with failures.
     Availability, "availability", Fraction,
-        "this project", [OfTheRun, Special],
+        "this project", [OfTheRun, Needs("failures")],
         "availability ({})", "availability\n({})";
     /// Number of times that measured jobs started again after a failure; only with failures.
     Restarts, "restarts", Count,
-        "this project", [Special],
+        "this project", [Needs("failures")],
         "restarts", "restarts";
     /// Mean time from a failure that interrupts a measured job until the job starts again; only
     /// with failures.
     RestartTime, "restart_time", Time,
-        "this project", [Special],
+        "this project", [Needs("failures")],
         "restart time ({})", "restart\ntime ({})";
     /// Requested processors of measured jobs, times the hours that these jobs lost by failures: all
     /// since the start or the last complete checkpoint; only with failures.
     LostNodeHours, "lost_node_hours", Count,
-        "this project", [Special],
+        "this project", [Needs("failures")],
         "lost node hours", "lost node-\nhours";
 }
 
@@ -384,20 +384,22 @@ impl Metric {
         label.split(" (").next().unwrap_or_default().to_owned()
     }
 
-    /// Whether every run has it: also where jobs send no messages, nothing fails and the largest
-    /// slice is not measured.
-    pub fn is_of_every_run(self) -> bool {
-        !self.is(Fact::Special)
+    /// The setting of a scenario, or the option of `run`, without which no run has it.
+    pub fn needs(self) -> Option<&'static str> {
+        self.facts().iter().find_map(|fact| match fact {
+            Fact::Needs(key) => Some(*key),
+            Fact::OfTheRun | Fact::DependsOnLength => None,
+        })
     }
 
     /// Whether it is about the jobs that were served, so that jobs without a place are missing in
     /// it.
     pub fn is_of_served_jobs(self) -> bool {
-        !self.is(Fact::OfTheRun)
+        !self.facts().contains(&Fact::OfTheRun)
     }
 
     /// Whether it depends on the length of the run where the backlog grows.
     pub fn depends_on_length(self) -> bool {
-        self.is(Fact::DependsOnLength)
+        self.facts().contains(&Fact::DependsOnLength)
     }
 }

@@ -21,9 +21,10 @@ pub use numbers::{number, value};
 /// Gives the values of a type without fields their names: `ALL`, `name`, `FromStr` and `Display`.
 macro_rules! named {
     ($type:ident, $what:literal: $($value:ident = $name:literal),+) => {
+        #[allow(unreachable_pub, reason = "the type may be private")]
         impl $type {
-            /// All values.
-            pub const ALL: &'static [$type] = &[$($type::$value),+];
+            /// Every value.
+            pub const ALL: [$type; [$($name),+].len()] = [$($type::$value),+];
 
             /// The name on the command line.
             pub const fn name(self) -> &'static str {
@@ -357,11 +358,9 @@ const SPANS: [(char, f64); 5] = [
 /// assert!(span("3 weeks").unwrap_err().contains("such as 3600, 90m"));
 /// ```
 pub fn span(text: &str) -> Result<Ticks, String> {
-    let unit = SPANS.iter().find(|(unit, _)| text.ends_with(*unit));
-    let (number, seconds) = match unit {
-        Some(&(unit, seconds)) => (text.trim_end_matches(unit), seconds),
-        None => (text, 1.0),
-    };
+    let mut units = SPANS.iter();
+    let known = units.find_map(|&(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
+    let (number, seconds) = known.unwrap_or((text, 1.0));
     let most = TimeUnit::Second.of(TIME_MAX);
     let is_good = |number: &f64| (0.0..most).contains(&(number * seconds));
     let expected = format!(
@@ -446,6 +445,14 @@ mod tests {
         let error = strategy("fls").unwrap_err();
         assert!(error.contains("did you mean \"fsl\"?"), "{error}");
         assert_eq!(nearest("zzz", ["fcfs", "sjf"]), None);
+    }
+
+    #[test]
+    fn a_span_has_one_unit() {
+        for text in ["3ss", "5mmm", "4www", "3hm", "s", ""] {
+            let error = span(text).unwrap_err();
+            assert!(error.contains("a number with a unit"), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::num::NonZero;
 
 use meshalloc::SchedulerKind;
 
+use crate::experiment::{Measure, WARMUP_FRACTION};
 use crate::failures::Failures;
 use crate::io::{Bandwidths, IoJobs, IoNetwork};
 use crate::metrics::SLOWDOWN_THRESHOLD;
@@ -132,6 +133,17 @@ pub fn failures_text(failures: Option<&Failures>) -> String {
         let _ = write!(text, ", checkpoint {checkpoint} s");
     }
     text
+}
+
+/// What is counted in a run, `job` or `departure`, and the warm-up, where it is not the default.
+pub fn measured_text(measure: Measure) -> (&'static str, String) {
+    match measure {
+        Measure::Arrivals { warmup_fraction } => (
+            "job",
+            unless(warmup_fraction, WARMUP_FRACTION, "warm-up", ""),
+        ),
+        Measure::Departures => ("departure", String::new()),
+    }
 }
 
 /// The threshold of the bounded slowdown, where it is not the default.

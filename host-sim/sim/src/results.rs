@@ -140,30 +140,6 @@ impl JsonSchema for MetricSummaries {
 #[serde(transparent)]
 pub struct RefusedSummary(BTreeMap<&'static str, u64>);
 
-/// Which measured jobs means of jobs are over.
-#[derive(Serialize, JsonSchema)]
-pub struct ServedSummary {
-    refused: RefusedSummary,
-    /// Measured jobs that were served, as a part of all measured jobs.
-    served_share: f64,
-    /// Whether `served_share` is below 0.99. Means over jobs leave out those that were refused or
-    /// left behind.
-    partial: bool,
-}
-
-impl ServedSummary {
-    /// Of one strategy.
-    pub fn new(result: &StrategyResult) -> Self {
-        let reasons = result.refused.iter();
-        let reasons = reasons.map(|(reason, count)| (reason.name(), count));
-        ServedSummary {
-            refused: RefusedSummary(reasons.collect()),
-            served_share: result.served_share(),
-            partial: result.is_partial(),
-        }
-    }
-}
-
 /// By what part the mean waiting delay is below that of another strategy, over replications with
 /// the same jobs.
 #[derive(Serialize, JsonSchema)]
@@ -202,8 +178,12 @@ pub struct StrategySummary {
     /// Gains over the other strategies. Means that depend on the length of the run or are partial
     /// have none.
     waiting_delay_gains: Vec<GainSummary>,
-    #[serde(flatten)]
-    served: ServedSummary,
+    refused: RefusedSummary,
+    /// Measured jobs that were served, as a part of all measured jobs.
+    served_share: f64,
+    /// Whether `served_share` is below 0.99. Means over jobs leave out those that were refused or
+    /// left behind.
+    partial: bool,
     /// Measured jobs that ten times as many later jobs had passed when the run ended.
     left_behind: u64,
     /// How often the scheduler did not see a job that it might have chosen, because the
@@ -221,7 +201,7 @@ impl StrategySummary {
         // Results of the same seed must be the same unless a clock was asked for, and not all jobs
         // send messages.
         let is_there = |metric: Metric, estimate: &Option<Estimate>| {
-            estimate.is_some() || (metric.is_reproducible() && metric.is_of_every_run())
+            estimate.is_some() || (metric.is_reproducible() && metric.needs().is_none())
         };
         let metrics = result.metrics.iter();
         let metrics = metrics.filter(|(metric, estimate)| is_there(*metric, estimate));
@@ -229,6 +209,8 @@ impl StrategySummary {
             let estimate = MetricSummary::new(shown(result, metric), result.values(metric));
             (metric, estimate)
         });
+        let refused = result.refused.iter();
+        let refused = refused.map(|(reason, count)| (reason.name(), count));
         StrategySummary {
             strategy: result.strategy.to_string(),
             scheduler: names::scheduler_text(result.scheduler, result.time_unit),
@@ -239,7 +221,9 @@ impl StrategySummary {
             replications: result.runs.len(),
             stop: result.stop.name(),
             waiting_delay_gains: gains_json(result, all),
-            served: ServedSummary::new(result),
+            refused: RefusedSummary(refused.collect()),
+            served_share: result.served_share(),
+            partial: result.is_partial(),
             left_behind: result.left_behind,
             table_limited: result.table_limited,
             decisions: result.decisions,

@@ -104,7 +104,7 @@ pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
 pub use measured::{Conditions, Measured};
-pub use observer::{Interruption, JobRecord, Observer, PlaceEvent};
+pub use observer::{Interruption, JobRecord, Observer, PlaceEvent, Seen};
 pub use phases::Phases;
 pub use phases_of_messages::PhasesOfMessages;
 use state::State;
@@ -225,7 +225,7 @@ pub const RESTARTS_MAX: u32 = 100_000;
 /// More failures and repairs in a row while no job runs and none arrives are an error.
 const IDLE_FAILURES_MAX: u32 = 10_000_000;
 
-/// How many measured jobs leave between two calls of `advance`.
+/// How many measured jobs leave from one [`Seen::Advance`] to the next.
 const ADVANCE_JOBS: u64 = 1024;
 
 /// Runs `jobs`, which come in order of arrival and have service times, through a controller without
@@ -345,14 +345,13 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             }
             let done = u64::from(measured.count() - self.state.left);
             if done - reported >= ADVANCE_JOBS || self.state.left == 0 {
-                self.state.observer.advance(done - reported);
+                self.state.observer.see(&Seen::Advance(done - reported));
                 reported = done;
             }
         }
         if self.state.left > 0 {
-            self.state
-                .observer
-                .advance(u64::from(measured.count()) - reported);
+            let rest = u64::from(measured.count()) - reported;
+            self.state.observer.see(&Seen::Advance(rest));
         }
         self.state.end();
         Ok(self.finish())

@@ -361,6 +361,26 @@ impl Layout {
         across.chain(self.up.digits.iter().map(|digit| (digit, true)))
     }
 
+    /// The texts of the [headings](Layout::headings): the numbers with names, if the lengths of all
+    /// of these fit, else without. Whether they have names is the first value; `None` if neither
+    /// fit.
+    pub fn heading_texts(
+        &self,
+        fits: impl Fn(&Heading, usize) -> bool,
+    ) -> Option<(bool, Vec<String>)> {
+        let headings = self.headings();
+        [true, false].into_iter().find_map(|is_named| {
+            let texts = headings.iter().map(|heading| match is_named {
+                true => format!("{} {}", heading.name, heading.number),
+                false => heading.number.to_string(),
+            });
+            let texts: Vec<_> = texts.collect();
+            let mut all = headings.iter().zip(&texts);
+            let fit = all.all(|(heading, text)| fits(heading, text.len()));
+            fit.then_some((is_named, texts))
+        })
+    }
+
     /// The numbers above planes or cubes, from below; none if the sides have all coordinates.
     pub fn headings(&self) -> Vec<Heading> {
         let Some([w, h]) = self.headed else {

@@ -120,7 +120,7 @@ pub(crate) struct Show {
 
 impl Show {
     /// Opens the file of the picture. The terminal gets one too if `on_terminal`.
-    fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
+    pub(crate) fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
         let file = PictureFile::open(path)?;
         Ok(Show { file, on_terminal })
     }

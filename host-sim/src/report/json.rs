@@ -14,7 +14,7 @@ use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::scenario::{SETTINGS, Setting};
-use meshalloc_sim::workload::{Log, Mix, MixEntry};
+use meshalloc_sim::workload::{LineCounts, Log, LogHeader, Mix, MixEntry};
 
 /// What every document begins with, and what its command adds.
 #[derive(Serialize, JsonSchema)]
@@ -168,36 +168,12 @@ impl Report<'_> {
 pub(crate) struct LogJson {
     /// The file.
     file: String,
-    /// The machine, from the header.
-    computer: Option<String>,
-    /// Its place, from the header.
-    installation: Option<String>,
-    /// The lines of acknowledgement in the header.
-    acknowledge: Vec<String>,
-    /// UnixStartTime of the header: the Unix time of the log's zero, in seconds; `null` without
-    /// one. Add it, and `from` if given, to a job's time for Unix time, unless `log_load` or
-    /// `resample` changes the times.
-    unix_start_time: Option<i64>,
-    /// The time zone in the header, such as Europe/Paris; `null` without one.
-    time_zone: Option<String>,
+    #[serde(flatten)]
+    header: LogHeader,
     /// Jobs that are run: `records` less those left out.
     jobs: usize,
-    /// Jobs in the file, lines of partial executions included.
-    records: u64,
-    /// Lines left out: partial executions of jobs that have a line of their own.
-    partial_executions: u64,
-    /// Jobs left out: of other partitions.
-    other_partitions: u64,
-    /// Jobs left out: without a submit time.
-    dropped_no_submit_time: u64,
-    /// Jobs left out: submitted before or after the window.
-    outside: u64,
-    /// Jobs left out: without a number of processors.
-    dropped_no_processors: u64,
-    /// Jobs left out: without a run time.
-    dropped_no_run_time: u64,
-    /// Lines after the last job that `jobs` takes.
-    beyond_limit: u64,
+    #[serde(flatten)]
+    lines: LineCounts,
     /// The load that its jobs offer to the machine, before `log_load` changes it; `null` if all
     /// arrive at one time or no machine is named.
     pub(crate) offered_load: Option<f64>,
@@ -229,20 +205,9 @@ impl LogJson {
     pub(crate) fn new(log: &Log) -> Self {
         LogJson {
             file: log.path.to_string_lossy().into_owned(),
-            computer: log.header.computer.clone(),
-            installation: log.header.installation.clone(),
-            acknowledge: log.header.acknowledge.clone(),
-            unix_start_time: log.header.unix_start_time,
-            time_zone: log.header.time_zone.clone(),
+            header: LogHeader::clone(&log.header),
             jobs: log.jobs.len(),
-            records: log.lines.records.into(),
-            partial_executions: log.lines.partial_executions.into(),
-            other_partitions: log.lines.other_partitions.into(),
-            dropped_no_submit_time: log.lines.no_submit_time.into(),
-            outside: log.lines.outside.into(),
-            dropped_no_processors: log.lines.no_processors.into(),
-            dropped_no_run_time: log.lines.no_run_time.into(),
-            beyond_limit: log.lines.beyond_limit.into(),
+            lines: log.lines,
             offered_load: log.offered_load(),
         }
     }

@@ -5,15 +5,13 @@ use std::fmt::Write as _;
 use meshalloc_papers::figure::{Curve, Figure, Panel, Stated, XScale};
 use meshalloc_papers::length::Length;
 use meshalloc_papers::measure::{Cell, Measurements, Reading, Shown};
-use meshalloc_papers::setting::{Described, Setting};
+use meshalloc_papers::setting::Setting;
 use meshalloc_sim::names;
-use meshalloc_sim::parameters::failures_text;
 use meshalloc_sim::statistics::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::columns::Columns;
-use crate::identity::VERSION;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::{cells, refused_percent};
 
@@ -33,11 +31,6 @@ struct Row {
     strategy: String,
     /// Scheduler with its parameters.
     scheduler: String,
-    #[serde(flatten)]
-    setting: Described,
-    /// Failures, checkpoints and restarts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failures: Option<String>,
     /// Metric with its unit.
     metric: String,
     /// Mean over the replications; empty where a synthetic workload saturates the system.
@@ -86,12 +79,10 @@ struct Row {
     jobs: Option<u32>,
     /// The seed of all random numbers.
     seed: u64,
-    /// Version of host-sim.
-    version: &'static str,
 }
 
 pub(crate) fn columns() -> Columns {
-    Columns::of::<Row>()
+    Columns::of_runs::<Row>(|_| true, &[])
 }
 
 /// Every point in a line, all panels under each other; `length` is that of the runs of a setting.
@@ -106,14 +97,12 @@ pub(super) fn csv(
             for place in 0..panel.places.len() {
                 let length = length(&curve.cells[place].setting);
                 let row = row(figure, panel, curve, place, measurements, length);
-                rows.push(serde_json::to_value(row).map_err(|error| error.to_string())?);
+                rows.push((curve.cells[place].setting.settings.record(), row));
             }
         }
     }
-    let mut bytes = Vec::new();
-    let written = columns().of_rows(&rows).rows(&rows, &mut bytes);
-    written.map_err(|error| format!("cannot write the table: {error}"))?;
-    String::from_utf8(bytes).map_err(|error| error.to_string())
+    let table = columns().text(rows);
+    table.map_err(|error| format!("cannot write the table: {error}"))
 }
 
 fn row(
@@ -129,7 +118,7 @@ fn row(
     let result = measurements.result(cell, panel.metric);
     let scale = panel.metric.scale();
     let cut = |whole: Option<Estimate>| whole.map(|whole| panel.metric.cut(whole));
-    let unit = cell.setting.time_unit();
+    let unit = cell.setting.plan.workload.time_unit();
     let scheduler = |cell: &Cell| names::scheduler_text(cell.setting.plan.scheduler, unit);
     let values = result.map_or_else(Vec::new, |result| result.values(panel.metric));
     let [mean, low, high, standard_deviation] = cells::estimate(cut(reading.estimate()), scale);
@@ -157,11 +146,6 @@ fn row(
         x: panel.places[place].entry.clone(),
         strategy: cell.strategy.to_string(),
         scheduler: scheduler(cell),
-        setting: cell.setting.described(),
-        failures: figure.has_failures().then(|| {
-            let failures = failures_text(cell.setting.plan.failures.as_ref());
-            failures.trim_start_matches(", ").to_owned()
-        }),
         metric: panel.metric.column(unit),
         mean,
         low,
@@ -183,7 +167,6 @@ fn row(
         // A log is run whole.
         jobs: cell.setting.synthetic().map(|_| length.jobs),
         seed: length.seed,
-        version: VERSION,
     }
 }
 

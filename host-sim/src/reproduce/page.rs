@@ -15,6 +15,7 @@ use meshalloc_papers::paper::File;
 use meshalloc_papers::setting::Setting;
 use meshalloc_sim::experiment::{Measure, Replications, Stop};
 use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 
@@ -34,8 +35,7 @@ const STYLE: &str = include_str!("page.css");
 pub(super) fn page(content: &Content<'_>) -> Result<String, String> {
     let paper = content.file;
     let title = format!("{}, reproduced", paper.title);
-    let mut numbers: Vec<u32> = content.figures.iter().map(|figure| figure.number).collect();
-    numbers.dedup();
+    let numbers = names::each_once(content.figures.iter().map(|figure| figure.number));
     let sections: Result<Vec<Markup>, String> = numbers
         .iter()
         .map(|&number| section(content, number))
@@ -98,10 +98,9 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         .map(|cell| &cell.setting)
         .collect();
     let open = || settings.iter().filter(|setting| setting.rate().is_some());
-    let mut of_open = open().filter_map(|setting| setting.synthetic());
-    if let Some(workload) = of_open.next() {
+    if let Some(setting) = open().next() {
         let jobs = extent.length.jobs;
-        let measured = match Measure::of(workload) {
+        let measured = match setting.plan.measure {
             Measure::Arrivals { warmup_fraction } => format!(
                 "{jobs}, of which the first {} % are not measured",
                 warmup_fraction * 100.0
@@ -111,9 +110,9 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         facts.push(("jobs in a run", measured));
         let of_length = |setting: &Setting| extent.simulated(setting).replications;
         let usual = extent.length.replications;
-        let mut text = replications(usual);
+        let mut text = replications(setting, usual);
         if open().any(|setting| of_length(setting) != usual) {
-            let dense = replications(extent.dense_replications);
+            let dense = replications(setting, extent.dense_replications);
             text.push_str(&format!(
                 "; of all-to-all communication and of the largest slice {dense}"
             ));
@@ -128,13 +127,14 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         facts.push(("short runs", text));
     }
     let is_closed = |setting: &&Setting| setting.synthetic().is_some() && setting.rate().is_none();
-    if settings.iter().any(is_closed) {
-        let replications = replications(extent.closed_replications);
+    if let Some(setting) = settings.iter().copied().find(is_closed) {
+        let replications = replications(setting, extent.closed_replications);
         let text = format!("{replications}; all jobs are there at time 0, and all are measured");
         facts.push(("closed runs", text));
     }
-    if settings.iter().any(|setting| setting.log().is_some()) {
-        let replications = replications(extent.length.replications);
+    let is_log = |setting: &&&Setting| setting.plan.workload.log().is_some();
+    if let Some(setting) = settings.iter().find(is_log) {
+        let replications = replications(setting, extent.length.replications);
         let text = format!(
             "{replications}, of whole weeks of the log, drawn with replacement; all jobs are measured"
         );
@@ -174,7 +174,7 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
 fn intervals(figures: &[Figure]) -> String {
     let any = |sampling| {
         let mut cells = figures.iter().flat_map(Figure::cells);
-        cells.any(|cell| cell.setting.sampling() == sampling)
+        cells.any(|cell| cell.setting.plan.workload.sampling() == sampling)
     };
     let mut kinds = Vec::new();
     if any(Sampling::Independent) {
@@ -193,15 +193,19 @@ fn intervals(figures: &[Figure]) -> String {
     format!("95 %, {}", kinds.join("; "))
 }
 
-fn replications(replications: Replications) -> String {
-    match replications {
-        Replications::Fixed(count) => format!("{count} of every point"),
-        Replications::UntilRelativeError { target, max }
-        | Replications::UntilAbsoluteError { target, max } => format!(
-            "until the waiting delay is within {} %, at most {max}",
-            target * 100.0
-        ),
-    }
+/// How often runs of this setting are made.
+fn replications(setting: &Setting, replications: Replications) -> String {
+    let (judged, unit, target, max) = match replications {
+        Replications::Fixed(count) => return format!("{count} of every point"),
+        Replications::UntilRelativeError { target, max } => {
+            (setting.plan.judged(), "%", target, max)
+        }
+        Replications::UntilAbsoluteError { target, max } => {
+            (Metric::Utilization, "points", target, max)
+        }
+    };
+    let (judged, target) = (judged.words(), target * 100.0);
+    format!("until the {judged} is within {target} {unit}, at most {max}")
 }
 
 fn settings(content: &Content<'_>) -> Markup {

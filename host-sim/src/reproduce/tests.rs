@@ -48,6 +48,30 @@ fn full_is_the_papers_length() {
     assert_eq!(args("chang-mohapatra --full").extent().length.jobs, 10_000);
 }
 
+/// Where the first jobs to leave are measured, their turnaround ends the replications.
+#[test]
+fn the_page_names_the_metric_whose_error_ends_the_replications() {
+    for (name, metric) in [
+        ("alshdefat", "mean turnaround"),
+        ("kim-yoon", "mean waiting delay"),
+    ] {
+        let given = args(&format!("{name} --full"));
+        let page = page::page(&page::Content {
+            file: given.paper,
+            figures: &paper(name).figures,
+            measurements: &Measurements::default(),
+            claims: &[],
+            left_out: &[],
+            command: "",
+            extent: &given.extent(),
+        });
+        let page = page.unwrap();
+        let text = format!("until the {metric} is within ");
+        assert!(page.contains(&text), "{name}: {text:?} is missing");
+        assert_eq!(page.matches("until the ").count(), 1, "{name}");
+    }
+}
+
 #[test]
 fn tasks_at_time_0_have_a_number_and_replications_of_their_own() {
     let extent = args("chuang-wu --jobs 500").extent();

@@ -12,7 +12,7 @@ use super::{Point, results};
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::progress::Bar;
-use crate::settings::ThreadsArgs;
+use crate::settings::{self, ThreadsArgs};
 use meshalloc_sim::scenario::{self, Foreign, GridPoint};
 use meshalloc_sim::workload::SharedLogs;
 
@@ -39,14 +39,11 @@ pub(crate) struct SweepArgs {
     part: Part,
 }
 
-/// Keys that the file of a sweep does not take.
-pub(crate) const FOREIGN: Foreign<'_> = Foreign {
-    command_line: &["anew", "merge", "output", "shard", "threads"],
-    useless: &[
-        ("backend", "a sweep runs in the process that is started"),
-        ("format", "a sweep writes results.csv and results.json"),
-    ],
-};
+/// Settings that have no use in the file of a sweep, and why.
+const USELESS: &[(&str, &str)] = &[
+    ("backend", "a sweep runs in the process that is started"),
+    ("format", "a sweep writes results.csv and results.json"),
+];
 
 pub(crate) fn default_folder(file: &Path) -> PathBuf {
     Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
@@ -55,7 +52,11 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
 /// The points of a file, and their scenarios. Each log is read once for the same options and
 /// machine.
 pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
-    let grid = scenario::grid(file, FOREIGN)?;
+    let foreign = Foreign {
+        command_line: &settings::own_options::<SweepArgs>(),
+        useless: USELESS,
+    };
+    let grid = scenario::grid(file, foreign)?;
     let logs = SharedLogs::default();
     let points = grid.iter().map(|point| {
         let label = point.label.clone();

@@ -29,7 +29,7 @@ use meshalloc::StrategyKind;
 
 use super::Point;
 use meshalloc_sim::experiment::{Experiment, REPLICATIONS_MIN, Replications};
-use meshalloc_sim::workload::{Messages, Pattern, Workload};
+use meshalloc_sim::workload::{Messages, Pattern, Workload, shuffled};
 
 /// One of several parts of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,15 +89,6 @@ fn divide(points: &[Point], count: NonZero<u32>) -> Vec<u32> {
         *load = load.saturating_add(costs[place]);
     }
     divided
-}
-
-/// A permutation of the 64-bit numbers without a visible order (the finalizer of SplitMix64; G. L.
-/// Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
-const fn shuffled(place: u64) -> u64 {
-    let mut bits = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 /// What a point is expected to cost, at least 1, on every machine the same; see the module.

@@ -48,6 +48,33 @@ fn a_table_and_a_picture_come_out() {
 }
 
 #[test]
+fn the_header_and_the_picture_have_the_conditions_that_are_not_the_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let conditions = [
+        (
+            "--failures node:86400,3600 --restart in-place --checkpoint 600",
+            ", failures node:86400,3600, restart in-place, checkpoint 600 s",
+        ),
+        ("--warmup 0.1", ", warm-up 0.1"),
+        ("--slowdown-threshold 3", ", slowdown threshold 3 s"),
+        ("--measure departures", "3 x 300 departures"),
+    ];
+    for (given, text) in conditions {
+        let line = format!("{SMALL} --strategy ff --load .4 --output p.svg");
+        for is_given in [false, true] {
+            let given = if is_given { given } else { "" };
+            let shown = host_sim_in(folder.path(), &format!("{line} {given}")).good();
+            let header = shown.lines().next().unwrap();
+            assert_eq!(header.contains(text), is_given, "{header}");
+            let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
+            let mut words = text.split(' ');
+            let has_all = words.all(|word| svg.contains(word));
+            assert_eq!(has_all, is_given, "{given}: {svg}");
+        }
+    }
+}
+
+#[test]
 fn refusals_stand_beside_the_mean_in_the_table_and_in_the_picture() {
     let folder = tempfile::tempdir().unwrap();
     let line = "compare --torus 8x8x8 --strategy partner,naive --scheduler fcfs --jobs 400 \

@@ -142,8 +142,8 @@ fn cubes_have_a_record_for_every_distribution_and_strategy() {
     // Four measures, two service times, four strategies, four distributions.
     assert_eq!(records.len(), 4 * 2 * 4 * 4);
     for record in &records {
-        assert_eq!(record["cube"], "4-ary 3-cube");
-        assert_eq!(record["offered"], "100 jobs at time 0");
+        assert_eq!(record["cube"], "k=4,n=3");
+        assert_eq!(record["batch"], "100");
         assert_eq!(
             (record["jobs"].as_str(), record["replications"].as_str()),
             ("100", "60")
@@ -212,7 +212,7 @@ fn larger_cubes_are_measured_over_loads_and_clocked_over_cubes() {
         "2-ary 12-cube",
     ];
     let over_loads = records(&files["figure-03.csv"]);
-    for cube in cubes {
+    for cube in ["k=4,n=3", "k=8,n=3", "k=16,n=3", "k=2,n=12"] {
         let of_cube: Vec<_> = over_loads
             .iter()
             .filter(|record| record["cube"] == cube)
@@ -220,7 +220,8 @@ fn larger_cubes_are_measured_over_loads_and_clocked_over_cubes() {
         // Two measures, four strategies, eight loads.
         assert_eq!(of_cube.len(), 2 * 4 * 8, "{cube}");
         for record in of_cube {
-            assert_eq!(record["offered"], format!("load {}", record["x"]));
+            let [load, x] = ["load", "x"].map(|key| record[key].parse::<f64>().unwrap());
+            assert_eq!(load, x);
             assert_eq!(
                 (record["jobs"].as_str(), record["replications"].as_str()),
                 ("200", "3")
@@ -445,7 +446,7 @@ fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
             "{row:?}"
         );
         assert_eq!(
-            (&*row["log"], &*row["jobs"], &*row["replications"]),
+            (&*row["swf"], &*row["jobs"], &*row["replications"]),
             (name, "", "3")
         );
     }

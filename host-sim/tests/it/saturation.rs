@@ -1,3 +1,5 @@
+use std::fs;
+
 use meshalloc::StrategyKind;
 
 use crate::program::{host_sim, host_sim_in};
@@ -66,19 +68,26 @@ fn intervals_are_as_narrow_as_asked() {
 #[test]
 fn pictures_that_need_times_of_arrival_refuse_a_backlog() {
     let folder = tempfile::tempdir().unwrap();
-    for (line, part) in [
+    fs::write(folder.path().join("s.toml"), "jobs = 300\nbacklog = 20\n").unwrap();
+    for (line, part, quoted) in [
         (
             "view --mesh 8x8 --strategy ff,as",
+            "expected one --strategy",
             "expected one `strategy`",
         ),
         (
             "run --mesh 8x8 --plot map --plot-output m.svg",
+            "expected no --backlog",
             "expected no `backlog`",
         ),
     ] {
         let ended = host_sim_in(folder.path(), &format!("{line} --backlog 20 --jobs 300"));
         assert_eq!(ended.code, Some(2), "{ended}");
         assert!(ended.stderr.contains(part), "{ended}");
+        let ended = host_sim_in(folder.path(), &format!("{line} --scenario s.toml"));
+        assert_eq!(ended.code, Some(2), "{ended}");
+        let is_placed = ended.stderr.starts_with("error: s.toml:2: ");
+        assert!(is_placed && ended.stderr.contains(quoted), "{ended}");
     }
 }
 

@@ -289,7 +289,6 @@ fn tables_have_the_columns_that_are_described() {
     assert_valid("sweep", &serde_json::from_str(&document).unwrap());
 
     write_kth(&folder.path().join("logs"));
-    let described = columns("Figures of `reproduce`");
     for (line, file) in [
         ("chuang-wu --figure 2 --replications 12", "figure-02.csv"),
         ("liu --figure 3 --replications 2", "figure-03.csv"),
@@ -299,8 +298,8 @@ fn tables_have_the_columns_that_are_described() {
         ),
     ] {
         host_sim_in(folder.path(), &format!("reproduce {line} --output r")).good();
-        let mut rest = described.iter();
-        for column in header(&format!("r/{file}")) {
+        let mut rest = columns("Figures of `reproduce`").into_iter();
+        for column in described(&header(&format!("r/{file}"))) {
             // Replications of the paper are named in the columns.
             let digits = column.trim_end_matches(|c: char| c.is_ascii_digit());
             let name = match digits.ends_with("_first_") {
@@ -308,7 +307,7 @@ fn tables_have_the_columns_that_are_described() {
                 false => column.clone(),
             };
             assert!(
-                rest.any(|described| *described == name),
+                rest.any(|described| described == name),
                 "{file}: {column} is not described, or not there"
             );
         }

@@ -153,7 +153,7 @@ fn host_sim(
         .with(configuration(mesh, strategy), None, &mut |backend| {
             let mut recorder = recorder(convert::grid(mesh.into()), &mut fates, backend);
             let jobs = jobs.iter().copied();
-            let outcome = run(&mut recorder, mesh.into(), jobs, measured, &mut |_| ());
+            let outcome = run(&mut recorder, mesh.into(), jobs, measured, &mut ());
             result = Some(outcome.expect("the run ends"));
         })
         .expect("the controller takes the configuration");
@@ -233,7 +233,7 @@ fn a_small_log() {
         let found: Vec<Job> = log.jobs(1, 0).unwrap().collect();
         let (expected, dropped) = read_log(&text, mesh);
         assert_eq!(found, expected);
-        assert_eq!(log.lines.no_processors, dropped);
+        assert_eq!(log.lines.no_processors, u64::from(dropped));
         assert_equal(mesh, &found);
     }
 }

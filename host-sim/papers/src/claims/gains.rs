@@ -1,8 +1,8 @@
 //! Rules about gains: by what part one system's number is below another's.
 
 use super::judgement::{
-    At, Gain, HALF_WIDTH_MAX, Judgement, LEVEL, OPEN_MAX, Verdict, ends, interval,
-    is_over_open_max, is_wide, percent, places_text,
+    At, Compared, HALF_WIDTH_MAX, Judgement, LEVEL, OPEN_MAX, Verdict, ends, interval,
+    is_over_open_max, is_wide, numbers, percent, places_text,
 };
 use meshalloc_sim::statistics::{Estimate, Interval};
 use meshalloc_sim::wording::counted;
@@ -17,13 +17,13 @@ enum Side {
 }
 
 /// The side of a gain; those within `level` of 0 are level.
-fn side(gain: &Gain, level: f64) -> Option<Side> {
+fn side(gain: &Compared, level: f64) -> Option<Side> {
     Some(match gain {
-        Gain::OtherSaturated => Side::Over,
-        Gain::OwnSaturated => Side::Below,
-        Gain::BothSaturated => return None,
-        Gain::Growing => Side::Open,
-        Gain::By(estimate) => match interval(estimate) {
+        Compared::OtherSaturated => Side::Over,
+        Compared::OwnSaturated => Side::Below,
+        Compared::BothSaturated => return None,
+        Compared::Growing => Side::Open,
+        Compared::Number(estimate) => match interval(estimate) {
             Some((low, high)) if low > -level && high < level => Side::Level,
             Some((low, _)) if low > 0.0 => Side::Over,
             Some((_, high)) if high < 0.0 => Side::Below,
@@ -33,13 +33,13 @@ fn side(gain: &Gain, level: f64) -> Option<Side> {
 }
 
 /// The gain is between `low` and `high`, as in the paper, wherever it was measured.
-pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
-    let reaches = |gain: &Gain| match gain {
-        Gain::By(estimate) => interval(estimate).is_some_and(|(_, top)| top >= low),
-        other => *other == Gain::OtherSaturated,
+pub(super) fn range(gains: &[At<Compared>], low: f64, high: f64) -> Judgement {
+    let reaches = |gain: &Compared| match gain {
+        Compared::Number(estimate) => interval(estimate).is_some_and(|(_, top)| top >= low),
+        other => *other == Compared::OtherSaturated,
     };
-    let wide = |gain: &Gain| match gain {
-        Gain::By(estimate) => is_wide(estimate, HALF_WIDTH_MAX),
+    let wide = |gain: &Compared| match gain {
+        Compared::Number(estimate) => is_wide(estimate, HALF_WIDTH_MAX),
         _ => false,
     };
     let sides = sides(gains, 0.0);
@@ -50,7 +50,7 @@ pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
     } else if sides.contains(&Side::Open) || gains.iter().any(|gain| wide(&gain.value)) {
         Verdict::NotDecided
     } else {
-        let compared = |gain: &&At<Gain>| gain.value != Gain::BothSaturated;
+        let compared = |gain: &&At<Compared>| gain.value != Compared::BothSaturated;
         let all = gains
             .iter()
             .filter(compared)
@@ -69,7 +69,7 @@ pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
 }
 
 /// One is below the other wherever both were measured.
-pub(super) fn everywhere(gains: &[At<Gain>]) -> Judgement {
+pub(super) fn everywhere(gains: &[At<Compared>]) -> Judgement {
     let sides = sides(gains, LEVEL);
     let count = |side| sides.iter().filter(|&&other| other == side).count();
     let all = sides.len();
@@ -107,19 +107,19 @@ pub(super) fn everywhere(gains: &[At<Gain>]) -> Judgement {
 }
 
 /// The gain grows from the first point to the last.
-pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
+pub(super) fn grows(gains: &[At<Compared>]) -> Judgement {
     // Against a saturated competitor a gain is 1, the most there is.
     let numbers: Vec<Estimate> = gains
         .iter()
         .filter_map(|gain| match gain.value {
-            Gain::By(estimate) => Some(estimate),
-            Gain::OtherSaturated => Some(Estimate {
+            Compared::Number(estimate) => Some(estimate),
+            Compared::OtherSaturated => Some(Estimate {
                 mean: 1.0,
                 ci95: Some(Interval::around(1.0, 0.0)),
                 deviation: None,
                 replications: 0,
             }),
-            Gain::OwnSaturated | Gain::BothSaturated | Gain::Growing => None,
+            Compared::OwnSaturated | Compared::BothSaturated | Compared::Growing => None,
         })
         .collect();
     // The two points have workloads of their own, so their errors add up as independent ones do.
@@ -154,12 +154,12 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
 }
 
 /// The mean of the gains over all points is between `low` and `high`, as in the paper.
-pub(super) fn average(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
+pub(super) fn average(gains: &[At<Compared>], low: f64, high: f64) -> Judgement {
     let at = match (numbers(gains).len(), gains.len()) {
         (count, all) if count == all => format!("mean of {all} points"),
         (count, all) => format!("mean of {count} of {all} points"),
     };
-    let value = mean_gain(gains).map(Gain::By);
+    let value = mean_gain(gains).map(Compared::Number);
     let mean = value.map(|value| At { at, value });
     let mut judgement = range(mean.as_slice(), low, high);
     let details = gains.iter().map(gain_text);
@@ -168,7 +168,7 @@ pub(super) fn average(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
 }
 
 /// The mean of gains, with an interval as if all errors had one cause; `None` without numbers.
-pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
+pub(super) fn mean_gain(gains: &[At<Compared>]) -> Option<Estimate> {
     let numbers: Vec<Estimate> = numbers(gains).iter().map(|gain| gain.value).collect();
     let replications = numbers.iter().map(|number| number.replications).min()?;
     let count = numbers.len() as f64;
@@ -185,36 +185,24 @@ pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
     })
 }
 
-fn sides(gains: &[At<Gain>], level: f64) -> Vec<Side> {
+fn sides(gains: &[At<Compared>], level: f64) -> Vec<Side> {
     let sides = gains.iter().map(|gain| side(&gain.value, level));
     sides.flatten().collect()
 }
 
-fn gain_text(gain: &At<Gain>) -> String {
+fn gain_text(gain: &At<Compared>) -> String {
     let text = match &gain.value {
-        Gain::By(estimate) => &format!("{} %", number_text(estimate, 100.0)),
-        Gain::OtherSaturated => "the other is saturated",
-        Gain::OwnSaturated => "this one is saturated, the other not",
-        Gain::BothSaturated => "both saturated",
-        Gain::Growing => "a mean still grows with the run",
+        Compared::Number(estimate) => &format!("{} %", number_text(estimate, 100.0)),
+        Compared::OtherSaturated => "the other is saturated",
+        Compared::OwnSaturated => "this one is saturated, the other not",
+        Compared::BothSaturated => "both saturated",
+        Compared::Growing => "a mean still grows with the run",
     };
     format!("{}: {text}", gain.at)
 }
 
-/// The gains that are numbers.
-fn numbers(gains: &[At<Gain>]) -> Vec<At<Estimate>> {
-    let numbers = gains.iter().filter_map(|gain| match gain.value {
-        Gain::By(value) => Some(At {
-            at: gain.at.clone(),
-            value,
-        }),
-        _ => None,
-    });
-    numbers.collect()
-}
-
 /// Adds our numbers to a verdict: the least and the most, and where one was saturated.
-fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
+fn judgement(verdict: Verdict, gains: &[At<Compared>], rule: String) -> Judgement {
     let measured = numbers(gains);
     let show = |gain: &At<Estimate>| gain.shown(100.0, " %");
     let mut parts = Vec::new();
@@ -226,10 +214,10 @@ fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
         None => {}
     }
     for (kind, text) in [
-        (Gain::OtherSaturated, "only the other saturated"),
-        (Gain::OwnSaturated, "only this one saturated"),
-        (Gain::BothSaturated, "both saturated"),
-        (Gain::Growing, "a mean still grows with the run"),
+        (Compared::OtherSaturated, "only the other saturated"),
+        (Compared::OwnSaturated, "only this one saturated"),
+        (Compared::BothSaturated, "both saturated"),
+        (Compared::Growing, "a mean still grows with the run"),
     ] {
         let places = gains.iter().filter(|gain| gain.value == kind);
         let places: Vec<_> = places.map(|gain| gain.at.as_str()).collect();

@@ -39,11 +39,11 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// By what part one strategy's number is below another's.
+/// How two systems compare.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Gain {
-    /// 1 minus the ratio of the means over paired replications.
-    By(Estimate),
+pub enum Compared {
+    /// The ratio of the means over paired replications, own to other, or the gain: 1 minus that.
+    Number(Estimate),
     /// The other one is saturated and this one is not: a gain beyond any number.
     OtherSaturated,
     /// The reverse.
@@ -52,6 +52,22 @@ pub enum Gain {
     BothSaturated,
     /// A mean of the two still grows with the length of the run: the point decides nothing.
     Growing,
+}
+
+impl Compared {
+    /// The number, if there is one.
+    pub const fn number(self) -> Option<Estimate> {
+        match self {
+            Compared::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The same with `factor` times its number, plus `offset`.
+    pub(super) fn affine(self, factor: f64, offset: f64) -> Self {
+        let number = |number: Estimate| Compared::Number(number.affine(factor, offset));
+        self.number().map_or(self, number)
+    }
 }
 
 /// A number and where it was measured.
@@ -63,6 +79,16 @@ pub struct At<T> {
     pub value: T,
 }
 
+/// The places that have a number.
+pub(super) fn numbers<T: Copy + Into<Option<Compared>>>(all: &[At<T>]) -> Vec<At<Estimate>> {
+    let numbers = all.iter().filter_map(|one| {
+        let at = one.at.clone();
+        let value = one.value.into()?.number()?;
+        Some(At { at, value })
+    });
+    numbers.collect()
+}
+
 impl At<Estimate> {
     /// `49.1 ± 2.0 % (64x64)`, the number times `scale`.
     pub(super) fn shown(&self, scale: f64, unit: &str) -> String {
@@ -72,7 +98,12 @@ impl At<Estimate> {
 
 /// The places with the least and with the most mean.
 pub(super) fn ends(all: &[At<Estimate>]) -> Option<(&At<Estimate>, &At<Estimate>)> {
-    let order = |a: &&At<Estimate>, b: &&At<Estimate>| a.value.mean.total_cmp(&b.value.mean);
+    ends_by(all, |estimate| estimate.mean)
+}
+
+/// The places with the least and with the most value.
+pub(super) fn ends_by<T>(all: &[At<T>], value: fn(&T) -> f64) -> Option<(&At<T>, &At<T>)> {
+    let order = |a: &&At<T>, b: &&At<T>| value(&a.value).total_cmp(&value(&b.value));
     all.iter().min_by(order).zip(all.iter().max_by(order))
 }
 

@@ -1,7 +1,9 @@
 //! Rules about one number of a paper, and about its error.
 
 use super::difference::{WIDTH_MAX, meets};
-use super::judgement::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, ends, interval, percent};
+use super::judgement::{
+    At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, ends, ends_by, interval, percent,
+};
 use meshalloc_sim::statistics::{BLOCKS_MIN, Estimate};
 use meshalloc_sim::wording::number as number_text;
 
@@ -116,12 +118,10 @@ pub(super) fn between(shares: &[At<Estimate>], low: f64, high: f64) -> Judgement
         .filter(|(bottom, top)| *top >= low && *bottom <= high)
         .count();
     let is_wide = |(bottom, top): &(f64, f64)| top - bottom > 2.0 * HALF_WIDTH_MAX;
-    let verdict = match within {
-        _ if intervals.is_empty() || intervals.len() < shares.len() => Verdict::NotDecided,
-        _ if intervals.iter().any(is_wide) => Verdict::NotDecided,
-        all if all == shares.len() => Verdict::Holds,
-        some if 2 * some >= shares.len() => Verdict::Weaker,
-        _ => Verdict::DoesNotHold,
+    let is_open = intervals.len() < shares.len() || intervals.iter().any(is_wide);
+    let verdict = match is_open {
+        true => Verdict::NotDecided,
+        false => by_part(within, shares.len()),
     };
     let show = |share: &At<Estimate>| share.shown(100.0, " %");
     Judgement {
@@ -146,37 +146,32 @@ pub(super) fn between(shares: &[At<Estimate>], low: f64, high: f64) -> Judgement
     }
 }
 
+/// The verdict where this number of all points is as claimed.
+const fn by_part(within: usize, all: usize) -> Verdict {
+    match within {
+        _ if all == 0 => Verdict::NotDecided,
+        _ if within == all => Verdict::Holds,
+        _ if 2 * within >= all => Verdict::Weaker,
+        _ => Verdict::DoesNotHold,
+    }
+}
+
 /// Means over this number of `replications` have an error of at most `limit`, a part of 1 as the
 /// `errors` of each point are. `unit` is the unit: `% of the mean`, `points`.
 pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {
     let within = errors.iter().filter(|error| error.value <= limit).count();
-    let verdict = match within {
-        _ if errors.is_empty() => Verdict::NotDecided,
-        all if all == errors.len() => Verdict::Holds,
-        some if 2 * some >= errors.len() => Verdict::Weaker,
-        _ => Verdict::DoesNotHold,
-    };
     let show = |error: &At<f64>| format!("{:.1} {unit} ({})", error.value * 100.0, error.at);
-    let extreme = |of: fn(f64, f64) -> bool| {
-        errors.iter().reduce(|one, other| {
-            if of(other.value, one.value) {
-                other
-            } else {
-                one
-            }
-        })
-    };
-    let ours = match (extreme(|a, b| a < b), extreme(|a, b| a > b)) {
-        (Some(least), Some(most)) => format!(
+    let ours = match ends_by(errors, |error| *error) {
+        Some((least, most)) => format!(
             "half-width {} to {}; within the limit at {within} of {} places",
             show(least),
             show(most),
             errors.len()
         ),
-        _ => "too few replications to tell".to_owned(),
+        None => "too few replications to tell".to_owned(),
     };
     Judgement {
-        verdict,
+        verdict: by_part(within, errors.len()),
         ours,
         details: errors.iter().map(show).collect(),
         rule: format!(

@@ -1,64 +1,38 @@
 //! Rules about ratios of two numbers that are near 1.
 
-use super::judgement::{At, Judgement, Verdict, ends, interval, is_wide, percent};
+use super::judgement::{
+    At, Compared, Judgement, Verdict, ends, interval, is_wide, numbers, percent,
+};
 use meshalloc_sim::statistics::Estimate;
 use meshalloc_sim::wording::number as number_text;
 
 /// "Nearly the same" is a ratio within this of 1.
 const SIMILAR: f64 = 0.25;
 
-/// The ratio of two numbers, or why there is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Ratio {
-    /// Over paired replications.
-    Of(Estimate),
-    /// One of the two is saturated and the other is not.
-    Saturated,
-    /// Both are.
-    BothSaturated,
-    /// A mean of the two still grows with the length of the run.
-    Growing,
-    /// One of the two was not measured.
-    Missing,
-}
+/// `None`: one of the two was not measured.
+type Ratio = Option<Compared>;
 
-impl Ratio {
-    fn text(&self) -> String {
-        match self {
-            Ratio::Of(ratio) => number_text(ratio, 1.0),
-            Ratio::Saturated => "saturated".to_owned(),
-            Ratio::BothSaturated => "both saturated".to_owned(),
-            Ratio::Growing => "still grows with the run".to_owned(),
-            Ratio::Missing => "not measured".to_owned(),
-        }
-    }
-
-    fn is_open(&self) -> bool {
-        matches!(self, Ratio::Growing | Ratio::Missing)
-    }
-}
-
-/// The places that have a ratio.
-fn known(ratios: &[At<Ratio>]) -> Vec<At<Estimate>> {
-    let known = ratios.iter().filter_map(|ratio| match ratio.value {
-        Ratio::Of(value) => Some(At {
-            at: ratio.at.clone(),
-            value,
-        }),
-        _ => None,
-    });
-    known.collect()
+fn text(ratio: &Ratio) -> String {
+    let text = match ratio {
+        Some(Compared::Number(ratio)) => return number_text(ratio, 1.0),
+        Some(Compared::OwnSaturated | Compared::OtherSaturated) => "saturated",
+        Some(Compared::BothSaturated) => "both saturated",
+        Some(Compared::Growing) => "still grows with the run",
+        None => "not measured",
+    };
+    text.to_owned()
 }
 
 /// The ratio of a strategy's numbers under two workloads is near 1, and nearer than those of
 /// others: `all_own` are its ratios of one to the other, `others` theirs at the same places.
 pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Judgement {
     let mut all = all_own.iter().chain(others);
-    let open = all.any(|ratio| ratio.value.is_open())
-        || all_own.iter().any(|own| own.value == Ratio::BothSaturated);
+    let both_saturated = Some(Compared::BothSaturated);
+    let open = all.any(|ratio| matches!(ratio.value, Some(Compared::Growing) | None))
+        || all_own.iter().any(|own| own.value == both_saturated);
     // Saturated under one workload alone is farther from 1 than any number.
     let distance = |ratio: &Ratio| match ratio {
-        Ratio::Of(ratio) => (ratio.mean - 1.0).abs(),
+        Some(Compared::Number(ratio)) => (ratio.mean - 1.0).abs(),
         _ => f64::INFINITY,
     };
     let near = all_own.iter().all(|own| distance(&own.value) <= SIMILAR);
@@ -68,14 +42,14 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
     });
     let wide = |ratio: &At<Estimate>| is_wide(&ratio.value, SIMILAR);
     let verdict = match (near, nearest) {
-        _ if open || all_own.is_empty() || known(all_own).iter().any(wide) => Verdict::NotDecided,
+        _ if open || all_own.is_empty() || numbers(all_own).iter().any(wide) => Verdict::NotDecided,
         (true, true) => Verdict::Holds,
         (true, false) | (false, true) => Verdict::Weaker,
         (false, false) => Verdict::DoesNotHold,
     };
     let show = |ratios: &[At<Ratio>]| {
         let shown = ratios.iter();
-        let shown = shown.map(|ratio| format!("{} {}", ratio.at, ratio.value.text()));
+        let shown = shown.map(|ratio| format!("{} {}", ratio.at, text(&ratio.value)));
         shown.collect::<Vec<_>>().join(", ")
     };
     let (mine, theirs) = (show(all_own), show(others));
@@ -98,7 +72,7 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
 /// beside a saturated one is farther away than any limit; where there is nothing to compare, the
 /// point is left out and named.
 pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
-    let ratios = known(all);
+    let ratios = numbers(all);
     let distance = |ratio: &At<Estimate>| (ratio.value.mean - 1.0).abs();
     let all_within = |limit: f64| {
         let mut intervals = ratios.iter().map(|ratio| interval(&ratio.value));
@@ -108,8 +82,9 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     let beyond = |ratio: &At<Estimate>| {
         interval(&ratio.value).is_some_and(|(low, high)| high < 1.0 - loose || low > 1.0 + loose)
     };
-    let one_saturated = all.iter().any(|ratio| ratio.value == Ratio::Saturated);
-    let verdict = if one_saturated || ratios.iter().any(beyond) {
+    let one_saturated = [Compared::OwnSaturated, Compared::OtherSaturated].map(Some);
+    let is_one_saturated = |ratio: &At<Ratio>| one_saturated.contains(&ratio.value);
+    let verdict = if all.iter().any(is_one_saturated) || ratios.iter().any(beyond) {
         Verdict::DoesNotHold
     } else if ratios.is_empty() || !all_within(loose) {
         Verdict::NotDecided
@@ -122,7 +97,7 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     };
     let details = all
         .iter()
-        .map(|ratio| format!("{}: {}", ratio.at, ratio.value.text()));
+        .map(|ratio| format!("{}: {}", ratio.at, text(&ratio.value)));
     let ours = match ends(&ratios) {
         Some((low, high)) if ratios.len() > 1 => {
             format!("ratio {} to {}", low.shown(1.0, ""), high.shown(1.0, ""))
@@ -131,16 +106,20 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
         None => "no point where both have a number".to_owned(),
     };
     let mut parts = vec![ours];
-    for (kind, text) in [
-        (Ratio::Saturated, "only one of the two saturated"),
-        (Ratio::BothSaturated, "left out, as both are saturated"),
+    let kinds: [(&[Ratio], _); 4] = [
+        (&one_saturated, "only one of the two saturated"),
         (
-            Ratio::Growing,
+            &[Some(Compared::BothSaturated)],
+            "left out, as both are saturated",
+        ),
+        (
+            &[Some(Compared::Growing)],
             "left out, as a mean still grows with the run",
         ),
-        (Ratio::Missing, "left out, as not measured"),
-    ] {
-        let places = all.iter().filter(|ratio| ratio.value == kind);
+        (&[None], "left out, as not measured"),
+    ];
+    for (kinds, text) in kinds {
+        let places = all.iter().filter(|ratio| kinds.contains(&ratio.value));
         let places: Vec<_> = places.map(|ratio| ratio.at.as_str()).collect();
         if !places.is_empty() {
             parts.push(format!("{text}: {}", places.join(", ")));

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use super::difference::{difference, value};
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
-use super::judgement::{At, Gain, Judgement, OPEN_MAX, Verdict, is_over_open_max, places_text};
+use super::judgement::{At, Compared, Judgement, OPEN_MAX, Verdict, is_over_open_max, places_text};
 use super::number::{between, exact, nothing, number, share};
-use super::ratios::{Ratio, close, least_affected};
+use super::ratios::{close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
 use crate::measure::{Line, Measurements, Point, Reading, Shown};
 use meshalloc_sim::metrics::{Metric, Unit};
@@ -340,13 +340,19 @@ impl Evidence<'_> {
         points.collect()
     }
 
-    fn gain(&self, point: &Point) -> Option<Gain> {
+    fn compared(&self, point: &Point) -> Option<Compared> {
         let Point { own, other, .. } = point;
-        self.measurements.gain(own, other, self.metric)
+        self.measurements.compared(own, other, self.metric)
     }
 
-    fn gains(&self) -> Vec<At<Gain>> {
-        self.each(|point| self.gain(point))
+    /// By what part the own number is below the other one.
+    fn gains(&self) -> Vec<At<Compared>> {
+        self.each(|point| Some(self.compared(point)?.affine(-1.0, 1.0)))
+    }
+
+    /// By what part it is above.
+    fn gains_above(&self) -> Vec<At<Compared>> {
+        self.each(|point| Some(self.compared(point)?.affine(1.0, -1.0)))
     }
 
     /// Where the two systems that are compared made the same decisions, in words.
@@ -388,44 +394,18 @@ impl Evidence<'_> {
 
     fn growing(&self) -> usize {
         let points = self.points().iter();
-        let growing = points.filter(|point| self.gain(point) == Some(Gain::Growing));
+        let growing = points.filter(|point| self.compared(point) == Some(Compared::Growing));
         growing.count()
     }
 
-    /// The same with the part by which the own number is above the other one.
-    fn gains_above(&self) -> Vec<At<Gain>> {
-        self.each(|point| {
-            let Point { own, other, .. } = point;
-            match self.gain(point)? {
-                Gain::By(_) => {
-                    let ratio = self.measurements.ratio(own, other, self.metric)?;
-                    Some(Gain::By(ratio.affine(1.0, -1.0)))
-                }
-                without_number => Some(without_number),
-            }
-        })
-    }
-
-    fn ratios(&self, lines: &[Line]) -> Vec<At<Ratio>> {
+    /// The ratio of own to other; `None` where one of them was not measured.
+    fn ratios(&self, lines: &[Line]) -> Vec<At<Option<Compared>>> {
         let points = lines.iter().flat_map(|line| &line.points);
         let ratio = |point: &Point| At {
             at: point.at.clone(),
-            value: self.ratio(point),
+            value: self.compared(point),
         };
         points.map(ratio).collect()
-    }
-
-    fn ratio(&self, point: &Point) -> Ratio {
-        let Point { own, other, .. } = point;
-        if let Some(ratio) = self.measurements.ratio(own, other, self.metric) {
-            return Ratio::Of(ratio);
-        }
-        match self.gain(point) {
-            Some(Gain::OwnSaturated | Gain::OtherSaturated) => Ratio::Saturated,
-            Some(Gain::BothSaturated) => Ratio::BothSaturated,
-            Some(Gain::Growing) => Ratio::Growing,
-            Some(Gain::By(_)) | None => Ratio::Missing,
-        }
     }
 
     /// By how many percent own is over other.
@@ -457,9 +437,10 @@ impl Evidence<'_> {
         let [first, .., last] = self.points() else {
             return None;
         };
-        let value = self
+        let compared = self
             .measurements
-            .ratio(&last.own, &first.own, self.metric)?;
+            .compared(&last.own, &first.own, self.metric)?;
+        let value = compared.number()?;
         let at = format!("{} to {}", first.at, last.at);
         Some(At { at, value })
     }

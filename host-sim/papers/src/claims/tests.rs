@@ -3,8 +3,8 @@
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
 use super::number::{between, exact, nothing, number, share};
-use super::ratios::{Ratio, close, least_affected};
-use super::{At, Claim, Gain, Judgement, Verdict, tally};
+use super::ratios::{close, least_affected};
+use super::{At, Claim, Compared, Judgement, Verdict, tally};
 use meshalloc_sim::statistics::{Estimate, Interval};
 
 mod saturation;
@@ -18,8 +18,12 @@ fn estimate(mean: f64, half_width: f64) -> Estimate {
     }
 }
 
-fn by(mean: f64, half_width: f64) -> Gain {
-    Gain::By(estimate(mean, half_width))
+fn by(mean: f64, half_width: f64) -> Compared {
+    Compared::Number(estimate(mean, half_width))
+}
+
+fn ratio(estimate: Estimate) -> Option<Compared> {
+    Some(Compared::Number(estimate))
 }
 
 fn at<T>(values: impl IntoIterator<Item = T>) -> Vec<At<T>> {
@@ -35,25 +39,25 @@ fn at<T>(values: impl IntoIterator<Item = T>) -> Vec<At<T>> {
 #[test]
 fn range_compares_every_interval_with_the_lower_end() {
     use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
-    let single = Gain::By(Estimate {
+    let single = Compared::Number(Estimate {
         ci95: None,
         ..estimate(0.4, 0.0)
     });
-    let cases: [(&[Gain], Verdict); 13] = [
+    let cases: [(&[Compared], Verdict); 13] = [
         (&[by(0.31, 0.02), by(0.56, 0.02)], Holds),
         // An interval that reaches the range is enough, and so is more than the paper claims.
         (&[by(0.29, 0.03), by(0.70, 0.02)], Holds),
-        (&[by(0.40, 0.02), Gain::OtherSaturated], Holds),
-        (&[by(0.40, 0.02), Gain::BothSaturated], Holds),
+        (&[by(0.40, 0.02), Compared::OtherSaturated], Holds),
+        (&[by(0.40, 0.02), Compared::BothSaturated], Holds),
         (&[by(0.20, 0.02), by(0.56, 0.02)], Weaker),
         (&[by(-0.20, 0.02), by(0.56, 0.02)], DoesNotHold),
-        (&[by(0.40, 0.02), Gain::OwnSaturated], DoesNotHold),
+        (&[by(0.40, 0.02), Compared::OwnSaturated], DoesNotHold),
         // Too wide: the sign is open, or everything overlaps.
         (&[by(0.02, 0.05)], NotDecided),
         (&[by(0.40, 0.20)], NotDecided),
         (&[single], NotDecided),
-        (&[Gain::BothSaturated], NotDecided),
-        (&[by(0.40, 0.02), Gain::Growing], NotDecided),
+        (&[Compared::BothSaturated], NotDecided),
+        (&[by(0.40, 0.02), Compared::Growing], NotDecided),
         (&[], NotDecided),
     ];
     for (gains, verdict) in cases {
@@ -94,8 +98,8 @@ fn everywhere_wants_the_same_sign_at_all_points() {
         by(0.001, 0.002),
         by(0.05, 0.10),
     );
-    let cases: [(&[Gain], Verdict); 14] = [
-        (&[over, over, level, Gain::OtherSaturated], Holds),
+    let cases: [(&[Compared], Verdict); 14] = [
+        (&[over, over, level, Compared::OtherSaturated], Holds),
         // At one of five points.
         (&[over, level, level, level, level], Weaker),
         (&[over, open, level, level, level], Weaker),
@@ -103,12 +107,12 @@ fn everywhere_wants_the_same_sign_at_all_points() {
         (&[level, level, level, open], NotDecided),
         (&[over, over, over, open], Holds),
         (&[over, over, below], Weaker),
-        (&[over, over, open, Gain::OwnSaturated], Weaker),
+        (&[over, over, open, Compared::OwnSaturated], Weaker),
         (&[over, below], DoesNotHold),
         (&[below, level], DoesNotHold),
         (&[over, open], NotDecided),
         (&[level, level], DoesNotHold),
-        (&[Gain::BothSaturated], NotDecided),
+        (&[Compared::BothSaturated], NotDecided),
         (&[], NotDecided),
     ];
     for (gains, verdict) in cases {
@@ -123,13 +127,16 @@ fn everywhere_wants_the_same_sign_at_all_points() {
 #[test]
 fn grows_compares_the_ends_and_the_steps() {
     use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
-    let cases: [(&[Gain], Verdict); 8] = [
+    let cases: [(&[Compared], Verdict); 8] = [
         (&[by(0.1, 0.02), by(0.2, 0.02), by(0.3, 0.02)], Holds),
-        (&[by(0.1, 0.02), by(0.2, 0.02), Gain::OtherSaturated], Holds),
+        (
+            &[by(0.1, 0.02), by(0.2, 0.02), Compared::OtherSaturated],
+            Holds,
+        ),
         (&[by(0.1, 0.02), by(0.4, 0.02), by(0.3, 0.02)], Weaker),
         (&[by(0.3, 0.02), by(0.1, 0.02)], DoesNotHold),
         (&[by(0.1, 0.2), by(0.2, 0.2)], NotDecided),
-        (&[by(0.1, 0.02), Gain::BothSaturated], NotDecided),
+        (&[by(0.1, 0.02), Compared::BothSaturated], NotDecided),
         (&[by(0.1, 0.02)], NotDecided),
         (&[], NotDecided),
     ];
@@ -137,7 +144,7 @@ fn grows_compares_the_ends_and_the_steps() {
         let judgement = grows(&at(gains.iter().copied()));
         assert_eq!(judgement.verdict, verdict, "{gains:?}: {judgement:?}");
     }
-    let judgement = grows(&at([by(0.1, 0.02), Gain::Growing, by(0.3, 0.02)]));
+    let judgement = grows(&at([by(0.1, 0.02), Compared::Growing, by(0.3, 0.02)]));
     let ending = "a mean still grows with the run: point 1; left out: 1 of 3 points";
     assert_eq!(judgement.verdict, Holds);
     assert!(judgement.ours.ends_with(ending), "{judgement:?}");
@@ -156,34 +163,34 @@ fn close_has_a_tight_and_a_loose_limit() {
         (&[], NotDecided),
     ];
     for (ratios, verdict) in cases {
-        let judgement = close(&at(ratios.iter().copied().map(Ratio::Of)), 0.10, 0.25);
+        let judgement = close(&at(ratios.iter().copied().map(ratio)), 0.10, 0.25);
         assert_eq!(judgement.verdict, verdict, "{ratios:?}: {judgement:?}");
     }
-    let near = Ratio::Of(estimate(1.02, 0.02));
+    let near = ratio(estimate(1.02, 0.02));
     for (without, verdict, text) in [
         (
-            Ratio::Saturated,
+            Some(Compared::OtherSaturated),
             DoesNotHold,
             "only one of the two saturated: point 1",
         ),
         (
-            Ratio::BothSaturated,
+            Some(Compared::BothSaturated),
             Holds,
             "left out, as both are saturated: point 1",
         ),
         (
-            Ratio::Growing,
+            Some(Compared::Growing),
             Holds,
             "left out, as a mean still grows with the run: point 1",
         ),
-        (Ratio::Missing, Holds, "left out, as not measured: point 1"),
+        (None, Holds, "left out, as not measured: point 1"),
     ] {
         let judgement = close(&at([near, without]), 0.10, 0.25);
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
         assert!(judgement.ours.ends_with(text), "{judgement:?}");
         let named = match without {
-            Ratio::Growing => "a mean still grows with the run",
-            Ratio::Missing => "one of the two was not measured",
+            Some(Compared::Growing) => "a mean still grows with the run",
+            None => "one of the two was not measured",
             _ => "saturated",
         };
         assert!(judgement.rule.contains(named), "{judgement:?}");
@@ -221,24 +228,24 @@ fn growth_is_constant_slow_or_proportional() {
 #[test]
 fn least_affected_is_near_and_nearest() {
     use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
-    let others = at([Ratio::Of(estimate(1.4, 0.1)), Ratio::Saturated]);
+    let others = at([ratio(estimate(1.4, 0.1)), Some(Compared::OtherSaturated)]);
     for (own, verdict) in [
         (estimate(1.1, 0.1), Holds),
         (estimate(1.35, 0.1), Weaker),
         (estimate(1.5, 0.1), DoesNotHold),
         (estimate(1.1, 0.5), NotDecided),
     ] {
-        let judgement = least_affected(&at([Ratio::Of(own)]), &others);
+        let judgement = least_affected(&at([ratio(own)]), &others);
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
     }
-    let own = Ratio::Of(estimate(1.1, 0.1));
-    let nearer = at([Ratio::Of(estimate(1.01, 0.1))]);
+    let own = ratio(estimate(1.1, 0.1));
+    let nearer = at([ratio(estimate(1.01, 0.1))]);
     assert_eq!(least_affected(&at([own]), &nearer).verdict, Weaker);
     for (open, reason) in [
-        (Ratio::Growing, "point 1 still grows with the run"),
-        (Ratio::Missing, "point 1 not measured"),
+        (Some(Compared::Growing), "point 1 still grows with the run"),
+        (None, "point 1 not measured"),
     ] {
-        let judgement = least_affected(&at([own]), &at([Ratio::Saturated, open]));
+        let judgement = least_affected(&at([own]), &at([Some(Compared::OtherSaturated), open]));
         assert_eq!(judgement.verdict, NotDecided, "{judgement:?}");
         assert!(judgement.details[1].ends_with(reason), "{judgement:?}");
         let judgement = least_affected(&at([own, open]), &others);
@@ -248,12 +255,16 @@ fn least_affected_is_near_and_nearest() {
     assert_eq!(least_affected(&[], &others).verdict, NotDecided);
     // Its own saturation is not passed over: under one workload alone it fails, under both nothing
     // is known.
-    let near = Ratio::Of(estimate(1.1, 0.1));
-    let numbers = at([Ratio::Of(estimate(1.4, 0.1)); 2]);
+    let near = ratio(estimate(1.1, 0.1));
+    let numbers = at([ratio(estimate(1.4, 0.1)); 2]);
     for (own, rivals, verdict) in [
-        (Ratio::Saturated, &numbers, DoesNotHold),
-        (Ratio::Saturated, &at([near, Ratio::Saturated]), Weaker),
-        (Ratio::BothSaturated, &numbers, NotDecided),
+        (Some(Compared::OtherSaturated), &numbers, DoesNotHold),
+        (
+            Some(Compared::OtherSaturated),
+            &at([near, Some(Compared::OtherSaturated)]),
+            Weaker,
+        ),
+        (Some(Compared::BothSaturated), &numbers, NotDecided),
     ] {
         let judgement = least_affected(&at([near, own]), rivals);
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
@@ -262,11 +273,11 @@ fn least_affected_is_near_and_nearest() {
 
 #[test]
 fn the_mean_of_gains_keeps_their_error() {
-    let gains = at([by(0.2, 0.04), by(0.4, 0.02), Gain::BothSaturated]);
+    let gains = at([by(0.2, 0.04), by(0.4, 0.02), Compared::BothSaturated]);
     let mean = average(&gains, 0.2, 0.4);
     assert_eq!(mean.ours, "30.0 ± 3.0 % (mean of 2 of 3 points)");
     assert_eq!((mean.verdict, mean.details.len()), (Verdict::Holds, 1 + 3));
-    let none = average(&at([Gain::OtherSaturated]), 0.2, 0.4);
+    let none = average(&at([Compared::OtherSaturated]), 0.2, 0.4);
     assert_eq!(none.verdict, Verdict::NotDecided);
 }
 
@@ -300,11 +311,11 @@ fn claims_that_the_paper_does_not_make_are_counted_apart() {
 
 #[test]
 fn many_places_are_counted_and_few_are_named() {
-    let few = everywhere(&at([by(0.3, 0.1), Gain::BothSaturated]));
+    let few = everywhere(&at([by(0.3, 0.1), Compared::BothSaturated]));
     let ending =
         "both saturated: point 1; over 0 at 1, level at 0, below 0 at 0, open at 0 of 1 point";
     assert!(few.ours.ends_with(ending), "{few:?}");
-    let many = everywhere(&at([Gain::BothSaturated; 5]));
+    let many = everywhere(&at([Compared::BothSaturated; 5]));
     assert_eq!(many.ours, "both saturated: 5 of 5 points");
 }
 

@@ -2,8 +2,8 @@
 
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Block, Change, Configuration, ConfigureError, Error, Event, Grid, JobId, Machine,
-    Outcome, Query, Request, SchedulerKind, StrategyKind, Ticks,
+    Answer, Block, Change, Configuration, ConfigureError, Error, Event, JobId, Machine, Outcome,
+    Query, Request, StrategyKind, Ticks,
 };
 
 mod around;
@@ -112,33 +112,6 @@ impl<B: Backends + ?Sized> Backends for &mut B {
     ) -> Result<(), BackendError> {
         (**self).with(configuration, description, body)
     }
-}
-
-/// Those of `strategies` that serve the machine at all; an error when the scheduler or the machine
-/// cannot be served by any for another reason.
-pub fn serving(
-    machine: Grid,
-    description: Option<&Machine>,
-    scheduler: SchedulerKind,
-    strategies: impl IntoIterator<Item = StrategyKind>,
-) -> Result<Vec<StrategyKind>, BackendError> {
-    let mut serving = Vec::new();
-    for strategy in strategies {
-        let configuration = Configuration {
-            machine,
-            strategy,
-            scheduler,
-        };
-        match InProcessBackends::default().with(configuration, description, &mut |_| {}) {
-            Ok(()) => serving.push(strategy),
-            Err(BackendError::Configure {
-                reason: ConfigureError::MachineUnsuitable,
-                ..
-            }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(serving)
 }
 
 /// What the strategy expects of the machine, where that is why it does not serve this one.

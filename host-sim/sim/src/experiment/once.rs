@@ -1,14 +1,11 @@
 //! One replication of one strategy.
 
-use meshalloc::{StrategyKind, Ticks};
+use meshalloc::StrategyKind;
 
 use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
-use crate::backend::{Around, BackendError, Backends};
-use crate::network::Network;
-use crate::simulation::{
-    self, Interruption, JobRecord, Observer, PlaceEvent, RunResult, SimulationError,
-};
+use crate::backend::{Around, Backend, BackendError, Backends};
+use crate::simulation::{self, Observer, RunResult, Seen};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -19,7 +16,7 @@ pub fn run_once(
     progress: &dyn Progress,
 ) -> Result<RunResult, ExperimentError> {
     let mut recorder = progress.recorder(strategy, replication);
-    let ended = run_through(
+    let ended = run_observed(
         experiment,
         strategy,
         replication,
@@ -30,36 +27,38 @@ pub fn run_once(
     Ok(ended?.0)
 }
 
-/// The first replication of one strategy, and the network as it is at its end; `None` if no
-/// messages are sent. Errors are those of [`run`](super::run).
-pub fn network_after(
+/// The first replication of each strategy, one after the other, each with an observer of its own:
+/// what the observer saw, the result, and what carried out the work of jobs as it is at the end.
+///
+/// # Errors
+///
+/// When the workload cannot be used; in an item, the other errors of [`run`](super::run).
+pub fn run_first<O: Observer + Default>(
     experiment: &Experiment,
-    strategy: StrategyKind,
-    backends: &mut dyn Backends,
-) -> Result<Option<Network>, ExperimentError> {
-    let (_, execution) = run_through(experiment, strategy, 0, backends, &(), &mut ())?;
-    Ok(execution.into_network())
-}
-
-/// The first replication of one strategy, as `observer` sees it; errors of [`run`](super::run).
-pub fn run_observed(
-    experiment: &Experiment,
-    strategy: StrategyKind,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
-    observer: &mut dyn Observer,
-) -> Result<RunResult, ExperimentError> {
-    let ended = run_through(experiment, strategy, 0, backends, progress, observer);
-    Ok(ended?.0)
+) -> Result<
+    impl Iterator<Item = Result<(O, RunResult, AnyExecution), ExperimentError>>,
+    ExperimentError,
+> {
+    let jobs = experiment.conditions(0)?.measured.count();
+    progress.begin(experiment.strategies.len() as u64, jobs.into());
+    Ok(experiment.strategies.iter().map(move |&strategy| {
+        let mut seen = O::default();
+        let ended = run_observed(experiment, strategy, 0, backends, progress, &mut seen);
+        ended.map(|(result, execution)| (seen, result, execution))
+    }))
 }
 
-fn run_through<'o>(
+/// The same as [`run_once`], as `observer` sees it, and what carried out the work of jobs as it is
+/// at the end.
+pub fn run_observed<'o>(
     experiment: &Experiment,
     strategy: StrategyKind,
     replication: u32,
     backends: &mut dyn Backends,
     progress: &'o dyn Progress,
-    recorder: &'o mut dyn Observer,
+    observer: &'o mut dyn Observer,
 ) -> Result<(RunResult, AnyExecution), ExperimentError> {
     let conditions = experiment.conditions(replication)?;
     let configuration = experiment.configuration(strategy, replication);
@@ -68,15 +67,13 @@ fn run_through<'o>(
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = AnyExecution::new(workload, experiment.machine)?;
-    let mut observer = Watched { progress, recorder };
+    let mut observer = move |seen: &Seen<'_>| match seen {
+        Seen::Advance(jobs) => progress.advance(*jobs),
+        other => observer.see(other),
+    };
     let mut result = None;
     backends.with(configuration, description, &mut |backend| {
-        let backend = &mut Around::new(backend, |backend, change, now, on_event| {
-            if progress.is_interrupted() {
-                return Err(BackendError::Interrupted);
-            }
-            backend.call(change, now, on_event)
-        });
+        let backend = &mut interruptible(backend, progress);
         let observer = &mut observer;
         let (jobs, machine) = (jobs.clone(), experiment.machine);
         let (execution, conditions) = (&mut execution, conditions.clone());
@@ -84,49 +81,19 @@ fn run_through<'o>(
         result = Some(run);
     })?;
     let result = result.expect("a backend that is ready calls its body");
-    let result = result.map_err(|reason| match reason {
-        SimulationError::Backend(BackendError::Interrupted) => ExperimentError::Interrupted,
-        reason => ExperimentError::Run {
-            strategy,
-            replication: replication + 1,
-            reason: reason.into(),
-        },
-    });
+    let result = result.map_err(|reason| ExperimentError::of_run(strategy, replication, reason));
     Ok((result?, execution))
 }
 
-/// A run whose progress is shown, and that may be recorded.
-struct Watched<'w> {
-    progress: &'w dyn Progress,
-    recorder: &'w mut dyn Observer,
-}
-
-impl Observer for Watched<'_> {
-    fn advance(&mut self, jobs: u64) {
-        self.progress.advance(jobs);
-    }
-
-    fn job(&mut self, record: &JobRecord<'_>) {
-        self.recorder.job(record);
-    }
-
-    fn interrupted(&mut self, job: &Interruption<'_>) {
-        self.recorder.interrupted(job);
-    }
-
-    fn place(&mut self, event: &PlaceEvent) {
-        self.recorder.place(event);
-    }
-
-    fn fragmented(&mut self, at: Ticks, processors: u32) {
-        self.recorder.fragmented(at, processors);
-    }
-
-    fn largest(&mut self, at: Ticks, processors: u32) {
-        self.recorder.largest(at, processors);
-    }
-
-    fn end(&mut self, at: Ticks) {
-        self.recorder.end(at);
-    }
+/// The backend, which is [interrupted](BackendError::Interrupted) as soon as `progress` is.
+pub fn interruptible<'b>(
+    backend: &'b mut dyn Backend,
+    progress: &'b dyn Progress,
+) -> impl Backend + 'b {
+    Around::new(backend, |backend, change, now, on_event| {
+        if progress.is_interrupted() {
+            return Err(BackendError::Interrupted);
+        }
+        backend.call(change, now, on_event)
+    })
 }

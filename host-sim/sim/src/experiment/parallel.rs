@@ -62,24 +62,45 @@ pub fn run(
 ) -> Result<Vec<StrategyResult>, Failed> {
     let point = Point::new(experiment, progress);
     let point = point.map_err(|reason| Failed::before_the_first_run(0, reason))?;
-    let mut board = Board::new(vec![point]);
-    while let Some(task) = board.next(progress) {
+    let board = Mutex::new(Board::new(vec![point]));
+    work(&board, &[experiment], backends, progress, &go_on);
+    Ok(ended(board)?.remove(0))
+}
+
+/// Takes runs from the board and carries them out until there are no more.
+fn work(
+    board: &Mutex<Board<'_>>,
+    experiments: &[&Experiment],
+    backends: &mut dyn Backends,
+    progress: &dyn Progress,
+    finished: Finished<'_>,
+) {
+    let _guard = StopOnPanic(board);
+    loop {
+        let next = lock(board).next(progress);
+        let Some(task) = next else { return };
+        let experiment = experiments[task.place];
         let strategy = experiment.strategies[task.column];
-        match run_once(experiment, strategy, task.replication, backends, progress) {
-            Ok(result) => {
-                if let Some(results) = board.record(&task, Ok(result), progress) {
-                    board.keep(task.place, results);
-                }
-            }
-            // One after the other, each run is needed.
-            Err(reason) => board.failed = Some((task.place, reason)),
+        let outcome = run_once(experiment, strategy, task.replication, backends, progress);
+        let results = lock(board).record(&task, outcome, progress);
+        if let Some(results) = results {
+            let stopped = finished(task.place, &results).is_break();
+            let mut board = lock(board);
+            board.points[task.place].results = Some(results);
+            board.stopped |= stopped;
         }
     }
-    Ok(board.end()?.remove(0))
+}
+
+/// Receives the results of an experiment by its place.
+type Finished<'f> = &'f (dyn Fn(usize, &[StrategyResult]) -> ControlFlow<()> + Sync);
+
+fn go_on(_: usize, _: &[StrategyResult]) -> ControlFlow<()> {
+    ControlFlow::Continue(())
 }
 
 /// Runs experiments over `threads` threads, or as many as this machine has processors, but no more
-/// than there are runs. Each run has a controller from backends that `backends` makes.
+/// than there are runs. Each thread has controllers from backends that `backends` makes.
 ///
 /// The results of each experiment are those of [`run`], whatever the number of threads. `finished`
 /// receives them as soon as its last run has ended, on that run's thread, in any order; with
@@ -98,7 +119,7 @@ pub fn run_all<B: Backends>(
     threads: Option<NonZero<usize>>,
     backends: &(dyn Fn() -> B + Sync),
     progress: &dyn Progress,
-    finished: &(dyn Fn(usize, &[StrategyResult]) -> ControlFlow<()> + Sync),
+    finished: Finished<'_>,
 ) -> Result<Vec<Vec<StrategyResult>>, Failed> {
     let mut points = Vec::with_capacity(experiments.len());
     for (place, experiment) in experiments.iter().enumerate() {
@@ -111,33 +132,10 @@ pub fn run_all<B: Backends>(
     }
     let runs: u64 = points.iter().map(Point::runs_max).sum();
     let board = Mutex::new(Board::new(points));
-    let worker = || {
-        let _guard = StopOnPanic(&board);
-        loop {
-            let next = lock(&board).next(progress);
-            let Some(task) = next else { return };
-            let experiment = experiments[task.place];
-            let strategy = experiment.strategies[task.column];
-            let mut backends = backends();
-            let outcome = run_once(
-                experiment,
-                strategy,
-                task.replication,
-                &mut backends,
-                progress,
-            );
-            let results = lock(&board).record(&task, outcome, progress);
-            if let Some(results) = results {
-                let stopped = finished(task.place, &results).is_break();
-                let mut board = lock(&board);
-                board.keep(task.place, results);
-                board.stopped |= stopped;
-            }
-        }
-    };
-    on_threads(threads, runs, &worker);
-    let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
-    board.end()
+    on_threads(threads, runs, &|| {
+        work(&board, experiments, &mut backends(), progress, finished);
+    });
+    ended(board)
 }
 
 /// Calls `worker` on each of `threads` threads, or as many as this machine has processors, but no
@@ -167,7 +165,6 @@ pub fn run_parallel<B: Backends>(
     backends: &(dyn Fn() -> B + Sync),
     progress: &dyn Progress,
 ) -> Result<Vec<StrategyResult>, Failed> {
-    let go_on = |_, _: &[StrategyResult]| ControlFlow::Continue(());
     let results = run_all(&[experiment], threads, backends, progress, &go_on);
     Ok(results?.remove(0))
 }
@@ -175,6 +172,11 @@ pub fn run_parallel<B: Backends>(
 /// A panic ends the whole program, so what a thread that panicked left behind may be anything.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ended(board: Mutex<Board<'_>>) -> Result<Vec<Vec<StrategyResult>>, Failed> {
+    let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
+    board.end()
 }
 
 /// No new run is begun after a thread that owns this has panicked.
@@ -267,7 +269,11 @@ impl<'e> Board<'e> {
         point.ahead.insert((task.replication, task.column), outcome);
         if let Err(reason) = point.look() {
             point.ended = true;
-            if self.failed.as_ref().is_none_or(|first| place < first.0) {
+            // An interruption is no reason where there is another one.
+            let is_first = |first: &(usize, ExperimentError)| {
+                place < first.0 && !matches!(reason, ExperimentError::Interrupted)
+            };
+            if self.failed.as_ref().is_none_or(is_first) {
                 self.failed = Some((place, reason));
             }
             return None;
@@ -286,10 +292,6 @@ impl<'e> Board<'e> {
             }
         }
         Some(results)
-    }
-
-    fn keep(&mut self, place: usize, results: Vec<StrategyResult>) {
-        self.points[place].results = Some(results);
     }
 
     /// The outcome when no run is under way any more.
@@ -314,10 +316,11 @@ struct Point<'e> {
     most: u32,
     jobs_per_run: u64,
     begun: u64,
-    /// By strategy: the runs of the replications that were taken into account.
+    /// By strategy: the runs that were taken into account. Each replication is, strategy by
+    /// strategy.
     runs: Vec<Vec<RunResult>>,
-    /// The outcomes of later replications, by replication and strategy. A failure counts only when
-    /// all earlier replications have ended: its own may not be needed.
+    /// The outcomes of later runs, by replication and strategy. A failure counts only when all
+    /// earlier replications have ended: its own may not be needed.
     ahead: BTreeMap<(u32, usize), Outcome>,
     ended: bool,
     results: Option<Vec<StrategyResult>>,
@@ -347,9 +350,9 @@ impl<'e> Point<'e> {
         self.runs.len() as u64
     }
 
-    /// Replications that were taken into account.
+    /// Replications that were taken into account with all strategies.
     fn complete(&self) -> u32 {
-        self.runs.first().map_or(0, Vec::len) as u32
+        self.runs.last().map_or(0, Vec::len) as u32
     }
 
     fn runs_max(&self) -> u64 {
@@ -370,18 +373,15 @@ impl<'e> Point<'e> {
         self.has_next() && self.begun < u64::from(certain) * self.columns()
     }
 
-    /// Takes into account, in order, the replications of which all runs have ended, to the last
-    /// needed.
+    /// Takes the runs that have ended into account, in order, to the last needed replication.
     fn look(&mut self) -> Result<(), ExperimentError> {
         while !self.ended {
             let replication = self.complete();
-            let mut columns = 0..self.runs.len();
-            if !columns.all(|column| self.ahead.contains_key(&(replication, column))) {
-                break;
-            }
-            for (column, runs) in self.runs.iter_mut().enumerate() {
-                if let Some(outcome) = self.ahead.remove(&(replication, column)) {
-                    runs.push(outcome?);
+            let columns = self.runs.iter_mut().enumerate();
+            for (column, runs) in columns.filter(|(_, runs)| runs.len() as u32 == replication) {
+                match self.ahead.remove(&(replication, column)) {
+                    Some(outcome) => runs.push(outcome?),
+                    None => return Ok(()),
                 }
             }
             self.ended = self.complete() == self.most || self.experiment.is_exact(&self.runs);
@@ -394,7 +394,7 @@ impl<'e> Point<'e> {
         if let Some(results) = self.results {
             return results;
         }
-        let complete = self.runs.iter().map(Vec::len).min().unwrap_or(0);
+        let complete = self.complete() as usize;
         for runs in &mut self.runs {
             runs.truncate(complete);
         }

@@ -90,9 +90,9 @@ impl Experiment {
         }
     }
 
-    /// The metric whose error ends the replications. The waiting delay of the first jobs to leave
-    /// is near 0, so its relative error would never become small.
-    fn judged(&self) -> Metric {
+    /// The metric whose relative error ends the replications. The waiting delay of the first jobs
+    /// to leave is near 0, so its relative error would never become small.
+    pub fn judged(&self) -> Metric {
         match self.measures_departures() {
             true => Metric::Turnaround,
             false => Metric::WaitingDelay,

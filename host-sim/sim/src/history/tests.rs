@@ -140,10 +140,22 @@ fn a_history_with_failures_is_what_the_controller_has_at_any_moment() {
                     start <= at && end.is_none_or(|end| at < end)
                 };
                 let mut jobs = BTreeMap::new();
-                for holding in history.holdings().filter(|held| has(held.start, held.end)) {
-                    let blocks = &holding.stretches[0].blocks;
-                    let was_there = jobs.insert(holding.job as u32, nodes(machine, blocks));
-                    assert_eq!(was_there, None);
+                for (number, job) in history.jobs.iter().enumerate() {
+                    // A job that keeps its processors holds them between the stretches, too.
+                    let held = match history.keeps() {
+                        true => job.stretches.len().max(1),
+                        false => 1,
+                    };
+                    for stretches in job.stretches.chunks(held) {
+                        let end = match history.keeps() {
+                            true => job.end,
+                            false => stretches[0].end,
+                        };
+                        if has(stretches[0].start, end) {
+                            let blocks = nodes(machine, &stretches[0].blocks);
+                            assert_eq!(jobs.insert(number as u32, blocks), None);
+                        }
+                    }
                 }
                 let down = failures
                     .outages

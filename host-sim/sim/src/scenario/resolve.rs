@@ -102,34 +102,26 @@ impl Resolved {
     }
 
     fn read(&self, logs: &SharedLogs) -> Result<Experiment, SettingError> {
-        let mut experiment = self.plan.clone();
-        match &mut experiment.workload {
+        let read = self.plan.read(|log| logs.fill(log));
+        let experiment = read.map_err(|(option, error)| match error {
+            MixError::NeverPlaced { mix, count, shapes } => self.never_placed(&mix, count, &shapes),
+            other => SettingError::unquoted(&[option], &other),
+        })?;
+        match &experiment.workload {
             Workload::Synthetic(workload) => {
-                let read = workload.read(|request| self.plan.is_legal(request));
-                *workload = read.map_err(|(option, error)| match error {
-                    MixError::NeverPlaced { mix, count, shapes } => {
-                        self.never_placed(&mix, count, &shapes)
-                    }
-                    other => SettingError::unquoted(&[option], &other),
-                })?;
                 workload.jobs(experiment.seed, 0)?;
             }
             Workload::Log(log) => {
-                let option = log_option(&log.options.form);
-                let unquoted = |error| SettingError::unquoted(&[option], &error);
-                *log = logs.fill(log).map_err(unquoted)?;
+                let option = log.options.form.option();
                 if !self.is_machine_named {
                     return Err(unnamed_machine(log));
                 }
-                log.check_fits().map_err(unquoted)?;
+                let fits = log.check_fits();
+                fits.map_err(|error| SettingError::unquoted(&[option], &error))?;
                 let usable = log.jobs(experiment.seed, 0).map(|_| ());
                 let path = log.path.display();
                 usable.map_err(|error| SettingError::of_file(option, &path, error))?;
             }
-        }
-        if let Some(failures) = &mut experiment.failures {
-            let read = failures.read();
-            *failures = read.map_err(|error| SettingError::unquoted(&["failures"], &error))?;
         }
         experiment.conditions(0)?;
         Ok(experiment)
@@ -157,13 +149,6 @@ impl Resolved {
     }
 }
 
-const fn log_option(form: &LogForm) -> &'static str {
-    match form {
-        LogForm::Swf => "swf",
-        LogForm::Csv(_) => "jobs-file",
-    }
-}
-
 fn unnamed_machine(log: &Log) -> SettingError {
     let path = log.path.display().to_string().replace('`', "'");
     let reason = format!(
@@ -174,7 +159,7 @@ fn unnamed_machine(log: &Log) -> SettingError {
             None => format!("; machines have up to {NODES_MAX} processors"),
         }
     );
-    SettingError::new(&[log_option(&log.options.form)], reason)
+    SettingError::new(&[log.options.form.option()], reason)
 }
 
 impl Scenario {
@@ -786,7 +771,8 @@ fn default_strategy(machine: Grid, description: Option<&Description>) -> Strateg
     }
 }
 
-fn serves(machine: Grid, description: Option<&Description>, strategy: StrategyKind) -> bool {
+/// Whether the strategy serves the machine, which may have a description.
+pub fn serves(machine: Grid, description: Option<&Description>, strategy: StrategyKind) -> bool {
     match description {
         Some(description) => strategy.serves_described(&description.machine),
         None => strategy.serves().includes(&machine),

@@ -63,51 +63,40 @@ pub struct PlaceEvent {
     pub down_and_held: u32,
 }
 
-/// Receives what happens in a run. The methods are called between events and must be quick.
-pub trait Observer {
-    /// More measured jobs have left; called from time to time.
-    fn advance(&mut self, jobs: u64) {
-        let _ = jobs;
-    }
-
+/// What happens in a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'r> {
+    /// This number of measured jobs has left since the last time; from time to time.
+    Advance(u64),
     /// A job has left or, when the run ends, is still there. Once a job, in the order of leaving.
-    fn job(&mut self, record: &JobRecord<'_>) {
-        let _ = record;
-    }
-
+    Job(&'r JobRecord<'r>),
     /// A failure interrupts a running job.
-    fn interrupted(&mut self, job: &Interruption<'_>) {
-        let _ = job;
-    }
-
+    Interrupted(&'r Interruption<'r>),
     /// A place goes down or works again, and the jobs on it have been interrupted.
-    fn place(&mut self, event: &PlaceEvent) {
-        let _ = event;
-    }
-
-    /// From now on this number of processors is free while the first job of the queue asks for no
-    /// more of them.
-    fn fragmented(&mut self, at: Ticks, processors: u32) {
-        let _ = (at, processors);
-    }
-
-    /// From now on this is the size of the largest slice that could be placed, if that is measured.
-    fn largest(&mut self, at: Ticks, processors: u32) {
-        let _ = (at, processors);
-    }
-
+    Place(&'r PlaceEvent),
+    /// From this time on this number of processors is free while the first job of the queue asks
+    /// for no more of them.
+    Fragmented(Ticks, u32),
+    /// From this time on the largest slice that could be placed has this number of processors, if
+    /// that is measured.
+    Largest(Ticks, u32),
     /// The run has ended at this time.
-    fn end(&mut self, at: Ticks) {
-        let _ = at;
-    }
+    End(Ticks),
+}
+
+/// Receives what happens in a run, between events: it must be quick.
+pub trait Observer {
+    /// Something has happened.
+    fn see(&mut self, seen: &Seen<'_>);
 }
 
 /// Ignores everything.
-impl Observer for () {}
+impl Observer for () {
+    fn see(&mut self, _: &Seen<'_>) {}
+}
 
-/// Receives how many measured jobs have left, and nothing else.
-impl<F: FnMut(u64)> Observer for F {
-    fn advance(&mut self, jobs: u64) {
-        self(jobs);
+impl<F: FnMut(&Seen<'_>)> Observer for F {
+    fn see(&mut self, seen: &Seen<'_>) {
+        self(seen);
     }
 }

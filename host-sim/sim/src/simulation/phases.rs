@@ -6,6 +6,7 @@ use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
 use super::placement::place;
 use crate::io::{Cells, Communication, IoJobs, IoMesh};
 use crate::sharing::{Load, Sharing};
+use crate::workload::stream::{GAMMA, shuffled};
 use crate::workload::{TimeUnit, Work, WorkloadError};
 
 /// Jobs that go through communication phases and then an I/O phase, on a mesh with [I/O
@@ -198,13 +199,9 @@ pub(super) fn permutation(n: u32, draw: u32, phase: u32) -> Vec<u32> {
     let mut to: Vec<u32> = (0..n).collect();
     let mut state = (u64::from(draw) << 32) | u64::from(phase);
     for last in (1..to.len()).rev() {
-        // SplitMix64 (Steele, Lea and Flood 2014).
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        let other = (u128::from(z) * (last as u128 + 1)) >> 64;
+        let drawn = shuffled(state);
+        state = state.wrapping_add(GAMMA);
+        let other = (u128::from(drawn) * (last as u128 + 1)) >> 64;
         to.swap(last, other as usize);
     }
     to

@@ -5,7 +5,7 @@ use meshalloc::{Block, Event, Grid, Happened, Refusal, Request, Ticks};
 use super::execution::{Execution, MessageSums, Start};
 use super::failing::Failing;
 use super::held::Lists;
-use super::observer::Observer;
+use super::observer::{Observer, Seen};
 use super::present::Present;
 use super::record::{Attempt, Stage};
 use super::tally::{Edge, Fnv1a, Tally};
@@ -114,17 +114,17 @@ impl<'o> State<'o> {
             return Err(SimulationError::TooLong);
         }
         let span = u128::from(now - self.now);
-        self.tally.used += u128::from(self.in_use) * span;
+        self.tally.so_far.used += u128::from(self.in_use) * span;
         if span > 0 {
             self.report_fragmented();
-            self.tally.scattered += u128::from(self.fragmented) * span;
+            self.tally.so_far.scattered += u128::from(self.fragmented) * span;
         }
         if let Some(failing) = &self.failing {
-            self.tally.down += u128::from(failing.down()) * span;
+            self.tally.so_far.down += u128::from(failing.down()) * span;
         }
         if let Some(largest) = self.largest {
-            self.tally.largest += u128::from(largest) * span;
-            self.tally.free += self.free.max(0) as u128 * span;
+            self.tally.so_far.largest += u128::from(largest) * span;
+            self.tally.so_far.free += self.free.max(0) as u128 * span;
         }
         self.now = now;
         Ok(())
@@ -138,14 +138,14 @@ impl<'o> State<'o> {
         };
         if self.fragmented != fragmented {
             self.fragmented = fragmented;
-            self.observer.fragmented(self.now, fragmented);
+            self.observer.see(&Seen::Fragmented(self.now, fragmented));
         }
     }
 
     /// From now on the largest slice that could be placed has this number of processors.
     pub(super) fn set_largest(&mut self, processors: u32) {
         if self.largest != Some(processors) {
-            self.observer.largest(self.now, processors);
+            self.observer.see(&Seen::Largest(self.now, processors));
         }
         self.largest = Some(processors);
         self.tally.is_largest_known = true;
@@ -155,11 +155,7 @@ impl<'o> State<'o> {
     fn edge(&self) -> Edge {
         Edge {
             at: self.now,
-            used: self.tally.used,
-            scattered: self.tally.scattered,
-            down: self.tally.down,
-            largest: self.tally.largest,
-            free: self.tally.free,
+            ..self.tally.so_far
         }
     }
 
@@ -256,7 +252,7 @@ impl<'o> State<'o> {
         let attempt = attempt.unwrap_or_default();
         let refused = Some(reason);
         let seen = record.seen(number, &self.lists, is_measured, end, refused, &attempt);
-        self.observer.job(&seen);
+        self.observer.see(&Seen::Job(&seen));
         if is_measured {
             self.tally.refused.add(reason);
             self.left -= 1;
@@ -384,7 +380,7 @@ impl<'o> State<'o> {
         let attempt = attempt.unwrap_or_default();
         let (lists, end) = (&self.lists, Some(now));
         let seen = record.seen(number, lists, is_measured, end, None, &attempt);
-        self.observer.job(&seen);
+        self.observer.see(&Seen::Job(&seen));
         if is_measured {
             self.left -= 1;
             let place = number - self.measured.first();
@@ -407,8 +403,8 @@ impl<'o> State<'o> {
             let failing = self.failing.as_ref();
             let attempt = failing.map_or(Attempt::default(), |failing| failing.attempt(number));
             let seen = record.seen(number, &self.lists, false, None, None, &attempt);
-            self.observer.job(&seen);
+            self.observer.see(&Seen::Job(&seen));
         }
-        self.observer.end(self.now);
+        self.observer.see(&Seen::End(self.now));
     }
 }

@@ -64,12 +64,8 @@ pub(super) struct Tally {
     requested: u64,
     held: u64,
     last_departure: Ticks,
-    /// The integrals so far; see [`Edge`].
-    pub(super) used: u128,
-    pub(super) scattered: u128,
-    pub(super) down: u128,
-    pub(super) largest: u128,
-    pub(super) free: u128,
+    /// The integrals so far; the time in it is not kept.
+    pub(super) so_far: Edge,
     /// Whether the largest slice is measured.
     pub(super) is_largest_known: bool,
     /// Averages over time are taken from here to there. See [`Measured`](super::Measured).

@@ -72,7 +72,7 @@ fn simulate(
     measured: Measured,
 ) -> Result<RunResult, SimulationError> {
     with_backend(machine, strategy, table, |backend| {
-        run(backend, machine, jobs, measured, &mut |_| {})
+        run(backend, machine, jobs, measured, &mut ())
     })
 }
 
@@ -129,7 +129,7 @@ fn equal_times_in_the_order_of_insertion() {
     let machine = mesh(3, 1);
     with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::default();
-        run(&mut spy.around(backend), machine, jobs, all(3), &mut |_| {}).unwrap();
+        run(&mut spy.around(backend), machine, jobs, all(3), &mut ()).unwrap();
         assert_eq!(
             spy.notes,
             [
@@ -364,7 +364,7 @@ fn a_controller_with_less_room_than_its_capacity_is_used() {
     let run = |table| {
         with_backend(machine, StrategyKind::FirstFit, table, |backend| {
             let mut backend = Boastful(backend);
-            run(&mut backend, machine, crowd(), all(3_000), &mut |_| {}).unwrap()
+            run(&mut backend, machine, crowd(), all(3_000), &mut ()).unwrap()
         })
     };
     assert_eq!(run(65), run(PLENTY));
@@ -391,7 +391,7 @@ fn nonsense_from_the_controller_ends_the_run() {
                 ..Spy::default()
             };
             let backend = &mut spy.around(backend);
-            run(backend, machine, jobs, all(2), &mut |_| {}).unwrap_err()
+            run(backend, machine, jobs, all(2), &mut ()).unwrap_err()
         })
     };
     let unknown = Err(Error::UnknownJob);
@@ -451,7 +451,7 @@ fn nonsense_from_the_controller_ends_the_run() {
             ..Spy::default()
         };
         let backend = &mut spy.around(backend);
-        run(backend, machine, [jobs[0]], all(1), &mut |_| {}).unwrap_err()
+        run(backend, machine, [jobs[0]], all(1), &mut ()).unwrap_err()
     });
     assert!(
         matches!(alone, SimulationError::Stalled { left: 1, .. }),
@@ -491,10 +491,12 @@ fn progress_adds_up_to_the_measured_jobs() {
             first: 100,
             end: 3_000,
         };
-        run(backend, mesh(8, 8), crowd(), measured, &mut |jobs| {
-            calls.push(jobs);
-        })
-        .unwrap();
+        let mut observer = |seen: &Seen<'_>| {
+            if let Seen::Advance(jobs) = *seen {
+                calls.push(jobs);
+            }
+        };
+        run(backend, mesh(8, 8), crowd(), measured, &mut observer).unwrap();
     });
     assert_eq!(calls.iter().sum::<u64>(), 2_900);
     assert_eq!(calls.len(), 3);

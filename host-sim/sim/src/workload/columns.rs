@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::WorkloadError;
+use crate::names::named;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) enum Column {
@@ -22,24 +23,9 @@ pub(super) enum Column {
     Priority,
 }
 
-impl Column {
-    pub(super) const ALL: [(Column, &'static str); 10] = [
-        (Column::Submit, "submit"),
-        (Column::Run, "run"),
-        (Column::Shape, "shape"),
-        (Column::Processors, "processors"),
-        (Column::Estimate, "estimate"),
-        (Column::Rings, "rings"),
-        (Column::Id, "id"),
-        (Column::User, "user"),
-        (Column::Group, "group"),
-        (Column::Priority, "priority"),
-    ];
-
-    pub(super) const fn name(self) -> &'static str {
-        Column::ALL[self as usize].1
-    }
-}
+named!(Column, "column": Submit = "submit", Run = "run", Shape = "shape",
+    Processors = "processors", Estimate = "estimate", Rings = "rings", Id = "id", User = "user",
+    Group = "group", Priority = "priority");
 
 /// What a file calls the columns of a trace: those that are not named have their own names.
 ///
@@ -58,7 +44,7 @@ impl FromStr for Columns {
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let wrong = || {
-            let names: Vec<_> = Column::ALL.iter().map(|(_, name)| *name).collect();
+            let names: Vec<_> = Column::ALL.into_iter().map(Column::name).collect();
             WorkloadError::OutOfRange {
                 what: "the list of columns".into(),
                 options: &[],
@@ -72,9 +58,8 @@ impl FromStr for Columns {
         let mut columns = BTreeMap::new();
         for part in text.split(',') {
             let (name, column) = part.split_once('=').ok_or_else(wrong)?;
-            let known = Column::ALL.iter().find(|known| known.1 == name.trim());
-            let (known, _) = known.ok_or_else(wrong)?;
-            if columns.insert(*known, column.trim().to_owned()).is_some() {
+            let known = name.trim().parse::<Column>().map_err(|_| wrong())?;
+            if columns.insert(known, column.trim().to_owned()).is_some() {
                 return Err(wrong());
             }
         }

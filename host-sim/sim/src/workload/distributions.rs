@@ -114,42 +114,17 @@ pub(super) const fn info(
     }
 }
 
-/// Gives the values of a type without fields, in their order, names with a meaning and a source:
-/// `ALL`, `LIST`, `name`, `FromStr` and `Display`. An unknown name is an error about `what`.
+/// [`named!`](crate::names::named) with a meaning and a source for each value: also `LIST`.
 macro_rules! listed {
     ($type:ident, $what:literal: $(
         $value:ident = $name:literal, $meaning:literal, $source:expr;
     )+) => {
-        impl $type {
-            /// Every value.
-            pub const ALL: [$type; [$($name),+].len()] = [$($type::$value),+];
+        $crate::names::named!($type, $what: $($value = $name),+);
 
-            /// The same by name.
+        impl $type {
+            /// Every value by name.
             pub const LIST: &'static [$crate::workload::DistributionInfo] =
                 &[$($crate::workload::distributions::info($name, $meaning, $source)),+];
-
-            /// The name on the command line.
-            pub const fn name(self) -> &'static str {
-                $type::LIST[self as usize].name
-            }
-        }
-
-        impl std::str::FromStr for $type {
-            type Err = $crate::workload::WorkloadError;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                let found = $type::ALL.into_iter().find(|known| known.name() == text);
-                let names = &[$($name),+];
-                found.ok_or_else(|| {
-                    $crate::workload::WorkloadError::unknown($what, text, names)
-                })
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.name())
-            }
         }
     };
 }

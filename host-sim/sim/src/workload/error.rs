@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use meshalloc::Grid;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::wording::counted;
@@ -91,29 +92,32 @@ fn no_jobs(lines: &LineCounts) -> String {
 }
 
 /// Counts of a log's lines that describe jobs, by why they were left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LineCounts {
-    /// All lines of the log.
-    pub records: u32,
-    /// Partial executions of jobs that have a line of their own.
-    pub partial_executions: u32,
-    /// Jobs of another partition.
-    pub other_partitions: u32,
-    /// Jobs dropped because the submit time is not known.
-    pub no_submit_time: u32,
-    /// Jobs submitted before the beginning of the window, or not before its end.
-    pub outside: u32,
-    /// Jobs dropped because neither allocated nor requested processors are known.
-    pub no_processors: u32,
-    /// Jobs dropped because the run time is not known.
-    pub no_run_time: u32,
-    /// Lines after the last job that [`LogOptions::limit`](super::LogOptions::limit) takes.
-    pub beyond_limit: u32,
+    /// Jobs in the file, lines of partial executions included.
+    pub records: u64,
+    /// Lines left out: partial executions of jobs that have a line of their own.
+    pub partial_executions: u64,
+    /// Jobs left out: of other partitions.
+    pub other_partitions: u64,
+    /// Jobs left out: without a submit time.
+    #[serde(rename = "dropped_no_submit_time")]
+    pub no_submit_time: u64,
+    /// Jobs left out: submitted before or after the window.
+    pub outside: u64,
+    /// Jobs left out: without a number of processors.
+    #[serde(rename = "dropped_no_processors")]
+    pub no_processors: u64,
+    /// Jobs left out: without a run time.
+    #[serde(rename = "dropped_no_run_time")]
+    pub no_run_time: u64,
+    /// Lines after the last job that `jobs` takes.
+    pub beyond_limit: u64,
 }
 
 impl LineCounts {
     /// The counts over 0 of lines left out, each with its reason.
-    pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
+    pub fn left_out(&self) -> impl Iterator<Item = (u64, &'static str)> {
         let counts = [
             (self.partial_executions, "of partial executions"),
             (self.other_partitions, "of other partitions"),

@@ -42,6 +42,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use meshalloc::{Flags, Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
 use rand_distr::{Distribution, StandardUniform, Uniform};
+use schemars::JsonSchema;
 
 use super::estimates::Estimator;
 use super::shape::near_cubic;
@@ -113,24 +114,39 @@ pub enum LogForm {
     Csv(Columns),
 }
 
+impl LogForm {
+    /// The option that names a log of this form.
+    pub const fn option(&self) -> &'static str {
+        match self {
+            LogForm::Swf => "swf",
+            LogForm::Csv(_) => "jobs-file",
+        }
+    }
+}
+
 /// The fields of a log's header that are used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogHeader {
-    /// `Computer`.
+    /// The machine, from the header.
     pub computer: Option<String>,
-    /// `Installation`.
+    /// Its place, from the header.
     pub installation: Option<String>,
-    /// `Acknowledge`, all lines of it: the acknowledgement when results are published.
+    /// The lines of acknowledgement in the header.
     pub acknowledge: Vec<String>,
     /// `MaxProcs`, as it is written.
+    #[serde(skip)]
     pub max_procs: Option<String>,
     /// `MaxNodes`, as it is written.
+    #[serde(skip)]
     pub max_nodes: Option<String>,
     /// Whether `Preemption` is `Double`: parts of a job have lines beside that of the job.
+    #[serde(skip)]
     pub is_double: bool,
-    /// `UnixStartTime`: the log's zero in seconds since the beginning of 1970 (UTC), over 0.
+    /// UnixStartTime of the header: the Unix time of the log's zero, in seconds; `null` without
+    /// one. Add it, and `from` if given, to a job's time for Unix time, unless `log_load` or
+    /// `resample` changes the times.
     pub unix_start_time: Option<i64>,
-    /// `TimeZoneString`: the name of the time zone of the logged machine, such as `Europe/Paris`.
+    /// The time zone in the header, such as Europe/Paris; `null` without one.
     pub time_zone: Option<String>,
 }
 

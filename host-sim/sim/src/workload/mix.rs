@@ -11,11 +11,11 @@ use std::sync::Arc;
 use meshalloc::{Flags, Grid, Request, Shape};
 use serde::Serialize;
 
-use super::distributions::info;
+use super::distributions::listed;
 use super::empirical::{is_file_name, slice};
 use super::stream::fraction;
 use super::text_file::{Header, TextFile, bad};
-use super::{DistributionInfo, LogError, WorkloadError};
+use super::{LogError, WorkloadError};
 use crate::input::FILE_BYTES_MAX;
 use crate::wording::counted;
 
@@ -44,38 +44,26 @@ pub enum BuiltInMix {
     RFold,
 }
 
+listed! { BuiltInMix, "mix":
+    TpuV4 = "tpu-v4",
+        "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
+        "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2";
+    RFold = "rfold",
+        "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
+        "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator";
+}
+
 impl BuiltInMix {
-    const ALL: [BuiltInMix; 2] = [BuiltInMix::TpuV4, BuiltInMix::RFold];
-
-    const fn name(self) -> &'static str {
-        match self {
-            BuiltInMix::TpuV4 => "tpu-v4",
-            BuiltInMix::RFold => "rfold",
-        }
-    }
-
     fn entries(self) -> Vec<MixEntry> {
+        let tpu_v4 = TextFile::new(
+            include_str!("mix/tpu_v4.csv").as_bytes(),
+            Path::new("tpu-v4"),
+        );
         match self {
-            BuiltInMix::TpuV4 => tpu_v4(),
+            BuiltInMix::TpuV4 => of_file(tpu_v4).expect("a test reads it"),
             BuiltInMix::RFold => rfold(),
         }
     }
-}
-
-impl MixSource {
-    /// Those that are built in.
-    pub const LIST: &'static [DistributionInfo] = &[
-        info(
-            "tpu-v4",
-            "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
-            "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2",
-        ),
-        info(
-            "rfold",
-            "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
-            "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator",
-        ),
-    ];
 }
 
 impl FromStr for MixSource {
@@ -86,8 +74,7 @@ impl FromStr for MixSource {
             Some((name, side)) => (name, side.parse().ok().filter(|&side| side > 0).map(Some)),
             None => (text, Some(None)),
         };
-        let built_in = BuiltInMix::ALL.into_iter().find(|mix| mix.name() == name);
-        match built_in.zip(side_max) {
+        match name.parse().ok().zip(side_max) {
             Some((mix, side_max)) => Ok(MixSource::BuiltIn(mix, side_max)),
             None if is_file_name(text) => Ok(MixSource::File(text.into())),
             None => {
@@ -387,42 +374,6 @@ fn entry(extents: &[u16], weight: f64) -> MixEntry {
         request: Request::new(shape),
         weight,
     }
-}
-
-/// Table 2 of Jouppi and others, in percent.
-fn tpu_v4() -> Vec<MixEntry> {
-    const TABLE: [([u16; 3], f64); 26] = [
-        ([1, 1, 1], 2.1),
-        ([1, 1, 2], 0.4),
-        ([1, 2, 2], 6.7),
-        ([2, 2, 2], 4.7),
-        ([2, 2, 4], 6.4),
-        ([2, 4, 4], 8.9),
-        ([4, 4, 4], 13.9),
-        ([4, 4, 8], 17.5),
-        ([4, 4, 12], 0.7),
-        ([4, 8, 8], 10.7),
-        ([4, 4, 16], 1.0),
-        ([4, 8, 12], 0.1),
-        ([8, 8, 8], 9.6),
-        ([4, 8, 16], 1.7),
-        ([4, 4, 32], 0.6),
-        ([8, 8, 12], 0.7),
-        ([8, 8, 16], 3.2),
-        ([4, 16, 16], 0.3),
-        ([4, 4, 64], 0.1),
-        ([4, 8, 32], 0.1),
-        ([8, 12, 16], 0.1),
-        ([4, 4, 96], 0.1),
-        ([8, 8, 24], 0.1),
-        ([8, 16, 16], 1.7),
-        ([12, 16, 16], 5.7),
-        ([4, 4, 192], 0.4),
-    ];
-    TABLE
-        .iter()
-        .map(|(extents, weight)| entry(extents, *weight))
-        .collect()
 }
 
 /// The chips along a side of a cube of RFold's machine, and the number of cubes.

@@ -49,6 +49,7 @@ pub use requests::{CubeDistribution, Requests, SideRanges, Subcubes, Submeshes};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
 pub use shared::SharedLogs;
+pub use stream::shuffled;
 pub(crate) use stream::strategy_seed;
 pub use synthetic::{Synthetic, SyntheticJobs};
 pub use work::{Messages, Program, Work, WorkDistribution};

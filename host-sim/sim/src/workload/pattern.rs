@@ -36,6 +36,7 @@ use meshalloc::{DIMENSIONS_MAX, Request};
 
 use super::WorkloadError;
 use super::distributions::listed;
+use super::stream::{GAMMA, shuffled};
 
 /// A communication pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,7 +134,7 @@ impl FromStr for Patterns {
                 options: &[],
                 given: text.split('+').count().to_string(),
                 expected: format!("at most {PATTERNS_MAX}"),
-            })? = name.parse()?;
+            })? = name.parse().map_err(WorkloadError::UnknownName)?;
             len += 1;
         }
         Ok(Patterns { list, len })
@@ -283,12 +284,9 @@ const fn top_level(side: u32) -> u32 {
     bits(side).saturating_sub(1)
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014) of two numbers: the same wherever it is asked for.
-fn mix(seed: u64, number: u32) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(number) + 1));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+/// A number of SplitMix64 from this seed: the same wherever it is asked for.
+const fn mix(seed: u64, number: u32) -> u64 {
+    shuffled(seed.wrapping_add(GAMMA.wrapping_mul(number as u64)))
 }
 
 #[cfg(test)]

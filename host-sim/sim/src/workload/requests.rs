@@ -10,11 +10,10 @@ use std::str::FromStr;
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::counts::{CountSampler, Counts};
-use super::distributions::{SideSampler, info};
+use super::distributions::{SideSampler, listed};
 use super::mix::{Mix, MixSampler};
 use super::stream::{Source, Stream};
-use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
-use crate::names::named;
+use super::{SideDistribution, SideRange, Spread, WorkloadError};
 
 /// The machine and the requests to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -173,21 +172,14 @@ pub enum CubeDistribution {
     Normal,
 }
 
-impl CubeDistribution {
-    /// Every distribution by name.
-    pub const LIST: &'static [DistributionInfo] = &[
-        info(
-            "uniform",
-            "every number of dimensions 1..n, or every radix 2..k, equally likely",
-            CHUANG_WU,
-        ),
-        info(
-            "normal",
-            "mean in the middle of the range, standard deviation a quarter of the range",
-            CHUANG_WU,
-        ),
-    ];
+listed! { CubeDistribution, "distribution":
+    Uniform = "uniform", "every number of dimensions 1..n, or every radix 2..k, equally likely",
+        CHUANG_WU;
+    Normal = "normal", "mean in the middle of the range, standard deviation a quarter of the range",
+        CHUANG_WU;
+}
 
+impl CubeDistribution {
     /// Over the numbers `min..=max`, of which there is one at least.
     fn over(self, min: u16, max: u16) -> SideSampler {
         let distribution = match self {
@@ -205,8 +197,6 @@ impl CubeDistribution {
 
 pub(super) const CHUANG_WU: &str =
     "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors";
-
-named!(CubeDistribution, "distribution": Uniform = "uniform", Normal = "normal");
 
 impl Requests {
     /// The machine.

@@ -14,6 +14,19 @@ pub(crate) fn strategy_seed(seed: u64, replication: u32) -> u64 {
 
 pub(crate) const FAILURE_SOURCE: u8 = u8::MAX - 1;
 
+/// The step of SplitMix64 from number to number (G. L. Steele, D. Lea and C. H. Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014).
+pub(crate) const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The next number of SplitMix64 in this state: a permutation of the 64-bit numbers without a
+/// visible order.
+pub const fn shuffled(state: u64) -> u64 {
+    let mut bits = state.wrapping_add(GAMMA);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
 /// 53 random bits as a fraction of 1.
 pub(crate) fn fraction<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64

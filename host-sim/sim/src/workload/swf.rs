@@ -105,7 +105,7 @@ impl Log {
                 let entry = match &form {
                     Rows::Swf => entry(&text, &options, header.is_double, &mut latest),
                     Rows::Csv(trace) => {
-                        trace.entry(&text, i64::from(lines.records), &options, &mut latest)
+                        trace.entry(&text, lines.records as i64, &options, &mut latest)
                     }
                 };
                 match entry.map_err(|reason| file.wrong(reason))? {

@@ -26,7 +26,7 @@ use super::work::DRAWS;
 use super::{
     ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Lublin,
     Messages, MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution,
-    Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
+    Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
 };
 use crate::wording::{Number, counted};
 
@@ -55,30 +55,6 @@ impl Synthetic {
             requests: Requests::Submeshes(Submeshes::new(machine, distribution)),
             work: WorkDistribution::Service(service),
             arrivals: Arrivals::Poisson(rate),
-            estimates: EstimateModel::Perfect,
-        }
-    }
-
-    /// The closed workload of Chuang and Wu: a number of jobs, all present at time 0, each for a
-    /// subcube.
-    ///
-    /// ```
-    /// use meshalloc::Cube;
-    /// use meshalloc_sim::workload::{ServiceDistribution, Subcubes, Synthetic, CubeDistribution};
-    /// let requests = Subcubes {
-    ///     cube: Cube::new(4, 3).unwrap(),
-    ///     dims: CubeDistribution::Uniform,
-    ///     radices: CubeDistribution::Normal,
-    /// };
-    /// let service = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
-    /// let workload = Synthetic::closed(requests, service, 100);
-    /// assert_eq!(workload.jobs(1, 0).unwrap().count(), 100);
-    /// ```
-    pub fn closed(requests: Subcubes, service: ServiceDistribution, jobs: u32) -> Self {
-        Synthetic {
-            requests: Requests::Subcubes(requests),
-            work: WorkDistribution::Service(service),
-            arrivals: Arrivals::AtOnce { jobs },
             estimates: EstimateModel::Perfect,
         }
     }

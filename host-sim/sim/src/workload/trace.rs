@@ -35,11 +35,11 @@ impl Trace {
     /// Those behind this header; an error when one is missing that is needed or named.
     pub(super) fn new(header: Header, columns: &Columns) -> Result<Self, String> {
         let mut places = [None; Column::ALL.len()];
-        for (column, own) in Column::ALL {
+        for column in Column::ALL {
             places[column as usize] = match columns.0.get(&column) {
                 Some(name) if name.is_empty() => None,
                 Some(name) => Some(header.required(name)?),
-                None => header.place(own)?,
+                None => header.place(column.name())?,
             };
         }
         let has = |column: Column| places[column as usize].is_some();

@@ -7,9 +7,8 @@ use meshalloc_sim::experiment::{
     Experiment, Measure, Progress, Replications, Stop, StrategyResult, run, run_once,
 };
 use meshalloc_sim::metrics::{Metric, Unit};
-use meshalloc_sim::workload::{
-    CubeDistribution, Log, LogOptions, ServiceDistribution, Subcubes, Synthetic, Workload,
-};
+use meshalloc_sim::scenario::{Scenario, StrategyChoice};
+use meshalloc_sim::workload::{Log, LogOptions, SharedLogs, Workload};
 
 use super::{AS, FSL};
 
@@ -345,18 +344,15 @@ fn the_kth_log_has_its_independent_value() {
 }
 
 fn chuang_wu(strategies: &[StrategyKind], replications: u32) -> Experiment {
-    let requests = Subcubes {
-        cube: Cube::new(4, 3).unwrap(),
-        dims: CubeDistribution::Uniform,
-        radices: CubeDistribution::Uniform,
+    let strategies = strategies.iter().copied().map(StrategyChoice::One);
+    let scenario = Scenario {
+        cube: Some(Cube::new(4, 3).unwrap()),
+        strategy: Some(strategies.collect()),
+        replications: Some(replications),
+        ..Scenario::default()
     };
-    let service = ServiceDistribution::Uniform {
-        lo_seconds: 5.0,
-        hi_seconds: 10.0,
-    };
-    let workload = Synthetic::closed(requests, service, 100);
-    let replications = Replications::Fixed(replications);
-    Experiment::closed(workload, strategies.to_vec(), replications, 1)
+    let resolved = scenario.resolve().unwrap();
+    resolved.experiment(&SharedLogs::default()).unwrap()
 }
 
 #[test]

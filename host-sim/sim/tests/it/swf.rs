@@ -366,8 +366,8 @@ fn all_records_are_counted_whatever_number_of_jobs_is_taken() {
         };
         assert_eq!(log.jobs.len(), limit);
         assert_eq!((log.lines.records, log.lines.beyond_limit), (6, beyond));
-        let left_out: u32 = log.lines.left_out().map(|(count, _)| count).sum();
-        assert_eq!(log.lines.records, log.jobs.len() as u32 + left_out);
+        let left_out: u64 = log.lines.left_out().map(|(count, _)| count).sum();
+        assert_eq!(log.lines.records, log.jobs.len() as u64 + left_out);
     }
 }
 

@@ -69,7 +69,6 @@ pub(super) fn headings(
     place: &Place,
     colour: impl Fn(&Heading) -> RGBColor,
 ) -> Drawn {
-    let headings = place.layout.headings();
     let left = |heading: &Heading| {
         let Rect { x, y } = &heading.over;
         let within = Rect {
@@ -78,26 +77,16 @@ pub(super) fn headings(
         };
         place.pixels(&within, x.start as f64, y.end as f64)
     };
-    let room = headings
-        .iter()
-        .map(|heading| heading.over.x.len() as f64 * place.scale);
-    let room = room.fold(f64::INFINITY, f64::min);
-    let forms: [fn(&Heading) -> String; 2] = [
-        |heading| format!("{} {}", heading.name, heading.number),
-        |heading| heading.number.to_string(),
-    ];
-    let fits = |form: &fn(&Heading) -> String| {
-        let longest = headings.iter().map(|heading| form(heading).len()).max();
-        CHARACTER * NUMBER * longest.unwrap_or(0) as f64 <= room
-    };
-    let Some(form) = forms.into_iter().find(fits) else {
-        return Ok(());
-    };
-    for heading in &headings {
+    let headings = place.layout.headings();
+    let narrowest = headings.iter().map(|heading| heading.over.x.len()).min();
+    let room = narrowest.unwrap_or(0) as f64 * place.scale;
+    let fits = |_: &Heading, length| CHARACTER * NUMBER * length as f64 <= room;
+    let (_, texts) = place.layout.heading_texts(fits).unwrap_or_default();
+    for (heading, text) in headings.iter().zip(&texts) {
         let (x, y) = left(heading);
         let label = Label::new(x, y - HEADING / 2.0, NUMBER);
         let colour = colour(heading);
-        Label { colour, ..label }.draw(area, &form(heading))?;
+        Label { colour, ..label }.draw(area, text)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::super::layout::{Axis, Dimension, Layout, ONE_ROW, Plan};
+use super::super::layout::{Axis, Dimension, Heading, Layout, ONE_ROW, Plan};
 
 /// Characters left of a map at the least: row numbers and frame.
 const LEFT: usize = 5;
@@ -165,23 +165,10 @@ impl Measure {
             end if end == columns.len() => end - begin(over.start),
             next => next - begin(over.start) - 1,
         };
-        let forms = [true, false].map(|is_named| {
-            let texts = headings.iter().map(|heading| match is_named {
-                true => format!("{} {}", heading.name, heading.number),
-                false => heading.number.to_string(),
-            });
-            (is_named, texts.collect::<Vec<_>>())
-        });
-        let mut forms = forms.iter();
-        let fitting = forms.find(|(_, texts)| {
-            let mut all = headings.iter().zip(texts);
-            all.all(|(heading, text)| text.len() <= room(&heading.over.x))
-        });
-        let Some((is_named, texts)) = fitting else {
-            return Vec::new();
-        };
+        let fits = |heading: &Heading, length| length <= room(&heading.over.x);
+        let (is_named, texts) = self.layout.heading_texts(fits).unwrap_or_default();
         let mut lines: Vec<(usize, MapLine)> = Vec::new();
-        for (heading, number) in headings.iter().zip(texts) {
+        for (heading, number) in headings.iter().zip(&texts) {
             let top = heading.over.y.end;
             if lines.last().is_none_or(|(last, _)| *last != top) {
                 let name = match is_named {

@@ -144,7 +144,11 @@ fn an_interruption_does_not_replace_a_failure() {
         };
         failed.record(task, Err(failure), &());
     }
+    // Neither does it if it ends a run of an experiment before it.
+    failed.record(&tasks[0], Err(ExperimentError::Interrupted), &());
+    failed.record(&tasks[1], Err(ExperimentError::Interrupted), &());
     // Also where experiments before it have runs left.
+    failed.points[0].ended = false;
     failed.points[0].begun = 1;
     assert!(failed.next(&Interrupted).is_none());
     assert!(failed.next(&()).is_none());

@@ -9,7 +9,7 @@ use crate::failures::{Effect, Event, Restart};
 use crate::processors::intervals;
 use crate::simulation::execution::{Completion, EventKey, Execution};
 use crate::simulation::held::Held;
-use crate::simulation::observer::{Interruption, PlaceEvent};
+use crate::simulation::observer::{Interruption, PlaceEvent, Seen};
 use crate::simulation::record::Stage;
 use crate::simulation::state::State;
 use crate::simulation::{IDLE_FAILURES_MAX, Run, SimulationError, unexpected};
@@ -115,13 +115,13 @@ impl State<'_> {
         if failing.timeline.restart.keeps() {
             failing.stopped.insert(number);
         }
-        self.observer.interrupted(&Interruption {
+        self.observer.see(&Seen::Interrupted(&Interruption {
             number,
             start,
             end: self.now,
             held: record.held,
             blocks: self.lists.get(&record.blocks),
-        });
+        }));
         Ok(true)
     }
 
@@ -158,13 +158,13 @@ impl State<'_> {
             let record = self.present.here(number);
             down_and_held += failing.faulty_in(self.lists.get(&record.blocks));
         }
-        self.observer.place(&PlaceEvent {
+        self.observer.see(&Seen::Place(&PlaceEvent {
             at: self.now,
             block,
             is_down,
             down: failing.faulty - failing.kept,
             down_and_held,
-        });
+        }));
     }
 
     /// Jobs that kept their processors start again, if these work.

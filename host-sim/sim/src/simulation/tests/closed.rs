@@ -3,7 +3,9 @@
 use meshalloc::{Block, Cube, NodeId, Shape};
 
 use super::*;
-use crate::workload::{CubeDistribution, Subcubes};
+use crate::workload::{
+    Arrivals, CubeDistribution, EstimateModel, Requests, Subcubes, WorkDistribution,
+};
 
 fn cube(k: u16, n: u8) -> Grid {
     Cube::new(k, n).unwrap().into()
@@ -21,7 +23,7 @@ fn task(service: u64, radices: &[u16]) -> Job {
 fn closed(machine: Grid, strategy: StrategyKind, tasks: &[Job]) -> RunResult {
     with_backend(machine, strategy, PLENTY, |backend| {
         let all = Measured::Departures(u32::try_from(tasks.len()).unwrap());
-        run(backend, machine, tasks.iter().copied(), all, &mut |_| {}).unwrap()
+        run(backend, machine, tasks.iter().copied(), all, &mut ()).unwrap()
     })
 }
 
@@ -107,18 +109,19 @@ fn a_mesh_is_fragmented_the_same_way() {
 
 /// Jobs of whole seconds.
 fn drawn(k: u16, n: u8, tasks: u32, replication: u32) -> Vec<Job> {
-    let workload = Synthetic::closed(
-        Subcubes {
+    let workload = Synthetic {
+        requests: Requests::Subcubes(Subcubes {
             cube: Cube::new(k, n).unwrap(),
             dims: CubeDistribution::Uniform,
             radices: CubeDistribution::Uniform,
-        },
-        ServiceDistribution::Uniform {
+        }),
+        work: WorkDistribution::Service(ServiceDistribution::Uniform {
             lo_seconds: 5.0,
             hi_seconds: 30.0,
-        },
-        tasks,
-    );
+        }),
+        arrivals: Arrivals::AtOnce { jobs: tasks },
+        estimates: EstimateModel::Perfect,
+    };
     let jobs = workload.jobs(11, replication).unwrap();
     let whole = |job: Job| Job {
         work: Work::Service(
@@ -224,14 +227,7 @@ fn the_papers_cube_second_by_second() {
                 })
             });
             let jobs = tasks.iter().copied();
-            let result = run(
-                &mut spy,
-                machine,
-                jobs,
-                Measured::Departures(100),
-                &mut |_| {},
-            )
-            .unwrap();
+            let result = run(&mut spy, machine, jobs, Measured::Departures(100), &mut ()).unwrap();
             (result, grants)
         });
         // First come, first served: all of them, in their order.

@@ -27,15 +27,7 @@ fn sending(
     let measured = all(jobs.len());
     with_backend(machine, strategy, PLENTY, |backend| {
         let execution = Contention::new(machine, messages).unwrap();
-        run_with(
-            execution,
-            measured.into(),
-            backend,
-            machine,
-            jobs,
-            &mut |_| {},
-        )
-        .unwrap()
+        run_with(execution, measured.into(), backend, machine, jobs, &mut ()).unwrap()
     })
 }
 
@@ -176,7 +168,7 @@ fn equal_cycles_complete_in_the_order_of_starts() {
             &mut spy.around(backend),
             machine,
             jobs,
-            &mut |_| {},
+            &mut (),
         )
         .unwrap();
         let notes: Vec<_> = spy

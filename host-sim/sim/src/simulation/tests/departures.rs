@@ -8,14 +8,7 @@ fn spied(jobs: &[Job], measured: Measured) -> (RunResult, Vec<(u64, usize)>) {
     with_backend(machine, StrategyKind::FirstFit, PLENTY, |backend| {
         let mut spy = Spy::default();
         let jobs = jobs.iter().copied();
-        let result = run(
-            &mut spy.around(backend),
-            machine,
-            jobs,
-            measured,
-            &mut |_| {},
-        )
-        .unwrap();
+        let result = run(&mut spy.around(backend), machine, jobs, measured, &mut ()).unwrap();
         let left = spy.notes.iter().filter_map(|note| {
             let (at, number) = note.split_once(": release ")?;
             let number = number.split(',').next()?;
@@ -82,7 +75,7 @@ fn jobs_that_leave_in_the_event_of_the_last_departure_are_not_measured() {
     let jobs: Vec<Job> = [job(0, 5, 8, 8)].into_iter().chain(too_large).collect();
     let machine = mesh(8, 8);
     for count in 1..=5 {
-        let mut seen = Seen::default();
+        let mut seen = Counts::default();
         let result = with_backend(machine, StrategyKind::FirstFit, 1, |backend| {
             let (jobs, measured) = (jobs.iter().copied(), Measured::Departures(count));
             run(backend, machine, jobs, measured, &mut seen).unwrap()
@@ -94,15 +87,17 @@ fn jobs_that_leave_in_the_event_of_the_last_departure_are_not_measured() {
 
 /// Counts jobs that left, and those of them that are measured.
 #[derive(Default)]
-struct Seen {
+struct Counts {
     left: u32,
     measured: u32,
 }
 
-impl Observer for Seen {
-    fn job(&mut self, record: &JobRecord<'_>) {
-        self.left += u32::from(record.end.is_some());
-        self.measured += u32::from(record.is_measured);
+impl Observer for Counts {
+    fn see(&mut self, seen: &Seen<'_>) {
+        if let Seen::Job(record) = seen {
+            self.left += u32::from(record.end.is_some());
+            self.measured += u32::from(record.is_measured);
+        }
     }
 }
 

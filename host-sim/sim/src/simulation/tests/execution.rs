@@ -87,7 +87,7 @@ fn completions_move_while_others_run() {
             &mut spy.around(backend),
             machine,
             jobs,
-            &mut |_| {},
+            &mut (),
         )
         .unwrap();
         assert_eq!(
@@ -130,7 +130,7 @@ fn without_company_sharing_is_fixed_service() {
             backend,
             machine,
             jobs(),
-            &mut |_| {},
+            &mut (),
         )
     });
     assert_eq!(shared.unwrap(), fixed);
@@ -176,15 +176,7 @@ fn a_job_starts_once_with_all_of_its_blocks() {
             notes: Some(&mut notes),
             ..Blocks::default()
         };
-        run_with(
-            execution,
-            all(28).into(),
-            backend,
-            machine,
-            jobs,
-            &mut |_| {},
-        )
-        .unwrap()
+        run_with(execution, all(28).into(), backend, machine, jobs, &mut ()).unwrap()
     });
     assert_eq!(result.decisions, 28);
     let starts: Vec<u32> = notes.iter().map(|(number, _)| *number).collect();

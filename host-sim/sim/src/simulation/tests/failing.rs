@@ -176,8 +176,10 @@ impl Backend for Checked<'_> {
 struct Times(BTreeMap<u32, (Option<Ticks>, Option<Ticks>)>);
 
 impl Observer for Times {
-    fn job(&mut self, record: &JobRecord<'_>) {
-        self.0.insert(record.number, (record.start, record.end));
+    fn see(&mut self, seen: &Seen<'_>) {
+        if let Seen::Job(record) = seen {
+            self.0.insert(record.number, (record.start, record.end));
+        }
     }
 }
 

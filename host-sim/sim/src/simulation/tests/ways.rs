@@ -131,7 +131,7 @@ fn a_backlog_is_kept_up() {
             &mut spy.around(backend),
             machine,
             jobs,
-            &mut |_| {},
+            &mut (),
         );
         (result.unwrap(), spy.notes)
     });
@@ -177,7 +177,7 @@ fn the_search_time_is_there_only_if_it_is_measured() {
         ..InProcessBackends::default()
     };
     let ready = timed.with(configuration, None, &mut |backend| {
-        let result = run(backend, mesh(8, 8), crowd(), all(3_000), &mut |_| {}).unwrap();
+        let result = run(backend, mesh(8, 8), crowd(), all(3_000), &mut ()).unwrap();
         let seconds = result.values[Metric::SearchTime].unwrap();
         // It takes time, but no millisecond.
         assert!(seconds > 0.0 && seconds < 1e-3, "{seconds}");

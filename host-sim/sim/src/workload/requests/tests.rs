@@ -1,5 +1,7 @@
 use super::*;
-use crate::workload::{Arrivals, Job, Rate, ServiceDistribution, Synthetic};
+use crate::workload::{
+    Arrivals, EstimateModel, Job, Rate, ServiceDistribution, Synthetic, WorkDistribution,
+};
 
 use CubeDistribution::{Normal, Uniform};
 
@@ -18,7 +20,12 @@ fn subcubes(k: u16, n: u8, dims: CubeDistribution, radices: CubeDistribution) ->
 }
 
 fn closed(requests: Subcubes, jobs: u32) -> Synthetic {
-    Synthetic::closed(requests, SERVICE, jobs)
+    Synthetic {
+        requests: Requests::Subcubes(requests),
+        work: WorkDistribution::Service(SERVICE),
+        arrivals: Arrivals::AtOnce { jobs },
+        estimates: EstimateModel::Perfect,
+    }
 }
 
 fn jobs(workload: &Synthetic, seed: u64, replication: u32) -> Vec<Job> {
