@@ -533,15 +533,13 @@ impl<'m> Controller<'m> {
 
     /// The refusal of a request as an error, with the nearest legal shapes if its own is not one.
     fn explained(&self, refusal: Refusal, _request: &Request) -> Error {
-        if refusal != Refusal::NotLegal {
-            return refusal.into();
-        }
         #[cfg(feature = "machine")]
-        if let Some(machine) = self.allocator.description() {
-            let nearest = machine.nearest(_request);
+        if refusal == Refusal::NotLegal {
+            let machine = self.allocator.description();
+            let nearest = machine.map_or([None; _], |machine| machine.nearest(_request));
             return Error::NotLegal { nearest };
         }
-        Error::NotLegal { nearest: [None; _] }
+        refusal.into()
     }
 
     /// Enters a job into the table. A strategy that looks at the latest requests learns of the
