@@ -243,11 +243,12 @@ pub enum Error {
     MachinesNotBuilt,
     /// The job waits, or the strategy gives no slices: its jobs have no shape.
     NoSlice,
-    /// The machine's description has no slice of the shape, or of the number of processors, that
-    /// the request names ([`Refusal::NotLegal`]).
+    /// No slice of the shape, or of the number of processors, that the request names is legal
+    /// ([`Refusal::NotLegal`]). Only builds with descriptions of machines give this error.
     #[cfg(feature = "machine")]
     NotLegal {
-        /// The nearest legal shapes that hold as many processors: the smallest first.
+        /// The nearest legal shapes of the machine's description that hold as many processors: the
+        /// smallest first.
         nearest: [Option<Shape>; NEAREST_MAX],
     },
 }

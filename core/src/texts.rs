@@ -1,6 +1,7 @@
 //! [`texts`]: the texts of errors.
 
-/// Makes types errors: a text for each variant, which may name the fields of its pattern.
+/// Implements `Display` and `Error` for each type. Each variant has a text, which may name fields
+/// of the pattern.
 macro_rules! texts {
     ($($type:ty: { $($pattern:pat => $text:literal;)* })*) => { $(
         impl core::fmt::Display for $type {

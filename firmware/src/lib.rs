@@ -13,7 +13,7 @@
 //!   boards that there are.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
 //! - [`journal`]: the state that survives a reset, in flash.
-//! - [`client`] (feature `client`, needs `std`): the other half, for programs that need processors.
+//! - `client` (feature `client`, needs `std`): the other half, for programs that need processors.
 //!
 //! The same library runs on the board, where `src/bin/` adds drivers, and on a host, where the
 //! tests let the two halves talk over a line in memory.
@@ -41,7 +41,7 @@ pub mod sessions;
 
 pub use board::{Board, Processor};
 #[cfg(feature = "client")]
-pub use client::{Client, ClientError, IoLine, Line, Options};
+pub use client::{Client, ClientError, IoLine, Line, Options, Stream};
 pub use protocol::{
     ClientMessage, Events, Greeting, LineCounters, PROTOCOL_VERSION, ProtocolError, ServerMessage,
     Session,

@@ -70,7 +70,7 @@ pub fn requests(grid: &Grid) -> Vec<Vec<u32>> {
 pub enum Compare {
     /// Every answer; where extents differ, those to requests with [`Flags::FIXED_ORIENTATION`] too.
     WithModel,
-    /// The same at the first of each number of occupancies, else only whether a request is granted.
+    /// Every answer at every n-th occupancy; at the others only whether a request is granted.
     Every(usize),
     /// Only whether a request is granted.
     Nothing,

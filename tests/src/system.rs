@@ -333,7 +333,10 @@ impl System {
         }
         if let Some(refusal) = refused {
             self.counts.refused += 1;
-            return Err(refusal.into());
+            return Err(match refusal {
+                Refusal::NotLegal => Error::NotLegal { nearest: [None; 2] },
+                refusal => refusal.into(),
+            });
         }
         let never_waits = request.flags.contains(Flags::NO_WAIT);
         let before = self.discipline;

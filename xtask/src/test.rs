@@ -23,7 +23,8 @@ pub(crate) struct Options {
     /// Run the remaining steps after one has failed
     #[arg(long)]
     keep_going: bool,
-    /// Also test core with 32-bit words, the library for C and the package for Python, as CI does
+    /// Also check each strategy alone, the programs for chips, core with 32-bit words, the library
+    /// for C and the package for Python, as CI does
     #[arg(long)]
     all: bool,
     /// Only the steps whose names contain this text
@@ -37,7 +38,7 @@ pub(crate) struct Options {
 /// Runs the steps and prints the summary.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(name) = &options.step {
-        let steps = [FIRST, HOST, PYTHON, BOARD, WORDS_AND_C, QEMU].concat();
+        let steps = [FIRST, HOST, PYTHON, BOARD, MORE_BUILDS, QEMU].concat();
         let step = steps.iter().find(|(other, _)| other == name);
         return step.context("there is no such step")?.1();
     }
@@ -47,11 +48,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let program = env::current_exe().context("this program has no path")?;
     // Builds in one target folder wait for each other, so most steps for boards build in others
     // than those for the host. Nothing else runs with the tests in QEMU, as they wait for answers.
-    let (python, words_and_c) = match options.all {
-        true => (PYTHON, WORDS_AND_C),
+    let (python, more_builds) = match options.all {
+        true => (PYTHON, MORE_BUILDS),
         false => (&[][..], &[][..]),
     };
-    let both = vec![[HOST, python].concat(), [BOARD, words_and_c].concat()];
+    let both = vec![[HOST, python].concat(), [BOARD, more_builds].concat()];
     for lanes in [vec![FIRST.to_vec()], both, vec![QEMU.to_vec()]] {
         let chosen = lanes.iter().map(|lane| {
             let names = lane.iter().map(|&(name, _)| name);
@@ -160,11 +161,6 @@ const BOARD: &[Step] = &[
     ("the page of the core", || {
         web::run(&web::Options { check: true })
     }),
-    ("programs for chips", programs_for_chips),
-    (
-        "core, each strategy and scheduler alone",
-        each_feature_alone,
-    ),
     // Late: by now the other lane has built the program that measures.
     ("flash, RAM and stack", size::check_largest),
 ];
@@ -174,7 +170,12 @@ const PYTHON: &[Step] = &[("package for Python", || {
     python::run(&python::Options { quick: true })
 })];
 
-const WORDS_AND_C: &[Step] = &[
+const MORE_BUILDS: &[Step] = &[
+    ("programs for chips", programs_for_chips),
+    (
+        "core, each strategy and scheduler alone",
+        each_feature_alone,
+    ),
     ("tests with 32-bit words", words_of_32_bits),
     ("library for C", || c::run(&c::Options::default())),
 ];

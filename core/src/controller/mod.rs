@@ -97,7 +97,7 @@ pub struct Controller<'m> {
     counts: Counts,
 }
 
-/// What queries show of a controller that consists of these.
+/// What queries show of the parts of a controller.
 #[inline]
 fn status<'a, 'm: 'a>(
     allocator: &Allocator<'m>,
@@ -259,7 +259,7 @@ impl<'m> Controller<'m> {
                 request,
                 #[cfg_attr(
                     not(feature = "leases"),
-                    allow(unused_variables, reason = "there is none")
+                    allow(unused_variables, reason = "a change with a lease was refused above")
                 )]
                 lease,
             } => {
@@ -534,12 +534,10 @@ impl<'m> Controller<'m> {
     /// The refusal of a request as an error, with the nearest legal shapes if its own is not one.
     fn explained(&self, refusal: Refusal, _request: &Request) -> Error {
         #[cfg(feature = "machine")]
-        if refusal == Refusal::NotLegal
-            && let Some(machine) = self.allocator.description()
-        {
-            return Error::NotLegal {
-                nearest: machine.nearest(_request),
-            };
+        if refusal == Refusal::NotLegal {
+            let machine = self.allocator.description();
+            let nearest = machine.map_or([None; _], |machine| machine.nearest(_request));
+            return Error::NotLegal { nearest };
         }
         refusal.into()
     }

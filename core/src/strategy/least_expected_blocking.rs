@@ -55,9 +55,9 @@
 //! - Faulty processors stay busy when their job leaves.
 //! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that
 //!   of the blocks in memory.
-//! - An expected request that names a number of processors counts as the first of its shapes that
-//!   fits the machine, the most compact one. One that demands rings counts as if it did not. Where
-//!   the machine's description forbids turning, it fits only in its own orientation.
+//! - An expected request that names a number of processors counts as the most compact of its shapes
+//!   that fit the machine. A demand for rings does not count. Where the machine's description
+//!   forbids turning, an expected request fits only in its own orientation.
 //! - The place of a reservation, which is a supposition, is chosen as if no job ran and none
 //!   waited.
 //!

@@ -62,11 +62,11 @@ pub trait Stream: io::Read + io::Write {
     /// If the stream does not support it.
     fn set_timeout(&mut self, timeout: Duration) -> io::Result<()>;
 
-    /// As [`Line::set_baud`].
+    /// Sets the rate of this end, in bits per second. A stream without a rate ignores it.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// If the stream has failed, or does not support this rate.
     fn set_baud(&mut self, baud: u32) -> io::Result<()> {
         let _ = baud;
         Ok(())
@@ -97,7 +97,7 @@ pub struct IoLine<S> {
 }
 
 impl<S: Stream> IoLine<S> {
-    /// Makes a line over `stream`.
+    /// Makes a line over `stream`. For TCP use [`IoLine::tcp`], which sends each frame at once.
     pub const fn new(stream: S) -> Self {
         IoLine {
             stream,

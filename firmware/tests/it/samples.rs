@@ -505,7 +505,7 @@ fn query_errors() -> [Error; 7] {
 
 /// The errors of commands that change something.
 fn errors() -> Vec<Error> {
-    // `Error::NotLegal` is sent in place of this refusal.
+    // The controller answers with `Error::NotLegal` in place of this refusal.
     let refusals = Refusal::ALL.into_iter();
     let refusals = refusals.filter(|&refusal| refusal != Refusal::NotLegal);
     let mut errors: Vec<Error> = refusals.map(Error::Refused).collect();

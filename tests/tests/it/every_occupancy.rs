@@ -89,7 +89,7 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
         // Every draw of its generator is compared.
         StrategyKind::Random { .. } => Compare::WithModel,
         _ if counts_processors(kind) => Compare::Nothing,
-        // An odd number, so that in the order of a Gray code all patterns of the last nodes occur.
+        // Odd: with an even number the first nodes would not have all patterns of the Gray code.
         _ => Compare::Every(5),
     };
     let machines = [

@@ -23,7 +23,8 @@ impl Strategy for Says<'_> {
     }
 }
 
-/// Proposes the first free processor, and remembers the held blocks that it was shown.
+/// Proposes the first free processor to a request for one. Remembers the held blocks that it was
+/// shown.
 struct Looks<'a>(&'a RefCell<Vec<Option<Vec<HeldBlock>>>>);
 
 impl Strategy for Looks<'_> {
@@ -34,9 +35,12 @@ impl Strategy for Looks<'_> {
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,
-        _: &Request,
+        request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        if request.shape.area() > 1 {
+            return false;
+        }
         let mut nodes = (0..occupancy.grid().nodes()).map(NodeId);
         let free = nodes.find(|&node| !occupancy.is_busy(node));
         let block = free.and_then(|node| occupancy.grid().unit(node));
@@ -217,6 +221,9 @@ fn a_strategy_that_looks_ahead_is_shown_the_held_blocks() {
         ends: None,
     };
     for before in [vec![], vec![held(0)]] {
+        let two = allocator.allocate_checked(&Request::submesh(2, 1));
+        assert_eq!(two, Err(AllocateError::Refused(Refusal::Fragmented)));
+        assert_eq!(shown.take(), [Some(before.clone()), None]);
         let _ = allocator.allocate_checked(&request).unwrap();
         assert_eq!(shown.take(), [Some(before), None]);
     }

@@ -329,6 +329,7 @@ fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>
     let grants = expected.grants.len();
     let kind = match (command, &expected.outcome) {
         (_, Err(Error::Refused(refusal))) => refusal.name(),
+        (_, Err(Error::NotLegal { .. })) => Refusal::NotLegal.name(),
         (_, Err(Error::UnknownJob)) => "unknown job",
         (_, Err(Error::LeaseRuns)) => "a lease runs",
         (_, Err(Error::NoSuchBlock { .. })) => "no such block",

@@ -1,9 +1,9 @@
 //! Rows that are alike are handled as one: [`Bands`].
 //!
 //! A decision with foresight supposes many times that one job or another has left, and asks each
-//! time for the maximal free submeshes that meet its block. The bands are those of the rows in
-//! `search/maximal.rs`. `starts` has the first row of each and the number of rows, here 0 1 4 6;
-//! `of_rows` has the band of each row and the number of bands, 0 1 1 1 2 2 3.
+//! time for the maximal free submeshes that meet its block. The picture in `search/maximal.rs` has
+//! bands. For it, `starts` is 0 1 4 6: the first row of each band, then the number of rows. And
+//! `of_rows` is 0 1 1 1 2 2 3: the band of each row, then the number of bands.
 //!
 //! # The search
 //!
@@ -555,7 +555,8 @@ mod tests {
         ) {
             let ones = zeros.iter().fold(u64::MAX, |ones, zero| ones & !(1 << zero));
             let run = (u64::MAX >> (64 - len)) << first;
-            let runs: Vec<u64> = crate::word::runs_of((0..64 / WORD_BITS).map(|at| (ones >> (at * WORD_BITS)) as Word))
+            let words = (0..64 / WORD_BITS).map(|at| (ones >> (at * WORD_BITS)) as Word);
+            let runs: Vec<u64> = crate::word::runs_of(words)
                 .map(|bits| bits.fold(0, |run, bit| run | 1 << bit))
                 .collect();
             let meets = |of_ones: &u64| of_ones & run != 0;

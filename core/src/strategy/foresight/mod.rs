@@ -144,8 +144,8 @@ trait Space {
     fn add(&mut self, blocks: &[Block], adding: Adding<'_, '_>, spend: &dyn Fn(u32));
 }
 
-/// A strategy that looks ahead. With `BY_ENDS`, running jobs leave in the order in which they are
-/// expected to end, where the end of the job that is placed is known. Else any may leave next.
+/// A strategy that looks ahead. With `BY_ENDS`, and if the placed job has an estimate, running jobs
+/// leave in the order of their expected ends. Otherwise any of them may leave next.
 #[derive(Debug)]
 pub(super) struct Foresight<'m, const BY_ENDS: bool> {
     /// `list[..running]` are the other jobs of the outlook: those that run, and those for which

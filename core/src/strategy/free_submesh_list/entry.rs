@@ -505,3 +505,21 @@ impl From<Entry> for Submesh {
         Submesh::new(entry.lane(LEFT) as u16, entry.lane(BELOW) as u16, w, h)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Entry;
+    use crate::mesh::Submesh;
+
+    /// Kim and Yoon 1995, section III.1, about Fig. 2: the reservation factors of three submeshes.
+    #[test]
+    fn reservation_factors_are_those_of_the_paper() {
+        let s1 = Submesh::between(0, 0, 6, 4);
+        let s2 = Submesh::between(4, 0, 6, 9);
+        let s3 = Submesh::between(4, 5, 9, 7);
+        for (taken, of, left) in [(s2, s1, 20), (s3, s2, 15), (s3, s1, 35), (s1, s3, 18)] {
+            let of = Entry::from(of);
+            assert_eq!(of.left_without(of.sides(), taken.into()), left);
+        }
+    }
+}

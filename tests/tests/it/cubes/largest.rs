@@ -18,6 +18,7 @@ const LARGEST: [(u16, u8); 9] = [
 
 #[test]
 fn the_largest_cubes_serve() {
+    // Every second one, since each takes seconds.
     for (k, n) in LARGEST.into_iter().step_by(2) {
         let cube = cube(k, n);
         let nodes = cube.nodes();
