@@ -285,7 +285,9 @@ struct ListArgs {
 }
 
 fn read<T: Args>(given: &Given<T>, file: Option<&Path>) -> Result<Resolved, String> {
-    let (scenario, note) = scenario::read(given.entries(), file, &settings::own_options::<T>())?;
+    let command = settings::command_of::<T>();
+    let own = settings::own_options(&command);
+    let (scenario, note) = scenario::read(given.entries(), file, &own)?;
     if let Some(note) = note {
         failure::to_stderr(&note);
     }

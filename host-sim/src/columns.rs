@@ -216,8 +216,8 @@ const SCENARIO: &str = "scenario";
 const VERSION_NAME: &str = "version";
 
 /// What a setting's column has.
-const SETTING_MEANING: &str = "Each setting that the command takes, by its name with underscores; \
-     empty where it has none.";
+const SETTING_MEANING: &str = "Each setting of the runs, by its name with underscores. Settings \
+     that no run of the figure has are left out.";
 
 fn cell(value: &Value) -> String {
     match value {

@@ -166,7 +166,7 @@ struct Comparison<'a> {
     args: &'a CompareArgs,
     /// Those of all points but for loads and schedulers.
     settings: Scenario,
-    /// Under each scheduler at the highest load, and so on.
+    /// One for each load, from the highest, and in it one for each scheduler.
     experiments: Vec<Experiment>,
     strategies: Vec<StrategyKind>,
     schedulers: Vec<SchedulerKind>,
@@ -231,7 +231,7 @@ impl<'a> Comparison<'a> {
         }
         let logs = SharedLogs::default();
         let mut experiments = Vec::new();
-        // The highest loads take longest, so they go first. Without one the log is as it is.
+        // The highest loads take longest, so they go first. Without a load the log keeps its own.
         let highest_first = loads.iter().rev().copied().map(Some);
         for load in highest_first.chain(loads.is_empty().then_some(None)) {
             for &scheduler in &schedulers {
@@ -335,7 +335,7 @@ impl<'a> Comparison<'a> {
         )
     }
 
-    /// Whether every run has a value of this metric.
+    /// An error unless every run has a value of this metric.
     fn check_drawn(&self, metric: Metric) -> Result<(), String> {
         let name = metric.name();
         let is_taken = |key| Setting::of(key).is_some_and(settings::takes::<CompareArgs>);

@@ -91,7 +91,6 @@ fn code(reason: &ExperimentError) -> u8 {
         ExperimentError::Backend(BackendError::Line { .. }) => EXIT_INCOMPLETE,
         ExperimentError::Run { reason, .. } => match **reason {
             SimulationError::Backend(BackendError::Line { .. }) => EXIT_INCOMPLETE,
-            SimulationError::Backend(BackendError::Interrupted) => EXIT_INTERRUPTED,
             _ => EXIT_FAILURE,
         },
         _ => EXIT_FAILURE,

@@ -10,7 +10,7 @@ use meshalloc::{Block, Grid, StrategyKind, Ticks};
 use meshalloc_sim::backend::Backends;
 use meshalloc_sim::experiment::{self, AnyExecution, Experiment, ExperimentError, Progress};
 use meshalloc_sim::names;
-use meshalloc_sim::scenario::SettingError;
+use meshalloc_sim::scenario::{Resolved, SettingError};
 use meshalloc_sim::simulation::{self, Interrupted, Moment, Observer, Seen, SimulationError};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
@@ -224,25 +224,27 @@ fn check_end(
     }
 }
 
-/// Whether a moment may come in an experiment.
-pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), SettingError> {
+/// Whether a moment may come in the experiment of a scenario.
+pub(crate) fn check(
+    moment: MapMoment,
+    scenario: &Resolved,
+    experiment: &Experiment,
+) -> Result<(), String> {
     if experiment.backlog.is_some() {
         let reason = format!(
             "--plot {moment}: a map shows jobs that arrive at given times (expected no `backlog`)"
         );
-        return Err(SettingError::new(&["backlog"], reason));
+        return Err(scenario.place(&SettingError::new(&["backlog"], reason)));
     }
     let MapMoment::Jobs(count) = moment else {
         return Ok(());
     };
-    match experiment.measured(0)?.needed() {
-        jobs if count > jobs.into() => {
-            let reason = format!(
-                "--plot {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
-                counted(jobs, "job")
-            );
-            Err(SettingError::new(&[], reason))
-        }
+    let measured = experiment.measured(0).map_err(|error| error.to_string())?;
+    match measured.needed() {
+        jobs if count > jobs.into() => Err(format!(
+            "--plot {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
+            counted(jobs, "job")
+        )),
         _ => Ok(()),
     }
 }

@@ -20,10 +20,11 @@ pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 const LINE_EVERY: u64 = 30;
 
 /// A progress bar on standard error, if that is a terminal, otherwise a line at the first progress
-/// after each [`LINE_EVERY`] seconds.
+/// after each [`LINE_EVERY`] seconds. If there is a file of jobs, it also gives runs the recorders
+/// that write into it.
 pub(crate) struct Bar<'j> {
     bar: ProgressBar,
-    /// What the jobs are written into, if they are.
+    /// The file of jobs, if there is one.
     jobs: Option<&'j JobsFile<'j>>,
     /// What is counted, in the plural.
     what: &'static str,

@@ -102,7 +102,8 @@ impl<'e> JobsFile<'e> {
 
     /// Puts the runs together that the results are about.
     pub(crate) fn finish(&self, results: &[StrategyResult]) -> Result<(), String> {
-        let mut parts = self.parts();
+        // Parts of runs that are not needed are deleted when this returns.
+        let mut parts = std::mem::take(&mut *self.parts());
         let mut needed = Vec::new();
         for (place, result) in results.iter().enumerate() {
             for replication in 0..result.runs.len() as u32 {
@@ -253,6 +254,13 @@ fn decimal(ticks: Ticks, unit: TimeUnit) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use meshalloc_sim::backend::InProcessBackends;
+    use meshalloc_sim::experiment::{self, Progress};
+    use meshalloc_sim::scenario::{self, Foreign};
+    use meshalloc_sim::workload::SharedLogs;
+
     use super::*;
 
     #[test]
@@ -267,5 +275,31 @@ mod tests {
             assert_eq!(decimal(ticks, TimeUnit::Second), text);
         }
         assert_eq!(decimal(1_500_000, TimeUnit::Cycle), "1500000");
+    }
+
+    struct Recording<'e>(JobsFile<'e>);
+
+    impl Progress for Recording<'_> {
+        fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
+            Box::new(self.0.recorder(strategy, replication))
+        }
+    }
+
+    #[test]
+    fn the_parts_of_runs_that_are_not_needed_are_deleted_when_the_file_is_written() {
+        let text = "mesh = \"8x8\"\nstrategy = \"naive\"\njobs = 20\nreplications = 2\n";
+        let points = scenario::grid_of(text, Path::new("s.toml"), Foreign::default(), 1).unwrap();
+        let experiment = points[0].scenario.experiment(&SharedLogs::default());
+        let experiment = experiment.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let jobs = JobsFile::open(&folder.path().join("jobs.csv"), &experiment).unwrap();
+        let jobs = Recording(jobs);
+        let results = experiment::run(&experiment, &mut InProcessBackends::default(), &jobs);
+        let mut results = results.unwrap();
+        let files = || fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(files(), 2);
+        results[0].runs.truncate(1);
+        jobs.0.finish(&results).unwrap();
+        assert_eq!(files(), 1);
     }
 }

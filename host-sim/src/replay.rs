@@ -4,8 +4,8 @@
 //! operation.
 //!
 //! Time is counted in operations: the controller's clock advances by one with each. Strategies that
-//! look ahead decide by estimates. A job with a lease is released at its end, whether it runs or
-//! waits.
+//! look ahead decide by estimates. A job whose lease ends is released, whether it runs or waits.
+//! The operation `lease` gives a new one.
 //!
 //! Each operation gives one JSON object on a line. A job that does not fit is refused; with a
 //! [queue](Waiting) it waits until the scheduler lets it in. Its grant then is an object of its

@@ -148,10 +148,7 @@ pub(crate) fn run(
 /// What is known of a picture before the runs.
 fn check_plot(plot: Plot, scenario: &Resolved, experiment: &Experiment) -> Result<(), String> {
     match plot {
-        Plot::Map(moment) => {
-            let checked = map::check(moment, experiment);
-            checked.map_err(|error| scenario.place(&error))
-        }
+        Plot::Map(moment) => map::check(moment, scenario, experiment),
         Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
         Plot::Links => LinkMap::check(experiment.machine),
         Plot::Timeline => Ok(()),

@@ -169,8 +169,8 @@ const CSV_INTRODUCTION: &str = "\
     Where only the names of the columns are listed, a column is the key of that name in the JSON \
     document, with underscores for dots: `too_large_jobs` is `too_large.jobs`. `METRIC_mean` stands for a \
     column of each metric, such as `waiting_delay_mean`. `SETTING` stands for a column of each \
-    setting that the command takes, empty where it has none. The other columns are options of the \
-    command, and the version of host-sim.";
+    setting that the command takes (of `reproduce`: that the runs have), empty where there is none. \
+    In lists of names, the other columns are options of the command, and the version of host-sim.";
 
 pub(crate) fn cell(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();

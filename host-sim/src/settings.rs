@@ -26,12 +26,15 @@ pub(crate) fn only(keys: &[&str], arg: Arg) -> Option<Arg> {
     keys.contains(&arg.get_id().as_str()).then_some(arg)
 }
 
+/// A command with these arguments.
+pub(crate) fn command_of<A: Args>() -> Command {
+    A::augment_args(Command::new("arguments"))
+}
+
 /// The options of a command that are no settings, so that they are no keys of its files.
-pub(crate) fn own_options<A: Args>() -> Vec<String> {
-    let command = A::augment_args(Command::new("options"));
+pub(crate) fn own_options(command: &Command) -> Vec<&str> {
     let names = command.get_arguments().filter_map(Arg::get_long);
-    let own = names.filter(|name| Setting::of(name).is_none());
-    own.map(str::to_owned).collect()
+    names.filter(|name| Setting::of(name).is_none()).collect()
 }
 
 pub(crate) fn takes<T: Takes>(setting: &'static Setting) -> bool {

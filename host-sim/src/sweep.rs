@@ -45,6 +45,17 @@ pub struct Finished {
     pub resumed: bool,
 }
 
+/// How points are run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SweepOptions {
+    /// The number of threads; `None`: as many as this machine has processors.
+    pub threads: Option<NonZero<usize>>,
+    /// Whether points whose files are there are run again, and these files replaced.
+    pub anew: bool,
+    /// The points that are run; `None`: all of them.
+    pub shard: Option<Shard>,
+}
+
 /// Why a sweep ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -109,19 +120,21 @@ pub(crate) fn run_here<B: Backends>(
 }
 
 /// Runs the points whose files are not in `folder` yet, in this process and over several threads,
-/// and writes the file of each as soon as it has ended; these stay after an error. Only those of
-/// the `shard`, if there is one; with `anew` also those whose files are there. Returns the chosen
-/// points, in the order of `points`. `damaged` receives the files that had to be left out, before
-/// the first point is run.
+/// and writes the file of each as soon as it has ended; these stay after an error. Returns the
+/// points that the options choose, in the order of `points`. `damaged` receives the files that had
+/// to be left out, before the first point is run.
 pub fn run_points(
     points: &[Point],
     folder: &Path,
-    threads: Option<NonZero<usize>>,
-    anew: bool,
-    shard: Option<Shard>,
+    options: SweepOptions,
     progress: &dyn Progress,
     damaged: &mut dyn FnMut(&Path),
 ) -> Result<Vec<Finished>, SweepError> {
+    let SweepOptions {
+        threads,
+        anew,
+        shard,
+    } = options;
     let store = Store::new(points, folder);
     let chosen: Vec<usize> = match shard {
         Some(shard) => shard.places(points),

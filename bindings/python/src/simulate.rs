@@ -189,7 +189,8 @@ pub(crate) fn run(
 ) -> PyResult<String> {
     let resolved = scenario(settings)?;
     if strategy.is_some() && resolved.plan.largest {
-        let text = "`largest` requires a strategy of the package (expected none of your own)";
+        let text = "`largest` is not measured with a strategy of your own (expected a name in \
+                    `strategy`)";
         return Err(ScenarioError::new_err(text));
     }
     let watch = Watch::default();

@@ -20,7 +20,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// That of a scenario, and the first of its strategies.
+    /// The setting of a scenario, and its first strategy.
     pub fn of(resolved: Resolved) -> (Self, StrategyKind) {
         let Resolved { plan, settings, .. } = resolved;
         let strategy = plan.strategies[0];

@@ -327,8 +327,12 @@ impl ExperimentError {
 }
 
 impl Experiment {
-    /// The same with what its files have: mixes, times, failures; `fill` gives a log its jobs. An
-    /// error has the option that names the file.
+    /// This experiment with the contents of its files: mixes, times, failures. `fill` reads the
+    /// jobs of a log.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read or used; the error has the option that names the file.
     pub fn read(
         &self,
         fill: impl FnOnce(&Log) -> Result<Log, LogError>,

@@ -153,7 +153,7 @@ pub fn slowdown_text(threshold: f64, unit: TimeUnit) -> String {
 }
 
 /// The value of a parameter in words, where it is not the default.
-pub fn unless(value: f64, default: f64, what: &str, unit: &str) -> String {
+fn unless(value: f64, default: f64, what: &str, unit: &str) -> String {
     match value == default {
         true => String::new(),
         false => format!(", {what} {}{unit}", Number(value)),

@@ -205,7 +205,7 @@ fn replications(setting: &Setting, replications: Replications) -> String {
         }
     };
     let (judged, target) = (judged.words(), target * 100.0);
-    format!("until the {judged} is within {target} {unit}, at most {max}")
+    format!("until the error of the {judged} is at most {target} {unit}, but no more than {max}")
 }
 
 fn settings(content: &Content<'_>) -> Markup {

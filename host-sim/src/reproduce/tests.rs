@@ -66,7 +66,7 @@ fn the_page_names_the_metric_whose_error_ends_the_replications() {
             extent: &given.extent(),
         });
         let page = page.unwrap();
-        let text = format!("until the {metric} is within ");
+        let text = format!("until the error of the {metric} is at most ");
         assert!(page.contains(&text), "{name}: {text:?} is missing");
         assert_eq!(page.matches("until the ").count(), 1, "{name}");
     }

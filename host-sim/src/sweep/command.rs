@@ -52,8 +52,9 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
 /// The points of a file, and their scenarios. Each log is read once for the same options and
 /// machine.
 pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
+    let command = settings::command_of::<SweepArgs>();
     let foreign = Foreign {
-        command_line: &settings::own_options::<SweepArgs>(),
+        command_line: &settings::own_options(&command),
         useless: USELESS,
     };
     let grid = scenario::grid(file, foreign)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{Finished, Point, Shard, SweepError, gather, run_points};
+use super::{Finished, Point, Shard, SweepError, SweepOptions, gather, run_points};
 use crate::failure;
 use crate::progress::Bar;
 use meshalloc_sim::wording::counted;
@@ -48,8 +48,12 @@ impl Part {
         if self.merge {
             return gather(points, folder, &mut damaged);
         }
-        let shard = self.shard;
-        let finished = run_points(points, folder, threads, anew, shard, bar, &mut damaged);
+        let options = SweepOptions {
+            threads,
+            anew,
+            shard: self.shard,
+        };
+        let finished = run_points(points, folder, options, bar, &mut damaged);
         bar.clear();
         finished
     }

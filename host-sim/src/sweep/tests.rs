@@ -39,19 +39,23 @@ fn points(loads: &[f64]) -> Vec<Point> {
     loads.iter().map(point).collect()
 }
 
-const ONE_THREAD: Option<NonZero<usize>> = Some(NonZero::<usize>::MIN);
+const ONE_THREAD: SweepOptions = SweepOptions {
+    threads: Some(NonZero::<usize>::MIN),
+    anew: false,
+    shard: None,
+};
 
 /// Of a sweep whose files are not damaged.
 fn run(points: &[Point], folder: &Path) -> Result<Vec<Finished>, SweepError> {
     let damaged = &mut |path: &Path| panic!("{path:?}");
-    run_points(points, folder, ONE_THREAD, false, None, &(), damaged)
+    run_points(points, folder, ONE_THREAD, &(), damaged)
 }
 
 /// Of one whose files may be; also gives the damaged ones.
 fn run_damaged(points: &[Point], folder: &Path) -> (Vec<Finished>, Vec<PathBuf>) {
     let mut paths = Vec::new();
     let damaged = &mut |path: &Path| paths.push(path.to_owned());
-    let finished = run_points(points, folder, ONE_THREAD, false, None, &(), damaged);
+    let finished = run_points(points, folder, ONE_THREAD, &(), damaged);
     (finished.unwrap(), paths)
 }
 

@@ -207,6 +207,10 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
 fn what_cannot_be_served_is_explained() {
     for (line, part) in [
         (
+            "run --torus 8x8x16 --strategy fs",
+            "frame-sliding serves two-dimensional meshes, not torus 8x8x16",
+        ),
+        (
             "run --mesh 8x8 --wrap 2",
             "mesh 8x8: there is no dimension 2 to wrap",
         ),

@@ -167,6 +167,7 @@ fn what_cannot_be_shown_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("ops"), OPERATIONS).unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
+    fs::write(folder.path().join("s.toml"), "batch = 50\n").unwrap();
     for (line, part) in [
         ("run --plot mop", "expected map, map:SECONDS"),
         ("run --plot map:-3", "expected map, map:SECONDS"),
@@ -181,6 +182,10 @@ fn what_cannot_be_shown_is_an_error() {
         (
             "run --batch 50 --plot map:jobs=51",
             "--plot map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
+        ),
+        (
+            "run --scenario s.toml --plot map:jobs=51",
+            "error: --plot map:jobs=51: a run has 50 jobs ",
         ),
         (
             "run --search-time --backend tcp:127.0.0.1:1",

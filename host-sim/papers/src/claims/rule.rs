@@ -350,7 +350,7 @@ impl Evidence<'_> {
         self.each(|point| Some(self.compared(point)?.affine(-1.0, 1.0)))
     }
 
-    /// By what part it is above.
+    /// By what part the own number is above the other one.
     fn gains_above(&self) -> Vec<At<Compared>> {
         self.each(|point| Some(self.compared(point)?.affine(1.0, -1.0)))
     }

@@ -27,8 +27,9 @@ pub fn run_once(
     Ok(ended?.0)
 }
 
-/// The first replication of each strategy, one after the other, each with an observer of its own:
-/// what the observer saw, the result, and what carried out the work of jobs as it is at the end.
+/// Runs the first replication of each strategy, each when its item is taken. An item has its
+/// observer, the result, and the [`AnyExecution`] in its last state. `progress` and the observers
+/// receive what [`run_observed`] gives them.
 ///
 /// # Errors
 ///
@@ -50,8 +51,13 @@ pub fn run_first<O: Observer + Default>(
     }))
 }
 
-/// The same as [`run_once`], as `observer` sees it, and what carried out the work of jobs as it is
-/// at the end.
+/// Runs one replication of one strategy. Returns the result and the [`AnyExecution`] in its last
+/// state. `progress` receives [`Seen::Advance`], `observer` all other events; `progress` is not
+/// asked for a recorder.
+///
+/// # Errors
+///
+/// Those of [`run`](super::run).
 pub fn run_observed<'o>(
     experiment: &Experiment,
     strategy: StrategyKind,
@@ -85,7 +91,8 @@ pub fn run_observed<'o>(
     Ok((result?, execution))
 }
 
-/// The backend, which is [interrupted](BackendError::Interrupted) as soon as `progress` is.
+/// The same backend; its changes fail with [`BackendError::Interrupted`] as soon as `progress` is
+/// interrupted.
 pub fn interruptible<'b>(
     backend: &'b mut dyn Backend,
     progress: &'b dyn Progress,

@@ -75,7 +75,6 @@ fn work(
     progress: &dyn Progress,
     finished: Finished<'_>,
 ) {
-    let _guard = StopOnPanic(board);
     loop {
         let next = lock(board).next(progress);
         let Some(task) = next else { return };
@@ -133,6 +132,7 @@ pub fn run_all<B: Backends>(
     let runs: u64 = points.iter().map(Point::runs_max).sum();
     let board = Mutex::new(Board::new(points));
     on_threads(threads, runs, &|| {
+        let _guard = StopOnPanic(&board);
         work(&board, experiments, &mut backends(), progress, finished);
     });
     ended(board)
@@ -269,11 +269,13 @@ impl<'e> Board<'e> {
         point.ahead.insert((task.replication, task.column), outcome);
         if let Err(reason) = point.look() {
             point.ended = true;
-            // An interruption is no reason where there is another one.
-            let is_first = |first: &(usize, ExperimentError)| {
-                place < first.0 && !matches!(reason, ExperimentError::Interrupted)
+            // An interruption is no reason where there is another one, earlier or later.
+            let counts = |first: &(usize, ExperimentError)| match (&first.1, &reason) {
+                (_, ExperimentError::Interrupted) => false,
+                (ExperimentError::Interrupted, _) => true,
+                _ => place < first.0,
             };
-            if self.failed.as_ref().is_none_or(is_first) {
+            if self.failed.as_ref().is_none_or(counts) {
                 self.failed = Some((place, reason));
             }
             return None;
@@ -316,8 +318,8 @@ struct Point<'e> {
     most: u32,
     jobs_per_run: u64,
     begun: u64,
-    /// By strategy: the runs that were taken into account. Each replication is, strategy by
-    /// strategy.
+    /// By strategy: the runs that were taken into account. Replications are taken in order, and in
+    /// each the strategies.
     runs: Vec<Vec<RunResult>>,
     /// The outcomes of later runs, by replication and strategy. A failure counts only when all
     /// earlier replications have ended: its own may not be needed.

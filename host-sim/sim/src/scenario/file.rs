@@ -19,7 +19,7 @@ pub(super) const GRID: &str = "grid";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Foreign<'f> {
     /// Options that are no settings, as they stand on the command line only.
-    pub command_line: &'f [String],
+    pub command_line: &'f [&'f str],
     /// Settings that have no use there, and why; other keys may have no use either.
     pub useless: &'f [(&'f str, &'f str)],
 }
@@ -165,7 +165,7 @@ impl<'r> Reader<'r> {
         if let Some((_, reason)) = useless.iter().find(|(other, _)| *other == key) {
             return Err(format!("`{key}` has no use here: {reason}"));
         }
-        if command_line.iter().any(|option| option == key) {
+        if command_line.contains(&key) {
             return Err(format!(
                 "`{key}` is an option of the command line only (expected --{key} there)"
             ));
@@ -268,7 +268,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<(String, String)>, Wrong> {
         let foreign = Foreign {
-            command_line: &["search-time", "threads"].map(str::to_owned),
+            command_line: &["search-time", "threads"],
             useless: &[],
         };
         let entries = parse(text, foreign, &|file| Path::new("folder").join(file))?;

@@ -227,7 +227,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<Grid, Wrong> {
         let foreign = Foreign {
-            command_line: &["threads".to_owned()],
+            command_line: &["threads"],
             useless: &[("backend", "a sweep runs in the process that is started")],
         };
         Grid::parse(text, POINTS_MAX, foreign, &|file| {

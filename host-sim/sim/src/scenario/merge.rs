@@ -17,7 +17,7 @@ use super::table::{Entry, Scenario, Setting};
 pub fn read(
     given: &[Entry],
     path: Option<&Path>,
-    command_line: &[String],
+    command_line: &[&str],
 ) -> Result<(Resolved, Option<String>), String> {
     let Some(path) = path else {
         let scenario = Scenario::of(given).map_err(|error| error.on_command_line())?;

@@ -65,6 +65,7 @@ pub struct PlaceEvent {
 
 /// What happens in a run.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Seen<'r> {
     /// This number of measured jobs has left since the last time; from time to time.
     Advance(u64),

@@ -114,12 +114,16 @@ pub(super) const fn info(
     }
 }
 
-/// [`named!`](crate::names::named) with a meaning and a source for each value: also `LIST`.
+/// Like [`named!`](crate::names::named), with a meaning and a source for each value, and with the
+/// list `LIST`. The error about an unknown name is a [`WorkloadError`].
 macro_rules! listed {
     ($type:ident, $what:literal: $(
         $value:ident = $name:literal, $meaning:literal, $source:expr;
     )+) => {
-        $crate::names::named!($type, $what: $($value = $name),+);
+        $crate::names::named!(
+            $type, $what, $crate::error::WorkloadError, $crate::error::WorkloadError::unknown:
+            $($value = $name),+
+        );
 
         impl $type {
             /// Every value by name.

@@ -111,7 +111,8 @@ pub struct LineCounts {
     /// Jobs left out: without a run time.
     #[serde(rename = "dropped_no_run_time")]
     pub no_run_time: u64,
-    /// Lines after the last job that `jobs` takes.
+    /// Lines after the last job that [`LogOptions::limit`](super::LogOptions::limit) takes.
+    #[schemars(description = "Lines after the last job that `jobs` takes.")]
     pub beyond_limit: u64,
 }
 

@@ -127,11 +127,11 @@ impl LogForm {
 /// The fields of a log's header that are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogHeader {
-    /// The machine, from the header.
+    /// `Computer` in the header: the machine.
     pub computer: Option<String>,
-    /// Its place, from the header.
+    /// `Installation` in the header: where the machine is.
     pub installation: Option<String>,
-    /// The lines of acknowledgement in the header.
+    /// The lines `Acknowledge` in the header: whom to acknowledge where results are published.
     pub acknowledge: Vec<String>,
     /// `MaxProcs`, as it is written.
     #[serde(skip)]
@@ -142,11 +142,16 @@ pub struct LogHeader {
     /// Whether `Preemption` is `Double`: parts of a job have lines beside that of the job.
     #[serde(skip)]
     pub is_double: bool,
-    /// UnixStartTime of the header: the Unix time of the log's zero, in seconds; `null` without
-    /// one. Add it, and `from` if given, to a job's time for Unix time, unless `log_load` or
-    /// `resample` changes the times.
+    /// `UnixStartTime` in the header: the Unix time of the log's zero, in seconds. Add it, and
+    /// [`LogOptions::from`] if given, to a job's time for Unix time, unless [`Log::load`] or
+    /// [`Log::resample`] changes the times.
+    #[schemars(
+        description = "`UnixStartTime` in the header: the Unix time of the log's zero, in seconds. \
+                       Add it, and `from` if given, to a job's time for Unix time, unless \
+                       `log_load` or `resample` changes the times."
+    )]
     pub unix_start_time: Option<i64>,
-    /// The time zone in the header, such as Europe/Paris; `null` without one.
+    /// `TimeZoneString` in the header: the time zone of the machine, such as `Europe/Paris`.
     pub time_zone: Option<String>,
 }
 

@@ -134,7 +134,7 @@ impl FromStr for Patterns {
                 options: &[],
                 given: text.split('+').count().to_string(),
                 expected: format!("at most {PATTERNS_MAX}"),
-            })? = name.parse().map_err(WorkloadError::UnknownName)?;
+            })? = name.parse()?;
             len += 1;
         }
         Ok(Patterns { list, len })

@@ -190,10 +190,14 @@ fn a_panic_ends_everything() {
         }
     }
     let experiment = experiment(0.3, Replications::Fixed(500));
-    for count in [1, 2] {
-        let panics = Panics(AtomicU32::new(0));
+    for (count, is_of_backends) in [(1, false), (2, false), (2, true)] {
+        let panics = Panics(AtomicU32::new(u32::from(is_of_backends)));
+        let made = AtomicU32::new(u32::from(!is_of_backends));
         let ended = std::panic::catch_unwind(|| {
-            let backends = InProcessBackends::default;
+            let backends = || {
+                assert!(made.fetch_add(1, Ordering::SeqCst) > 0, "on purpose");
+                InProcessBackends::default()
+            };
             let _ = run_parallel(&experiment, threads(count), &backends, &panics);
         });
         assert!(ended.is_err());

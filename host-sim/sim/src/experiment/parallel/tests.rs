@@ -122,7 +122,7 @@ fn the_first_failure_in_order_counts() {
     assert_eq!(board.end().unwrap_err().place, 0);
 }
 
-/// Ctrl-C after a failure begins no more runs, and the failure stays the reason.
+/// Ctrl-C begins no more runs, and a failure is the reason whether it comes before or after it.
 #[test]
 fn an_interruption_does_not_replace_a_failure() {
     struct Interrupted;
@@ -131,30 +131,38 @@ fn an_interruption_does_not_replace_a_failure() {
             true
         }
     }
-    let experiment = experiment(0.3, Replications::Fixed(1));
-    let points = (0..3).map(|_| Point::new(&experiment, &()).unwrap());
-    let mut failed = Board::new(points.collect());
-    let tasks: Vec<_> = (0..4).map(|_| failed.next(&()).unwrap()).collect();
-    for task in &tasks[2..] {
-        assert_eq!(task.place, 1);
-        let failure = ExperimentError::Run {
+    let failure = || {
+        Err(ExperimentError::Run {
             strategy: STRATEGIES[0],
             replication: 1,
             reason: Box::new(crate::simulation::SimulationError::NoRoom),
-        };
-        failed.record(task, Err(failure), &());
+        })
+    };
+    let interruption = || Err(ExperimentError::Interrupted);
+    let open = experiment(0.3, until(0.2, 200));
+    let experiment = experiment(0.3, Replications::Fixed(1));
+    for is_failure_first in [true, false] {
+        let points = [&open, &experiment].map(|of| Point::new(of, &()).unwrap());
+        let mut board = Board::new(points.into());
+        let interrupted = board.next(&()).unwrap();
+        let mut tasks = std::iter::from_fn(|| board.next(&()));
+        let failed = tasks.find(|task| task.place == 1).unwrap();
+        assert_eq!(interrupted.place, 0);
+        if is_failure_first {
+            board.record(&failed, failure(), &());
+            // An experiment before the failure has runs left, and none of them begins.
+            assert!(board.points[0].has_next());
+            assert!(board.next(&Interrupted).is_none());
+            assert!(board.next(&()).is_none());
+        }
+        board.record(&interrupted, interruption(), &());
+        if !is_failure_first {
+            board.record(&failed, failure(), &());
+        }
+        let failed = board.end().unwrap_err();
+        assert_eq!(failed.place, 1);
+        assert!(matches!(failed.reason, ExperimentError::Run { .. }));
     }
-    // Neither does it if it ends a run of an experiment before it.
-    failed.record(&tasks[0], Err(ExperimentError::Interrupted), &());
-    failed.record(&tasks[1], Err(ExperimentError::Interrupted), &());
-    // Also where experiments before it have runs left.
-    failed.points[0].ended = false;
-    failed.points[0].begun = 1;
-    assert!(failed.next(&Interrupted).is_none());
-    assert!(failed.next(&()).is_none());
-    let failed = failed.end().unwrap_err();
-    assert_eq!(failed.place, 1);
-    assert!(matches!(failed.reason, ExperimentError::Run { .. }));
     // Without a failure the interruption is the reason.
     let mut interrupted = board(&experiment);
     assert!(interrupted.next(&Interrupted).is_none());

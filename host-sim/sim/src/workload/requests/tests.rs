@@ -213,7 +213,7 @@ fn distributions_have_names() {
     }
     let error = "exponential".parse::<CubeDistribution>().unwrap_err();
     assert_eq!(
-        error,
+        error.to_string(),
         "unknown distribution \"exponential\" (known: uniform, normal)"
     );
 }
