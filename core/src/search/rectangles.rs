@@ -145,8 +145,9 @@ fn first_fit_in_words(
                 .zip(&*known)
                 .position(|(acc, known)| acc & known != 0);
             if let Some(word) = hit {
-                let bits = acc[word] & known[word];
-                return Some(Coord::of_lowest(bits, base * stride + word, stride));
+                let bit = (acc[word] & known[word]).trailing_zeros();
+                let x = word as u32 * WORD_BITS + bit;
+                return Some(Coord::new(x as u16, base as u16));
             }
         }
         let lowest_new = row;
