@@ -93,10 +93,17 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// again.
     #[inline]
     pub(crate) fn finish(self, found: bool) -> Result<Chain, Refusal> {
-        match (found, self.overflow) {
-            (true, false) => Ok(self.chain),
+        // The parts: passing `self` on would copy it, which a CPU does slowly just after the writes.
+        let Draft {
+            pool,
+            chain,
+            overflow,
+            ..
+        } = self;
+        match (found, overflow) {
+            (true, false) => Ok(chain),
             (_, overflow) => {
-                self.discard();
+                pool.free(chain);
                 Err(match overflow {
                     true => Refusal::TableFull,
                     false => Refusal::Fragmented,
