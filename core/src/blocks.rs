@@ -92,18 +92,13 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// `TableFull` if there was no room for all of them, else `Fragmented`. The room is then free
     /// again.
     #[inline]
-    pub(crate) fn finish(self, found: bool) -> Result<Chain, Refusal> {
-        // The parts: passing `self` on would copy it, which a CPU does slowly just after the writes.
-        let Draft {
-            pool,
-            chain,
-            overflow,
-            ..
-        } = self;
-        match (found, overflow) {
+    pub(crate) fn finish(&mut self, found: bool) -> Result<Chain, Refusal> {
+        // By reference: a copy reads bytes just written in larger pieces, for which a CPU waits.
+        let chain = core::mem::replace(&mut self.chain, Chain::EMPTY);
+        match (found, self.overflow) {
             (true, false) => Ok(chain),
             (_, overflow) => {
-                pool.free(chain);
+                self.pool.free(chain);
                 Err(match overflow {
                     true => Refusal::TableFull,
                     false => Refusal::Fragmented,

@@ -256,15 +256,15 @@ impl<'m> Controller<'m> {
             Change::Configure(configuration) => self.configure(configuration, now)?,
             Change::Submit {
                 job,
-                request,
+                ref request,
                 #[cfg_attr(
                     not(feature = "leases"),
                     allow(unused_variables, reason = "a change with a lease was refused above")
                 )]
                 lease,
             } => {
-                self.submit(job, &request, now, pauses, keep)
-                    .map_err(|refusal| self.explained(refusal, &request))?;
+                self.submit(job, request, now, pauses, keep)
+                    .map_err(|refusal| self.explained(refusal, request))?;
                 #[cfg(feature = "leases")]
                 if lease.is_some() {
                     self.set_lease(job, lease, now)?;
