@@ -206,8 +206,16 @@ impl<'m> Occupancy<'m> {
 
     /// Copies the busy bits of one row of a two-dimensional mesh, including those of pending
     /// blocks.
+    #[inline(always)]
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
-        into.copy_from_slice(self.marked_row(row));
+        into.copy_from_slice(&self.busy[row * into.len()..][..into.len()]);
+        if !self.pending.is_empty() {
+            self.add_pending(row, into);
+        }
+    }
+
+    #[inline(never)]
+    fn add_pending(&self, row: usize, into: &mut [Word]) {
         for &block in &self.pending {
             let Submesh { base, sides } = Submesh::of_plane(block);
             let first = usize::from(base.y);

@@ -20,7 +20,7 @@ use crate::message::{
 };
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
-use crate::pool::BlockPool;
+use crate::pool::{BlockPool, Chain};
 use crate::request::JobId;
 use crate::scheduler::kind::SchedulerKind;
 use crate::strategy::kind::StrategyKind;
@@ -110,9 +110,9 @@ impl<'a, 'm> View<'a, 'm> {
     /// The blocks of a job, in the order in which the strategy named them. None while it waits, or
     /// if there is no such job.
     pub fn blocks(&self, job: JobId) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
-        let (jobs, pool) = (self.jobs, self.pool);
-        let slot = jobs.find(job).into_iter();
-        slot.flat_map(move |slot| pool.iter(jobs.get(slot).blocks()))
+        let slot = self.jobs.find(job);
+        let blocks = slot.map_or(Chain::EMPTY, |slot| self.jobs.get(slot).blocks());
+        self.pool.iter(blocks)
     }
 
     /// Answers a query. [`Query::Largest`] takes a search, which `Controller::answer` makes; here

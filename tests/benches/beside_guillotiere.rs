@@ -274,15 +274,15 @@ impl Contender {
         match self {
             Contender::Strategy(StrategyKind::FirstFit) if setting.side == 128 => Some(0.68),
             Contender::Strategy(StrategyKind::FirstFit) => by_level(1.5, 1.35),
-            Contender::Served => by_level(1.2, 1.1),
+            Contender::Served => by_level(1.1, 1.0),
             Contender::Strategy(StrategyKind::AdaptiveScan) => by_level(1.38, 1.12),
             Contender::Strategy(StrategyKind::BestFit) => by_level(0.21, 0.22),
             Contender::Strategy(StrategyKind::BusyList) => by_level(0.11, 0.125),
             Contender::Strategy(StrategyKind::FreeSubmeshList) if setting.side == 1024 => {
                 Some(0.15)
             }
-            Contender::Strategy(StrategyKind::FreeSubmeshList) => by_level(0.12, 0.13),
-            Contender::Strategy(StrategyKind::LeastExpectedBlocking { .. }) => Some(0.012),
+            Contender::Strategy(StrategyKind::FreeSubmeshList) => by_level(0.11, 0.115),
+            Contender::Strategy(StrategyKind::LeastExpectedBlocking { .. }) => Some(0.011),
             _ => None,
         }
     }

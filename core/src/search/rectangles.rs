@@ -282,7 +282,7 @@ fn any_maximal_in<const N: usize>(
     mut wanted: impl FnMut(Submesh) -> bool,
 ) -> bool {
     let rows = occupancy.grid().rows() as usize;
-    let stride = occupancy.stride().min(N);
+    let stride = if N == 1 { 1 } else { occupancy.stride() };
     let (mut free, mut below, mut row, mut above) = ([0; N], [0; N], [0; N], [0; N]);
     let (free, below) = (&mut free[..stride], &mut below[..stride]);
     let (row, above) = (&mut row[..stride], &mut above[..stride]);
@@ -305,16 +305,16 @@ fn any_maximal_in<const N: usize>(
             instructions += 60 + 60 * stride as u32;
             row.copy_from_slice(above);
             read(Some(top + 1), above);
-            let (mut any, mut stopped) = (0, 0);
-            for ((free, busy), above) in free.iter_mut().zip(&*row).zip(&*above) {
-                *free &= !busy;
-                any |= *free;
-                stopped |= *free & above;
+            let (mut stopped_below, mut stopped_above) = (0, 0);
+            for (at, free) in free.iter_mut().enumerate() {
+                *free &= !row[at];
+                stopped_below |= *free & below[at];
+                stopped_above |= *free & above[at];
             }
-            if any == 0 {
+            if stopped_below == 0 {
                 break;
             }
-            if stopped == 0 {
+            if stopped_above == 0 {
                 continue;
             }
             for (x, w) in runs(free) {
