@@ -10,8 +10,6 @@
 //!   0       . . . . . .  # ..  word 0
 //! ```
 
-use core::ops::Range;
-
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, MESH_SIDE_MAX};
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
@@ -125,18 +123,6 @@ impl Layout {
             false => (self.grid.area(block).saturating_mul(30))
                 .saturating_add(400 * self.grid.dimensions() as u32),
         }
-    }
-
-    /// The words that a block touches, and its bits in each of them, on a two-dimensional mesh
-    /// whose rows have one word each. `None` on any other grid.
-    #[inline]
-    pub(crate) fn rows_of_one_word(&self, block: Block) -> Option<(Range<usize>, Word)> {
-        if self.row_words != 1 || !self.is_plane {
-            return None;
-        }
-        let [x, y, w, h] = block.rectangle().map(usize::from);
-        // `w` is at least 1, so the shift is shorter than the word.
-        Some((y..y + h, Word::MAX >> (WORD_BITS as usize - w) << x))
     }
 
     /// Calls `visit` with each word that a block touches and the block's bits in it, until `visit`

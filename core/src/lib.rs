@@ -22,7 +22,6 @@ pub mod jobs;
 mod layout;
 #[cfg(feature = "machine")]
 pub mod machine;
-mod marking;
 mod mesh;
 pub mod message;
 mod node;

@@ -4,7 +4,6 @@ use heapless::Vec;
 
 use crate::grid::{Block, Grid};
 use crate::layout::Layout;
-use crate::marking::for_each_row;
 use crate::mesh::Submesh;
 use crate::node::NodeId;
 #[cfg(any(feature = "restore", feature = "machine"))]
@@ -340,15 +339,10 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Calls `change` with each word of `busy` that the block touches, and the block's bits in it.
-    /// It may also be called with other words and a mask of 0.
     #[inline(always)]
     fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word)) {
         let words = self.words();
         let busy = &mut self.busy[..words];
-        if let Some((rows, bits)) = self.layout.rows_of_one_word(block) {
-            for_each_row(busy, rows, bits, change);
-            return;
-        }
         self.layout.words(block, |word, bits| {
             change(&mut busy[word], bits);
             true
