@@ -183,13 +183,16 @@ impl<'a> Change<'a> {
 /// ```text
 ///   gone 1, 4:   [ a | B | c | d | E | f ]   ->   [ a | c | d | f ]
 /// ```
+///
+/// A host moves whole stretches, here and in [`insert`]; on a board the code that moves them would
+/// take 2 KB of flash.
 fn remove(list: &mut [u64], gone: &[u64]) -> usize {
     let Some((&first, rest)) = gone.split_first() else {
         return list.len();
     };
     let mut kept = first as usize;
     let mut places = rest.iter().map(|&place| place as usize);
-    if is_long(list.len()) {
+    if LONG_WORDS {
         let mut from = kept + 1;
         for next in places.chain([list.len()]) {
             list.copy_within(from..next, kept);
@@ -211,25 +214,16 @@ fn remove(list: &mut [u64], gone: &[u64]) -> usize {
 
 /// Inserts in the order of definition 1 into a list of `len` entries.
 fn insert(cells: &mut [u64], len: usize, entry: Entry) {
-    let mut at = len;
-    if LONG_WORDS && !is_long(len) {
-        // One loop finds the place and makes room, so only its end is hard to predict.
-        while at > 0 && entry.precedes(Entry(cells[at - 1])) {
-            cells[at] = cells[at - 1];
-            at -= 1;
-        }
-    } else {
-        at = place_for(entry, &cells[..len]);
-        if !LONG_WORDS {
-            let mut moved = entry.0;
-            for cell in &mut cells[at..=len] {
-                moved = core::mem::replace(cell, moved);
-            }
-            return;
-        }
+    let at = place_for(entry, &cells[..len]);
+    if LONG_WORDS {
         cells.copy_within(at..len, at + 1);
+        cells[at] = entry.0;
+        return;
     }
-    cells[at] = entry.0;
+    let mut moved = entry.0;
+    for cell in &mut cells[at..=len] {
+        moved = core::mem::replace(cell, moved);
+    }
 }
 
 /// Where an entry belongs in an ordered list.
@@ -244,14 +238,6 @@ fn place_for(entry: Entry, list: &[u64]) -> usize {
         }
         _ => at,
     }
-}
-
-/// Whether a list of this length moves whole stretches instead of one entry after the other. On a
-/// host this is a third faster for lists of hundreds, and a tenth slower for lists of a dozen,
-/// since the length of a stretch cannot be predicted. On a board the code that moves them would
-/// take 2 KB of flash.
-const fn is_long(len: usize) -> bool {
-    LONG_WORDS && len > 64
 }
 
 /// Updates the list in `memory[..len]` after `busy`, which was free, has been taken. Returns the
