@@ -204,14 +204,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_board_has_a_feature_and_a_module() {
-        let manifest = include_str!("../Cargo.toml");
-        let modules = include_str!("bin/meshalloc-firmware/boards/mod.rs");
-        for board in BOARDS {
-            let feature = std::format!("\nboard-{} = [", board.name);
-            assert!(manifest.contains(&feature), "{}", board.name);
-            let module = std::format!("mod {};", board.name.replace('-', "_"));
-            assert!(modules.contains(&module), "{}", board.name);
+    fn every_board_is_in_all_places_that_porting_names() {
+        for Info { name, target, .. } in BOARDS {
+            let module = name.replace('-', "_");
+            for (file, text, entry) in [
+                (
+                    "firmware/Cargo.toml",
+                    include_str!("../Cargo.toml"),
+                    std::format!("\nboard-{name} = ["),
+                ),
+                (
+                    "firmware/src/bin/meshalloc-firmware/boards/mod.rs",
+                    include_str!("bin/meshalloc-firmware/boards/mod.rs"),
+                    std::format!("\nmod {module};\n"),
+                ),
+                (
+                    "rust-toolchain.toml",
+                    include_str!("../../rust-toolchain.toml"),
+                    std::format!("\"{target}\""),
+                ),
+                (
+                    "firmware/README.md",
+                    include_str!("../README.md"),
+                    std::format!("\n| `{name}` |"),
+                ),
+            ] {
+                assert!(text.contains(&entry), "{name}: {file} has no {entry:?}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use meshalloc::{Block, Flags, Holds, Refusal, Request, Serves, StrategyKind};
+use meshalloc::{Block, Flags, Holds, Lays, Refusal, Request, Serves, StrategyKind};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
@@ -146,28 +146,13 @@ pub fn counts_processors(kind: StrategyKind) -> bool {
 }
 
 /// Whether the strategy keeps to the sides that it is asked for.
-pub const fn keeps_sides(kind: StrategyKind) -> bool {
-    use StrategyKind as Kind;
-    matches!(
-        kind,
-        Kind::FirstFit
-            | Kind::BestFit
-            | Kind::FrameSliding
-            | Kind::AdaptiveScan
-            | Kind::BusyList
-            | Kind::FreeSubmeshList
-            | Kind::LeastExpectedBlocking { .. }
-            | Kind::LebEstimates { .. }
-    )
+pub fn keeps_sides(kind: StrategyKind) -> bool {
+    matches!(Lays::from(kind), Lays::Box { rings: true, .. })
 }
 
 /// Whether the strategy lays a request that may be turned in any order of its extents.
-const fn turns(kind: StrategyKind) -> bool {
-    use StrategyKind as Kind;
-    !matches!(
-        kind,
-        Kind::FirstFit | Kind::BestFit | Kind::FrameSliding | Kind::TreeCollapsingPrinted
-    )
+fn turns(kind: StrategyKind) -> bool {
+    !matches!(Lays::from(kind), Lays::Box { turns: false, .. })
 }
 
 /// A strategy with its state: the busy nodes, and for a buddy system its lists of free blocks.
@@ -852,11 +837,7 @@ impl Strategy {
         let mut shapes = vec![named.clone()];
         match self.kind {
             StrategyKind::Folding => shapes = pods::folded(&named, wanted.may_rotate),
-            StrategyKind::Buddy
-            | StrategyKind::FrameSliding
-            | StrategyKind::FirstFit
-            | StrategyKind::BestFit => (),
-            _ if !wanted.may_rotate => (),
+            kind if !wanted.may_rotate || !turns(kind) => (),
             StrategyKind::FixedOrientation => {
                 // The longer side along the mesh's longer side, along x when both are the same.
                 shapes = vec![match sides[0] >= sides[1] {

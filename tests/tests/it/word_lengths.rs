@@ -9,7 +9,7 @@
 //! Both compare with the same files, `data/words-on-*.txt`. `cargo xtask docs` adds the lines of a
 //! new strategy. Where decisions are changed on purpose, delete the lines that differ first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{env, fs};
 
@@ -253,8 +253,17 @@ fn assert_golden(file: &str, machines: &[Grid], run: impl Fn(Grid, StrategyKind,
             .map(|(strategy, hash)| format!("{strategy} {hash}\n"));
         fs::write(&path, lines.collect::<String>()).expect("the file can be written");
     }
-    let found: BTreeMap<&str, &str> = found.iter().map(|(k, hash)| (&**k, &**hash)).collect();
-    assert_eq!(found, golden, "{file}, with words of {} bits", word_bits());
+    let golden: BTreeSet<(&str, &str)> = golden.into_iter().collect();
+    let found: BTreeSet<(&str, &str)> = found.iter().map(|(k, hash)| (&**k, &**hash)).collect();
+    assert!(
+        found == golden,
+        "{file}, with words of {} bits: found {:?} in place of {:?}. `cargo xtask docs` adds \
+         missing lines. A line that differs is a changed decision; if it is meant, delete the line \
+         first.",
+        word_bits(),
+        &found - &golden,
+        &golden - &found,
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //! | core | 180 MHz, the most | 100 MHz, the most |
 //! | APB1, APB2 | 45 and 90 MHz | 50 and 100 MHz |
 //! | flash, from 2.7 V on | 5 wait states | 3 wait states |
-//! | above 168 MHz, or 84 | over-drive mode | voltage scale 1 |
+//! | above 168 MHz, or 84 | over-drive mode (feature `over-drive`) | voltage scale 1 |
 //!
 //! Reference manuals RM0390 (section 5.1.4 has the order), RM0090 and RM0383. The loops here end
 //! when the hardware is sound; the watchdog runs already.
@@ -23,6 +23,11 @@
 use stm32f4xx_hal::pac::{FLASH, PWR, rcc};
 
 use crate::boards::CLOCKS;
+
+const _: () = assert!(
+    CLOCKS.core_mhz >= 96 && CLOCKS.core_mhz <= 180,
+    "core_mhz: expected 96 to 180; the PLL's oscillator runs at twice the rate"
+);
 
 /// How often the external clock is looked for: about 0.1 s at 16 MHz.
 const LOOKS: u32 = 200_000;
@@ -41,7 +46,7 @@ pub(super) fn start(rcc: &rcc::RegisterBlock, power: &PWR, flash: &FLASH) {
     ::cortex_m::asm::dsb();
     // The chips that have the over-drive mode start with the highest voltage scale. The scale can
     // be set while the PLL is off.
-    #[cfg(feature = "board-nucleo-f411re")]
+    #[cfg(not(feature = "over-drive"))]
     // SAFETY: 3 is voltage scale 1.
     power.cr().modify(|_, w| unsafe { w.vos().bits(3) });
 
@@ -70,7 +75,7 @@ pub(super) fn start(rcc: &rcc::RegisterBlock, power: &PWR, flash: &FLASH) {
     });
     rcc.cr().modify(|_, w| w.pllon().set_bit());
 
-    #[cfg(not(feature = "board-nucleo-f411re"))]
+    #[cfg(feature = "over-drive")]
     {
         power.cr().modify(|_, w| w.oden().set_bit());
         while power.csr().read().odrdy().bit_is_clear() {}
