@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::ValueHint;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use meshalloc::{Configuration, Grid};
@@ -30,7 +31,7 @@ use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
 use crate::schema::{self, SchemaArgs};
-use crate::settings::{self, FormatArgs, Given, Takes, ThreadsArgs, only};
+use crate::settings::{self, FileArgs, FormatArgs, Given, Takes, ThreadsArgs, only};
 use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
@@ -38,7 +39,7 @@ use crate::view::{self, ViewArgs};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::names;
-use meshalloc_sim::scenario::{self, Resolved};
+use meshalloc_sim::wording::any_of;
 use meshalloc_sim::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations
@@ -190,10 +191,8 @@ of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// A TOML file whose keys are options; an option on the command line replaces its key, and the
-    /// keys that contradict it
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    scenario: Option<PathBuf>,
+    #[command(flatten)]
+    file: FileArgs,
 
     #[command(flatten)]
     options: Given<Self>,
@@ -227,7 +226,8 @@ impl Takes for RunArgs {
 
 #[derive(Args, Debug)]
 struct ReplayArgs {
-    /// A file of operations; nothing runs if a line is invalid. - is standard input, line by line
+    /// A file of operations, no log (see run --swf); nothing runs if a line is invalid. - is
+    /// standard input, line by line
     #[arg(value_name = "OPS", value_hint = ValueHint::FilePath)]
     operations: PathBuf,
 
@@ -284,21 +284,11 @@ struct ListArgs {
     format: FormatArgs,
 }
 
-fn read<T: Args>(given: &Given<T>, file: Option<&Path>) -> Result<Resolved, String> {
-    let command = settings::command_of::<T>();
-    let own = settings::own_options(&command);
-    let (scenario, note) = scenario::read(given.entries(), file, &own)?;
-    if let Some(note) = note {
-        failure::to_stderr(&note);
-    }
-    Ok(scenario)
-}
-
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return explain(&error),
+        Err(error) => return explain(error),
     };
     let mut output = BufWriter::new(io::stdout().lock());
     let outcome =
@@ -309,12 +299,34 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints help, the version or what is wrong with the command line.
-fn explain(error: &clap::Error) -> ExitCode {
+fn explain(mut error: clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(tip) = other_commands(&error)
+    {
+        let tip = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tip);
+    }
     let printed = error.print().and_then(|()| io::stdout().flush());
     match error.use_stderr() {
         true => ExitCode::from(error.exit_code() as u8),
         false => ended(printed.map_err(Failure::from)),
     }
+}
+
+/// Which commands take the option that one did not know.
+fn other_commands(error: &clap::Error) -> Option<String> {
+    let ContextValue::String(option) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    let name = option.strip_prefix("--")?;
+    let command = Cli::command();
+    let takes = |command: &&clap::Command| {
+        let mut arguments = command.get_arguments();
+        arguments.any(|arg| arg.get_long() == Some(name))
+    };
+    let takers = command.get_subcommands().filter(takes);
+    let takers: Vec<_> = takers.map(clap::Command::get_name).collect();
+    (!takers.is_empty()).then(|| format!("{option} is an option of {}", any_of(takers)))
 }
 
 fn ended(outcome: Result<(), Failure>) -> ExitCode {
@@ -331,8 +343,8 @@ fn ended(outcome: Result<(), Failure>) -> ExitCode {
 fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> {
     match command {
         Command::Run(args) => {
-            let file = args.scenario.as_deref();
-            let scenario = read(&args.options, file)?;
+            let (scenario, origin) = args.options.over(args.file.path())?;
+            let scenario = scenario.resolve_of(origin)?;
             let how = RunHow {
                 format: args.format.get(),
                 threads: args.threads.count,
@@ -342,7 +354,7 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
             };
             let picture = args.plot.path();
             let files = [
-                ("--scenario", args.scenario.as_deref()),
+                ("--scenario", args.file.path()),
                 ("--jobs-output", args.jobs_output.as_deref()),
                 ("--plot-output", picture.as_deref()),
             ];
@@ -350,10 +362,10 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
             failure::files_first(output, |output| run::run(&scenario, &how, output))
         }
         Command::View(args) => {
-            let file = args.scenario.as_deref();
-            let scenario = read(&args.options, file)?;
+            let (scenario, origin) = args.options.over(args.file.path())?;
+            let scenario = scenario.resolve_of(origin)?;
             let files = [
-                ("--scenario", args.scenario.as_deref()),
+                ("--scenario", args.file.path()),
                 ("--output", Some(&*args.output)),
             ];
             file::spare(&scenario.files(), &files)?;

@@ -18,7 +18,7 @@ use crate::map::PictureFile;
 use crate::plot::{Layout, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, LogJson};
-use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, several};
+use crate::settings::{self, FileArgs, Format, FormatArgs, Given, Takes, ThreadsArgs, several};
 use crate::sweep;
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
@@ -26,7 +26,7 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters;
 use meshalloc_sim::results::StrategySummary;
-use meshalloc_sim::scenario::{self, Origin, Scenario, Setting, SettingError, StrategyChoice};
+use meshalloc_sim::scenario::{self, Scenario, Setting, SettingError, StrategyChoice};
 use meshalloc_sim::wording::{Number, counted};
 use meshalloc_sim::workload::{EstimateModel, Log, Process, SharedLogs, TimeUnit, Workload};
 
@@ -35,6 +35,9 @@ mod tables;
 /// What to compare.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
+    #[command(flatten)]
+    file: FileArgs,
+
     #[command(flatten)]
     settings: Given<Self>,
 
@@ -176,7 +179,10 @@ struct Comparison<'a> {
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
     compared.check_drawn(args.draw)?;
-    let files = [("--output", compared.picture_path())];
+    let files = [
+        ("--scenario", args.file.path()),
+        ("--output", compared.picture_path()),
+    ];
     file::spare(&compared.settings.files(), &files)?;
     // Now rather than after a minute's work.
     let file = compared.picture_path().map(PictureFile::open);
@@ -200,27 +206,46 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
+fn split(texts: &str) -> Vec<String> {
+    texts.split(',').map(str::to_owned).collect()
+}
+
 impl<'a> Comparison<'a> {
     fn new(args: &'a CompareArgs) -> Result<Self, String> {
         let mut given = args.settings.clone();
-        let schedulers = given.take("scheduler", SCHEDULERS);
-        let schedulers = schedulers.iter().map(|text| names::scheduler(text));
-        let schedulers = names::each_once(schedulers.collect::<Result<Vec<_>, _>>()?);
-        let log_loads = given.take("log-load", "");
-        let loads = given.take("load", if args.full { FULL } else { LOADS });
-        let mut settings = given.scenario();
-        // Without a log, `log-load` is an error that is found below.
-        let (is_log, loads) = match settings.log_file().is_some() || !log_loads.is_empty() {
-            true => (true, log_loads),
-            false => (false, loads),
+        if args.full {
+            given = given.or("load", FULL);
+        }
+        let schedulers = given.values("scheduler");
+        let [loads, log_loads] = ["load", "log-load"].map(|key| given.values(key));
+        let (mut settings, origin) = given.over(args.file.path())?;
+        let schedulers = match (schedulers, settings.scheduler) {
+            (None, Some(of_file)) => vec![of_file],
+            (given, _) => {
+                let texts = given.unwrap_or_else(|| split(SCHEDULERS));
+                let kinds = texts.iter().map(|text| names::scheduler(text));
+                names::each_once(kinds.collect::<Result<Vec<_>, _>>()?)
+            }
         };
-        let loads = loads.iter().map(|text| names::positive(text));
-        let mut loads = names::each_once(loads.collect::<Result<Vec<f64>, _>>()?);
+        // Without a log, `log-load` is an error that is found below.
+        let is_log = settings.log_file().is_some() || settings.log_load.is_some();
+        let (given, of_file, default) = match is_log {
+            true => (log_loads, settings.log_load, vec![]),
+            false => (loads, settings.load, split(LOADS)),
+        };
+        let mut loads = match (given, of_file) {
+            (None, Some(of_file)) => vec![of_file],
+            (given, _) => {
+                let texts = given.unwrap_or(default);
+                let loads = texts.iter().map(|text| names::positive(text));
+                names::each_once(loads.collect::<Result<Vec<f64>, _>>()?)
+            }
+        };
         loads.sort_by(f64::total_cmp);
         if settings.strategy.is_none() {
-            let on_command_line = |error: SettingError| error.on_command_line();
-            let described = settings.description().map_err(on_command_line)?;
-            let machine = settings.grid(described.as_ref()).map_err(on_command_line)?;
+            let place = |error: SettingError| origin.place(&error);
+            let described = settings.description().map_err(place)?;
+            let machine = settings.grid(described.as_ref()).map_err(place)?;
             let default = match settings.cube {
                 Some(_) => DEFAULT_CUBE,
                 None => DEFAULT,
@@ -240,7 +265,7 @@ impl<'a> Comparison<'a> {
                     true => settings.log_load = load,
                     false => settings.load = load,
                 }
-                let resolved = settings.resolve_of(Origin::CommandLine)?;
+                let resolved = settings.resolve_of(origin.clone())?;
                 experiments.push((resolved.experiment(&logs)?, resolved.settings));
             }
         }

@@ -3,7 +3,6 @@
 //! same jobs in the same order.
 
 use std::io::Write;
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
@@ -19,7 +18,7 @@ use crate::map::PictureFile;
 use crate::plot::{Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, cell, table, trimmed};
-use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
+use crate::settings::{self, FileArgs, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use crate::sweep;
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{Experiment, StrategyResult};
@@ -27,7 +26,7 @@ use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters;
 use meshalloc_sim::results::StrategySummary;
-use meshalloc_sim::scenario::{Origin, StrategyChoice};
+use meshalloc_sim::scenario::StrategyChoice;
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{
@@ -35,11 +34,14 @@ use meshalloc_sim::workload::{
 };
 
 /// Jobs that wait at all times by default: schedulers that look for jobs that fit need some.
-const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
+const BACKLOG_DEFAULT: &str = "100";
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SaturationArgs {
+    #[command(flatten)]
+    file: FileArgs,
+
     #[command(flatten)]
     settings: Given<Self>,
 
@@ -123,12 +125,17 @@ pub(crate) fn columns() -> Columns {
 }
 
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let mut settings = args.settings.scenario();
+    // Given, so that it replaces the load of a file.
+    let given = args.settings.clone().or("backlog", BACKLOG_DEFAULT);
+    let (mut settings, origin) = given.over(args.file.path())?;
     settings.strategy.get_or_insert(vec![StrategyChoice::All]);
-    settings.backlog.get_or_insert(BACKLOG_DEFAULT);
-    let resolved = settings.resolve_of(Origin::CommandLine)?;
+    let resolved = settings.resolve_of(origin)?;
     let settings = &resolved.settings;
-    file::spare(&settings.files(), &[("--output", args.output.as_deref())])?;
+    let files = [
+        ("--scenario", args.file.path()),
+        ("--output", args.output.as_deref()),
+    ];
+    file::spare(&settings.files(), &files)?;
     let file = args.output.as_deref().map(PictureFile::open).transpose()?;
     let plan = resolved.experiment(&SharedLogs::default())?;
     let bar = Bar::interruptible()?;

@@ -4,20 +4,26 @@
 use std::ffi::{OsStr, OsString};
 use std::marker::PhantomData;
 use std::num::NonZero;
+use std::path::{Path, PathBuf};
 
 use clap::builder::ValueHint;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 
+use crate::failure;
 use meshalloc_firmware::client::Endpoint;
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{
-    BackendChoice, Entry, Form, Resolved, SETTINGS, Scenario, Setting, SettingError, contradiction,
+    self, BackendChoice, Entry, Foreign, Form, Origin, Resolved, SETTINGS, Scenario, Setting,
+    SettingError, contradiction,
 };
 
 /// A command that takes settings of a scenario.
 pub(crate) trait Takes {
+    /// Settings that are not taken, but may stand in its scenario files.
+    const IGNORED: &'static [&'static str] = &[];
+
     /// The option of a setting, perhaps in the command's words; `None` if it is not taken.
     fn take(arg: Arg) -> Option<Arg>;
 }
@@ -105,25 +111,77 @@ impl<T> std::fmt::Debug for Given<T> {
 }
 
 impl<T> Given<T> {
-    pub(crate) fn entries(&self) -> &[Entry] {
-        &self.entries
+    /// The values of a setting that is a list here, if it was given. The first one stays.
+    pub(crate) fn values(&mut self, key: &str) -> Option<Vec<String>> {
+        let mut entries = self.entries.iter_mut();
+        let value = &mut entries.find(|entry| entry.setting.key == key)?.value;
+        let text = value.to_string_lossy().into_owned();
+        let values: Vec<_> = text.split(',').map(str::to_owned).collect();
+        *value = OsString::from(values.first()?);
+        Some(values)
     }
 
-    /// Takes out the value of a setting that is a list here; `default` if it was not given.
-    pub(crate) fn take(&mut self, key: &str, default: &str) -> Vec<String> {
-        let place = self
-            .entries
-            .iter()
-            .position(|entry| entry.setting.key == key);
-        let value = place.map(|place| self.entries.remove(place).value);
-        let text = value.map_or(default.into(), |value| value.to_string_lossy().into_owned());
-        let values = text.split(',').filter(|value| !value.is_empty());
-        values.map(str::to_owned).collect()
+    /// As if this were given, unless the setting is.
+    pub(crate) fn or(mut self, key: &str, value: &str) -> Self {
+        let is_given = self.entries.iter().any(|entry| entry.setting.key == key);
+        if let (false, Some(setting)) = (is_given, Setting::of(key)) {
+            self.entries.push(Entry {
+                setting,
+                value: value.into(),
+                line: None,
+            });
+        }
+        self
     }
 
     pub(crate) fn scenario(&self) -> Scenario {
         let scenario = Scenario::of(&self.entries);
         scenario.expect("the command has read each value with the same parser")
+    }
+}
+
+impl<T: Takes + Args> Given<T> {
+    /// These settings over those of a scenario file, and where they were given. A setting of the
+    /// file that the command neither takes nor ignores, and none of these replaces, is an error.
+    /// Notes go to standard error.
+    pub(crate) fn over(&self, file: Option<&Path>) -> Result<(Scenario, Origin), String> {
+        let command = command_of::<T>();
+        let is_known = |setting| takes::<T>(setting) || T::IGNORED.contains(&setting.key);
+        let is_replaced = |setting| {
+            self.entries
+                .iter()
+                .any(|it| it.setting.contradicts(setting))
+        };
+        let useless = SETTINGS
+            .iter()
+            .filter(|it| !is_known(it) && !is_replaced(it));
+        let useless: Vec<_> = useless
+            .map(|setting| (setting.key, "the command has no such option"))
+            .collect();
+        let foreign = Foreign {
+            command_line: &own_options(&command),
+            useless: &useless,
+        };
+        let (scenario, origin, note) = scenario::read(&self.entries, file, foreign)?;
+        if let Some(note) = note {
+            failure::to_stderr(&note);
+        }
+        Ok((scenario, origin))
+    }
+}
+
+/// The option of a scenario file.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FileArgs {
+    /// A TOML file whose keys are options; an option on the command line replaces its key, and the
+    /// keys that contradict it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    scenario: Option<PathBuf>,
+}
+
+impl FileArgs {
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.scenario.as_deref()
     }
 }
 

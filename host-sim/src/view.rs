@@ -17,7 +17,7 @@ use crate::identity::{PROGRAM, VERSION};
 use crate::line::LineBackends;
 use crate::progress::Bar;
 use crate::report;
-use crate::settings::{self, Given, Takes, only};
+use crate::settings::{self, FileArgs, Given, Takes, only};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::history;
 use meshalloc_sim::scenario::{Resolved, SettingError};
@@ -43,10 +43,8 @@ const SCRIPTS: [&str; 7] = [
 /// The options of `view`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ViewArgs {
-    /// A TOML file whose keys are options; an option on the command line replaces its key, and the
-    /// keys that contradict it
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
 
     #[command(flatten)]
     pub(crate) options: Given<Self>,
@@ -56,20 +54,17 @@ pub(crate) struct ViewArgs {
     pub(crate) output: PathBuf,
 }
 
-/// The page has no use for these, which a scenario file for other commands may have.
 impl Takes for ViewArgs {
+    const IGNORED: &'static [&'static str] = &[
+        "replications",
+        "until-rel-error",
+        "until-abs-error",
+        "max-replications",
+        "slowdown-threshold",
+    ];
+
     fn take(arg: Arg) -> Option<Arg> {
-        let others = only(
-            &[
-                "replications",
-                "until-rel-error",
-                "until-abs-error",
-                "max-replications",
-                "slowdown-threshold",
-            ],
-            arg.clone(),
-        );
-        others.is_none().then_some(arg)
+        only(Self::IGNORED, arg.clone()).is_none().then_some(arg)
     }
 }
 

@@ -19,10 +19,9 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use cpu_time::ThreadTime;
-use meshalloc::{Grid, Mesh, NodeId, SchedulerKind, StrategyKind};
+use meshalloc::{Grid, Mesh, NodeId, StrategyKind};
 use meshalloc_sim::backend::InProcessBackends;
-use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
-use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::experiment::{self, Experiment};
 use meshalloc_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use meshalloc_sim::workload::{
     EstimateModel, Messages, Pattern, Rate, ServiceDistribution, SideDistribution, Synthetic,
@@ -183,21 +182,7 @@ fn run_of_jobs() -> Vec<String> {
         ..Synthetic::new(mesh, sizes, service, Rate::Arrivals(6.67e-5))
     };
     let strategy = StrategyKind::FirstFit;
-    let experiment = Experiment {
-        machine: mesh.into(),
-        description: None,
-        strategies: vec![strategy],
-        scheduler: SchedulerKind::Fcfs,
-        workload: Workload::Synthetic(workload),
-        jobs: 1000,
-        measure: Measure::Departures,
-        backlog: None,
-        failures: None,
-        largest: false,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
-        replications: Replications::Fixed(1),
-        seed: 1,
-    };
+    let experiment = Experiment::new(Workload::Synthetic(workload), 1000, &[strategy]);
     let backends = &mut InProcessBackends::default();
     let start = ThreadTime::now();
     let result = experiment::run_once(&experiment, strategy, 0, backends, &());

@@ -25,12 +25,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use meshalloc::{Change, Configuration, Controller, Machine, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{Change, Configuration, Controller, Machine, StrategyKind, Ticks};
 use meshalloc_sim::backend::{
     Around, Backend, BackendError, Backends, InProcess, InProcessBackends, heap_storage,
 };
-use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
-use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::experiment::{self, Experiment};
 use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use meshalloc_tests::bench;
 use meshalloc_tests::rig::mesh;
@@ -62,27 +61,15 @@ const REPLICATION_SECONDS_MAX: f64 = 0.1;
 
 fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
     let mesh = mesh(side, side);
+    let workload = Synthetic::new(
+        mesh,
+        SideDistribution::Uniform,
+        ServiceDistribution::Exponential { mean_seconds: 10.0 },
+        Rate::Load(LOAD),
+    );
     Experiment {
-        machine: mesh.into(),
-        description: None,
-        strategies: vec![strategy],
-        scheduler: SchedulerKind::Fcfs,
-        workload: Workload::Synthetic(Synthetic::new(
-            mesh,
-            SideDistribution::Uniform,
-            ServiceDistribution::Exponential { mean_seconds: 10.0 },
-            Rate::Load(LOAD),
-        )),
-        jobs,
-        measure: Measure::Arrivals {
-            warmup_fraction: 0.05,
-        },
-        backlog: None,
-        failures: None,
-        largest: false,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
-        replications: Replications::Fixed(1),
         seed: SEED,
+        ..Experiment::new(Workload::Synthetic(workload), jobs, &[strategy])
     }
 }
 

@@ -14,10 +14,10 @@
 
 use std::error::Error;
 
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{Mesh, StrategyKind};
 use meshalloc_sim::backend::InProcessBackends;
-use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
-use meshalloc_sim::metrics::{Metric, SLOWDOWN_THRESHOLD};
+use meshalloc_sim::experiment::{self, Experiment, Replications};
+use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::statistics::{Estimate, Interval, Sampling};
 use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use rand_chacha::ChaCha8Rng;
@@ -73,20 +73,10 @@ fn runs(load: f64, replications: u32) -> Result<Vec<Runs>, Box<dyn Error>> {
     let sizes: SideDistribution = "normal:mean=8,sd=4".parse()?;
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     let workload = Synthetic::new(mesh, sizes, service, Rate::Load(load));
+    let strategies = [StrategyKind::FirstFit, StrategyKind::FreeSubmeshList];
     let experiment = Experiment {
-        machine: mesh.into(),
-        description: None,
-        strategies: vec![StrategyKind::FirstFit, StrategyKind::FreeSubmeshList],
-        scheduler: SchedulerKind::Fcfs,
-        measure: Measure::of(&workload),
-        workload: Workload::Synthetic(workload),
-        jobs: JOBS,
-        backlog: None,
-        failures: None,
-        largest: false,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(replications),
-        seed: 1,
+        ..Experiment::new(Workload::Synthetic(workload), JOBS, &strategies)
     };
     let results = experiment::run_parallel(&experiment, None, &InProcessBackends::default, &())?;
     let value = |strategy: usize, run: usize, metric: Metric| {

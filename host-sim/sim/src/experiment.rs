@@ -12,7 +12,7 @@ use meshalloc::{Configuration, Grid, Request, SchedulerKind, StrategyKind};
 use crate::backend::BackendError;
 use crate::failures::{Failures, Timeline};
 use crate::machine::Description;
-use crate::metrics::{Estimates, Metric, Refusals};
+use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
 use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
 use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
@@ -327,6 +327,30 @@ impl ExperimentError {
 }
 
 impl Experiment {
+    /// One replication with seed 1, first come, first served, in which nothing fails. A log has its
+    /// own number of jobs.
+    pub fn new(workload: Workload, jobs: u32, strategies: &[StrategyKind]) -> Self {
+        let (machine, measure) = match &workload {
+            Workload::Synthetic(synthetic) => (synthetic.machine(), Measure::of(synthetic)),
+            Workload::Log(log) => (log.machine, Measure::Departures),
+        };
+        Experiment {
+            machine,
+            description: None,
+            strategies: strategies.to_vec(),
+            scheduler: SchedulerKind::Fcfs,
+            workload,
+            jobs,
+            measure,
+            backlog: None,
+            failures: None,
+            largest: false,
+            slowdown_threshold: SLOWDOWN_THRESHOLD,
+            replications: Replications::Fixed(1),
+            seed: 1,
+        }
+    }
+
     /// This experiment with the contents of its files: mixes, times, failures. `fill` reads the
     /// jobs of a log.
     ///

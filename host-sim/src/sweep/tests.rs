@@ -5,7 +5,6 @@ use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use super::*;
 use meshalloc_sim::experiment::{Measure, Replications};
 use meshalloc_sim::failures::{Failures, Restart};
-use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
@@ -14,26 +13,17 @@ fn points(loads: &[f64]) -> Vec<Point> {
     let point = |&load: &f64| Point {
         label: vec![("load".to_owned(), load.to_string())],
         experiment: Experiment {
-            machine: mesh.into(),
-            description: None,
-            strategies: vec![StrategyKind::FirstFit, StrategyKind::Naive],
-            scheduler: SchedulerKind::Fcfs,
-            workload: Workload::Synthetic(Synthetic::new(
-                mesh,
-                SideDistribution::Uniform,
-                service.clone(),
-                Rate::Load(load),
-            )),
-            jobs: 60,
-            measure: Measure::Arrivals {
-                warmup_fraction: 0.05,
-            },
-            backlog: None,
-            failures: None,
-            largest: false,
-            slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(2),
-            seed: 1,
+            ..Experiment::new(
+                Workload::Synthetic(Synthetic::new(
+                    mesh,
+                    SideDistribution::Uniform,
+                    service.clone(),
+                    Rate::Load(load),
+                )),
+                60,
+                &[StrategyKind::FirstFit, StrategyKind::Naive],
+            )
         },
     };
     loads.iter().map(point).collect()

@@ -48,6 +48,42 @@ fn a_table_and_a_picture_come_out() {
 }
 
 #[test]
+fn a_scenario_file_has_what_the_command_line_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = String::from("mesh = \"8x8\"\njobs = 300\nreplications = 3\nload = 0.3\n");
+    let mut write = |more: &str| {
+        file.push_str(more);
+        fs::write(folder.path().join("s.toml"), &file).unwrap();
+    };
+    write("");
+    let run = |line: &str| host_sim_in(folder.path(), line);
+    let of_file = "compare --no-picture --scenario s.toml";
+    let of_line = "compare --no-picture --mesh 8x8 --jobs 300 --replications 3";
+    for (file, line) in [
+        ("", "--load 0.3"),
+        ("--load 0.2,0.5 --scheduler fcfs", ""),
+        ("--full --scheduler fcfs", ""),
+    ] {
+        let shown = run(&format!("{of_file} {file}")).good();
+        assert_eq!(shown, run(&format!("{of_line} {file} {line}")).good());
+    }
+    let shown = run("saturation --scenario s.toml --strategy ff");
+    let note = "note: s.toml: not used with --backlog: `load` (line 4)\n";
+    assert_eq!((shown.code, &*shown.stderr), (Some(0), note));
+    let expected = run("saturation --mesh 8x8 --jobs 300 --replications 3 --strategy ff").good();
+    assert_eq!(shown.stdout, expected);
+
+    write("scheduler = \"fcfs\"\n");
+    let shown = run(of_file).good();
+    let line = format!("{of_line} --load 0.3 --scheduler fcfs");
+    assert_eq!(shown, run(&line).good());
+    write("backend = \"in-process\"\n");
+    let ended = run(of_file);
+    let error = "error: s.toml:6: `backend` has no use here: the command has no such option\n";
+    assert_eq!((ended.code, &*ended.stderr), (Some(2), error));
+}
+
+#[test]
 fn the_header_and_the_picture_have_the_conditions_that_are_not_the_default() {
     let folder = tempfile::tempdir().unwrap();
     let conditions = [

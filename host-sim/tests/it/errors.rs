@@ -36,12 +36,7 @@ fn wrong_options_are_explained() {
         ("run --torus 8x8 --wrap 0", &["cannot be used with"]),
         (
             "run --strategy fist-fit",
-            &[
-                "\"fist-fit\"",
-                "did you mean \"first-fit\"?",
-                "adaptive-scan (as)",
-                "naive",
-            ],
+            &["\"fist-fit\"", "did you mean \"first-fit\"?"],
         ),
         (
             "run --strategy ff,zzz",
@@ -59,13 +54,10 @@ fn wrong_options_are_explained() {
             "run --mesh 6x6 --strategy paging:snake=2",
             &["paging:snake=2 serves grids whose sides are all multiples of 2^2, not mesh 6x6"],
         ),
-        (
-            "run --scheduler fcsf",
-            &["did you mean \"fcfs\"?", "known: fcfs"],
-        ),
+        ("run --scheduler fcsf", &["did you mean \"fcfs\"?"]),
         (
             "run --side-lengths unifrm",
-            &["\"unifrm\"", "exponential", "did you mean \"uniform\"?"],
+            &["\"unifrm\"", "did you mean \"uniform\"?"],
         ),
         ("run --service gamma:3", &["exponential:MEAN"]),
         ("run --side-range 9..3", &["expected MIN..MAX"]),
@@ -170,6 +162,13 @@ fn wrong_options_are_explained() {
         (
             "run --backend serial:/dev/x@fast",
             &["expected serial:DEVICE@BAUD"],
+        ),
+        (
+            "saturation --load .4",
+            &[
+                "'--load' found",
+                "tip: --load is an option of run, view or compare",
+            ],
         ),
         (
             "run --relications 3",

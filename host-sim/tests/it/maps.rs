@@ -8,8 +8,7 @@ use meshalloc_host_sim::map::snapshot::Owner;
 use meshalloc_host_sim::map::terminal::{self, Look};
 use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Snapshot, link_maps, maps, svg};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
-use meshalloc_sim::experiment::{Experiment, ExperimentError, Measure, Progress, Replications};
-use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::experiment::{Experiment, ExperimentError, Progress};
 use meshalloc_sim::workload::{
     Arrivals, EstimateModel, Messages, Pattern, Rate, Requests, ServiceDistribution,
     SideDistribution, SideRange, Synthetic, TimeUnit, WorkDistribution, Workload,
@@ -67,21 +66,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
     if let Requests::Submeshes(submeshes) = &mut workload.requests {
         submeshes.sides.fill(SideRange::new(1, 6).unwrap());
     }
-    Experiment {
-        machine: workload.machine(),
-        description: None,
-        strategies: strategies.to_vec(),
-        scheduler: SchedulerKind::Fcfs,
-        measure: Measure::of(&workload),
-        workload: Workload::Synthetic(workload),
-        jobs: 500,
-        backlog: None,
-        failures: None,
-        largest: false,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
-        replications: Replications::Fixed(1),
-        seed: 1,
-    }
+    Experiment::new(Workload::Synthetic(workload), 500, strategies)
 }
 
 #[test]

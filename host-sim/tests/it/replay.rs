@@ -254,10 +254,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
     let mesh = [
         (
             "allocate 1 2 3",
-            &[
-                "unknown operation \"allocate\"",
-                "(known: alloc, lease, free, fault, repair)",
-            ][..],
+            &["unknown operation \"allocate\"; did you mean \"alloc\"?"][..],
         ),
         (
             "alloc 1",

@@ -168,7 +168,7 @@ fn a_mix_is_checked_against_the_machine() {
     let text = host_sim(&format!("run --scenario {}", path.display())).good();
     assert!(text.contains("mix.csv, load 0.4"), "{text}");
     for (line, expected) in [
-        ("run --mix tpu", "(known: tpu-v4, tpu-v4:SIDE, rfold, "),
+        ("run --mix tpu", "did you mean \"tpu-v4\"?"),
         ("run --mesh 8x8 --mix-drop", "--mix-drop requires --mix"),
         (
             "run --mesh 8x8 --mix no/mix.csv",

@@ -373,8 +373,9 @@ fn lend_allocator<'m, S: Strategy, P: Policy>(
 /// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names:
 /// `strategy` and `policy` make them for a machine. The rules of a description are the strategy's
 /// business: requests for a number of chips reach it as they are, and the largest slice that could
-/// be placed is not known. Each proposal of the strategy is
-/// checked before it takes effect. Example: `host-sim/sim/examples/own_policies.rs`.
+/// be placed is not known. Each proposal of the strategy is checked before it takes effect. Results
+/// keep the names of the scenario's strategy and scheduler, so name one strategy there and label
+/// them yourself. Example: `host-sim/sim/examples/own_policies.rs`.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBackends<F, G> {
     /// Makes the strategy.

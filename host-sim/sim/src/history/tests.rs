@@ -4,14 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 use crate::backend::{Backend, InProcessBackends};
 use crate::experiment::AnyExecution;
-use crate::experiment::{Measure, Replications};
+use crate::experiment::Measure;
 use crate::failures::Failures;
 use crate::metrics::Metric;
-use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::processors::intervals;
 use crate::simulation::{self, Moment};
 use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
-use meshalloc::{Answer, JobId, Mesh, NodeId, Query, SchedulerKind};
+use meshalloc::{Answer, JobId, Mesh, NodeId, Query};
 
 /// Short runs at a load that makes jobs wait, measured by departures: averages over the whole time.
 fn experiment(strategies: &[StrategyKind]) -> Experiment {
@@ -19,19 +18,9 @@ fn experiment(strategies: &[StrategyKind]) -> Experiment {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(0.7));
     Experiment {
-        machine: mesh.into(),
-        description: None,
-        strategies: strategies.to_vec(),
-        scheduler: SchedulerKind::Fcfs,
-        workload: Workload::Synthetic(workload),
-        jobs: 600,
         measure: Measure::Departures,
-        backlog: None,
-        failures: None,
-        largest: false,
-        replications: Replications::Fixed(1),
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
         seed: 5,
+        ..Experiment::new(Workload::Synthetic(workload), 600, strategies)
     }
 }
 

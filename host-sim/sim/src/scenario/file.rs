@@ -258,6 +258,9 @@ fn text_of(value: &DeValue<'_>, form: Form) -> Result<String, &'static str> {
             Ok(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
         }
         (DeValue::Float(digits), _) => Ok(digits.as_str().to_owned()),
+        (DeValue::Array(_), _) => {
+            Err("a string or a number; lists are for `host-sim sweep`, below [grid]")
+        }
         _ => Err("a string or a number"),
     }
 }

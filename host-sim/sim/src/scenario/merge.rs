@@ -5,27 +5,22 @@
 use std::fmt;
 use std::path::Path;
 
-use super::Resolved;
 use super::error::{Origin, ScenarioFile};
 use super::file::{self, Foreign};
 use super::needs::{self, Need};
 use super::table::{Entry, Scenario, Setting};
 
-/// The scenario of the settings `given` on the command line and, if there is one, of a file;
-/// `command_line` are the options of the command that are no settings. The text is a note about
-/// keys of the file that are not used; an error is one line, with its place in the file.
+/// The settings `given` on the command line and, if there is one, those of a file, and where they
+/// were given. The text is a note about keys of the file that are not used; an error is one line,
+/// with its place in the file.
 pub fn read(
     given: &[Entry],
     path: Option<&Path>,
-    command_line: &[&str],
-) -> Result<(Resolved, Option<String>), String> {
+    foreign: Foreign<'_>,
+) -> Result<(Scenario, Origin, Option<String>), String> {
     let Some(path) = path else {
         let scenario = Scenario::of(given).map_err(|error| error.on_command_line())?;
-        return Ok((scenario.resolve_of(Origin::CommandLine)?, None));
-    };
-    let foreign = Foreign {
-        command_line,
-        useless: &[],
+        return Ok((scenario, Origin::CommandLine, None));
     };
     let entries = file::read(path, foreign)?;
     let over: Vec<_> = given.iter().map(|entry| entry.setting).collect();
@@ -38,7 +33,7 @@ pub fn read(
     });
     entries.extend_from_slice(given);
     let scenario = Scenario::of(&entries).map_err(|error| origin.place(&error))?;
-    Ok((scenario.resolve_of(origin)?, note))
+    Ok((scenario, origin, note))
 }
 
 /// The entries of a file that settings `given` on the command line leave, and the keys that are not

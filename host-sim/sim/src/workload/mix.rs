@@ -571,10 +571,7 @@ mod tests {
             assert!(wrong.parse::<MixSource>().is_err(), "{wrong}");
         }
         let error = "tpu".parse::<MixSource>().unwrap_err().to_string();
-        assert!(
-            error.contains("did you mean \"tpu-v4\"? (known: tpu-v4, tpu-v4:SIDE, rfold"),
-            "{error}"
-        );
+        assert!(error.ends_with("did you mean \"tpu-v4\"?"), "{error}");
     }
 
     /// Shapes of a size by trying all factors, in the words of the definition.

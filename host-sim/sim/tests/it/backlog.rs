@@ -5,7 +5,7 @@ use std::num::NonZero;
 use meshalloc::{Cube, Grid, Mesh, StrategyKind};
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Replications, StrategyResult};
-use meshalloc_sim::metrics::{Metric, SLOWDOWN_THRESHOLD};
+use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::scenario;
 use meshalloc_sim::statistics::Estimate;
 use meshalloc_sim::workload::{Arrivals, Rate, Requests, SideRange, Workload};
@@ -15,8 +15,6 @@ use super::{AS, FSL, uniform};
 fn saturation(side: u16, strategies: &[StrategyKind]) -> Experiment {
     Experiment {
         backlog: Some(NonZero::<u32>::MIN),
-        failures: None,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(4),
         ..super::experiment(uniform(side, 1.0), 4_000, strategies)
     }

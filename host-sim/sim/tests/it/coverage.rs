@@ -8,10 +8,10 @@
 
 use std::ops::{ControlFlow, RangeInclusive};
 
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{Mesh, StrategyKind};
 use meshalloc_sim::backend::InProcessBackends;
-use meshalloc_sim::experiment::{self, Experiment, Measure, Replications, Stop, StrategyResult};
-use meshalloc_sim::metrics::{Metric, SLOWDOWN_THRESHOLD};
+use meshalloc_sim::experiment::{self, Experiment, Replications, Stop, StrategyResult};
+use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::statistics::{Estimate, Interval, Sampling, WIDTH_MAX};
 use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -40,22 +40,12 @@ impl Case {
         let rate = Rate::Load(self.load);
         let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, rate);
         Experiment {
-            machine: mesh.into(),
-            description: None,
-            strategies: vec![self.strategy],
-            scheduler: SchedulerKind::Fcfs,
-            measure: Measure::of(&workload),
-            workload: Workload::Synthetic(workload),
-            jobs: self.jobs,
-            backlog: None,
-            failures: None,
-            largest: false,
-            slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::UntilRelativeError {
                 target: self.error,
                 max: 1000,
             },
             seed,
+            ..Experiment::new(Workload::Synthetic(workload), self.jobs, &[self.strategy])
         }
     }
 

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use meshalloc::{Mesh, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{Mesh, StrategyKind, Ticks};
 use meshalloc_sim::backend::InProcessBackends;
-use meshalloc_sim::experiment::{self, Experiment, Measure, Replications};
-use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::experiment::{self, Experiment, Replications};
 use meshalloc_sim::statistics::{Estimate, Sampling};
 use meshalloc_sim::workload::log::WEEK;
 use meshalloc_sim::workload::{Job, Log, LogOptions, Resample, Workload};
@@ -252,22 +251,11 @@ fn a_resampled_log_has_no_error_to_reach() {
         ..log(&weeks(), LogOptions::default()).unwrap()
     };
     let experiment = Experiment {
-        machine: log.machine,
-        description: None,
-        strategies: vec![StrategyKind::FirstFit],
-        scheduler: SchedulerKind::Fcfs,
-        workload: Workload::Log(log),
-        jobs: 0,
-        measure: Measure::Departures,
-        backlog: None,
-        failures: None,
-        largest: false,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::UntilRelativeError {
             target: 0.1,
             max: 20,
         },
-        seed: 1,
+        ..Experiment::new(Workload::Log(log), 0, &[StrategyKind::FirstFit])
     };
     let failed = experiment::run(&experiment, &mut InProcessBackends::default(), &());
     let error = failed.unwrap_err().to_string();

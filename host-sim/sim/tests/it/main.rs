@@ -12,9 +12,8 @@ mod shape;
 mod statistics;
 mod swf;
 
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
-use meshalloc_sim::experiment::{Experiment, Measure, Replications};
-use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc::{Mesh, StrategyKind};
+use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 const AS: StrategyKind = StrategyKind::AdaptiveScan;
@@ -30,19 +29,5 @@ fn uniform(side: u16, load: f64) -> Synthetic {
 
 /// One replication of this number of jobs, with seed 1.
 fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Experiment {
-    Experiment {
-        machine: workload.machine(),
-        description: None,
-        strategies: strategies.to_vec(),
-        scheduler: SchedulerKind::Fcfs,
-        measure: Measure::of(&workload),
-        workload: Workload::Synthetic(workload),
-        jobs,
-        backlog: None,
-        failures: None,
-        largest: false,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
-        replications: Replications::Fixed(1),
-        seed: 1,
-    }
+    Experiment::new(Workload::Synthetic(workload), jobs, strategies)
 }

@@ -9,8 +9,7 @@ use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_firmware::client::Endpoint;
 use meshalloc_host_sim::line::LineBackends;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
-use meshalloc_sim::experiment::{Experiment, Measure, Replications, StrategyResult, run};
-use meshalloc_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_sim::experiment::{Experiment, StrategyResult, run};
 use meshalloc_sim::workload::{Log, LogOptions, ShapeRule, TimeUnit, Workload};
 use meshalloc_tests::qemu::Qemu;
 
@@ -61,21 +60,8 @@ fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]
     let jobs = log.jobs.len();
     assert!(jobs >= 100, "{jobs} jobs are too few to show anything");
     Experiment {
-        machine,
-        description: None,
-        strategies: strategies.to_vec(),
         scheduler,
-        jobs: jobs as u32,
-        workload: Workload::Log(log),
-        measure: Measure::Arrivals {
-            warmup_fraction: 0.0,
-        },
-        backlog: None,
-        failures: None,
-        largest: false,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
-        replications: Replications::Fixed(1),
-        seed: 1,
+        ..Experiment::new(Workload::Log(log), jobs as u32, strategies)
     }
 }
 

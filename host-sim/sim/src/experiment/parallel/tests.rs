@@ -1,11 +1,10 @@
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{Mesh, StrategyKind};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 use super::*;
 use crate::backend::InProcessBackends;
-use crate::experiment::{Measure, Replications, Stop, run};
-use crate::metrics::SLOWDOWN_THRESHOLD;
+use crate::experiment::{Replications, Stop, run};
 use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 const STRATEGIES: [StrategyKind; 2] = [StrategyKind::AdaptiveScan, StrategyKind::FirstFit];
@@ -15,19 +14,8 @@ fn experiment(load: f64, replications: Replications) -> Experiment {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     let workload = Synthetic::new(mesh, SideDistribution::Uniform, service, Rate::Load(load));
     Experiment {
-        machine: mesh.into(),
-        description: None,
-        strategies: STRATEGIES.to_vec(),
-        scheduler: SchedulerKind::Fcfs,
-        measure: Measure::of(&workload),
-        workload: Workload::Synthetic(workload),
-        jobs: 400,
-        backlog: None,
-        failures: None,
-        largest: false,
-        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications,
-        seed: 1,
+        ..Experiment::new(Workload::Synthetic(workload), 400, &STRATEGIES)
     }
 }
 
