@@ -460,13 +460,13 @@ impl Space for Bands<'_> {
         let instructions = 1_000 + 250 * adding.candidates() as u32;
         self.for_each_maximal_meeting(blocks, spend, &mut |free| {
             spend(instructions);
-            let extents = [free.sides.w, free.sides.h, 0, 0, 0, 0];
+            let extents = [free.sides.w, free.sides.h];
             adding.free(extents, |place| {
                 let place = Submesh::of_plane(place);
                 let (low, taken) = (free.base, place.base);
                 let w = longer_rest((low.x, free.sides.w), (taken.x, place.sides.w));
                 let h = longer_rest((low.y, free.sides.h), (taken.y, place.sides.h));
-                free.overlaps(place).then_some([w, h, 0, 0, 0, 0])
+                free.overlaps(place).then_some([w, h])
             });
         });
     }

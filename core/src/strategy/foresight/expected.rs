@@ -23,9 +23,6 @@ pub(super) const MASK_WORDS: usize = RECENT_WORDS + 1;
 /// A set of expected requests: a bit for each.
 pub(super) type Mask = [Word; MASK_WORDS];
 
-/// Lengths along at most six dimensions, and zeros.
-pub(super) type Extents = [u16; 6];
-
 /// A shape, and whether it may be rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "restore", derive(serde::Serialize, serde::Deserialize))]
@@ -167,21 +164,25 @@ impl Expected {
         }
     }
 
-    /// Those that fit into a free box of these extents.
+    /// Those that fit into a free box of these extents, with zeros behind them if the grid has
+    /// fewer than `D` dimensions.
     #[inline]
-    pub(super) fn fitting(&self, extents: &Extents, table: &[Mask]) -> Mask {
-        let within = |extents: &Extents| {
-            let tables = table
-                .chunks_exact(usize::from(self.longest) + 1)
-                .zip(extents);
-            tables.fold([Word::MAX; MASK_WORDS], |mask, (table, &extent)| {
-                let other = &table[usize::from(extent)];
-                core::array::from_fn(|word| mask[word] & other[word])
-            })
+    pub(super) fn fitting<const D: usize>(&self, extents: &[u16; D], table: &[Mask]) -> Mask {
+        let len = usize::from(self.longest) + 1;
+        let within = |extents: &[u16; D]| {
+            let mut mask = [Word::MAX; MASK_WORDS];
+            for (dimension, &extent) in extents.iter().enumerate() {
+                // The zeros have no table.
+                let Some(other) = table.get(dimension * len + usize::from(extent)) else {
+                    break;
+                };
+                mask = core::array::from_fn(|word| mask[word] & other[word]);
+            }
+            mask
         };
         // The zeros stay behind.
         let mut sorted = *extents;
-        sort_descending(&mut sorted[..self.grid.dimensions()]);
+        sort_descending(&mut sorted);
         let rotated = within(&sorted);
         if self.kept == [0; MASK_WORDS] {
             return rotated;

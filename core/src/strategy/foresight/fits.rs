@@ -1,7 +1,7 @@
 //! Which requests fit, for each candidate and after departures: [`Fits`].
 
 use super::candidates::Candidates;
-use super::expected::{Expected, Extents, MASK_WORDS, Mask, value};
+use super::expected::{Expected, MASK_WORDS, Mask, value};
 use crate::grid::Block;
 use crate::word::Word;
 
@@ -88,9 +88,13 @@ impl Adding<'_, '_> {
     /// In the state a box of these extents is free, but for the candidate that is placed. `left`
     /// returns how long the longest arc is, along each dimension, that a candidate leaves of the
     /// box; `None` if they do not overlap. What is left is as long as the box in all other
-    /// dimensions.
+    /// dimensions. Zeros stand for dimensions that the grid does not have.
     #[inline]
-    pub(super) fn free(&mut self, extents: Extents, left: impl Fn(Block) -> Option<Extents>) {
+    pub(super) fn free<const D: usize>(
+        &mut self,
+        extents: [u16; D],
+        left: impl Fn(Block) -> Option<[u16; D]>,
+    ) {
         let Fits {
             expected,
             table,

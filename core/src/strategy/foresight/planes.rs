@@ -1,7 +1,6 @@
 //! Foresight on any grid but a two-dimensional mesh.
 
 use super::candidates::Candidates;
-use super::expected::Extents;
 use super::{Adding, Space};
 use crate::grid::{Block, Tuple};
 use crate::occupancy::Occupancy;
@@ -73,9 +72,9 @@ impl Space for Planes<'_> {
     }
 }
 
-/// These lengths, and zeros behind them.
-fn extents(lengths: impl Iterator<Item = u16>) -> Extents {
-    let mut extents = Extents::default();
+/// These lengths, of at most six dimensions, and zeros behind them.
+fn extents(lengths: impl Iterator<Item = u16>) -> [u16; 6] {
+    let mut extents = [0; 6];
     extents
         .iter_mut()
         .zip(lengths)
