@@ -205,9 +205,12 @@ impl<'m> Occupancy<'m> {
 
     /// Copies the busy bits of one row of a two-dimensional mesh, including those of pending
     /// blocks.
-    #[inline(always)]
+    // One copy on the board, to save flash.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
-        into.copy_from_slice(&self.busy[row * into.len()..][..into.len()]);
+        let len = into.len();
+        into.copy_from_slice(&self.busy[row * len..(row + 1) * len]);
         if !self.pending.is_empty() {
             self.add_pending(row, into);
         }

@@ -306,10 +306,11 @@ fn any_maximal_in<const N: usize>(
             row.copy_from_slice(above);
             read(Some(top + 1), above);
             let (mut stopped_below, mut stopped_above) = (0, 0);
-            for (at, free) in free.iter_mut().enumerate() {
-                *free &= !row[at];
-                stopped_below |= *free & below[at];
-                stopped_above |= *free & above[at];
+            let rows = row.iter().zip(&*below).zip(&*above);
+            for (free, ((busy, below), above)) in free.iter_mut().zip(rows) {
+                *free &= !busy;
+                stopped_below |= *free & below;
+                stopped_above |= *free & above;
             }
             if stopped_below == 0 {
                 break;

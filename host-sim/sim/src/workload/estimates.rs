@@ -305,7 +305,7 @@ mod tests {
             "log:9",
         ] {
             let error = text.parse::<EstimateModel>().unwrap_err().to_string();
-            let says = ["expected ", "(known: "].map(|part| error.contains(part));
+            let says = ["expected ", "(known: ", "did you mean"].map(|part| error.contains(part));
             assert!(says.contains(&true), "{text}: {error}");
         }
         assert_eq!(scaled(TIME_MAX, 5.0), TIME_MAX);

@@ -125,7 +125,7 @@ fn names_are_read_back() {
 fn wrong_names_say_what_is_expected() {
     for (text, expected) in [
         ("", "known: uniform, normal, "),
-        ("Uniform", "known: uniform, normal, "),
+        ("Uniform", "did you mean \"uniform\"?"),
         ("uniform:3", "expected uniform)"),
         ("normal:", "expected normal"),
         ("normal:mean", "expected normal"),
