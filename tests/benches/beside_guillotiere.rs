@@ -274,7 +274,7 @@ impl Contender {
         match self {
             Contender::Strategy(StrategyKind::FirstFit) if setting.side == 128 => Some(0.68),
             Contender::Strategy(StrategyKind::FirstFit) => by_level(1.5, 1.35),
-            Contender::Served => by_level(1.1, 1.0),
+            Contender::Served => by_level(1.0, 0.92),
             Contender::Strategy(StrategyKind::AdaptiveScan) => by_level(1.38, 1.12),
             Contender::Strategy(StrategyKind::BestFit) => by_level(0.21, 0.22),
             Contender::Strategy(StrategyKind::BusyList) => by_level(0.11, 0.125),
