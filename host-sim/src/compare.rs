@@ -213,9 +213,6 @@ fn split(texts: &str) -> Vec<String> {
 impl<'a> Comparison<'a> {
     fn new(args: &'a CompareArgs) -> Result<Self, String> {
         let mut given = args.settings.clone();
-        if args.full {
-            given = given.or("load", FULL);
-        }
         let schedulers = given.values("scheduler");
         let [loads, log_loads] = ["load", "log-load"].map(|key| given.values(key));
         let (mut settings, origin) = given.over(args.file.path())?;
@@ -229,8 +226,13 @@ impl<'a> Comparison<'a> {
         };
         // Without a log, `log-load` is an error that is found below.
         let is_log = settings.log_file().is_some() || settings.log_load.is_some();
+        if is_log && args.full {
+            let text = "a log cannot be used with --full".to_owned();
+            return Err(origin.place(&SettingError::new(&["swf", "jobs-file", "log-load"], text)));
+        }
         let (given, of_file, default) = match is_log {
             true => (log_loads, settings.log_load, vec![]),
+            false if args.full => (loads, None, split(FULL)),
             false => (loads, settings.load, split(LOADS)),
         };
         let mut loads = match (given, of_file) {

@@ -81,6 +81,11 @@ fn a_scenario_file_has_what_the_command_line_does_not() {
     let ended = run(of_file);
     let error = "error: s.toml:6: `backend` has no use here: the command has no such option\n";
     assert_eq!((ended.code, &*ended.stderr), (Some(2), error));
+
+    fs::write(folder.path().join("log.toml"), "swf = \"l.swf\"\n").unwrap();
+    let ended = run("compare --no-picture --scenario log.toml --full");
+    let error = "error: log.toml:1: a log cannot be used with --full\n";
+    assert_eq!((ended.code, &*ended.stderr), (Some(2), error));
 }
 
 #[test]
