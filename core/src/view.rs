@@ -79,20 +79,20 @@ impl<'a, 'm> View<'a, 'm> {
     /// O(1) for each of them.
     pub fn events_since(&self, number: u64) -> impl Iterator<Item = Event> + use<'a, 'm> {
         let pool = self.pool;
-        let grants = self.jobs.granted_since(number);
-        let grants = grants.filter_map(move |(number, job)| {
+        let event = move |(number, job): (u64, &JobSlot)| {
             let first = pool.iter(job.blocks()).next();
             first.map(|block| granted(number, job, block))
-        });
+        };
+        let grants = self.jobs.granted_since(number);
         #[cfg(not(feature = "leases"))]
-        return grants;
+        return grants.filter_map(event);
         #[cfg(feature = "leases")]
         {
             let mut grants = grants.peekable();
             let mut ends = self.jobs.leases_ended_since(number).peekable();
             iter::from_fn(move || {
                 let is_next = |&(number, _): &(u64, _)| match grants.peek() {
-                    Some(grant) => number < grant.number,
+                    Some(&(grant, _)) => number < grant,
                     None => true,
                 };
                 let ended = ends.next_if(is_next).map(|(number, ended)| Event {
@@ -102,7 +102,7 @@ impl<'a, 'm> View<'a, 'm> {
                     processors: ended.processors,
                     what: Happened::LeaseEnded,
                 });
-                ended.or_else(|| grants.next())
+                ended.or_else(|| grants.find_map(event))
             })
         }
     }

@@ -4,13 +4,14 @@
 //! interruption; search times follow, one after the other. Each claim is then judged by a rule on
 //! the measurement, and a page puts everything together.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueHint};
-use clap::{Arg, Args};
+use clap::{Arg, Args, Command};
 
 use crate::failure::{self, Failure};
 use crate::file;
@@ -38,24 +39,41 @@ use meshalloc_papers::setting::Setting;
 static PAPERS: LazyLock<Vec<File>> =
     LazyLock::new(|| paper::all().expect("a test reads every paper"));
 
-fn papers() -> impl TypedValueParser<Value = &'static File> {
-    let values = PAPERS.iter();
-    let values = values.map(|paper| PossibleValue::new(paper.name.as_str()).help(&paper.about));
-    PossibleValuesParser::new(values).map(|name| {
+/// A paper by its name. The files are read for a name or a help text, not at every start.
+#[derive(Clone)]
+struct PaperParser;
+
+impl TypedValueParser for PaperParser {
+    type Value = &'static File;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<&'static File, clap::Error> {
+        let values = self.possible_values().into_iter().flatten();
+        let name = PossibleValuesParser::new(values).parse_ref(command, arg, value)?;
         let named = PAPERS.iter().find(|paper| paper.name == name);
-        named.expect("the values are those of the papers")
-    })
+        Ok(named.expect("the values are those of the papers"))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = PAPERS.iter();
+        let values = values.map(|paper| PossibleValue::new(paper.name.as_str()).help(&paper.about));
+        Some(Box::new(values))
+    }
 }
 
 pub(crate) fn paper_name() -> impl TypedValueParser<Value = String> {
-    papers().map(|paper| paper.name.clone())
+    PaperParser.map(|paper| paper.name.clone())
 }
 
 /// What to reproduce, and how long to measure.
 #[derive(Args, Clone, Debug)]
 pub struct ReproduceArgs {
     /// The paper
-    #[arg(value_name = "PAPER", value_parser = papers())]
+    #[arg(value_name = "PAPER", value_parser = PaperParser)]
     paper: &'static File,
 
     /// Only this figure; may be given several times [default: all]

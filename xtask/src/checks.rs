@@ -33,10 +33,9 @@ pub(crate) fn fuzz(options: &FuzzOptions) -> Result<()> {
     let simulator = ["swf", "scenario", "operations"].contains(&target.as_str());
     let defaults = (!simulator).then_some("--no-default-features");
     let [runs, seconds, seed] = [runs, seconds, &u64::from(*seed)].map(u64::to_string);
-    // Link-time optimisation does not work with coverage counters. All code here is safe, so a
-    // sanitizer would only halve the number of runs.
+    // All code here is safe, so a sanitizer would only halve the number of runs.
     run!(
-        "env CARGO_PROFILE_RELEASE_LTO=off rustup run nightly cargo fuzz run
+        "rustup run nightly cargo fuzz run
          --sanitizer none --debug-assertions --target-dir target/fuzz {defaults...}
          {target} {found} fuzz/corpus/{target} --
          -runs={runs} -max_total_time={seconds} -seed={seed} -max_len=1024 -print_final_stats=1"

@@ -26,7 +26,9 @@ impl<'m> Controller<'m> {
     /// # Time complexity
     ///
     /// That of the strategy, and of a reservation if the scheduler makes one.
-    #[inline(never)]
+    // A host has a copy without pauses. The board has one copy.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub fn advance(&mut self, pauses: Option<&Pauses<'_>>) -> bool {
         if let Some(next) = self.candidate {
             // The job's state has the result.

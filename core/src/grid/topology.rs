@@ -350,9 +350,11 @@ impl Grid {
         if !self.is_plane() {
             return self.outside(block).is_none();
         }
-        let [x, y, w, h] = block.rectangle().map(u32::from);
-        let [width, height] = [self.sides[0], self.sides[1]].map(u32::from);
-        w > 0 && h > 0 && x + w <= width && y + h <= height
+        let [x, y, w, h] = block.rectangle();
+        let is_within = |start: u16, extent: u16, side: u16| {
+            extent > 0 && u32::from(start) + u32::from(extent) <= u32::from(side)
+        };
+        is_within(x, w, self.sides[0]) && is_within(y, h, self.sides[1])
     }
 
     /// The first dimension in which the block is outside the grid, or the number of dimensions if

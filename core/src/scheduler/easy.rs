@@ -160,6 +160,7 @@ impl Scheduler for Easy {
         Some(Try::AroundReservations(head))
     }
 
+    #[inline]
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
         let reserves = self.refused < self.reservations_max;
         if attempt.outcome.is_err() {

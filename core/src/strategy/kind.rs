@@ -249,6 +249,7 @@ impl Holds {
 
     /// The number of processors that a request names. An attempt to place it is *valid* if at least
     /// this number is free; a valid attempt that fails is an allocation miss.
+    #[inline]
     pub const fn requested(self, request: &Request) -> u32 {
         match self {
             _ if request.flags.contains(Flags::CHIPS) => request.processors,

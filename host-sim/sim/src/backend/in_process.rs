@@ -152,8 +152,8 @@ impl InProcess<'_> {
         outcome
     }
 
-    /// [`Controller::handle`] for whatever `begin` begins, but each event is passed on after the
-    /// step that brought it about.
+    /// [`Controller::handle`] for whatever `begin` begins, but the events of each scheduling pass
+    /// are passed on after it.
     #[inline]
     fn carry_out<T>(
         &mut self,
@@ -163,16 +163,15 @@ impl InProcess<'_> {
         let mut known = self.controller.events();
         let outcome = begin(&mut self.controller);
         loop {
+            while self.controller.advance(None) {}
             self.pass_on(&mut known, on_event);
-            if self.controller.is_scheduling() {
-                self.controller.advance(None);
-            } else if let Some((ends, job)) = self.controller.lease_ended(self.controller.clock()) {
-                let ended = Change::EndLease { job };
-                let ended = self.controller.begin(&ended, ends, None);
-                debug_assert!(ended.is_ok(), "the lease has ended");
-            } else {
+            let now = self.controller.clock();
+            let Some((ends, job)) = self.controller.lease_ended(now) else {
                 return outcome;
-            }
+            };
+            let ended = Change::EndLease { job };
+            let ended = self.controller.begin(&ended, ends, None);
+            debug_assert!(ended.is_ok(), "the lease has ended");
         }
     }
 }
