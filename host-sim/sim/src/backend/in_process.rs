@@ -134,45 +134,34 @@ impl InProcess<'_> {
         *known = self.controller.events();
     }
 
-    /// [`InProcess::carry_out`], with the time that it takes where that is measured.
-    #[inline]
-    fn timed<T>(
-        &mut self,
-        begin: impl FnOnce(&mut Controller<'_>) -> Result<T, Error>,
-        on_event: OnEvent<'_>,
-    ) -> Result<T, Error> {
-        if self.latest_seconds.is_none() {
-            return self.carry_out(begin, on_event);
-        }
-        let mut watch = Stopwatch::start();
-        let outcome = self.carry_out(begin, &mut |event, blocks| {
-            watch.leave_out(|| on_event(event, blocks));
-        });
-        self.latest_seconds = Some(watch.seconds());
-        outcome
-    }
-
     /// [`Controller::handle`] for whatever `begin` begins, but the events of each scheduling pass
-    /// are passed on after it.
+    /// are passed on after it. Measures the time without that, if times are measured.
     #[inline]
     fn carry_out<T>(
         &mut self,
         begin: impl FnOnce(&mut Controller<'_>) -> Result<T, Error>,
         on_event: OnEvent<'_>,
     ) -> Result<T, Error> {
+        let mut watch = self.latest_seconds.map(|_| Stopwatch::start());
         let mut known = self.controller.events();
         let outcome = begin(&mut self.controller);
         loop {
             while self.controller.advance(None) {}
-            self.pass_on(&mut known, on_event);
+            let mut pass_on = || self.pass_on(&mut known, on_event);
+            match &mut watch {
+                None => pass_on(),
+                Some(watch) => watch.leave_out(pass_on),
+            }
             let now = self.controller.clock();
             let Some((ends, job)) = self.controller.lease_ended(now) else {
-                return outcome;
+                break;
             };
             let ended = Change::EndLease { job };
             let ended = self.controller.begin(&ended, ends, None);
             debug_assert!(ended.is_ok(), "the lease has ended");
         }
+        self.latest_seconds = watch.map(Stopwatch::seconds);
+        outcome
     }
 }
 
@@ -184,7 +173,7 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<Outcome, Error>, BackendError> {
-        Ok(self.timed(|controller| controller.begin(change, now, None), on_event))
+        Ok(self.carry_out(|controller| controller.begin(change, now, None), on_event))
     }
 
     fn requeue(
@@ -193,7 +182,7 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<(), Error>, BackendError> {
-        Ok(self.timed(|controller| controller.requeue(jobs, now), on_event))
+        Ok(self.carry_out(|controller| controller.requeue(jobs, now), on_event))
     }
 
     fn fits(&mut self, request: &Request) -> bool {
