@@ -23,7 +23,7 @@ pub mod snapshot;
 pub mod svg;
 pub mod terminal;
 
-pub(crate) use show::{EndMapArgs, NO_LINKS, PictureArgs, PictureFile, PlotArgs, Show};
+pub(crate) use show::{NO_LINKS, PictureArgs, PictureFile, Show};
 pub use snapshot::{MapJob, Snapshot};
 pub use svg::LinkMap;
 
