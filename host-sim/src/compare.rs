@@ -17,7 +17,7 @@ use crate::file;
 use crate::map::PictureFile;
 use crate::plot::{Layout, Picture, Point, Scale, Series};
 use crate::progress::Bar;
-use crate::report::{self, Document, LogJson};
+use crate::report::{self, Document, LogJson, summaries};
 use crate::settings::{self, FileArgs, Format, FormatArgs, Given, Takes, ThreadsArgs, several};
 use crate::sweep;
 use meshalloc_sim::backend::InProcessBackends;
@@ -135,13 +135,7 @@ impl Row {
 
     /// Those of [`Row::all`] for programs.
     fn summaries(&self) -> impl Iterator<Item = StrategySummary> {
-        let under = |results| {
-            let results: &Vec<StrategyResult> = results;
-            results
-                .iter()
-                .map(|result| StrategySummary::new(result, results))
-        };
-        self.results.iter().flat_map(under)
+        self.results.iter().flat_map(|results| summaries(results))
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn width() -> usize {
 pub(crate) mod cells;
 mod json;
 
-pub(crate) use json::{Document, LogJson, Recorded, RunContent, write_json};
+pub(crate) use json::{Document, LogJson, Recorded, RunContent, summaries, write_json};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]
