@@ -142,7 +142,7 @@ impl Map {
             second.push_str(&format!(", {} faulty", snapshot.faulty.len()));
         }
         let third = match snapshot.largest_free() {
-            Some(largest) => format!("largest free {}", asked(&snapshot.machine, largest)),
+            Some(largest) => format!("largest free {}", asked(&snapshot.plan.machine, largest)),
             None => "nothing is free".to_owned(),
         };
         [first, second, third]

@@ -80,7 +80,8 @@ pub const ONE_ROW: usize = usize::MAX;
 /// Columns and rows of a picture.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    plan: Plan,
+    /// What is drawn.
+    pub plan: Plan,
     /// The columns, from the left.
     pub across: Axis,
     /// The rows, from below.
@@ -109,22 +110,20 @@ pub struct Dimension {
 impl Dimension {
     /// What the digit of a column or row contributes to the coordinate in this dimension.
     pub fn coordinate(&self, at: usize) -> usize {
-        let digit = at / self.stride % self.side;
-        self.step
-            * match self.descends {
-                true => self.side - 1 - digit,
-                false => digit,
-            }
+        self.step * self.directed(at / self.stride % self.side)
     }
 
     /// The first column or row at which a coordinate has its digit.
     fn begin(&self, coordinate: usize) -> usize {
-        let digit = coordinate / self.step % self.side;
-        self.stride
-            * match self.descends {
-                true => self.side - 1 - digit,
-                false => digit,
-            }
+        self.stride * self.directed(coordinate / self.step % self.side)
+    }
+
+    /// A digit of a coordinate by its place along the axis, and the other way round.
+    fn directed(&self, digit: usize) -> usize {
+        match self.descends {
+            true => self.side - 1 - digit,
+            false => digit,
+        }
     }
 
     /// What the digit of a coordinate contributes to it.
@@ -153,6 +152,16 @@ pub struct Rect {
     pub x: Range<usize>,
     /// Rows.
     pub y: Range<usize>,
+}
+
+impl Rect {
+    /// One processor.
+    pub fn one(x: usize, y: usize) -> Rect {
+        Rect {
+            x: x..x + 1,
+            y: y..y + 1,
+        }
+    }
 }
 
 /// The number above a plane or cube.

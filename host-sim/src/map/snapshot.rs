@@ -1,6 +1,6 @@
 //! The state of a controller's processors at one moment.
 
-use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query, Tuple};
+use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query};
 
 use super::largest;
 use super::layout::{Layout, ONE_ROW, Plan};
@@ -20,9 +20,7 @@ pub struct MapJob {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// The machine.
-    pub machine: Grid,
-    /// The sides of its cubes, if switches join cubes.
-    pub cube: Option<Tuple>,
+    pub plan: Plan,
     /// The running jobs, by name.
     pub jobs: Vec<MapJob>,
     /// The number of jobs that wait.
@@ -80,7 +78,7 @@ impl Owners {
 impl Snapshot {
     /// Asks a controller that serves the machine; changes nothing there.
     pub fn read(backend: &mut dyn Backend, plan: Plan) -> Result<Self, SimulationError> {
-        let Plan { machine, cube } = plan;
+        let machine = plan.machine;
         let mut ids = Vec::new();
         let mut waiting = 0;
         let mut from = Some(0);
@@ -127,18 +125,11 @@ impl Snapshot {
             }
         }
         Ok(Snapshot {
-            machine,
-            cube,
+            plan,
             jobs,
             waiting,
             faulty,
         })
-    }
-
-    /// What is drawn.
-    pub fn plan(&self) -> Plan {
-        let Snapshot { machine, cube, .. } = *self;
-        Plan { machine, cube }
     }
 
     /// The owner of every processor, by its place in this layout.
@@ -172,9 +163,9 @@ impl Snapshot {
 
     /// Which processors are neither held nor faulty, by number.
     fn free_nodes(&self) -> Vec<bool> {
-        let layout = Layout::new(self.machine, ONE_ROW, 1);
+        let layout = Layout::new(self.plan.machine, ONE_ROW, 1);
         let owners = self.owners(&layout);
-        let nodes = (0..self.machine.nodes()).map(NodeId);
+        let nodes = (0..self.plan.machine.nodes()).map(NodeId);
         let free = nodes.map(|node| {
             let (x, y) = layout.place(node);
             owners.get(x, y) == Some(Owner::Free) && !owners.is_faulty(x, y)
@@ -189,12 +180,12 @@ impl Snapshot {
 
     /// Processors held or faulty, as a part of all.
     pub fn busy_fraction(&self) -> f64 {
-        1.0 - self.free() as f64 / f64::from(self.machine.nodes())
+        1.0 - self.free() as f64 / f64::from(self.plan.machine.nodes())
     }
 
     /// The free block with the most processors: [`largest::largest_free`].
     pub fn largest_free(&self) -> Option<Block> {
-        largest::largest_free(self.machine, &self.free_nodes())
+        largest::largest_free(self.plan.machine, &self.free_nodes())
     }
 }
 

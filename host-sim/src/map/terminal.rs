@@ -51,7 +51,7 @@ const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
 /// Draws the maps beside each other where there is room: two always if they can be small enough.
 pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
-    let Some(plan) = maps.first().map(|map| map.snapshot.plan()) else {
+    let Some(plan) = maps.first().map(|map| map.snapshot.plan) else {
         return Ok(());
     };
     // A caption that is wider than its map must not touch that of the map beside it.

@@ -160,11 +160,7 @@ impl Content for LinkMap {
 /// A point of a processor's cell, in parts of the cell to the right and upwards.
 fn in_cell(place: &Place, node: NodeId, (right, up): (f64, f64)) -> (i32, i32) {
     let (x, y) = place.layout.place(node);
-    let cell = Rect {
-        x: x..x + 1,
-        y: y..y + 1,
-    };
-    let (left, bottom) = place.pixels(&cell, x as f64, y as f64);
+    let (left, bottom) = place.pixels(&Rect::one(x, y), x as f64, y as f64);
     (
         units(left + right * place.scale),
         units(bottom - up * place.tall),
