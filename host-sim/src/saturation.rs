@@ -213,7 +213,7 @@ fn picture(plan: &Experiment, results: &[StrategyResult]) -> Picture {
         name: result.strategy.to_string(),
         points: vec![Point {
             x: 0.0,
-            y: report::measured(result, Metric::Utilization).map(|y| Measured {
+            y: report::measured(result, Metric::Utilization, 1.0).map(|y| Measured {
                 saturated: false,
                 ..y
             }),
