@@ -275,10 +275,8 @@ pub fn link_maps(
                 counted(network.now(), "cycle"),
             ],
             links,
-            most: 0.0,
         });
     }
-    svg::same_scale(&mut maps);
     Ok(maps)
 }
 

@@ -13,8 +13,7 @@ use serde_json::Value;
 
 use crate::columns::Columns;
 use crate::failure::{self, Failure, Incomplete};
-use crate::map::svg::LinkMap;
-use crate::map::{self, PictureArgs, Show};
+use crate::map::{LinkMap, PictureArgs, Show};
 use crate::progress::Bar;
 use crate::report::{Document, table, trimmed};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
@@ -204,6 +203,7 @@ impl TrafficResult {
         }
     }
 
+    /// A map of its links, the means of all replications.
     fn map(&self, grid: Grid) -> LinkMap {
         let accepted = self.metrics.accepted.estimate.map(|accepted| {
             let accepted = number(&accepted, 1.0);
@@ -214,7 +214,6 @@ impl TrafficResult {
             name: format!("rate {}", Number(self.rate)),
             caption: accepted.into_iter().collect(),
             links: self.links.clone(),
-            most: 0.0,
         }
     }
 }
@@ -228,7 +227,8 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     bar.clear();
     let (results, incomplete) = results?;
     let is_drawn = picture.is_some() && incomplete.is_none();
-    let maps = is_drawn.then(|| args.maps(&results));
+    let map = |result: &TrafficResult| result.map(args.grid);
+    let maps: Option<Vec<_>> = is_drawn.then(|| results.iter().map(map).collect());
     match args.format {
         Format::Table => args.write_table(&results, incomplete.as_ref(), output)?,
         Format::Json => {
@@ -327,14 +327,6 @@ impl<'a> Traffic<'a> {
             LinkMap::check(self.grid)?;
         }
         self.args.picture.show(kind, self.format == Format::Table)
-    }
-
-    /// A map of the links for each rate, the means of all replications.
-    fn maps(&self, results: &[TrafficResult]) -> Vec<LinkMap> {
-        let maps = results.iter().map(|result| result.map(self.grid));
-        let mut maps: Vec<LinkMap> = maps.collect();
-        map::svg::same_scale(&mut maps);
-        maps
     }
 
     fn parameters_text(&self) -> String {

@@ -10,7 +10,7 @@ use super::super::colouring::{self, PALETTE};
 use super::super::layout::{Heading, Plan, Rect};
 use super::parts::{Parts, ink_on};
 use super::place::Place;
-use super::{Area, Content, Drawn, Label, axes, units};
+use super::{Area, ColourScale, Content, Drawn, Label, axes, units};
 
 impl Content for Map {
     const TITLE: &'static str = "Who holds which processors";
@@ -32,7 +32,7 @@ impl Content for Map {
         Map::caption(self).to_vec()
     }
 
-    fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn {
+    fn draw(&self, area: &Area<'_>, place: &Place, _: Option<&ColourScale>) -> Drawn {
         let layout = &place.layout;
         let colours = colouring::colours(&self.snapshot, PALETTE);
         let parts = Parts {
