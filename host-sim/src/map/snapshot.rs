@@ -1,5 +1,7 @@
 //! The state of a controller's processors at one moment.
 
+use std::collections::BTreeSet;
+
 use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query};
 
 use super::largest;
@@ -41,37 +43,31 @@ pub enum Owner {
 /// The owners of all processors, by their places in the picture.
 #[derive(Clone, Debug)]
 pub struct Owners {
-    width: usize,
-    height: usize,
-    /// `None` where there is no processor.
-    owners: Vec<Option<Owner>>,
-    faulty: Vec<bool>,
+    /// The rows from below; `None` where there is no processor.
+    rows: Vec<Vec<Option<Owner>>>,
+    /// Columns and rows.
+    faulty: BTreeSet<(usize, usize)>,
 }
 
 impl Owners {
     /// The owner of the processor in this column and row; `None` where there is none.
     pub fn get(&self, x: usize, y: usize) -> Option<Owner> {
-        self.index(x, y).and_then(|index| self.owners[index])
+        *self.rows.get(y)?.get(x)?
     }
 
     /// Whether the processor in this column and row is faulty.
     pub fn is_faulty(&self, x: usize, y: usize) -> bool {
-        self.index(x, y).is_some_and(|index| self.faulty[index])
-    }
-
-    fn index(&self, x: usize, y: usize) -> Option<usize> {
-        let inside = x < self.width && y < self.height;
-        inside.then(|| y * self.width + x)
+        self.faulty.contains(&(x, y))
     }
 
     /// Columns.
     pub fn width(&self) -> usize {
-        self.width
+        self.rows.first().map_or(0, Vec::len)
     }
 
     /// Rows.
     pub fn height(&self) -> usize {
-        self.height
+        self.rows.len()
     }
 }
 
@@ -134,30 +130,21 @@ impl Snapshot {
 
     /// The owner of every processor, by its place in this layout.
     pub fn owners(&self, layout: &Layout) -> Owners {
-        let (width, height) = (layout.across.len(), layout.up.len());
-        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-        let free = |(x, y)| layout.has(x, y).then_some(Owner::Free);
-        let mut owners: Vec<_> = places.map(free).collect();
+        let free = |x, y| layout.has(x, y).then_some(Owner::Free);
+        let row = |y| (0..layout.across.len()).map(|x| free(x, y)).collect();
+        let mut rows: Vec<Vec<_>> = (0..layout.up.len()).map(row).collect();
         for (place, job) in self.jobs.iter().enumerate() {
-            for rect in job
-                .blocks
-                .iter()
-                .flat_map(|&block| layout.rectangles(block))
-            {
-                for y in rect.y {
-                    owners[y * width..][rect.x.clone()].fill(Some(Owner::Job(place)));
+            let blocks = job.blocks.iter();
+            for rect in blocks.flat_map(|&block| layout.rectangles(block)) {
+                for row in &mut rows[rect.y] {
+                    row[rect.x.clone()].fill(Some(Owner::Job(place)));
                 }
             }
         }
-        let mut faulty = vec![false; width * height];
-        for (x, y) in self.faulty.iter().map(|&node| layout.place(node)) {
-            faulty[y * width + x] = true;
-        }
+        let faulty = self.faulty.iter().map(|&node| layout.place(node));
         Owners {
-            width,
-            height,
-            owners,
-            faulty,
+            rows,
+            faulty: faulty.collect(),
         }
     }
 
