@@ -6,7 +6,7 @@ use std::path::Path;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{Change, Configuration, Controller, Flags, Grid, Machine, Mesh, NodeId};
-use meshalloc_host_sim::replay::Operation;
+use meshalloc_host_sim::replay;
 use meshalloc_sim::scenario::{self, Foreign};
 use meshalloc_sim::workload::{Columns, Log, LogForm, LogOptions};
 
@@ -75,25 +75,25 @@ pub fn operations(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let configuration = board::some_configuration(&mut bytes);
     let machine = configuration.machine;
-    let mut operations = Vec::new();
+    let mut changes = Vec::new();
     for line in bytes.0.split(|&byte| byte == b'\n') {
-        if let Ok(Some(operation)) = Operation::parse(line, machine) {
-            let words = written(&operation, machine);
+        if let Ok(Some(change)) = replay::parse(line, machine) {
+            let words = written(&change, machine);
             for text in [object(&words), words] {
                 assert_eq!(
-                    Operation::parse(text.as_bytes(), machine),
-                    Ok(Some(operation)),
+                    replay::parse(text.as_bytes(), machine),
+                    Ok(Some(change)),
                     "{text}"
                 );
             }
-            operations.push(operation);
+            changes.push(change);
         }
     }
-    carry_out(configuration, &operations);
+    carry_out(configuration, &changes);
 }
 
-/// Carries operations out on a machine of cubes, if the strategy serves one.
-fn carry_out(configuration: Configuration, operations: &[Operation]) {
+/// Carries changes out on a machine of cubes, if the strategy serves one.
+fn carry_out(configuration: Configuration, changes: &[Change]) {
     let Configuration {
         machine, strategy, ..
     } = configuration;
@@ -123,29 +123,11 @@ fn carry_out(configuration: Configuration, operations: &[Operation]) {
         saved.expect("no pass is under way");
         len
     };
-    for (now, operation) in (0..).step_by(10).zip(operations) {
-        let change = match *operation {
-            Operation::Alloc {
-                job,
-                request,
-                lease,
-            } => Change::Submit {
-                job,
-                request,
-                lease: lease.and_then(NonZeroU64::new),
-            },
-            Operation::Lease { job, ticks } => Change::Lease {
-                job,
-                ticks: NonZeroU64::new(ticks),
-            },
-            Operation::Free { job } => Change::Release { job },
-            Operation::Fault { block } => Change::MarkFaulty { block },
-            Operation::Repair { block } => Change::ClearFaulty { block },
-        };
-        let growth = controller.growth(&change) + controller.growth_by_time();
+    for (now, change) in (0..).step_by(10).zip(changes) {
+        let growth = controller.growth(change) + controller.growth_by_time();
         let most = saved(&controller) + growth;
         // It may be refused.
-        let _ = controller.handle(&change, now);
+        let _ = controller.handle(change, now);
         controller.check_invariants();
         board::check_apart(&controller);
         let len = saved(&controller);
@@ -173,7 +155,7 @@ fn object(words: &str) -> String {
     object + "}"
 }
 
-fn written(operation: &Operation, machine: Grid) -> String {
+fn written(change: &Change, machine: Grid) -> String {
     let ranges = |block| {
         let (start, extent) = (machine.start(block), machine.extent(block));
         let (start, extent) = (machine.written(start), machine.written(extent));
@@ -185,8 +167,8 @@ fn written(operation: &Operation, machine: Grid) -> String {
         let words: Vec<_> = dimensions.map(range).collect();
         words.join(" ")
     };
-    match *operation {
-        Operation::Alloc {
+    match *change {
+        Change::Submit {
             job,
             request,
             lease,
@@ -206,9 +188,12 @@ fn written(operation: &Operation, machine: Grid) -> String {
                 estimate.unwrap_or_default()
             )
         }
-        Operation::Lease { job, ticks } => format!("lease {} {ticks}", job.0),
-        Operation::Free { job } => format!("free {}", job.0),
-        Operation::Fault { block } => format!("fault {}", ranges(block)),
-        Operation::Repair { block } => format!("repair {}", ranges(block)),
+        Change::Lease { job, ticks } => {
+            format!("lease {} {}", job.0, ticks.map_or(0, NonZeroU64::get))
+        }
+        Change::Release { job } => format!("free {}", job.0),
+        Change::MarkFaulty { block } => format!("fault {}", ranges(block)),
+        Change::ClearFaulty { block } => format!("repair {}", ranges(block)),
+        other => panic!("{other:?} is no operation"),
     }
 }

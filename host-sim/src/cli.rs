@@ -23,15 +23,15 @@ use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::layout::Plan;
-use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
+use crate::map::{Map, PictureArgs, Snapshot};
 use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};
 use crate::replay::{self, Interruptible, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
-use crate::run::{self, RunHow};
+use crate::run::{self, RunArgs};
 use crate::saturation::{self, SaturationArgs};
 use crate::schema::{self, SchemaArgs};
-use crate::settings::{self, FileArgs, FormatArgs, Given, Takes, ThreadsArgs, only};
+use crate::settings::{self, FormatArgs, Given, Takes, only};
 use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
@@ -190,41 +190,6 @@ of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 {\"start\":[..],\"extent\":[..]}, with the numbers in the order of coordinates.";
 
 #[derive(Args, Debug)]
-struct RunArgs {
-    #[command(flatten)]
-    file: FileArgs,
-
-    #[command(flatten)]
-    options: Given<Self>,
-
-    #[command(flatten)]
-    format: FormatArgs,
-
-    #[command(flatten)]
-    threads: ThreadsArgs,
-
-    /// Also measure the wall-clock time of the controller for submit and release of a job; only in
-    /// this process, in one thread unless --threads is given
-    #[arg(long, help_heading = "Where and how")]
-    search_time: bool,
-
-    /// Also write the request, processors and times of each measured job into a file. With the
-    /// ending .swf it is a log of one run in the Standard Workload Format; otherwise a table of all
-    /// strategies and replications, which evalys reads as its jobs.csv
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
-    jobs_output: Option<PathBuf>,
-
-    #[command(flatten, next_help_heading = "Picture")]
-    plot: PlotArgs,
-}
-
-impl Takes for RunArgs {
-    fn take(arg: Arg) -> Option<Arg> {
-        Some(arg)
-    }
-}
-
-#[derive(Args, Debug)]
 struct ReplayArgs {
     /// A file of operations, no log (see run --swf); nothing runs if a line is invalid. - is
     /// standard input, line by line
@@ -238,8 +203,12 @@ struct ReplayArgs {
     #[arg(long)]
     quiet: bool,
 
+    /// Also draw which job holds which processors at the end of the file
+    #[arg(long, value_name = "map", value_parser = ["map"], help_heading = "Map")]
+    plot: Option<String>,
+
     #[command(flatten, next_help_heading = "Map")]
-    map: EndMapArgs,
+    picture: PictureArgs,
 }
 
 impl Takes for ReplayArgs {
@@ -342,40 +311,8 @@ fn ended(outcome: Result<(), Failure>) -> ExitCode {
 
 fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> {
     match command {
-        Command::Run(args) => {
-            let (scenario, origin) = args.options.over(args.file.path())?;
-            let scenario = scenario.resolve_of(origin)?;
-            let how = RunHow {
-                format: args.format.get(),
-                threads: args.threads.count,
-                search_time: args.search_time,
-                jobs_output: args.jobs_output.as_deref(),
-                plot: &args.plot,
-            };
-            let picture = args.plot.path();
-            let files = [
-                ("--scenario", args.file.path()),
-                ("--jobs-output", args.jobs_output.as_deref()),
-                ("--plot-output", picture.as_deref()),
-            ];
-            file::spare(&scenario.files(), &files)?;
-            failure::files_first(output, |output| run::run(&scenario, &how, output))
-        }
-        Command::View(args) => {
-            let (scenario, origin) = args.options.over(args.file.path())?;
-            let scenario = scenario.resolve_of(origin)?;
-            let files = [
-                ("--scenario", args.file.path()),
-                ("--output", Some(&*args.output)),
-            ];
-            file::spare(&scenario.files(), &files)?;
-            file::check_ending(
-                &args.output,
-                "the page is written as HTML",
-                &["html", "htm"],
-            )?;
-            view::view(&scenario, &args.output, output)
-        }
+        Command::Run(args) => failure::files_first(output, |output| run::run(args, output)),
+        Command::View(args) => view::view(args, output),
         Command::Sweep(args) => sweep::sweep(args, output),
         Command::Slurm(args) => slurm::slurm(args, output),
         Command::Replay(args) => replay_file(args, output),
@@ -425,12 +362,13 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let description = description.map(|description| &description.machine);
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
-    let picture = args.map.path();
+    let plot = args.plot.as_deref();
+    let picture = args.picture.path(plot);
     file::distinct(&[
         ("OPS", Some(&args.operations)),
         ("--plot-output", picture.as_deref()),
     ])?;
-    let show = args.map.show(for_people)?;
+    let show = args.picture.show(plot, for_people)?;
     let (name, mut input) = open(&args.operations, machine)?;
     let configuration = Configuration {
         machine,

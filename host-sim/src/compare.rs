@@ -17,7 +17,7 @@ use crate::file;
 use crate::map::PictureFile;
 use crate::plot::{Layout, Picture, Point, Scale, Series};
 use crate::progress::Bar;
-use crate::report::{self, Document, LogJson};
+use crate::report::{self, Document, LogJson, summaries};
 use crate::settings::{self, FileArgs, Format, FormatArgs, Given, Takes, ThreadsArgs, several};
 use crate::sweep;
 use meshalloc_sim::backend::InProcessBackends;
@@ -135,13 +135,7 @@ impl Row {
 
     /// Those of [`Row::all`] for programs.
     fn summaries(&self) -> impl Iterator<Item = StrategySummary> {
-        let under = |results| {
-            let results: &Vec<StrategyResult> = results;
-            results
-                .iter()
-                .map(|result| StrategySummary::new(result, results))
-        };
-        self.results.iter().flat_map(under)
+        self.results.iter().flat_map(|results| summaries(results))
     }
 }
 
@@ -413,9 +407,12 @@ fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), 
 
 fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
     let metric = compared.args.draw;
+    let results = rows.iter().flat_map(Row::all);
+    let means = results.filter_map(|result| Some(report::measured(result, metric, 1.0)?.mean));
+    let (y_label, size) = report::axis(metric, TimeUnit::Second, means.fold(0.0, f64::max));
     let point = |load: f64, result: &StrategyResult| Point {
         x: load,
-        y: report::measured(result, metric),
+        y: report::measured(result, metric, size),
     };
     let schedulers = compared.scheduler_names().into_iter().enumerate();
     let series = schedulers.flat_map(|(under, scheduler)| {
@@ -431,7 +428,6 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
                 .collect(),
         })
     });
-    let (y_label, y_time) = report::axis(metric, TimeUnit::Second);
     Picture {
         title: report::title(&metric.words()),
         subtitle: compared.parameters(),
@@ -439,7 +435,6 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
         x_scale: Scale::Linear,
         layout: Layout::Page,
         y_label,
-        y_time,
         series: series.collect(),
         stated: Vec::new(),
     }

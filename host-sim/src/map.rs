@@ -23,7 +23,7 @@ pub mod snapshot;
 pub mod svg;
 pub mod terminal;
 
-pub(crate) use show::{EndMapArgs, NO_LINKS, PictureArgs, PictureFile, PlotArgs, Show};
+pub(crate) use show::{NO_LINKS, PictureArgs, PictureFile, Show};
 pub use snapshot::{MapJob, Snapshot};
 pub use svg::LinkMap;
 
@@ -142,7 +142,7 @@ impl Map {
             second.push_str(&format!(", {} faulty", snapshot.faulty.len()));
         }
         let third = match snapshot.largest_free() {
-            Some(largest) => format!("largest free {}", asked(&snapshot.machine, largest)),
+            Some(largest) => format!("largest free {}", asked(&snapshot.plan.machine, largest)),
             None => "nothing is free".to_owned(),
         };
         [first, second, third]
@@ -275,10 +275,8 @@ pub fn link_maps(
                 counted(network.now(), "cycle"),
             ],
             links,
-            most: 0.0,
         });
     }
-    svg::same_scale(&mut maps);
     Ok(maps)
 }
 

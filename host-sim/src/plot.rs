@@ -7,7 +7,6 @@
 //! run has an arrow; one that leaves out refused jobs has their part of all below it; a number that
 //! a text states about a point is a ring. [`Layout`] is for a whole page or for a column of it.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 
 use axis::Axis;
@@ -20,7 +19,6 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::svg::{Area, Drawn, PIXEL, Svg};
 use meshalloc_sim::statistics::Interval;
-use meshalloc_sim::workload::TimeUnit;
 
 mod axis;
 mod bars;
@@ -69,10 +67,8 @@ pub struct Picture {
     pub x_label: String,
     /// How far apart its values are.
     pub x_scale: Scale,
-    /// What the vertical axis shows, with its unit unless `y_time` has one.
+    /// What the vertical axis shows, with its unit.
     pub y_label: String,
-    /// The unit of the values if they are times; shown in a [readable](TimeUnit::readable) one.
-    pub y_time: Option<TimeUnit>,
     /// The lines.
     pub series: Vec<Series>,
     /// Numbers that a text states about points of them.
@@ -153,55 +149,12 @@ pub struct Measured {
     pub refused: Option<String>,
 }
 
-impl Measured {
-    /// The same in a unit that is `size` times as large.
-    fn in_unit(self, size: f64) -> Self {
-        Measured {
-            mean: self.mean / size,
-            ci95: self.ci95.map(|Interval { low, high }| Interval {
-                low: low / size,
-                high: high / size,
-            }),
-            ..self
-        }
-    }
-}
-
-impl Picture {
-    /// The same without `y_time`: values in a readable unit, which the label names.
-    fn with_readable_times(&self) -> Cow<'_, Picture> {
-        let Some(unit) = self.y_time else {
-            return Cow::Borrowed(self);
-        };
-        let points = || self.series.iter().flat_map(|series| &series.points);
-        let means = points().filter_map(|point| Some(point.y.as_ref()?.mean));
-        let most = means.chain(self.stated.iter().map(|stated| stated.y));
-        let (size, name) = unit.readable(most.fold(0.0, f64::max));
-        let mut picture = self.clone();
-        picture.y_time = None;
-        picture.y_label = format!("{} ({name})", self.y_label);
-        for point in picture
-            .series
-            .iter_mut()
-            .flat_map(|series| &mut series.points)
-        {
-            point.y = point.y.take().map(|y| y.in_unit(size));
-        }
-        picture
-            .stated
-            .iter_mut()
-            .for_each(|stated| stated.y /= size);
-        Cow::Owned(picture)
-    }
-}
-
 /// Draws the picture.
 ///
 /// # Errors
 ///
 /// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
 pub fn svg(picture: &Picture) -> Result<Svg, String> {
-    let picture = &*picture.with_readable_times();
     let frame = Frame::new(picture);
     let (width, height) = frame.size();
     let units = ((width * PIXEL) as u32, (height * PIXEL) as u32);
@@ -219,7 +172,6 @@ struct Frame {
 }
 
 impl Frame {
-    /// That of a picture without `y_time`.
     fn new(picture: &Picture) -> Self {
         let axis = Axis::of_values(picture);
         // As many as the axis draws.

@@ -18,10 +18,12 @@ use std::time::{Duration, Instant};
 
 use meshalloc::message::JobReport;
 use meshalloc::{
-    Answer, Block, Change, Error, Event, Flags, Grid, Happened, JobId, JobState, Outcome, Query,
+    Answer, Block, Change, Error, Event, FaultReport, Flags, Grid, Happened, JobId, JobState,
+    Outcome, Query,
 };
 
 use meshalloc_sim::backend::{Backend, BackendError};
+use meshalloc_sim::input::{LINE_BYTES_MAX, Lines};
 use meshalloc_sim::metrics::Refusals;
 use meshalloc_sim::statistics::Delays;
 
@@ -31,12 +33,11 @@ mod object;
 mod operation;
 
 pub(crate) use interruptible::Interruptible;
-use lines::Lines;
 pub use lines::check;
 use object::{Blocks, Outcome as Written, Served, Set, json};
 pub(crate) use object::{Served as ServedObject, Set as SetObject};
 pub(crate) use operation::Line;
-pub use operation::Operation;
+pub use operation::parse;
 
 /// The name of an error that is not a refusal.
 const UNKNOWN_JOB: &str = "unknown-job";
@@ -205,131 +206,94 @@ impl Replay<'_> {
         backend: &mut dyn Backend,
         output: &mut impl Write,
     ) -> Result<(), ReplayError> {
-        let mut lines = Lines::new(self.file, input, self.machine);
+        let mut lines = Lines::new(input, LINE_BYTES_MAX);
         loop {
             if lines.is_drained() {
                 output.flush()?;
             }
-            let Some(operation) = lines.next()? else {
+            let Some(change) = lines::next(&mut lines, self.file, self.machine)? else {
                 return Ok(());
             };
-            self.line = lines.number();
-            if let Some(operation) = operation {
-                self.one(operation, backend, output)?;
+            self.line = lines.number() as u64;
+            if let Some(change) = change {
+                self.one(change, backend, output)?;
             }
         }
     }
 
     fn one(
         &mut self,
-        operation: Operation,
+        mut change: Change,
         backend: &mut dyn Backend,
         output: &mut impl Write,
     ) -> Result<(), ReplayError> {
         self.counts.operations += 1;
-        let now = self.counts.operations;
-        let (op, id, outcome) = match operation {
-            Operation::Alloc {
-                job,
-                request,
-                lease,
-            } => {
-                let request = match self.waiting {
-                    Waiting::Never => request.with_flags(request.flags | Flags::NO_WAIT),
-                    Waiting::Queue => request,
-                };
-                let lease = lease.and_then(NonZeroU64::new);
-                let change = Change::Submit {
-                    job,
-                    request,
-                    lease,
-                };
-                let outcome = self.call(backend, &change, now)?;
-                self.counts.leases += u64::from(lease.is_some() && outcome.is_ok());
-                let events = self.events.iter();
-                let own = events
-                    .zip(0..)
-                    .find(|((event, _), _)| is_grant_of(event, job));
-                let own = own.map(|(_, place)| place);
-                let outcome = match (outcome, own) {
-                    (Ok(Outcome::Done), Some(place)) => {
+        if let (Change::Submit { request, .. }, Waiting::Never) = (&mut change, self.waiting) {
+            *request = request.with_flags(request.flags | Flags::NO_WAIT);
+        }
+        let reply = self.call(backend, &change)?;
+        let (op, job, outcome) = match (change, reply) {
+            (Change::Submit { job, lease, .. }, Ok(Outcome::Done)) => {
+                self.counts.leases += u64::from(lease.is_some());
+                let mut events = self.events.iter();
+                let own = events.position(|(event, _)| is_grant_of(event, job));
+                let outcome = match own {
+                    Some(place) => {
                         self.counts.granted += 1;
-                        Written::Granted(Blocks {
-                            machine: &self.machine,
-                            blocks: self.blocks_of(place),
-                        })
+                        let (machine, blocks) = (&self.machine, self.blocks_of(place));
+                        Written::Granted(Blocks { machine, blocks })
                     }
-                    (Ok(Outcome::Done), None) => {
+                    None => {
                         self.counts.waited += 1;
                         Written::Waits(self.ahead(backend, job)?)
                     }
-                    (Err(error), _) if let Some(reason) = error.refusal() => {
-                        self.counts.refused.add(reason);
-                        Written::Error(reason.name())
-                    }
-                    (other, _) => return Err(self.reply_error(&other)),
                 };
-                ("alloc", job.0, outcome)
+                ("alloc", job, outcome)
             }
-            Operation::Lease { job, ticks } => {
-                let change = Change::Lease {
-                    job,
-                    ticks: NonZeroU64::new(ticks),
-                };
-                let outcome = match self.call(backend, &change, now)? {
-                    Ok(Outcome::Done) => {
-                        self.counts.leases += 1;
-                        Written::Leased(ticks)
-                    }
-                    Err(Error::UnknownJob) => {
-                        self.counts.leases_refused += 1;
-                        Written::Error(UNKNOWN_JOB)
-                    }
-                    Err(Error::Refused(reason)) => {
-                        self.counts.leases_refused += 1;
-                        Written::Error(reason.name())
-                    }
-                    other => return Err(self.reply_error(&other)),
-                };
-                ("lease", job.0, outcome)
+            (Change::Submit { job, .. }, Err(error)) if let Some(reason) = error.refusal() => {
+                self.counts.refused.add(reason);
+                ("alloc", job, Written::Error(reason.name()))
             }
-            Operation::Free { job } => {
-                let outcome = match self.call(backend, &Change::Release { job }, now)? {
-                    Ok(Outcome::Released { processors }) => {
-                        self.counts.freed += 1;
-                        Written::Released(processors)
-                    }
-                    Err(Error::UnknownJob) => {
-                        self.counts.unknown_jobs += 1;
-                        Written::Error(UNKNOWN_JOB)
-                    }
-                    other => return Err(self.reply_error(&other)),
-                };
-                ("free", job.0, outcome)
+            (Change::Lease { job, ticks }, Ok(Outcome::Done)) => {
+                self.counts.leases += 1;
+                let ticks = ticks.map_or(0, NonZeroU64::get);
+                ("lease", job, Written::Leased(ticks))
             }
-            Operation::Fault { block } => {
-                let change = Change::MarkFaulty { block };
-                let changed = self.set(backend, output, "fault", block, &change)?;
-                self.counts.faults += u64::from(changed);
-                return Ok(());
+            (Change::Lease { job, .. }, Err(Error::UnknownJob)) => {
+                self.counts.leases_refused += 1;
+                ("lease", job, Written::Error(UNKNOWN_JOB))
             }
-            Operation::Repair { block } => {
-                let change = Change::ClearFaulty { block };
-                let changed = self.set(backend, output, "repair", block, &change)?;
-                self.counts.repairs += u64::from(changed);
-                return Ok(());
+            (Change::Lease { job, .. }, Err(Error::Refused(reason))) => {
+                self.counts.leases_refused += 1;
+                ("lease", job, Written::Error(reason.name()))
             }
+            (Change::Release { job }, Ok(Outcome::Released { processors })) => {
+                self.counts.freed += 1;
+                ("free", job, Written::Released(processors))
+            }
+            (Change::Release { job }, Err(Error::UnknownJob)) => {
+                self.counts.unknown_jobs += 1;
+                ("free", job, Written::Error(UNKNOWN_JOB))
+            }
+            (Change::MarkFaulty { block }, Ok(Outcome::Faults(report))) => {
+                self.counts.faults += u64::from(report.changed);
+                return self.set(backend, output, "fault", block, &report);
+            }
+            (Change::ClearFaulty { block }, Ok(Outcome::Faults(report))) => {
+                self.counts.repairs += u64::from(report.changed);
+                return self.set(backend, output, "repair", block, &report);
+            }
+            (_, other) => return Err(self.reply_error(&other)),
         };
-        let line = self.line;
         let served = Served {
-            line,
+            line: self.line,
             op,
-            id,
+            id: job.0,
             outcome,
         };
         json(output, &served)?;
         // The grant of the job that asked for processors is the outcome already.
-        let own = matches!(operation, Operation::Alloc { .. }).then_some(JobId(id));
+        let own = matches!(change, Change::Submit { .. }).then_some(job);
         self.write_events(own, output)
     }
 
@@ -373,34 +337,28 @@ impl Replay<'_> {
         &self.blocks[begin..self.events[place].1]
     }
 
-    /// Marks or clears processors; returns how many of them that changed.
+    /// Writes what came of marking or clearing processors.
     fn set(
         &mut self,
         backend: &mut dyn Backend,
         output: &mut impl Write,
         op: &'static str,
         block: Block,
-        change: &Change,
-    ) -> Result<u32, ReplayError> {
-        match self.call(backend, change, self.counts.operations)? {
-            Ok(Outcome::Faults(report)) => {
-                let jobs = match report.jobs {
-                    0 | 1 => report.first.map(|job| job.0).into_iter().collect(),
-                    _ => self.jobs_on(backend, block)?,
-                };
-                let set = Set {
-                    line: self.line,
-                    op,
-                    block: self.machine.place(block),
-                    changed: report.changed,
-                    jobs,
-                };
-                json(output, &set)?;
-                self.write_events(None, output)?;
-                Ok(report.changed)
-            }
-            other => Err(self.reply_error(&other)),
-        }
+        report: &FaultReport,
+    ) -> Result<(), ReplayError> {
+        let jobs = match report.jobs {
+            0 | 1 => report.first.map(|job| job.0).into_iter().collect(),
+            _ => self.jobs_on(backend, block)?,
+        };
+        let set = Set {
+            line: self.line,
+            op,
+            block: self.machine.place(block),
+            changed: report.changed,
+            jobs,
+        };
+        json(output, &set)?;
+        self.write_events(None, output)
     }
 
     /// The jobs on a block, without those that the latest change granted, in ascending order.
@@ -440,8 +398,8 @@ impl Replay<'_> {
         &mut self,
         backend: &mut dyn Backend,
         change: &Change,
-        now: u64,
     ) -> Result<Result<Outcome, Error>, ReplayError> {
+        let now = self.counts.operations;
         let (events, blocks) = (&mut self.events, &mut self.blocks);
         events.clear();
         blocks.clear();

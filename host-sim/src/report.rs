@@ -39,7 +39,7 @@ pub(crate) fn width() -> usize {
 pub(crate) mod cells;
 mod json;
 
-pub(crate) use json::{Document, LogJson, Recorded, RunContent, write_json};
+pub(crate) use json::{Document, LogJson, Recorded, RunContent, summaries, write_json};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]
@@ -110,14 +110,15 @@ pub fn refused_percent(result: &StrategyResult) -> Option<String> {
     (refused > 0).then(|| format!("{} %", alone(percent())))
 }
 
-/// A metric as a point of a picture; `None` where the system was saturated.
-pub(crate) fn measured(result: &StrategyResult, metric: Metric) -> Option<Measured> {
-    let scale = metric.scale();
+/// A metric as a point of a picture, in a unit that is `size` times as large as its own; `None`
+/// where the system was saturated.
+pub(crate) fn measured(result: &StrategyResult, metric: Metric, size: f64) -> Option<Measured> {
+    let number = |value: f64| value * metric.scale() / size;
     shown(result, metric).map(|estimate| Measured {
-        mean: estimate.mean * scale,
+        mean: number(estimate.mean),
         ci95: estimate.ci95.map(|Interval { low, high }| Interval {
-            low: low * scale,
-            high: high * scale,
+            low: number(low),
+            high: number(high),
         }),
         grows: grows(result, metric),
         saturated: result.saturated,
@@ -125,12 +126,15 @@ pub(crate) fn measured(result: &StrategyResult, metric: Metric) -> Option<Measur
     })
 }
 
-/// The axis of a metric in a picture, and the unit of its values if these are times.
-pub(crate) fn axis(metric: Metric, unit: TimeUnit) -> (String, Option<TimeUnit>) {
+/// The axis of a metric in a picture with values up to `most`, and the size of its unit. Times are
+/// shown in a [readable](TimeUnit::readable) one.
+pub(crate) fn axis(metric: Metric, unit: TimeUnit, most: f64) -> (String, f64) {
     match metric.unit() {
-        // The picture chooses a readable unit and names it.
-        Unit::Time => (metric.words(), Some(unit)),
-        _ => (metric.label(unit), None),
+        Unit::Time => {
+            let (size, name) = unit.readable(most);
+            (format!("{} ({name})", metric.words()), size)
+        }
+        _ => (metric.label(unit), 1.0),
     }
 }
 

@@ -2,20 +2,24 @@
 
 use std::io::Write;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use clap::builder::ValueHint;
+use clap::{Arg, Args};
 use meshalloc::{Configuration, Machine, StrategyKind};
 
 use crate::failure::{self, Failure};
+use crate::file;
 use crate::line::LineBackends;
-use crate::map::{self, LinkMap, Plot, PlotArgs, Show};
+use crate::map::{self, LinkMap, PictureArgs, Plot, Show};
 use crate::plot::over_time;
 use crate::progress::Bar;
 use crate::records::JobsFile;
 use crate::report::{self, Report, Timing};
-use crate::settings::{self, Format};
+use crate::settings::{self, FileArgs, Format, FormatArgs, Given, Takes, ThreadsArgs};
 use crate::sweep;
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
@@ -31,41 +35,78 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
 const THREADS_NEED_IN_PROCESS: &str =
     "--threads requires --backend in-process: a line serves one run at a time";
 
-pub(crate) struct RunHow<'a> {
-    pub(crate) format: Format,
-    pub(crate) threads: Option<NonZero<usize>>,
-    pub(crate) search_time: bool,
-    pub(crate) jobs_output: Option<&'a Path>,
-    pub(crate) plot: &'a PlotArgs,
+/// The options of `run`.
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    file: FileArgs,
+
+    #[command(flatten)]
+    options: Given<Self>,
+
+    #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
+    /// Also measure the wall-clock time of the controller for submit and release of a job; only in
+    /// this process, in one thread unless --threads is given
+    #[arg(long, help_heading = "Where and how")]
+    search_time: bool,
+
+    /// Also write the request, processors and times of each measured job into a file. With the
+    /// ending .swf it is a log of one run in the Standard Workload Format; otherwise a table of all
+    /// strategies and replications, which evalys reads as its jobs.csv
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
+    jobs_output: Option<PathBuf>,
+
+    /// Also draw a picture of the first replication. map: which job holds which processors when the
+    /// last measured job arrives; map:SECONDS: at that time (cycles where jobs send messages);
+    /// map:jobs=N: when N jobs have been granted. links: the traffic on each link, for jobs that
+    /// send messages. timeline: processors in use and fragmented, and jobs that wait, over time
+    #[arg(long, value_name = "map[:WHEN]|links|timeline", value_parser = Plot::from_str, help_heading = "Picture")]
+    plot: Option<Plot>,
+
+    #[command(flatten, next_help_heading = "Picture")]
+    picture: PictureArgs,
 }
 
-pub(crate) fn run(
-    scenario: &Resolved,
-    how: &RunHow<'_>,
-    output: &mut dyn Write,
-) -> Result<(), Failure> {
-    let &RunHow {
-        format,
-        threads,
-        search_time,
-        jobs_output,
-        plot,
-    } = how;
+impl Takes for RunArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        Some(arg)
+    }
+}
+
+pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let (scenario, origin) = args.options.over(args.file.path())?;
+    let scenario = &scenario.resolve_of(origin)?;
+    let kind = args.plot.map(Plot::kind);
+    let picture = args.picture.path(kind);
+    let files = [
+        ("--scenario", args.file.path()),
+        ("--jobs-output", args.jobs_output.as_deref()),
+        ("--plot-output", picture.as_deref()),
+    ];
+    file::spare(&scenario.files(), &files)?;
+    let threads = args.threads.count;
     let endpoint = settings::endpoint_of(scenario)?;
     if threads.is_some() && endpoint.is_some() {
         return Err(THREADS_NEED_IN_PROCESS.to_owned().into());
     }
-    if search_time && endpoint.is_some() {
+    if args.search_time && endpoint.is_some() {
         return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
     let experiment = scenario.experiment(&SharedLogs::default())?;
-    if let Some(plot) = plot.plot {
+    if let Some(plot) = args.plot {
         check_plot(plot, scenario, &experiment)?;
     }
-    let show = plot.show(format == Format::Table)?;
+    let format = args.format.get();
+    let show = args.picture.show(kind, format == Format::Table)?;
     let line = endpoint.map(|endpoint| LineBackends::open(&endpoint));
     let mut line = line.transpose().map_err(|error| error.to_string())?;
-    let jobs = jobs_output.map(|path| JobsFile::open(path, &experiment));
+    let jobs = args.jobs_output.as_deref();
+    let jobs = jobs.map(|path| JobsFile::open(path, &experiment));
     let jobs = jobs.transpose()?;
     let clock = Clock::default();
     let bar = Bar::interruptible()?.recording(jobs.as_ref());
@@ -76,10 +117,10 @@ pub(crate) fn run(
         }
         None => {
             // Concurrent runs would disturb the measurement.
-            let alone = search_time.then_some(NonZero::<usize>::MIN);
+            let alone = args.search_time.then_some(NonZero::<usize>::MIN);
             let threads = threads.or(alone);
             let in_process = InProcessBackends {
-                timed: search_time,
+                timed: args.search_time,
                 ..InProcessBackends::default()
             };
             let backends = || clock.time(in_process);
@@ -132,7 +173,7 @@ pub(crate) fn run(
     }
     let recorded = recorded.map_err(Failure::from);
     recorded.map_err(|failure| failure.after_results(&"--jobs-output"))?;
-    let Some((plot, show)) = show else {
+    let Some((plot, show)) = args.plot.zip(show) else {
         return Ok(());
     };
     let mut in_process = InProcessBackends::default();

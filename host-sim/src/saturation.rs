@@ -17,7 +17,7 @@ use crate::file;
 use crate::map::PictureFile;
 use crate::plot::{Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
-use crate::report::{self, Document, cell, table, trimmed};
+use crate::report::{self, Document, cell, summaries, table, trimmed};
 use crate::settings::{self, FileArgs, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use crate::sweep;
 use meshalloc_sim::backend::InProcessBackends;
@@ -144,11 +144,6 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
     bar.clear();
     let (mut results, incomplete) = ran?;
     let results = results.remove(0);
-    let rows = || {
-        results
-            .iter()
-            .map(|result| StrategySummary::new(result, &results))
-    };
     match args.format.get() {
         Format::Table => {
             write_table(&plan, &results, output)?;
@@ -159,13 +154,16 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             }
         }
         Format::Json => {
-            let results = rows().collect();
+            let results = summaries(&results).collect();
             let content = SaturationContent { results };
             let document =
                 Document::new(settings.record(), plan.seed, incomplete.as_ref(), content);
             document.write(output)?;
         }
-        Format::Csv => columns().runs(rows().map(|row| (settings.record(), row)), &mut *output)?,
+        Format::Csv => {
+            let rows = summaries(&results).map(|row| (settings.record(), row));
+            columns().runs(rows, &mut *output)?;
+        }
     }
     match (incomplete, file) {
         (Some(incomplete), _) => Err(Failure::Incomplete(incomplete)),
@@ -215,7 +213,7 @@ fn picture(plan: &Experiment, results: &[StrategyResult]) -> Picture {
         name: result.strategy.to_string(),
         points: vec![Point {
             x: 0.0,
-            y: report::measured(result, Metric::Utilization).map(|y| Measured {
+            y: report::measured(result, Metric::Utilization, 1.0).map(|y| Measured {
                 saturated: false,
                 ..y
             }),

@@ -90,24 +90,10 @@ pub(crate) fn options() -> Command {
 }
 
 /// The settings on the command line of the command `T`, which flattens this among its arguments.
+#[derive(Clone, Debug)]
 pub(crate) struct Given<T> {
     entries: Vec<Entry>,
     command: PhantomData<fn() -> T>,
-}
-
-impl<T> Clone for Given<T> {
-    fn clone(&self) -> Self {
-        Given {
-            entries: self.entries.clone(),
-            command: PhantomData,
-        }
-    }
-}
-
-impl<T> std::fmt::Debug for Given<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.entries.fmt(f)
-    }
 }
 
 impl<T> Given<T> {

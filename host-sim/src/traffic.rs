@@ -13,8 +13,7 @@ use serde_json::Value;
 
 use crate::columns::Columns;
 use crate::failure::{self, Failure, Incomplete};
-use crate::map::svg::LinkMap;
-use crate::map::{self, PictureArgs, Show};
+use crate::map::{LinkMap, PictureArgs, Show};
 use crate::progress::Bar;
 use crate::report::{Document, table, trimmed};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
@@ -204,6 +203,7 @@ impl TrafficResult {
         }
     }
 
+    /// A map of its links, the means of all replications.
     fn map(&self, grid: Grid) -> LinkMap {
         let accepted = self.metrics.accepted.estimate.map(|accepted| {
             let accepted = number(&accepted, 1.0);
@@ -214,23 +214,23 @@ impl TrafficResult {
             name: format!("rate {}", Number(self.rate)),
             caption: accepted.into_iter().collect(),
             links: self.links.clone(),
-            most: 0.0,
         }
     }
 }
 
 pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let traffic = Traffic::new(args)?;
-    let (args, grid) = (&traffic, traffic.grid);
-    let picture = args.picture(grid)?;
+    let args = &traffic;
+    let picture = args.picture()?;
     let bar = Bar::of("runs")?;
-    let results = args.results(grid, &bar);
+    let results = args.results(&bar);
     bar.clear();
     let (results, incomplete) = results?;
     let is_drawn = picture.is_some() && incomplete.is_none();
-    let maps = is_drawn.then(|| args.maps(grid, &results));
+    let map = |result: &TrafficResult| result.map(args.grid);
+    let maps: Option<Vec<_>> = is_drawn.then(|| results.iter().map(map).collect());
     match args.format {
-        Format::Table => args.write_table(grid, &results, incomplete.as_ref(), output)?,
+        Format::Table => args.write_table(&results, incomplete.as_ref(), output)?,
         Format::Json => {
             let (record, content) = (args.record(), TrafficContent { results });
             Document::new(record, args.seed, incomplete.as_ref(), content).write(output)?;
@@ -271,11 +271,7 @@ impl<'a> Traffic<'a> {
     }
 
     /// Those of the complete rates, and why they may not be all.
-    fn results(
-        &self,
-        grid: Grid,
-        bar: &Bar<'_>,
-    ) -> Result<(Vec<TrafficResult>, Option<Incomplete>), Failure> {
+    fn results(&self, bar: &Bar<'_>) -> Result<(Vec<TrafficResult>, Option<Incomplete>), Failure> {
         let each = self.replications as usize;
         let runs = self.rates.len() * each;
         bar.begin(runs as u64, 1);
@@ -287,7 +283,7 @@ impl<'a> Traffic<'a> {
                     return;
                 }
                 let run = OpenLoop {
-                    grid,
+                    grid: self.grid,
                     parameters: self.network,
                     pattern: self.args.pattern,
                     rate: self.rates[place / each],
@@ -325,20 +321,12 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    fn picture(&self, grid: Grid) -> Result<Option<Show>, String> {
-        let Some(kind) = &self.args.plot else {
-            return Ok(None);
-        };
-        LinkMap::check(grid)?;
-        let path = self.args.picture.path(kind);
-        Show::open(&path, self.format == Format::Table).map(Some)
-    }
-
-    /// A map of the links for each rate, the means of all replications.
-    fn maps(&self, grid: Grid, results: &[TrafficResult]) -> Vec<LinkMap> {
-        let mut maps: Vec<LinkMap> = results.iter().map(|result| result.map(grid)).collect();
-        map::svg::same_scale(&mut maps);
-        maps
+    fn picture(&self) -> Result<Option<Show>, String> {
+        let kind = self.args.plot.as_deref();
+        if kind.is_some() {
+            LinkMap::check(self.grid)?;
+        }
+        self.args.picture.show(kind, self.format == Format::Table)
     }
 
     fn parameters_text(&self) -> String {
@@ -357,14 +345,14 @@ impl<'a> Traffic<'a> {
 
     fn write_table(
         &self,
-        grid: Grid,
         results: &[TrafficResult],
         incomplete: Option<&Incomplete>,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
         writeln!(
             output,
-            "{grid}, {}\n{} of {} after {}\n",
+            "{}, {}\n{} of {} after {}\n",
+            self.grid,
             self.parameters_text(),
             counted(self.replications, "run"),
             counted(self.args.cycles, "cycle"),

@@ -20,7 +20,7 @@ use crate::report;
 use crate::settings::{self, FileArgs, Given, Takes, only};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::history;
-use meshalloc_sim::scenario::{Resolved, SettingError};
+use meshalloc_sim::scenario::SettingError;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::SharedLogs;
 
@@ -44,14 +44,14 @@ const SCRIPTS: [&str; 7] = [
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ViewArgs {
     #[command(flatten)]
-    pub(crate) file: FileArgs,
+    file: FileArgs,
 
     #[command(flatten)]
-    pub(crate) options: Given<Self>,
+    options: Given<Self>,
 
     /// The file of the page (HTML); its folder is made if it does not exist
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, help_heading = "Where and how")]
-    pub(crate) output: PathBuf,
+    output: PathBuf,
 }
 
 impl Takes for ViewArgs {
@@ -68,11 +68,13 @@ impl Takes for ViewArgs {
     }
 }
 
-pub(crate) fn view(
-    scenario: &Resolved,
-    path: &std::path::Path,
-    output: &mut dyn Write,
-) -> Result<(), Failure> {
+pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let (scenario, origin) = args.options.over(args.file.path())?;
+    let scenario = &scenario.resolve_of(origin)?;
+    let path = &*args.output;
+    let files = [("--scenario", args.file.path()), ("--output", Some(path))];
+    file::spare(&scenario.files(), &files)?;
+    file::check_ending(path, "the page is written as HTML", &["html", "htm"])?;
     let failed = |error| format!("{}: cannot write the page: {error}", path.display());
     file::check(path).map_err(failed)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;

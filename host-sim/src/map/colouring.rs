@@ -75,7 +75,7 @@ pub fn colours(snapshot: &Snapshot, palette: usize) -> Vec<usize> {
 
 /// For each job the places of those that touch it.
 pub fn neighbours(snapshot: &Snapshot) -> Vec<BTreeSet<usize>> {
-    let owners = snapshot.owners(&Layout::new(snapshot.plan(), ONE_ROW, 1));
+    let owners = snapshot.owners(&Layout::new(snapshot.plan, ONE_ROW, 1));
     let mut neighbours = vec![BTreeSet::new(); snapshot.jobs.len()];
     let mut note = |a: Option<Owner>, b: Option<Owner>| {
         if let (Some(Owner::Job(a)), Some(Owner::Job(b))) = (a, b)

@@ -31,7 +31,7 @@
 
 use std::ops::Range;
 
-use meshalloc::{Block, DIMENSIONS_MAX, Grid, Machine, NodeId, Tuple};
+use meshalloc::{Block, Grid, Machine, NodeId, Tuple};
 
 use meshalloc_sim::names;
 
@@ -80,7 +80,8 @@ pub const ONE_ROW: usize = usize::MAX;
 /// Columns and rows of a picture.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    plan: Plan,
+    /// What is drawn.
+    pub plan: Plan,
     /// The columns, from the left.
     pub across: Axis,
     /// The rows, from below.
@@ -109,22 +110,20 @@ pub struct Dimension {
 impl Dimension {
     /// What the digit of a column or row contributes to the coordinate in this dimension.
     pub fn coordinate(&self, at: usize) -> usize {
-        let digit = at / self.stride % self.side;
-        self.step
-            * match self.descends {
-                true => self.side - 1 - digit,
-                false => digit,
-            }
+        self.step * self.directed(at / self.stride % self.side)
     }
 
     /// The first column or row at which a coordinate has its digit.
     fn begin(&self, coordinate: usize) -> usize {
-        let digit = coordinate / self.step % self.side;
-        self.stride
-            * match self.descends {
-                true => self.side - 1 - digit,
-                false => digit,
-            }
+        self.stride * self.directed(coordinate / self.step % self.side)
+    }
+
+    /// A digit of a coordinate by its place along the axis, and the other way round.
+    fn directed(&self, digit: usize) -> usize {
+        match self.descends {
+            true => self.side - 1 - digit,
+            false => digit,
+        }
     }
 
     /// What the digit of a coordinate contributes to it.
@@ -153,6 +152,16 @@ pub struct Rect {
     pub x: Range<usize>,
     /// Rows.
     pub y: Range<usize>,
+}
+
+impl Rect {
+    /// One processor.
+    pub fn one(x: usize, y: usize) -> Rect {
+        Rect {
+            x: x..x + 1,
+            y: y..y + 1,
+        }
+    }
 }
 
 /// The number above a plane or cube.
@@ -290,24 +299,13 @@ impl Layout {
 
     /// Whether there is a processor here: the last row of planes may have fewer planes.
     pub fn has(&self, x: usize, y: usize) -> bool {
-        let mut coordinates = [0; DIMENSIONS_MAX];
-        let parts = self
-            .across
-            .parts
-            .iter()
-            .map(|(number, parts)| (number, parts[x]));
-        let parts = parts.chain(
-            self.up
-                .parts
-                .iter()
-                .map(|(number, parts)| (number, parts[y])),
-        );
-        parts.for_each(|(&number, part)| coordinates[number] += part);
-        let sides = self.plan.machine.sides();
-        sides
-            .iter()
-            .zip(coordinates)
-            .all(|(&side, at)| at < usize::from(side))
+        let mut sides = self.plan.machine.sides().iter().enumerate();
+        sides.all(|(number, &side)| self.coordinate(number, x, y) < usize::from(side))
+    }
+
+    /// The coordinate in a dimension that a column and a row stand for.
+    fn coordinate(&self, number: usize, x: usize, y: usize) -> usize {
+        self.across.part(number, x) + self.up.part(number, y)
     }
 
     /// The rectangles that a block is in the picture, row by row.
@@ -391,11 +389,7 @@ impl Layout {
             .flat_map(|row| (0..self.across.len() / w).map(move |column| (column * w, row * h)));
         let corners = corners.filter(|&(x, y)| self.has(x, y));
         let headings = corners.map(|(x, y)| {
-            let coordinate = |number: usize| {
-                let digits = [(&self.across, x), (&self.up, y)];
-                let parts = digits.map(|(axis, at)| axis.part(number, at));
-                parts[0] + parts[1]
-            };
+            let coordinate = |number: usize| self.coordinate(number, x, y);
             let (name, number) = match cube {
                 None => (
                     format!("{} =", names::dimension(*machine, 2)),

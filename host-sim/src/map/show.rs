@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::ValueHint;
 
-use super::{LinkMap, Map, Plot, svg, terminal};
+use super::{LinkMap, Map, svg, terminal};
 use crate::failure::Failure;
 use crate::file;
 use crate::plot::{self, Picture};
@@ -50,67 +49,28 @@ pub(crate) struct PictureArgs {
 }
 
 impl PictureArgs {
-    pub(crate) fn path(&self, kind: &str) -> PathBuf {
-        let default = || PathBuf::from(format!("out/{kind}.svg"));
-        self.plot_output.clone().unwrap_or_else(default)
+    /// The file of a picture of this kind, if there is to be one.
+    pub(crate) fn path(&self, kind: Option<&str>) -> Option<PathBuf> {
+        kind.map(|kind| {
+            let given = self.plot_output.clone();
+            given.unwrap_or_else(|| PathBuf::from(format!("out/{kind}.svg")))
+        })
+    }
+
+    /// Where it is shown. Opens the file: now rather than after a minute's work.
+    pub(crate) fn show(
+        &self,
+        kind: Option<&str>,
+        on_terminal: bool,
+    ) -> Result<Option<Show>, String> {
+        let path = self.path(kind);
+        path.map(|path| Show::open(&path, on_terminal)).transpose()
     }
 }
 
 /// The error where no messages are sent.
 pub(crate) const NO_LINKS: &str =
     "--plot links requires jobs that send messages (expected run with --pattern, or traffic)";
-
-/// The pictures of `run`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct PlotArgs {
-    /// Also draw a picture of the first replication. map: which job holds which processors when the
-    /// last measured job arrives; map:SECONDS: at that time (cycles where jobs send messages);
-    /// map:jobs=N: when N jobs have been granted. links: the traffic on each link, for jobs that
-    /// send messages. timeline: processors in use and fragmented, and jobs that wait, over time
-    #[arg(long, value_name = "map[:WHEN]|links|timeline", value_parser = Plot::from_str)]
-    pub(crate) plot: Option<Plot>,
-
-    #[command(flatten)]
-    picture: PictureArgs,
-}
-
-impl PlotArgs {
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        self.plot.map(|plot| self.picture.path(plot.kind()))
-    }
-
-    /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's
-    /// work.
-    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(Plot, Show)>, String> {
-        let shown = self.plot.zip(self.path());
-        let open = |(plot, path): (Plot, PathBuf)| Ok((plot, Show::open(&path, on_terminal)?));
-        shown.map(open).transpose()
-    }
-}
-
-/// The picture of a command that draws the end only.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct EndMapArgs {
-    /// Also draw which job holds which processors at the end of the file
-    #[arg(long, value_name = "map", value_parser = ["map"])]
-    plot: Option<String>,
-
-    #[command(flatten)]
-    picture: PictureArgs,
-}
-
-impl EndMapArgs {
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        let kind = self.plot.as_ref()?;
-        Some(self.picture.path(kind))
-    }
-
-    /// Where it is shown, if it is. Opens the file: now rather than after the work.
-    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<Show>, String> {
-        let path = self.path();
-        path.map(|path| Show::open(&path, on_terminal)).transpose()
-    }
-}
 
 #[derive(Debug)]
 pub(crate) struct Show {
@@ -120,7 +80,7 @@ pub(crate) struct Show {
 
 impl Show {
     /// Opens the file of the picture. The terminal gets one too if `on_terminal`.
-    pub(crate) fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
+    fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
         let file = PictureFile::open(path)?;
         Ok(Show { file, on_terminal })
     }

@@ -1,6 +1,8 @@
 //! The state of a controller's processors at one moment.
 
-use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query, Tuple};
+use std::collections::BTreeSet;
+
+use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query};
 
 use super::largest;
 use super::layout::{Layout, ONE_ROW, Plan};
@@ -20,9 +22,7 @@ pub struct MapJob {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// The machine.
-    pub machine: Grid,
-    /// The sides of its cubes, if switches join cubes.
-    pub cube: Option<Tuple>,
+    pub plan: Plan,
     /// The running jobs, by name.
     pub jobs: Vec<MapJob>,
     /// The number of jobs that wait.
@@ -43,44 +43,38 @@ pub enum Owner {
 /// The owners of all processors, by their places in the picture.
 #[derive(Clone, Debug)]
 pub struct Owners {
-    width: usize,
-    height: usize,
-    /// `None` where there is no processor.
-    owners: Vec<Option<Owner>>,
-    faulty: Vec<bool>,
+    /// The rows from below; `None` where there is no processor.
+    rows: Vec<Vec<Option<Owner>>>,
+    /// Columns and rows.
+    faulty: BTreeSet<(usize, usize)>,
 }
 
 impl Owners {
     /// The owner of the processor in this column and row; `None` where there is none.
     pub fn get(&self, x: usize, y: usize) -> Option<Owner> {
-        self.index(x, y).and_then(|index| self.owners[index])
+        *self.rows.get(y)?.get(x)?
     }
 
     /// Whether the processor in this column and row is faulty.
     pub fn is_faulty(&self, x: usize, y: usize) -> bool {
-        self.index(x, y).is_some_and(|index| self.faulty[index])
-    }
-
-    fn index(&self, x: usize, y: usize) -> Option<usize> {
-        let inside = x < self.width && y < self.height;
-        inside.then(|| y * self.width + x)
+        self.faulty.contains(&(x, y))
     }
 
     /// Columns.
     pub fn width(&self) -> usize {
-        self.width
+        self.rows.first().map_or(0, Vec::len)
     }
 
     /// Rows.
     pub fn height(&self) -> usize {
-        self.height
+        self.rows.len()
     }
 }
 
 impl Snapshot {
     /// Asks a controller that serves the machine; changes nothing there.
     pub fn read(backend: &mut dyn Backend, plan: Plan) -> Result<Self, SimulationError> {
-        let Plan { machine, cube } = plan;
+        let machine = plan.machine;
         let mut ids = Vec::new();
         let mut waiting = 0;
         let mut from = Some(0);
@@ -127,54 +121,38 @@ impl Snapshot {
             }
         }
         Ok(Snapshot {
-            machine,
-            cube,
+            plan,
             jobs,
             waiting,
             faulty,
         })
     }
 
-    /// What is drawn.
-    pub fn plan(&self) -> Plan {
-        let Snapshot { machine, cube, .. } = *self;
-        Plan { machine, cube }
-    }
-
     /// The owner of every processor, by its place in this layout.
     pub fn owners(&self, layout: &Layout) -> Owners {
-        let (width, height) = (layout.across.len(), layout.up.len());
-        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-        let free = |(x, y)| layout.has(x, y).then_some(Owner::Free);
-        let mut owners: Vec<_> = places.map(free).collect();
+        let free = |x, y| layout.has(x, y).then_some(Owner::Free);
+        let row = |y| (0..layout.across.len()).map(|x| free(x, y)).collect();
+        let mut rows: Vec<Vec<_>> = (0..layout.up.len()).map(row).collect();
         for (place, job) in self.jobs.iter().enumerate() {
-            for rect in job
-                .blocks
-                .iter()
-                .flat_map(|&block| layout.rectangles(block))
-            {
-                for y in rect.y {
-                    owners[y * width..][rect.x.clone()].fill(Some(Owner::Job(place)));
+            let blocks = job.blocks.iter();
+            for rect in blocks.flat_map(|&block| layout.rectangles(block)) {
+                for row in &mut rows[rect.y] {
+                    row[rect.x.clone()].fill(Some(Owner::Job(place)));
                 }
             }
         }
-        let mut faulty = vec![false; width * height];
-        for (x, y) in self.faulty.iter().map(|&node| layout.place(node)) {
-            faulty[y * width + x] = true;
-        }
+        let faulty = self.faulty.iter().map(|&node| layout.place(node));
         Owners {
-            width,
-            height,
-            owners,
-            faulty,
+            rows,
+            faulty: faulty.collect(),
         }
     }
 
     /// Which processors are neither held nor faulty, by number.
     fn free_nodes(&self) -> Vec<bool> {
-        let layout = Layout::new(self.machine, ONE_ROW, 1);
+        let layout = Layout::new(self.plan.machine, ONE_ROW, 1);
         let owners = self.owners(&layout);
-        let nodes = (0..self.machine.nodes()).map(NodeId);
+        let nodes = (0..self.plan.machine.nodes()).map(NodeId);
         let free = nodes.map(|node| {
             let (x, y) = layout.place(node);
             owners.get(x, y) == Some(Owner::Free) && !owners.is_faulty(x, y)
@@ -189,12 +167,12 @@ impl Snapshot {
 
     /// Processors held or faulty, as a part of all.
     pub fn busy_fraction(&self) -> f64 {
-        1.0 - self.free() as f64 / f64::from(self.machine.nodes())
+        1.0 - self.free() as f64 / f64::from(self.plan.machine.nodes())
     }
 
     /// The free block with the most processors: [`largest::largest_free`].
     pub fn largest_free(&self) -> Option<Block> {
-        largest::largest_free(self.machine, &self.free_nodes())
+        largest::largest_free(self.plan.machine, &self.free_nodes())
     }
 }
 

@@ -23,7 +23,7 @@ mod links;
 mod parts;
 mod place;
 
-pub use links::{LinkMap, same_scale};
+pub use links::LinkMap;
 
 /// The units of a pixel. The lengths below are in pixels.
 const PIXEL: f64 = crate::svg::PIXEL as f64;
@@ -76,7 +76,7 @@ pub trait Content: Sized {
     fn caption(&self) -> Vec<String>;
 
     /// Draws what is on the planes, over their borders, and the numbers above them.
-    fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn;
+    fn draw(&self, area: &Area<'_>, place: &Place, scale: Option<&ColourScale>) -> Drawn;
 }
 
 /// Colours that stand for numbers from 0 on.
@@ -210,7 +210,7 @@ impl<'m, C: Content> Picture<'m, C> {
         for (place, panel) in self.panels.iter().enumerate() {
             let left = self.width * (place % self.columns) as f64;
             let top = HEAD + self.height * (place / self.columns) as f64;
-            panel.draw(root, left, top)?;
+            panel.draw(root, left, top, self.scale.as_ref())?;
         }
         for (line, below) in self.legend.iter().rev().zip(0..) {
             let y = self.size.1 - 14.0 - FOOT_LINE * f64::from(below);
@@ -285,7 +285,7 @@ impl<'m, C: Content> Panel<'m, C> {
         }
     }
 
-    fn draw(&self, area: &Area<'_>, left: f64, top: f64) -> Drawn {
+    fn draw(&self, area: &Area<'_>, left: f64, top: f64, scale: Option<&ColourScale>) -> Drawn {
         let left = left + self.margins.left;
         Label::new(left, top + 14.0, MAP_NAME).draw(area, &self.map.name())?;
         for (line, number) in self.map.caption().iter().zip(0..) {
@@ -297,7 +297,7 @@ impl<'m, C: Content> Panel<'m, C> {
         for plane in &place.layout.planes() {
             axes::border(area, &place, plane)?;
         }
-        self.map.draw(area, &place)?;
+        self.map.draw(area, &place, scale)?;
         axes::numbers(area, &place)
     }
 }

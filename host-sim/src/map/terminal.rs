@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use console::Style;
+use console::{Style, measure_text_width};
 
 use super::Map;
 use super::colouring::{self, PALETTE};
@@ -51,12 +51,13 @@ const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
 /// Draws the maps beside each other where there is room: two always if they can be small enough.
 pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
-    let Some(plan) = maps.first().map(|map| map.snapshot.plan()) else {
+    let Some(plan) = maps.first().map(|map| map.snapshot.plan) else {
         return Ok(());
     };
     // A caption that is wider than its map must not touch that of the map beside it.
     let captions = maps.iter().flat_map(caption);
-    let caption = captions.map(|line| line.width).max().unwrap_or(0);
+    let caption = captions.map(|line| measure_text_width(&line)).max();
+    let caption = caption.unwrap_or(0);
     let with_frame = |width: usize| caption.max(width + RIGHT);
     let beside = |count: usize| {
         let fits = |width| row_width(count, with_frame(width)) <= look.columns;
@@ -85,8 +86,8 @@ pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> 
                     continue;
                 };
                 text.push_str(&" ".repeat(missing));
-                text.push_str(&line.text);
-                missing = (width + BETWEEN).saturating_sub(line.width);
+                text.push_str(line);
+                missing = (width + BETWEEN).saturating_sub(measure_text_width(line));
             }
             writeln!(output, "{text}")?;
         }
@@ -122,19 +123,6 @@ fn legend(measure: &Measure, colours: bool) -> String {
     legend
 }
 
-/// A line and how many characters of it are seen.
-struct Line {
-    text: String,
-    width: usize,
-}
-
-impl From<String> for Line {
-    fn from(text: String) -> Self {
-        let width = text.chars().count();
-        Line { text, width }
-    }
-}
-
 /// What one field of the map shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Field {
@@ -143,13 +131,12 @@ enum Field {
     Faulty,
 }
 
-fn caption(map: &Map) -> Vec<Line> {
-    let lines = map.caption();
-    let lines = std::iter::once(map.strategy.to_string()).chain(lines);
-    lines.map(Line::from).collect()
+fn caption(map: &Map) -> Vec<String> {
+    let name = map.strategy.to_string();
+    std::iter::once(name).chain(map.caption()).collect()
 }
 
-fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
+fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<String> {
     let snapshot = &map.snapshot;
     let letters = !colours;
     let palette = if letters { LETTERS.len() } else { PALETTE };
@@ -163,7 +150,7 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let characters = columns.len();
     let indent = " ".repeat(measure.left - 1);
     let mut lines = caption(map);
-    lines.push(format!("{indent}┌{}┐", "─".repeat(characters)).into());
+    lines.push(format!("{indent}┌{}┐", "─".repeat(characters)));
     for line in measure.lines(letters) {
         let mut text = measure.line_begin(&line);
         match &line {
@@ -178,11 +165,10 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
             }),
         }
         text.push('│');
-        let width = measure.width() + RIGHT;
-        lines.push(Line { text, width });
+        lines.push(text);
     }
-    lines.push(format!("{indent}└{}┘", measure.ticks()).into());
-    lines.extend(measure.numbers().into_iter().map(Line::from));
+    lines.push(format!("{indent}└{}┘", measure.ticks()));
+    lines.extend(measure.numbers());
     lines
 }
 

@@ -191,35 +191,6 @@ fn the_title_of_the_axis_is_left_of_its_longest_number() {
 }
 
 #[test]
-fn times_have_a_readable_unit() {
-    let mut picture = picture();
-    picture.y_label = "mean waiting delay".to_owned();
-    picture.y_time = Some(TimeUnit::Second);
-    assert!(
-        svg(&picture)
-            .unwrap()
-            .contains("mean waiting delay (s), logarithmic")
-    );
-    // From 0.5 to 4 * 25 s.
-    let in_days = |picture: &mut Picture| {
-        for point in picture
-            .series
-            .iter_mut()
-            .flat_map(|series| &mut series.points)
-        {
-            point.y = point.y.take().map(|y| y.in_unit(1.0 / 86_400.0));
-        }
-    };
-    in_days(&mut picture);
-    let drawn = svg(&picture).unwrap();
-    let as_before = svg(&Picture {
-        y_label: "mean waiting delay (days)".to_owned(),
-        ..self::picture()
-    });
-    assert_eq!(drawn, as_before.unwrap());
-}
-
-#[test]
 fn long_names_and_texts_are_in_the_picture_as_a_whole() {
     let short = size(&picture());
     let mut picture = picture();

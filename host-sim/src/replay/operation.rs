@@ -1,9 +1,11 @@
-//! One line of a file of operations: a JSON object, or the same in words.
+//! One line of a file of operations, a JSON object or the same in words, as a change of the
+//! controller.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 
-use meshalloc::{Block, Grid, JobId, Request, Shape, Ticks, Tuple};
+use meshalloc::{Block, Change, Grid, JobId, Request, Shape, Ticks, Tuple};
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -11,42 +13,6 @@ use serde_json::{Map, Value};
 
 use meshalloc_sim::names;
 use meshalloc_sim::wording::{any_of, quoted, shortened};
-
-/// What one line of a file of operations asks of the controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// A job asks for processors.
-    Alloc {
-        /// The job.
-        job: JobId,
-        /// Its request.
-        request: Request,
-        /// The operations until its lease ends, at least 1; `None` without a lease.
-        lease: Option<Ticks>,
-    },
-    /// The job's lease is replaced.
-    Lease {
-        /// The job.
-        job: JobId,
-        /// The operations until the new lease ends; 0 takes the lease away.
-        ticks: Ticks,
-    },
-    /// The job gives its processors back.
-    Free {
-        /// The job.
-        job: JobId,
-    },
-    /// These processors are faulty.
-    Fault {
-        /// The processors, which the machine has.
-        block: Block,
-    },
-    /// These processors work again.
-    Repair {
-        /// The processors, which the machine has.
-        block: Block,
-    },
-}
 
 /// A line of a file of operations. Words are short for an object: `alloc 17 4x3 lease=50` is
 /// `{"op":"alloc","id":17,"shape":"4x3","lease":50}`; `object` has the keys that words stand for.
@@ -123,92 +89,90 @@ enum SpanSchema {
 
 const OPERATIONS: [&str; 5] = ["alloc", "lease", "free", "fault", "repair"];
 
-impl Operation {
-    /// Reads one line, without its end; `None` for a blank line or a comment. An error says what is
-    /// wrong and what was expected. A request that is only too large for this machine is none, even
-    /// with an extent over 65,535: it never fits.
-    pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Self>, String> {
-        let line = line.trim_ascii();
-        let mut usage = Usage {
-            op: String::new(),
-            machine,
-            is_json: line.starts_with(b"{"),
-            is_broken: false,
-        };
-        let line = match usage.is_json {
-            true => {
-                match serde_json::from_slice::<Value>(line) {
-                    Ok(object) => {
-                        let Some(op) = object.get("op").and_then(Value::as_str) else {
-                            return Err(format!(
-                                "\"op\" is missing or no string (expected {})",
-                                any_of(OPERATIONS)
-                            ));
-                        };
-                        op.clone_into(&mut usage.op);
-                    }
-                    Err(_) => usage.is_broken = true,
+/// The change that one line asks for; `None` for a blank line or a comment. An error says what is
+/// wrong and what was expected. A request that is only too large for this machine is none, even
+/// with an extent over 65,535: it never fits.
+pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
+    let line = line.trim_ascii();
+    let mut usage = Usage {
+        op: String::new(),
+        machine,
+        is_json: line.starts_with(b"{"),
+        is_broken: false,
+    };
+    let line = match usage.is_json {
+        true => {
+            match serde_json::from_slice::<Value>(line) {
+                Ok(object) => {
+                    let Some(op) = object.get("op").and_then(Value::as_str) else {
+                        return Err(format!(
+                            "\"op\" is missing or no string (expected {})",
+                            any_of(OPERATIONS)
+                        ));
+                    };
+                    op.clone_into(&mut usage.op);
                 }
-                serde_json::from_slice(line)
+                Err(_) => usage.is_broken = true,
             }
-            false => match object(line, &mut usage.op).map_err(|error| usage.complete(error))? {
-                Some(object) => Line::deserialize(Value::Object(object)),
-                None => return Ok(None),
-            },
-        };
-        if !usage.op.is_empty() && !OPERATIONS.contains(&&*usage.op) {
-            return Err(names::unknown(
-                "operation",
-                &shortened(usage.op.as_bytes()),
-                &OPERATIONS,
-            ));
+            serde_json::from_slice(line)
         }
-        let line = line.map_err(|error| {
-            let reason = error
-                .to_string()
-                .replace(" at line 1 column", ", at column");
-            // A key of an object may have any character.
-            let escaped = |char: char| match char.is_control() {
-                true => char.escape_default().to_string(),
-                false => char.to_string(),
-            };
-            reason.chars().map(escaped).collect::<String>()
-        });
-        let operation = line.and_then(|line| {
-            Ok(match line {
-                Line::Alloc {
-                    id,
-                    shape,
-                    chips,
-                    estimate,
-                    lease,
-                } => Operation::Alloc {
-                    job: JobId(id),
-                    request: match (shape, chips) {
-                        (Some(shape), None) => request(&shape, estimate, machine)?,
-                        (None, Some(chips)) => estimated(Request::chips(chips), estimate),
-                        (None, None) => return Err("missing field `shape`".to_owned()),
-                        (Some(_), Some(_)) => {
-                            return Err("shape and chips (expected one of them)".to_owned());
-                        }
-                    },
-                    lease,
-                },
-                Line::Lease { id, time } => Operation::Lease {
-                    job: JobId(id),
-                    ticks: time,
-                },
-                Line::Free { id } => Operation::Free { job: JobId(id) },
-                Line::Fault { at } => Operation::Fault {
-                    block: block(&at, machine)?,
-                },
-                Line::Repair { at } => Operation::Repair {
-                    block: block(&at, machine)?,
-                },
-            })
-        });
-        operation.map(Some).map_err(|reason| usage.complete(reason))
+        false => match object(line, &mut usage.op).map_err(|error| usage.complete(error))? {
+            Some(object) => Line::deserialize(Value::Object(object)),
+            None => return Ok(None),
+        },
+    };
+    if !usage.op.is_empty() && !OPERATIONS.contains(&&*usage.op) {
+        return Err(names::unknown(
+            "operation",
+            &shortened(usage.op.as_bytes()),
+            &OPERATIONS,
+        ));
     }
+    let line = line.map_err(|error| {
+        let reason = error
+            .to_string()
+            .replace(" at line 1 column", ", at column");
+        // A key of an object may have any character.
+        let escaped = |char: char| match char.is_control() {
+            true => char.escape_default().to_string(),
+            false => char.to_string(),
+        };
+        reason.chars().map(escaped).collect::<String>()
+    });
+    let change = line.and_then(|line| {
+        Ok(match line {
+            Line::Alloc {
+                id,
+                shape,
+                chips,
+                estimate,
+                lease,
+            } => Change::Submit {
+                job: JobId(id),
+                request: match (shape, chips) {
+                    (Some(shape), None) => request(&shape, estimate, machine)?,
+                    (None, Some(chips)) => estimated(Request::chips(chips), estimate),
+                    (None, None) => return Err("missing field `shape`".to_owned()),
+                    (Some(_), Some(_)) => {
+                        return Err("shape and chips (expected one of them)".to_owned());
+                    }
+                },
+                lease: lease.and_then(NonZeroU64::new),
+            },
+            Line::Lease { id, time } => Change::Lease {
+                job: JobId(id),
+                ticks: NonZeroU64::new(time),
+            },
+            Line::Free { id } => Change::Release { job: JobId(id) },
+            Line::Fault { at } => Change::MarkFaulty {
+                block: block(&at, machine)?,
+            },
+            Line::Repair { at } => Change::ClearFaulty {
+                block: block(&at, machine)?,
+            },
+        })
+    });
+    change.map(Some).map_err(|reason| usage.complete(reason))
 }
 
 /// The object that words are short for; `None` for a blank line or a comment.

@@ -87,6 +87,12 @@ impl JsonSchema for Recorded {
     }
 }
 
+/// The results of all strategies at a point.
+pub(crate) fn summaries(results: &[StrategyResult]) -> impl Iterator<Item = StrategySummary> {
+    let summary = |result| StrategySummary::new(result, results);
+    results.iter().map(summary)
+}
+
 /// What `run` adds.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunContent {

@@ -239,9 +239,8 @@ pub(super) fn picture(panel: &Panel, measurements: &Measurements) -> Picture {
             XScale::Linear => Scale::Linear,
             XScale::Categories => Scale::Categories(categories().collect()),
         },
-        y_label: panel.label(),
         // In the paper's unit, as the claims are.
-        y_time: None,
+        y_label: panel.label(),
         series: series.collect(),
         stated: panel.stated.iter().map(stated).collect(),
         layout: Layout::Column,

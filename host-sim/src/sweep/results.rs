@@ -6,16 +6,14 @@
 use std::io;
 
 use schemars::JsonSchema;
-use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use super::{Finished, Point};
 use crate::columns::Columns;
 use crate::identity::{PROGRAM, VERSION};
-use crate::report::{LogJson, Recorded};
+use crate::report::{LogJson, Recorded, summaries};
 use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::scenario::{GridPoint, Setting};
-use meshalloc_sim::workload::Workload;
 
 /// The columns of the CSV file of every sweep: settings, then what was measured.
 pub(crate) fn columns() -> Columns {
@@ -23,18 +21,11 @@ pub(crate) fn columns() -> Columns {
 }
 
 pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u8>> {
-    let rows = grid
-        .iter()
-        .zip(finished)
-        .flat_map(|(point, Finished { results, .. })| {
-            let row = |result| {
-                (
-                    point.scenario.settings.record(),
-                    StrategySummary::new(result, results),
-                )
-            };
-            results.iter().map(row)
-        });
+    let points = grid.iter().zip(finished);
+    let rows = points.flat_map(|(point, Finished { results, .. })| {
+        let scenario = || point.scenario.settings.record();
+        summaries(results).map(move |row| (scenario(), row))
+    });
     let mut bytes = Vec::new();
     columns().runs(rows, &mut bytes)?;
     Ok(bytes)
@@ -102,28 +93,12 @@ struct Documents<'a> {
 impl Serialize for Documents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let all = self.grid.iter().zip(self.points).zip(self.finished);
-        let mut documents = serializer.serialize_seq(Some(all.len()))?;
-        for ((point, run), finished) in all {
-            let document = document(point, run, finished).map_err(S::Error::custom)?;
-            documents.serialize_element(&document)?;
-        }
-        documents.end()
+        serializer.collect_seq(
+            all.map(|((point, run), Finished { results, .. })| PointDocument {
+                scenario: Recorded(point.scenario.settings.record()),
+                log: run.experiment.workload.log().map(LogJson::new),
+                results: summaries(results).collect(),
+            }),
+        )
     }
-}
-
-fn document(
-    point: &GridPoint,
-    run: &Point,
-    finished: &Finished,
-) -> serde_json::Result<PointDocument> {
-    let results = finished.results.iter();
-    let results = results.map(|result| StrategySummary::new(result, &finished.results));
-    Ok(PointDocument {
-        scenario: Recorded(point.scenario.settings.record()),
-        log: match &run.experiment.workload {
-            Workload::Log(log) => Some(LogJson::new(log)),
-            Workload::Synthetic(_) => None,
-        },
-        results: results.collect(),
-    })
 }

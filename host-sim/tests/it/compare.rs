@@ -181,6 +181,23 @@ fn the_seed_decides_everything() {
 }
 
 #[test]
+fn the_picture_shows_long_times_in_days() {
+    let folder = tempfile::tempdir().unwrap();
+    // Some seconds, and the same in days.
+    let shapes = [(10, "(s)"), (864_000, "(days)")].map(|(mean, unit)| {
+        let line = format!("{SMALL} --strategy ff --scheduler fcfs --load .4 --output p.svg");
+        let given = format!("--draw turnaround --service-mean {mean}");
+        host_sim_in(folder.path(), &format!("{line} {given}")).good();
+        let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
+        assert!(svg.contains(&format!("turnaround {unit}")), "{svg}");
+        let shapes = svg.lines().filter(|line| line.starts_with("<circle"));
+        shapes.map(str::to_owned).collect::<Vec<_>>()
+    });
+    assert!(!shapes[0].is_empty());
+    assert_eq!(shapes[0], shapes[1]);
+}
+
+#[test]
 fn a_picture_that_was_there_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.svg");

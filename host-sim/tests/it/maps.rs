@@ -42,8 +42,7 @@ fn small() -> Map {
         waiting: 1,
         snapshot: Snapshot {
             waiting: 0,
-            machine: mesh(6, 4).into(),
-            cube: None,
+            plan: mesh(6, 4).grid().into(),
             jobs: vec![
                 job(1, &[(0, 0, 2, 3)]),
                 job(2, &[(2, 0, 3, 2)]),
@@ -156,8 +155,7 @@ fn touching_is_along_edges_and_at_corners() {
     assert_eq!(places, [vec![1], vec![0, 2], vec![1]]);
     let corner = Snapshot {
         waiting: 0,
-        machine: mesh(4, 4).into(),
-        cube: None,
+        plan: mesh(4, 4).grid().into(),
         jobs: vec![
             job(1, &[(0, 2, 2, 2)]),
             job(2, &[(2, 0, 2, 2)]),
@@ -239,7 +237,7 @@ fn colours_show_two_rows_in_a_line() {
     );
     // An odd number of rows ends within a line.
     let mut odd = small();
-    odd.snapshot.machine = mesh(6, 3).into();
+    odd.snapshot.plan = mesh(6, 3).grid().into();
     odd.snapshot.faulty.clear();
     let text = drawn(&[odd], look);
     assert!(text.contains(&format!("\u{1b}[38;5;{colour}m▄")), "{text}");
@@ -248,7 +246,7 @@ fn colours_show_two_rows_in_a_line() {
 #[test]
 fn maps_fit_the_terminal() {
     let mut large = small();
-    large.snapshot.machine = mesh(512, 200).into();
+    large.snapshot.plan = mesh(512, 200).grid().into();
     large.snapshot.jobs = vec![job(1, &[(0, 0, 300, 190)])];
     for count in 1..=4 {
         for columns in [20, 40, 80, 132, 300] {
@@ -303,8 +301,7 @@ fn a_large_mesh_makes_no_large_picture() {
     }
     let snapshot = Snapshot {
         waiting: 0,
-        machine: mesh.into(),
-        cube: None,
+        plan: mesh.grid().into(),
         jobs,
         faulty: Vec::new(),
     };
@@ -351,7 +348,7 @@ fn a_snapshot_is_what_the_controller_holds() {
         }
         let faulty = faulty.map(|at| mesh.grid().node(&[at.x, at.y]).unwrap());
         assert_eq!(snapshot.faulty, faulty);
-        let layout = Layout::new(snapshot.plan(), ONE_ROW, 1);
+        let layout = Layout::new(snapshot.plan, ONE_ROW, 1);
         let held_and_faulty = snapshot.owners(&layout).get(1, 1) != Some(Owner::Free);
         let busy = 30 * 20 + 1 + usize::from(!held_and_faulty);
         assert_eq!(snapshot.free(), 32 * 40 - busy);

@@ -170,7 +170,7 @@ impl Side {
 
     /// The middle of these processors at the border.
     fn middle(self, place: &Place, at: &Range<usize>) -> (i32, i32) {
-        let (left, bottom) = place.at(&Rect { x: 0..1, y: 0..1 }, 0.0, 0.0);
+        let (left, bottom) = place.at(&Rect::one(0, 0), 0.0, 0.0);
         let (at, one) = (at.clone(), 0..1);
         match self {
             Side::Below => (units(place.middle(&Rect { x: at, y: one }).0), bottom),
@@ -209,7 +209,7 @@ impl Side {
 
     /// The name of a dimension: left of its line below, above its line at the left.
     fn name(self, area: &Area<'_>, place: &Place, line: u32, name: &str) -> Drawn {
-        let (left, bottom) = place.at(&Rect { x: 0..1, y: 0..1 }, 0.0, 0.0);
+        let (left, bottom) = place.at(&Rect::one(0, 0), 0.0, 0.0);
         let [left, bottom] = [left, bottom].map(|at| f64::from(at) / PIXEL);
         let (x, line) = (left - ROW_NUMBER, f64::from(line));
         let (x, y) = match self {

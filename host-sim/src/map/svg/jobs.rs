@@ -10,7 +10,7 @@ use super::super::colouring::{self, PALETTE};
 use super::super::layout::{Heading, Plan, Rect};
 use super::parts::{Parts, ink_on};
 use super::place::Place;
-use super::{Area, Content, Drawn, Label, axes, units};
+use super::{Area, ColourScale, Content, Drawn, Label, axes, units};
 
 impl Content for Map {
     const TITLE: &'static str = "Who holds which processors";
@@ -21,7 +21,7 @@ impl Content for Map {
     }
 
     fn plan(&self) -> Plan {
-        self.snapshot.plan()
+        self.snapshot.plan
     }
 
     fn name(&self) -> String {
@@ -32,16 +32,17 @@ impl Content for Map {
         Map::caption(self).to_vec()
     }
 
-    fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn {
+    fn draw(&self, area: &Area<'_>, place: &Place, _: Option<&ColourScale>) -> Drawn {
         let layout = &place.layout;
         let colours = colouring::colours(&self.snapshot, PALETTE);
         let parts = Parts {
             layout,
             owners: &self.snapshot.owners(layout),
             colours: &colours,
-            plan: self.snapshot.plan(),
         };
-        self.blocks(area, place, &colours)?;
+        for (number, job) in self.snapshot.jobs.iter().enumerate() {
+            parts.blocks(area, place, number, &job.blocks)?;
+        }
         parts.draw(area, place)?;
         self.faults(area, place)?;
         self.numbers(area, place, &colours)?;
@@ -50,34 +51,12 @@ impl Content for Map {
 }
 
 impl Map {
-    fn blocks(&self, area: &Area<'_>, place: &Place, colours: &[usize]) -> Drawn {
-        for (job, colour) in self.snapshot.jobs.iter().zip(colours) {
-            let [red, green, blue] = colouring::rgb(*colour);
-            for block in &job.blocks {
-                for rect in place.layout.rectangles(*block) {
-                    let corners = [
-                        place.at(&rect, rect.x.start as f64, rect.y.end as f64),
-                        place.at(&rect, rect.x.end as f64, rect.y.start as f64),
-                    ];
-                    let filled = RGBColor(red, green, blue).filled();
-                    area.draw(&Rectangle::new(corners, filled))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn faults(&self, area: &Area<'_>, place: &Place) -> Drawn {
         // In a large machine a processor is too small for a cross that can be seen.
         let half = (0.4 * place.scale).max(2.0);
         for &node in &self.snapshot.faulty {
             let (x, y) = place.layout.place(node);
-            let (columns, rows) = (x..x + 1, y..y + 1);
-            let processor = Rect {
-                x: columns,
-                y: rows,
-            };
-            let (x, y) = place.at(&processor, x as f64 + 0.5, y as f64 + 0.5);
+            let (x, y) = place.at(&Rect::one(x, y), x as f64 + 0.5, y as f64 + 0.5);
             let half = units(half);
             // White under black stands out from every colour.
             for (colour, thick) in [(WHITE, half / 2), (BLACK, half / 4)] {
@@ -94,7 +73,7 @@ impl Map {
     /// The jobs' numbers, in every part of a block that has room for it, of a cube in one.
     fn numbers(&self, area: &Area<'_>, place: &Place, colours: &[usize]) -> Drawn {
         const SIZES: [f64; 2] = [12.5, 9.0];
-        let cubes = match self.snapshot.cube {
+        let cubes = match self.snapshot.plan.cube {
             Some(_) => place.layout.headings(),
             None => Vec::new(),
         };

@@ -39,8 +39,6 @@ pub struct LinkMap {
     pub caption: Vec<String>,
     /// For each link the flits that it carries in a cycle.
     pub links: Vec<(Link, f64)>,
-    /// What the darkest colour stands for: the same in all maps of a picture.
-    pub most: f64,
 }
 
 const LINKS_NODES_MAX: u32 = 1 << 14;
@@ -56,13 +54,6 @@ impl LinkMap {
             machine.nodes()
         ))
     }
-}
-
-/// Gives all maps of a picture the colour of what the most used of their links carries.
-pub fn same_scale(maps: &mut [LinkMap]) {
-    let links = maps.iter().flat_map(|map| &map.links);
-    let most = links.map(|link| link.1).fold(0.0, f64::max);
-    maps.iter_mut().for_each(|map| map.most = most);
 }
 
 impl Content for LinkMap {
@@ -88,10 +79,11 @@ impl Content for LinkMap {
         format!("square: a processor; bar: a link that leaves it{across}{up}")
     }
 
+    /// The darkest colour stands for what the most used link of all maps carries.
     fn scale(maps: &[Self]) -> Option<ColourScale> {
-        let most = maps.first()?.most;
+        let links = maps.iter().flat_map(|map| &map.links);
         Some(ColourScale {
-            most,
+            most: links.map(|link| link.1).fold(0.0, f64::max),
             unit: "flits a cycle over a link",
             colour,
         })
@@ -109,7 +101,8 @@ impl Content for LinkMap {
         self.caption.clone()
     }
 
-    fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn {
+    fn draw(&self, area: &Area<'_>, place: &Place, scale: Option<&ColourScale>) -> Drawn {
+        let most = scale.map_or(0.0, |scale| scale.most);
         for node in (0..self.machine.nodes()).map(NodeId) {
             let (low, high) = (FREE, 1.0 - FREE);
             let corners = [
@@ -146,8 +139,8 @@ impl Content for LinkMap {
                 corners = corners.map(|(along, across)| (across, along));
             }
             let corners = corners.map(|at| in_cell(place, from, at));
-            let part = match self.most > 0.0 {
-                true => flits / self.most,
+            let part = match most > 0.0 {
+                true => flits / most,
                 false => 0.0,
             };
             let filled = colour(part).filled();
@@ -160,11 +153,7 @@ impl Content for LinkMap {
 /// A point of a processor's cell, in parts of the cell to the right and upwards.
 fn in_cell(place: &Place, node: NodeId, (right, up): (f64, f64)) -> (i32, i32) {
     let (x, y) = place.layout.place(node);
-    let cell = Rect {
-        x: x..x + 1,
-        y: y..y + 1,
-    };
-    let (left, bottom) = place.pixels(&cell, x as f64, y as f64);
+    let (left, bottom) = place.pixels(&Rect::one(x, y), x as f64, y as f64);
     (
         units(left + right * place.scale),
         units(bottom - up * place.tall),
@@ -213,7 +202,6 @@ mod tests {
                 link(0, 1, true, 0.2),
                 link(3, 0, false, 0.0),
             ],
-            most: 0.4,
         };
         let drawn = svg(&[map], "a subtitle").unwrap();
         let texts = ["rate 0.1", "a line", "flits a cycle over a link"];

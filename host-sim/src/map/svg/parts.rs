@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
+use meshalloc::Block;
 use plotters::prelude::*;
 
 use super::super::colouring;
-use super::super::layout::{Heading, Layout, Plan, Rect};
+use super::super::layout::{Heading, Layout, Rect};
 use super::super::snapshot::{Owner, Owners};
 use super::place::Place;
 use super::{Area, Drawn, THIN, stroke, units};
@@ -23,7 +24,6 @@ pub(super) struct Parts<'p> {
     pub(super) layout: &'p Layout,
     pub(super) owners: &'p Owners,
     pub(super) colours: &'p [usize],
-    pub(super) plan: Plan,
 }
 
 /// A side of a plane: a dimension, and whether it is the side of the high coordinates.
@@ -34,25 +34,17 @@ struct Side {
 }
 
 const SIDES: [Side; 4] = [
-    Side {
-        dimension: 0,
-        is_high: false,
-    },
-    Side {
-        dimension: 0,
-        is_high: true,
-    },
-    Side {
-        dimension: 1,
-        is_high: false,
-    },
-    Side {
-        dimension: 1,
-        is_high: true,
-    },
+    Side::new(0, false),
+    Side::new(0, true),
+    Side::new(1, false),
+    Side::new(1, true),
 ];
 
 impl Side {
+    const fn new(dimension: usize, is_high: bool) -> Side {
+        Side { dimension, is_high }
+    }
+
     /// The columns and rows along this side of a plane.
     fn of(self, plane: &Rect) -> Rect {
         let end = |range: &Range<usize>| match self.is_high {
@@ -72,13 +64,6 @@ impl Side {
     }
 }
 
-fn unit(x: usize, y: usize) -> Rect {
-    Rect {
-        x: x..x + 1,
-        y: y..y + 1,
-    }
-}
-
 impl Parts<'_> {
     fn job(&self, x: usize, y: usize) -> Option<usize> {
         match self.owners.get(x, y) {
@@ -91,26 +76,19 @@ impl Parts<'_> {
     /// drawn, else of the other end of the plane if the machine wraps around.
     fn beyond(&self, plane: &Rect, side: Side, (x, y): (usize, usize)) -> Option<(usize, usize)> {
         let Side { dimension, is_high } = side;
-        if self.plan.cube.is_some() {
-            let next = |at: usize| {
-                if is_high {
-                    Some(at + 1)
-                } else {
-                    at.checked_sub(1)
-                }
+        if self.layout.plan.cube.is_some() {
+            let next = |at: usize| match is_high {
+                true => Some(at + 1),
+                false => at.checked_sub(1),
             };
             return match dimension {
                 0 => Some((next(x)?, y)),
                 _ => Some((x, next(y)?)),
             };
         }
-        let machine = &self.plan.machine;
+        let machine = &self.layout.plan.machine;
         let wraps = dimension < machine.dimensions() && machine.wraps(dimension);
-        let other = Side {
-            is_high: !is_high,
-            ..side
-        }
-        .of(plane);
+        let other = Side::new(dimension, !is_high).of(plane);
         wraps.then_some(match dimension {
             0 => (other.x.start, y),
             _ => (x, other.y.start),
@@ -139,7 +117,7 @@ impl Parts<'_> {
                 Some((last, run)) if *last == job && side.dimension == 1 && run.x.end == x => {
                     run.x.end += 1;
                 }
-                _ => runs.push((job, unit(x, y))),
+                _ => runs.push((job, Rect::one(x, y))),
             }
         }
         runs
@@ -174,13 +152,13 @@ impl Parts<'_> {
                 let (mut from, mut to) = (at(plane, x.start, y.start), at(plane, x.end, y.end));
                 let lines = match side.dimension {
                     0 => {
-                        let end = at(&unit(x.end, y.start), x.end, y.start).0;
+                        let end = at(&Rect::one(x.end, y.start), x.end, y.start).0;
                         (from.0, to.0) = (to.0, end);
                         [(y.start, from.1), (y.end, to.1)]
                             .map(|(y, line)| ((corner.0, y), [(from.0, line), (end, line)]))
                     }
                     _ => {
-                        let end = at(&unit(x.start, y.end), x.start, y.end).1;
+                        let end = at(&Rect::one(x.start, y.end), x.start, y.end).1;
                         (from.1, to.1) = (to.1, end);
                         [(x.start, from.0), (x.end, to.0)]
                             .map(|(x, line)| ((x, corner.1), [(line, from.1), (line, end)]))
@@ -201,7 +179,7 @@ impl Parts<'_> {
         let (x, y) = corner;
         match self.job(x - 1, y - 1) {
             Some(job) if self.is_around(job, x, y) => {
-                let (from, to) = (at(plane, x, y), at(&unit(x, y), x, y));
+                let (from, to) = (at(plane, x, y), at(&Rect::one(x, y), x, y));
                 let from = (from.0 - over, from.1 + over);
                 self.fill(area, job, from, (to.0 + over, to.1 - over))
             }
@@ -222,13 +200,32 @@ impl Parts<'_> {
     pub(super) fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn {
         let planes = self.layout.planes();
         for plane in &planes {
-            if self.plan.cube.is_none() {
+            if self.layout.plan.cube.is_none() {
                 self.wraps(area, place, plane)?;
             }
             self.outlines(area, place, plane)?;
         }
-        for plane in planes.iter().filter(|_| self.plan.cube.is_some()) {
+        for plane in planes.iter().filter(|_| self.layout.plan.cube.is_some()) {
             self.gaps(area, place, plane)?;
+        }
+        Ok(())
+    }
+
+    /// Colours the blocks of a job.
+    pub(super) fn blocks(
+        &self,
+        area: &Area<'_>,
+        place: &Place,
+        job: usize,
+        blocks: &[Block],
+    ) -> Drawn {
+        for rect in blocks
+            .iter()
+            .flat_map(|&block| place.layout.rectangles(block))
+        {
+            let from = place.at(&rect, rect.x.start as f64, rect.y.start as f64);
+            let to = place.at(&rect, rect.x.end as f64, rect.y.end as f64);
+            self.fill(area, job, from, to)?;
         }
         Ok(())
     }
@@ -263,7 +260,7 @@ impl Parts<'_> {
                 _ => (x, y.wrapping_sub(1)),
             };
             let ends = |(x, y), is_high| {
-                let side = Side { dimension, is_high };
+                let side = Side::new(dimension, is_high);
                 owner(x, y).is_some() && self.open(plane, side, (x, y)).is_none()
             };
             match at {
@@ -292,7 +289,7 @@ impl Parts<'_> {
         let job = self.job(x.start, y.end - 1).filter(|&job| {
             let has = |x: usize, y: usize| self.job(x, y) == Some(job);
             let mut columns = x.clone();
-            self.plan.cube.is_some() && columns.all(|x| has(x, y.end - 1) && has(x, y.end))
+            self.layout.plan.cube.is_some() && columns.all(|x| has(x, y.end - 1) && has(x, y.end))
         });
         job.map_or(BLACK, |job| ink_on(self.colours[job]))
     }

@@ -11,7 +11,7 @@ fn block(machine: Grid, start: &[u16], extents: &[u16]) -> Block {
 /// With jobs by their starts and extents, and faulty nodes by their addresses.
 fn cube(k: u16, n: u8, jobs: &[(u32, &[u16], &[u16])], faulty: &[&[u16]]) -> Map {
     let cube = Cube::new(k, n).unwrap();
-    let machine = cube.into();
+    let machine = cube.grid();
     let jobs = jobs.iter().map(|&(id, start, extents)| MapJob {
         id: JobId(id),
         blocks: vec![block(machine, start, extents)],
@@ -28,8 +28,7 @@ fn cube(k: u16, n: u8, jobs: &[(u32, &[u16], &[u16])], faulty: &[&[u16]]) -> Map
         waiting: 2,
         snapshot: Snapshot {
             waiting: 0,
-            machine,
-            cube: None,
+            plan: machine.into(),
             jobs: jobs.collect(),
             faulty,
         },
@@ -142,7 +141,7 @@ fn cubes_fit_the_terminal() {
         (65_535, 1),
     ] {
         let mut map = cube(k, n, &[], &[]);
-        let machine = map.snapshot.machine;
+        let machine = map.snapshot.plan.machine;
         let whole = block(machine, &vec![0; n.into()], &vec![k; n.into()]);
         map.snapshot.jobs = vec![MapJob {
             id: JobId(1),
@@ -256,14 +255,14 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
             snapshot
                 .jobs
                 .iter()
-                .all(|job| job.blocks.len() == 1 && snapshot.machine.area(job.blocks[0]) == 2)
+                .all(|job| job.blocks.len() == 1 && snapshot.plan.machine.area(job.blocks[0]) == 2)
         );
         assert_eq!(snapshot.faulty, faulty);
         let held = |node: &NodeId| {
             let blocks = snapshot.jobs.iter().flat_map(|job| &job.blocks);
             blocks
                 .clone()
-                .any(|block| snapshot.machine.holds(*block, *node))
+                .any(|block| snapshot.plan.machine.holds(*block, *node))
         };
         let faulty_only = faulty.iter().filter(|node| !held(node)).count();
         assert_eq!(snapshot.free(), 125 - 25 * 2 - faulty_only);

@@ -1,6 +1,7 @@
 //! Maps of three dimensions: planes in several rows, and cubes.
 
 use meshalloc::{Block, Grid, JobId, Tuple};
+use meshalloc_host_sim::map::layout::Plan;
 use meshalloc_host_sim::map::{MapJob, Snapshot};
 
 use super::*;
@@ -16,8 +17,10 @@ fn solid(machine: Grid, cube: Option<&[u16]>, jobs: &[Blocks<'_>], faulty: &[[u1
         blocks: blocks.iter().map(block).collect(),
     });
     let snapshot = Snapshot {
-        machine,
-        cube: cube.map(|cube| Tuple::from_slice(cube).unwrap()),
+        plan: Plan {
+            machine,
+            cube: cube.map(|cube| Tuple::from_slice(cube).unwrap()),
+        },
         waiting: 0,
         jobs: jobs.collect(),
         faulty: faulty.iter().map(|at| machine.node(at).unwrap()).collect(),
