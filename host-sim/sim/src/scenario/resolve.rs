@@ -109,7 +109,7 @@ impl Resolved {
         })?;
         match &experiment.workload {
             Workload::Synthetic(workload) => {
-                workload.jobs(experiment.seed, 0)?;
+                let _ = workload.jobs(experiment.seed, 0)?;
             }
             Workload::Log(log) => {
                 let option = log.options.form.option();

@@ -351,16 +351,17 @@ enum Kind {
     Exponential(Exp<f64>, statrs::distribution::Exp),
 }
 
-impl SideSampler {
-    /// Draws a side length.
-    pub fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> u16 {
+impl Distribution<u16> for SideSampler {
+    fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> u16 {
         match &self.kind {
             Kind::Steps(steps) => steps.sample(rng),
             Kind::Normal(normal, _) => self.rounded(|| normal.sample(rng)),
             Kind::Exponential(exponential, _) => self.rounded(|| exponential.sample(rng)),
         }
     }
+}
 
+impl SideSampler {
     fn rounded(&self, mut draw: impl FnMut() -> f64) -> u16 {
         let (min, max) = (f64::from(self.range.min), f64::from(self.range.max));
         loop {

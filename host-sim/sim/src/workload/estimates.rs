@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use meshalloc::Ticks;
-use rand_distr::{Distribution, Uniform};
+use rand_distr::Uniform;
 
 use super::distributions::info;
 use super::stream::{Source, Stream};
@@ -174,10 +174,9 @@ impl Estimator {
         let estimate = match (self, job.work) {
             (Estimator::Fixed(EstimateModel::Log), _) => return job,
             (Estimator::Fixed(EstimateModel::Perfect), Work::Service(service)) => Some(service),
-            (Estimator::Factor(factors), Work::Service(service)) => Some(scaled(
-                service,
-                factors.distribution.sample(&mut factors.rng),
-            )),
+            (Estimator::Factor(factors), Work::Service(service)) => {
+                Some(scaled(service, factors.draw()))
+            }
             _ => None,
         };
         job.request.estimate = None;

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use meshalloc::{Flags, Grid, Request, Shape};
+use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::distributions::listed;
@@ -227,15 +228,21 @@ impl Mix {
         parts.sum::<f64>() / weight(&self.entries)
     }
 
-    /// The mix, ready to be drawn from; `None` without shapes.
-    pub(super) fn sampler(&self) -> Option<MixSampler> {
+    /// What draws the requests; `None` without shapes.
+    pub(super) fn sampler(&self) -> Option<impl Fn(&mut ChaCha8Rng) -> Request + use<>> {
         let mut sum = 0.0;
         let up_to = |entry: &MixEntry| {
             sum += entry.weight;
             (sum, entry.request)
         };
         let cumulative: Vec<_> = self.entries.iter().map(up_to).collect();
-        (sum > 0.0).then_some(MixSampler { cumulative })
+        let &(all, last) = cumulative.last().filter(|(all, _)| *all > 0.0)?;
+        Some(move |rng: &mut ChaCha8Rng| {
+            let at = fraction(rng) * all;
+            let place = cumulative.partition_point(|(up_to, _)| *up_to <= at);
+            // What rounding leaves at the top goes to the last shape.
+            cumulative.get(place).map_or(last, |(_, request)| *request)
+        })
     }
 }
 
@@ -267,25 +274,6 @@ pub enum MixError {
         /// The number of its shapes.
         count: usize,
     },
-}
-
-/// A mix, ready to be drawn from.
-#[derive(Clone, Debug)]
-pub(super) struct MixSampler {
-    /// With the sum of the weights up to its own.
-    cumulative: Vec<(f64, Request)>,
-}
-
-impl MixSampler {
-    pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
-        let (all, last) = *self.cumulative.last().expect("there is a shape");
-        // What rounding leaves at the top goes to the last shape.
-        let at = fraction(rng) * all;
-        let place = self.cumulative.partition_point(|(up_to, _)| *up_to <= at);
-        self.cumulative
-            .get(place)
-            .map_or(last, |(_, request)| *request)
-    }
 }
 
 /// Whether some orientation of the shape fits on the machine: the longest extent along the longest
@@ -444,7 +432,6 @@ mod tests {
     use std::collections::{BTreeMap, HashMap};
     use std::fs;
 
-    use rand_chacha::ChaCha8Rng;
     use rand_core::SeedableRng;
 
     use super::*;
@@ -494,7 +481,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut drawn: HashMap<Shape, u32> = HashMap::new();
         for _ in 0..200_000 {
-            *drawn.entry(sampler.sample(&mut rng).shape).or_default() += 1;
+            *drawn.entry(sampler(&mut rng).shape).or_default() += 1;
         }
         let all: f64 = mix.entries.iter().map(|entry| entry.weight).sum();
         for entry in &*mix.entries {
@@ -534,7 +521,7 @@ mod tests {
         );
         let sampler = mix.sampler().unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let drawn = (0..1000).map(|_| sampler.sample(&mut rng).processors);
+        let drawn = (0..1000).map(|_| sampler(&mut rng).processors);
         assert!(drawn.into_iter().all(|processors| processors > 1));
         for (text, expected) in [
             ("", "/mix.csv:1: the file is empty"),

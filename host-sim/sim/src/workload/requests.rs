@@ -9,9 +9,9 @@ use std::str::FromStr;
 
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
-use super::counts::{CountSampler, Counts};
+use super::counts::Counts;
 use super::distributions::{SideSampler, listed};
-use super::mix::{Mix, MixSampler};
+use super::mix::Mix;
 use super::stream::{Source, Stream};
 use super::{SideDistribution, SideRange, Spread, WorkloadError};
 
@@ -220,24 +220,31 @@ impl Requests {
         }
     }
 
-    /// The requests in the order of the jobs; `stream` gives the stream of a source by its number.
+    /// What gives the requests in the order of the jobs; `stream` gives the stream of a source by
+    /// its number.
     pub(super) fn source(
         &self,
         stream: impl Fn(u8) -> Stream,
-    ) -> Result<RequestSource, WorkloadError> {
+    ) -> Result<Box<dyn FnMut() -> Request>, WorkloadError> {
         Ok(match self {
             Requests::Submeshes(of) => {
                 let sides = SIDE_SOURCES.into_iter().zip(of.samplers()?);
                 let sides = sides.map(|(source, sampler)| stream(source).with(sampler));
-                RequestSource::Submeshes {
-                    sides: sides.collect(),
-                }
+                let mut sides: Vec<_> = sides.collect();
+                Box::new(move || request(sides.iter_mut().map(Source::draw)))
             }
-            Requests::Subcubes(of) => RequestSource::Subcubes {
-                dims: Box::new(stream(4).with(of.dims())),
-                radices: Box::new(stream(5).with(of.radices())),
-            },
-            Requests::Counts(of) => RequestSource::Counts(Box::new(stream(21).with(of.sampler()?))),
+            Requests::Subcubes(of) => {
+                let mut dims = stream(4).with(of.dims());
+                let mut radices = stream(5).with(of.radices());
+                Box::new(move || {
+                    let dims: u16 = dims.draw();
+                    request((0..dims).map(|_| radices.draw()))
+                })
+            }
+            Requests::Counts(of) => {
+                let (sampler, Stream(mut rng)) = (of.sampler()?, stream(21));
+                Box::new(move || sampler(&mut rng))
+            }
             Requests::Mix(mix) => {
                 let sampler = mix.sampler().ok_or_else(|| WorkloadError::OutOfRange {
                     what: format!("the number of shapes of the mix {}", mix.source),
@@ -245,7 +252,8 @@ impl Requests {
                     given: "0".into(),
                     expected: "shapes, which are read before jobs are drawn".into(),
                 })?;
-                RequestSource::Mix(Box::new(stream(25).with(sampler)))
+                let Stream(mut rng) = stream(25);
+                Box::new(move || sampler(&mut rng))
             }
         })
     }
@@ -255,46 +263,7 @@ impl Requests {
 const SIDE_SOURCES: [u8; DIMENSIONS_MAX] =
     [1, 2, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
-/// Requests, without end.
-#[derive(Clone, Debug)]
-pub(super) enum RequestSource {
-    Submeshes {
-        /// For each dimension.
-        sides: Vec<Source<SideSampler>>,
-    },
-    Subcubes {
-        dims: Box<Source<SideSampler>>,
-        radices: Box<Source<SideSampler>>,
-    },
-    Counts(Box<Source<CountSampler>>),
-    Mix(Box<Source<MixSampler>>),
-}
-
-impl RequestSource {
-    #[inline]
-    pub(super) fn next(&mut self) -> Request {
-        match self {
-            RequestSource::Submeshes { sides } => match &mut sides[..] {
-                [widths, heights] => Request::submesh(draw(widths), draw(heights)),
-                sides => request(sides.iter_mut().map(draw)),
-            },
-            RequestSource::Subcubes { dims, radices } => {
-                let dims = draw(dims);
-                request((0..dims).map(|_| draw(radices)))
-            }
-            RequestSource::Counts(counts) => counts.distribution.sample(&mut counts.rng),
-            RequestSource::Mix(mix) => mix.distribution.sample(&mut mix.rng),
-        }
-    }
-}
-
-#[inline]
-fn draw(source: &mut Source<SideSampler>) -> u16 {
-    source.distribution.sample(&mut source.rng)
-}
-
-/// Apart, so that what draws two sides stays short enough to be inlined.
-#[inline(never)]
+/// The request with these extents.
 fn request(extents: impl Iterator<Item = u16>) -> Request {
     let mut drawn = [0; DIMENSIONS_MAX];
     let mut len = 0;

@@ -4,11 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use meshalloc::Ticks;
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp, LogNormal, Uniform, Weibull};
 use statrs::function::gamma::gamma;
 
 use super::distributions::{DistributionInfo, KIM_YOON, info, positive};
-use super::empirical::{Empirical, EmpiricalSampler};
+use super::empirical::Empirical;
 use super::lublin::{Lublin, RunTimes};
 use super::stream::fraction;
 use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit, WorkloadError};
@@ -142,7 +143,7 @@ impl ServiceDistribution {
     ///
     /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a
     /// file is not read yet, or a class of a model is not a single one.
-    pub fn sampler(&self) -> Result<ServiceSampler, WorkloadError> {
+    pub(super) fn sampler(&self) -> Result<ServiceSampler, WorkloadError> {
         let end = TimeUnit::Second.of(TIME_MAX);
         let bad = |expected: &str| WorkloadError::OutOfRange {
             what: "the service time".into(),
@@ -172,7 +173,7 @@ impl ServiceDistribution {
         let exponential = |mean: f64| Exp::new(1.0 / mean).map_err(|_| finite());
         Ok(match *self {
             ServiceDistribution::Exponential { mean_seconds } => {
-                ServiceSampler::Exponential(exponential(mean_seconds)?)
+                of_seconds(exponential(mean_seconds)?)
             }
             ServiceDistribution::Uniform {
                 lo_seconds,
@@ -184,25 +185,32 @@ impl ServiceDistribution {
                 }
                 let ends = [lo_seconds, hi_seconds].map(|end| TimeUnit::Second.ticks(end));
                 let uniform = Uniform::new_inclusive(ends[0], ends[1]);
-                ServiceSampler::Uniform(uniform.map_err(|_| shortest())?)
+                of_ticks(uniform.map_err(|_| shortest())?)
             }
             ServiceDistribution::HyperExponential {
                 first,
                 mean_seconds: [one, other],
-            } => ServiceSampler::HyperExponential(first, [exponential(one)?, exponential(other)?]),
+            } => {
+                let each = [exponential(one)?, exponential(other)?];
+                Box::new(move |_, rng| {
+                    let other = usize::from(fraction(rng) >= first);
+                    whole(each[other].sample(rng))
+                })
+            }
             ServiceDistribution::LogNormal { mu, sigma } => {
-                ServiceSampler::LogNormal(LogNormal::new(mu, sigma).map_err(|_| finite())?)
+                of_seconds(LogNormal::new(mu, sigma).map_err(|_| finite())?)
             }
             ServiceDistribution::Weibull {
                 shape,
                 scale_seconds,
-            } => ServiceSampler::Weibull(Weibull::new(scale_seconds, shape).map_err(|_| finite())?),
-            ServiceDistribution::Empirical(ref times) => ServiceSampler::Empirical(
-                times.sampler().ok_or_else(|| bad("a file that is read"))?,
-            ),
+            } => of_seconds(Weibull::new(scale_seconds, shape).map_err(|_| finite())?),
+            ServiceDistribution::Empirical(ref times) => {
+                of_ticks(times.sampler().ok_or_else(|| bad("a file that is read"))?)
+            }
             ServiceDistribution::Lublin { model, nodes } => {
                 model.check(nodes)?;
-                ServiceSampler::Lublin(RunTimes::new(model))
+                let runs = RunTimes::new(model);
+                Box::new(move |processors, rng| whole(runs.sample(processors, rng)))
             }
         })
     }
@@ -296,55 +304,32 @@ impl fmt::Display for ServiceDistribution {
     }
 }
 
-/// A service distribution, ready to be drawn from.
-#[derive(Clone, Debug)]
-pub enum ServiceSampler {
-    /// Seconds.
-    Exponential(Exp<f64>),
-    /// Ticks.
-    Uniform(Uniform<u64>),
-    /// Seconds: the first with this probability, else the second.
-    HyperExponential(f64, [Exp<f64>; 2]),
-    /// Seconds.
-    LogNormal(LogNormal<f64>),
-    /// Seconds.
-    Weibull(Weibull<f64>),
-    /// Ticks.
-    Empirical(EmpiricalSampler),
-    /// Seconds.
-    Lublin(RunTimes),
+/// Draws the service time of a job with this number of processors, at least one tick.
+pub(super) type ServiceSampler = Box<dyn Fn(u32, &mut ChaCha8Rng) -> Ticks>;
+
+fn of_ticks(times: impl Distribution<Ticks> + 'static) -> ServiceSampler {
+    Box::new(move |_, rng| times.sample(rng).max(1))
 }
 
-impl ServiceSampler {
-    /// Draws the service time of a job with this number of processors, at least one tick.
-    pub fn sample<R: rand_core::Rng + ?Sized>(&self, processors: u32, rng: &mut R) -> Ticks {
-        let seconds = match self {
-            ServiceSampler::Exponential(exponential) => exponential.sample(rng),
-            ServiceSampler::Uniform(uniform) => return uniform.sample(rng).max(1),
-            ServiceSampler::Empirical(times) => return times.sample(rng).max(1),
-            ServiceSampler::HyperExponential(first, each) => {
-                let other = usize::from(fraction(rng) >= *first);
-                each[other].sample(rng)
-            }
-            ServiceSampler::LogNormal(lognormal) => lognormal.sample(rng),
-            ServiceSampler::Weibull(weibull) => weibull.sample(rng),
-            ServiceSampler::Lublin(runs) => runs.sample(processors, rng),
-        };
-        TimeUnit::Second.ticks(seconds).max(1)
-    }
+fn of_seconds(times: impl Distribution<f64> + 'static) -> ServiceSampler {
+    Box::new(move |_, rng| whole(times.sample(rng)))
+}
+
+/// Seconds in ticks, at least one.
+fn whole(seconds: f64) -> Ticks {
+    TimeUnit::Second.ticks(seconds).max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::statistics::Moments;
-    use rand_chacha::ChaCha8Rng;
     use rand_core::SeedableRng;
     use statrs::distribution::ContinuousCDF;
 
     fn drawn(sampler: &ServiceSampler, count: usize) -> Vec<Ticks> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        (0..count).map(|_| sampler.sample(1, &mut rng)).collect()
+        (0..count).map(|_| sampler(1, &mut rng)).collect()
     }
 
     #[test]
@@ -421,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_job_runs_for_a_tick_at_least() {
-        let sampler = ServiceSampler::Exponential(Exp::new(1e9).unwrap());
+        let sampler = of_seconds(Exp::new(1e9).unwrap());
         assert!(drawn(&sampler, 100).iter().all(|&ticks| ticks == 1));
     }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use meshalloc::machine::DESCRIBED_MAX;
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
+use rand_distr::Distribution;
 
 use super::distributions::info;
 use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
