@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use meshalloc::{Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
 
-use super::error::{Origin, SettingError};
 use super::needs;
+use super::origin::Origin;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
+use crate::error::SettingError;
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::failures::{Failures, Restart};
 use crate::io::{IoJobs, IoMesh, IoNetwork};
@@ -120,7 +121,7 @@ impl Resolved {
                 fits.map_err(|error| SettingError::unquoted(&[option], &error))?;
                 let usable = log.jobs(experiment.seed, 0).map(|_| ());
                 let path = log.path.display();
-                usable.map_err(|error| SettingError::of_file(option, &path, error))?;
+                usable.map_err(|error| error.of_file(option, &path))?;
             }
         }
         experiment.conditions(0)?;

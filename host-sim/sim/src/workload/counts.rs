@@ -10,7 +10,9 @@ use rand_distr::{Distribution, Exp};
 
 use super::distributions::{info, positive};
 use super::lublin::{Lublin, Sizes};
-use super::{DistributionInfo, ShapeRule, WorkloadError};
+use super::{DistributionInfo, ShapeRule};
+use crate::error::SettingError;
+use crate::names;
 use crate::wording::Number;
 
 /// Requests for a number of processors, to which a rule gives a shape. Strategies that need no
@@ -67,20 +69,16 @@ impl CountDistribution {
 }
 
 impl FromStr for CountDistribution {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("exponential", mean)) => Ok(CountDistribution::Exponential {
                 mean: positive("exponential", "mean", mean)?,
             }),
             _ => {
                 let forms = ["exponential:MEAN"];
-                Err(WorkloadError::unknown(
-                    "distribution of processors",
-                    text,
-                    &forms,
-                ))
+                Err(names::unknown("distribution of processors", text, &forms))
             }
         }
     }
@@ -99,25 +97,16 @@ impl fmt::Display for CountDistribution {
 
 impl Counts {
     /// What draws the requests.
-    pub(super) fn sampler(self) -> Result<impl Fn(&mut ChaCha8Rng) -> Request, WorkloadError> {
-        let out_of_range = |what: &str, options, given, expected: &str| WorkloadError::OutOfRange {
-            what: what.into(),
-            options,
-            given,
-            expected: expected.into(),
-        };
+    pub(super) fn sampler(self) -> Result<impl Fn(&mut ChaCha8Rng) -> Request, SettingError> {
         let Counts { machine, shape, .. } = self;
         let count: Box<dyn Fn(&mut ChaCha8Rng) -> u32> = match self.distribution {
             CountDistribution::Exponential { mean } => {
                 let rate = Exp::new(1.0 / mean).ok();
                 let rate = rate.filter(|_| mean.is_finite() && mean > 0.0);
                 let exponential = rate.ok_or_else(|| {
-                    out_of_range(
-                        "the mean number of processors",
-                        &["processors"],
-                        Number(mean).to_string(),
-                        "a number over 0",
-                    )
+                    let what = "the mean number of processors";
+                    let mean = Number(mean);
+                    SettingError::out_of_range(what, &["processors"], mean, "a number over 0")
                 })?;
                 let most = f64::from(machine.nodes());
                 Box::new(move |rng| exponential.sample(rng).ceil().clamp(1.0, most) as u32)
@@ -130,8 +119,9 @@ impl Counts {
         };
         // Each rule has a shape for each number of processors up to the machine's.
         let is_good = shape.check(machine);
-        is_good
-            .map_err(|error| out_of_range("the shape rule", &["shape"], shape.to_string(), &error))?;
+        is_good.map_err(|expected| {
+            SettingError::out_of_range("the shape rule", &["shape"], shape, expected)
+        })?;
         Ok(move |rng: &mut ChaCha8Rng| {
             let request = shape.request(count(rng), machine, rng);
             request.expect("the machine has enough processors, and the rule is for it")

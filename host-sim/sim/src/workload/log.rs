@@ -49,8 +49,8 @@ use super::stream::Stream;
 use super::work::DRAWS;
 use super::{
     Columns, EstimateModel, Job, Jobs, LineCounts, Messages, ShapeRule, TIME_MAX, TimeUnit, Work,
-    WorkloadError,
 };
+use crate::error::SettingError;
 use crate::names::named;
 use crate::statistics::Sampling;
 use crate::wording::{Number, counted};
@@ -410,32 +410,29 @@ impl Log {
         }
     }
 
-    fn stretch(&self) -> Result<f64, WorkloadError> {
+    fn stretch(&self) -> Result<f64, SettingError> {
         let Some(load) = self.load else {
             return Ok(1.0);
         };
-        let bad = |expected: String| WorkloadError::OutOfRange {
-            what: "the load of the log".into(),
-            options: &["log-load"],
-            given: Number(load).to_string(),
-            expected,
+        let bad = |expected: &str| {
+            SettingError::out_of_range("the load of the log", &["log-load"], Number(load), expected)
         };
         if !(load.is_finite() && load > 0.0) {
-            return Err(bad("a number over 0".into()));
+            return Err(bad("a number over 0"));
         }
         if self.messages.is_some() {
             return Err(bad(
-                "none where jobs send messages, whose load is not known beforehand; the number of cycles in a second stretches the log".into(),
+                "none where jobs send messages, whose load is not known beforehand; the number of cycles in a second stretches the log",
             ));
         }
         let offered = self.offered_load().ok_or_else(|| {
-            bad("none: the log offers no load, as all jobs arrive at once or nothing runs".into())
+            bad("none: the log offers no load, as all jobs arrive at once or nothing runs")
         })?;
         let factor = offered / load;
         let end = self.end.max(self.weeks_end()) as f64;
         if end * factor >= TIME_MAX as f64 {
             let least = offered * end / TIME_MAX as f64;
-            return Err(bad(format!(
+            return Err(bad(&format!(
                 "over {least:e}: the log would last longer than is simulated"
             )));
         }
@@ -453,7 +450,7 @@ impl Log {
     }
 
     /// The parts of the log that make up a replication.
-    fn parts(&self, seed: u64, replication: u32) -> Result<Vec<Part>, WorkloadError> {
+    fn parts(&self, seed: u64, replication: u32) -> Result<Vec<Part>, SettingError> {
         let Some(Resample::Weeks) = self.resample else {
             return Ok(vec![Part {
                 jobs: 0..self.jobs.len(),
@@ -462,11 +459,9 @@ impl Log {
             }]);
         };
         let weeks = self.whole_weeks();
-        let bad = |what: &str, given: usize, least: usize| WorkloadError::OutOfRange {
-            what: what.into(),
-            options: &["resample"],
-            given: given.to_string(),
-            expected: format!("at least {least}, or the log as it is"),
+        let bad = |what: &str, given: usize, least: usize| {
+            let expected = format!("at least {least}, or the log as it is");
+            SettingError::out_of_range(what, &["resample"], given, expected)
         };
         if weeks.len() < WEEKS_MIN {
             let what = "the number of whole weeks to resample";
@@ -496,7 +491,7 @@ impl Log {
     }
 
     /// The number of jobs of a replication; an error when there are too few weeks to resample.
-    pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, WorkloadError> {
+    pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, SettingError> {
         let parts = self.parts(seed, replication)?;
         let count: usize = parts.iter().map(|part| part.jobs.len()).sum();
         // More than can be simulated stay so.
@@ -525,7 +520,7 @@ impl Log {
     ///
     /// When the log cannot be stretched or resampled as asked, or the model of estimates cannot be
     /// used.
-    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, SettingError> {
         self.estimates.check(self.messages.is_none(), true)?;
         let parts = self.parts(seed, replication)?;
         let stretch = self.stretch()?;

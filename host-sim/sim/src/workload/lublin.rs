@@ -45,9 +45,9 @@ use rand_distr::{Distribution, Gamma};
 use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
 
-use super::WorkloadError;
 use super::distributions::listed;
 use super::stream::fraction;
+use crate::error::SettingError;
 
 /// The classes of jobs of the model.
 ///
@@ -197,7 +197,7 @@ impl Lublin {
     }
 
     /// An error when a machine of this size is too small for the model's largest jobs.
-    pub fn check(self, nodes: u32) -> Result<(), WorkloadError> {
+    pub fn check(self, nodes: u32) -> Result<(), SettingError> {
         let least = |class: &Lublin| {
             let of = class.parameters();
             (of.low + of.second_stage + of.below_machine).exp2().floor() as u32 + 1
@@ -206,12 +206,14 @@ impl Lublin {
         if nodes >= least {
             return Ok(());
         }
-        Err(WorkloadError::OutOfRange {
-            what: format!("the number of processors of the machine of {self}"),
-            options: &["model"],
-            given: nodes.to_string(),
-            expected: format!("at least {least}"),
-        })
+        let what = format!("the number of processors of the machine of {self}");
+        let expected = format!("at least {least}");
+        Err(SettingError::out_of_range(
+            &what,
+            &["model"],
+            nodes,
+            expected,
+        ))
     }
 
     /// The mean over the classes, each as often as its jobs arrive.

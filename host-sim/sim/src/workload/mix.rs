@@ -12,12 +12,13 @@ use meshalloc::{Flags, Grid, Request, Shape};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
+use super::LogError;
 use super::distributions::listed;
 use super::empirical::{is_file_name, slice};
 use super::stream::fraction;
 use super::text_file::{Header, TextFile, bad};
-use super::{LogError, WorkloadError};
 use crate::input::FILE_BYTES_MAX;
+use crate::names;
 use crate::wording::counted;
 
 /// Where a mix comes from.
@@ -69,9 +70,9 @@ impl BuiltInMix {
 }
 
 impl FromStr for MixSource {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (name, side_max) = match text.split_once(':') {
             Some((name, side)) => (name, side.parse().ok().filter(|&side| side > 0).map(Some)),
             None => (text, Some(None)),
@@ -81,7 +82,7 @@ impl FromStr for MixSource {
             None if is_file_name(text) => Ok(MixSource::File(text.into())),
             None => {
                 let forms = ["tpu-v4", "tpu-v4:SIDE", "rfold", "rfold:SIDE", "FILE.csv"];
-                Err(WorkloadError::unknown("mix", text, &forms))
+                Err(names::unknown("mix", text, &forms))
             }
         }
     }

@@ -7,7 +7,7 @@
 use meshalloc::{Request, Ticks};
 use serde::Serialize;
 
-pub use crate::error::WorkloadError;
+use crate::error::SettingError;
 use crate::io::IoJobs;
 use crate::statistics::Sampling;
 pub use crate::time::{JOBS_MAX, TIME_MAX, TimeUnit};
@@ -114,7 +114,7 @@ pub enum Workload {
 
 impl Workload {
     /// The jobs of one replication, in order of arrival; an error when it cannot be made.
-    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, SettingError> {
         match self {
             Workload::Synthetic(workload) => workload.jobs(seed, replication),
             Workload::Log(log) => log.jobs(seed, replication),

@@ -13,7 +13,8 @@ use super::counts::Counts;
 use super::distributions::{SideSampler, listed};
 use super::mix::Mix;
 use super::stream::{Source, Stream};
-use super::{SideDistribution, SideRange, Spread, WorkloadError};
+use super::{SideDistribution, SideRange, Spread};
+use crate::error::{SettingError, out_of_range};
 
 /// The machine and the requests to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,7 +58,7 @@ impl Submeshes {
     }
 
     /// The distribution of the side along each dimension.
-    fn samplers(&self) -> Result<Vec<SideSampler>, WorkloadError> {
+    fn samplers(&self) -> Result<Vec<SideSampler>, SettingError> {
         let sides = &self.sides[..self.machine.dimensions()];
         sides
             .iter()
@@ -97,22 +98,17 @@ impl SideRanges {
 }
 
 impl FromStr for SideRanges {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let range = |text: &str| {
             let (min, max) = text.split_once("..").unwrap_or(("1", text));
             SideRange::new(min.parse().ok()?, max.parse().ok()?).ok()
         };
         let ranges: Option<Vec<_>> = text.split(',').map(|text| range(text.trim())).collect();
-        let wrong = || WorkloadError::OutOfRange {
-            what: "the range of side lengths".into(),
-            options: &[],
-            given: text.into(),
-            expected: "MIN..MAX with 1 <= MIN <= MAX, such as 1..32, or one for each dimension, \
-                       such as 1..32,1..8"
-                .into(),
-        };
+        let expected = "MIN..MAX with 1 <= MIN <= MAX, such as 1..32, or one for each dimension, \
+                        such as 1..32,1..8";
+        let wrong = || out_of_range("the range of side lengths", text, expected);
         ranges.map(SideRanges).ok_or_else(wrong)
     }
 }
@@ -211,7 +207,7 @@ impl Requests {
 
     /// The mean number of processors of a request, exact for the whole numbers that are drawn; an
     /// error when the distribution of side lengths cannot be used on these sides.
-    pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
+    pub fn mean_processors(&self) -> Result<f64, SettingError> {
         match self {
             Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),
             Requests::Subcubes(of) => Ok(of.mean_processors()),
@@ -225,7 +221,7 @@ impl Requests {
     pub(super) fn source(
         &self,
         stream: impl Fn(u8) -> Stream,
-    ) -> Result<Box<dyn FnMut() -> Request>, WorkloadError> {
+    ) -> Result<Box<dyn FnMut() -> Request>, SettingError> {
         Ok(match self {
             Requests::Submeshes(of) => {
                 let sides = SIDE_SOURCES.into_iter().zip(of.samplers()?);
@@ -246,11 +242,10 @@ impl Requests {
                 Box::new(move || sampler(&mut rng))
             }
             Requests::Mix(mix) => {
-                let sampler = mix.sampler().ok_or_else(|| WorkloadError::OutOfRange {
-                    what: format!("the number of shapes of the mix {}", mix.source),
-                    options: &["mix"],
-                    given: "0".into(),
-                    expected: "shapes, which are read before jobs are drawn".into(),
+                let sampler = mix.sampler().ok_or_else(|| {
+                    let what = format!("the number of shapes of the mix {}", mix.source);
+                    let expected = "shapes, which are read before jobs are drawn";
+                    SettingError::out_of_range(&what, &["mix"], 0, expected)
                 })?;
                 let Stream(mut rng) = stream(25);
                 Box::new(move || sampler(&mut rng))

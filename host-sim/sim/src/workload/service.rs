@@ -12,7 +12,8 @@ use super::distributions::{DistributionInfo, KIM_YOON, info, positive};
 use super::empirical::Empirical;
 use super::lublin::{Lublin, RunTimes};
 use super::stream::fraction;
-use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit, WorkloadError};
+use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit};
+use crate::error::{SettingError, out_of_range};
 use crate::names;
 use crate::wording::Number;
 
@@ -143,14 +144,19 @@ impl ServiceDistribution {
     ///
     /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a
     /// file is not read yet, or a class of a model is not a single one.
-    pub(super) fn sampler(&self) -> Result<ServiceSampler, WorkloadError> {
+    pub(super) fn sampler(&self) -> Result<ServiceSampler, SettingError> {
+        if let ServiceDistribution::Lublin { model, nodes } = self {
+            model.check(*nodes)?;
+        }
+        let keys = &["service-mean", "service"];
+        let bad = |expected| SettingError::out_of_range(WHAT, keys, self, expected);
+        self.usable().map_err(bad)
+    }
+
+    /// The same of a model that is for the machine; the error is what is expected.
+    fn usable(&self) -> Result<ServiceSampler, String> {
         let end = TimeUnit::Second.of(TIME_MAX);
-        let bad = |expected: &str| WorkloadError::OutOfRange {
-            what: "the service time".into(),
-            options: &["service-mean", "service"],
-            given: self.to_string(),
-            expected: expected.to_owned(),
-        };
+        let bad = str::to_owned;
         if let ServiceDistribution::HyperExponential { first, .. } = *self
             && !(first > 0.0 && first < 1.0)
         {
@@ -164,10 +170,10 @@ impl ServiceDistribution {
                 true => Number(mean).to_string(),
                 false => "infinite".to_owned(),
             };
-            return Err(bad(&format!(
+            return Err(format!(
                 "a mean of {SERVICE_MEAN_SECONDS_MIN} or more and less than {end:.0} seconds, not \
                  {mean}"
-            )));
+            ));
         }
         let finite = || bad("finite numbers");
         let exponential = |mean: f64| Exp::new(1.0 / mean).map_err(|_| finite());
@@ -207,8 +213,7 @@ impl ServiceDistribution {
             ServiceDistribution::Empirical(ref times) => {
                 of_ticks(times.sampler().ok_or_else(|| bad("a file that is read"))?)
             }
-            ServiceDistribution::Lublin { model, nodes } => {
-                model.check(nodes)?;
+            ServiceDistribution::Lublin { model, .. } => {
                 let runs = RunTimes::new(model);
                 Box::new(move |processors, rng| whole(runs.sample(processors, rng)))
             }
@@ -217,9 +222,9 @@ impl ServiceDistribution {
 }
 
 impl FromStr for ServiceDistribution {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
         let mut parts = parameters.split(',');
         let mut next = || {
@@ -255,24 +260,24 @@ impl FromStr for ServiceDistribution {
         if parts.next().is_some() {
             return Err(unknown(text));
         }
-        let usable = distribution.sampler().map(|_| ());
-        usable.map_err(WorkloadError::without_options)?;
-        Ok(distribution)
+        match distribution.usable() {
+            Ok(_) => Ok(distribution),
+            Err(expected) => Err(out_of_range(WHAT, distribution, expected)),
+        }
     }
 }
 
-fn unknown(text: &str) -> WorkloadError {
-    WorkloadError::unknown("service distribution", text, FORMS)
+/// What a distribution is called in errors.
+const WHAT: &str = "the service time";
+
+fn unknown(text: &str) -> String {
+    names::unknown("service distribution", text, FORMS)
 }
 
-fn any(name: &str, key: &str, value: &str) -> Result<f64, WorkloadError> {
+fn any(name: &str, key: &str, value: &str) -> Result<f64, String> {
     let number = names::number(value.trim(), "a number", |number| number.is_finite());
-    number.map_err(|_| WorkloadError::OutOfRange {
-        what: format!("{name}: {key}"),
-        options: &[],
-        given: format!("{value:?}"),
-        expected: "a number".into(),
-    })
+    let what = format!("{name}: {key}");
+    number.map_err(|_| out_of_range(&what, format!("{value:?}"), "a number"))
 }
 
 impl fmt::Display for ServiceDistribution {

@@ -21,9 +21,10 @@ use serde::Serialize;
 use super::stream::Stream;
 use super::{
     ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Jobs, Lublin,
-    MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution,
-    Submeshes, TIME_MAX, WorkDistribution, WorkloadError,
+    MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution, Submeshes,
+    TIME_MAX, WorkDistribution,
 };
+use crate::error::SettingError;
 use crate::wording::{Number, counted};
 
 /// A synthetic workload.
@@ -145,13 +146,13 @@ impl Synthetic {
 
     /// The mean number of processors a job requests, exact for the whole numbers that are drawn; an
     /// error when the distribution of side lengths cannot be used on these sides.
-    pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
+    pub fn mean_processors(&self) -> Result<f64, SettingError> {
         self.requests.mean_processors()
     }
 
     /// The mean product of the processors that a job requests and its service time in seconds;
     /// `None` where the network or the disks decide how long it stays.
-    fn mean_work(&self) -> Result<Option<f64>, WorkloadError> {
+    fn mean_work(&self) -> Result<Option<f64>, SettingError> {
         if let WorkDistribution::Service(ServiceDistribution::Lublin { model, nodes }) = self.work {
             return Ok(Some(model.mean_work(nodes)));
         }
@@ -166,7 +167,7 @@ impl Synthetic {
     ///
     /// When the rate is not a positive number, needs a service time that is not known, exceeds
     /// [`ARRIVALS_PER_TICK_MAX`], or a distribution cannot be used.
-    pub fn arrival_rate(&self) -> Result<Option<f64>, WorkloadError> {
+    pub fn arrival_rate(&self) -> Result<Option<f64>, SettingError> {
         let (given, rate) = match (self.arrivals.rate(), self.arrivals.process()) {
             (Some(Rate::Load(load)), _) => {
                 let nodes = f64::from(self.machine().nodes());
@@ -199,7 +200,7 @@ impl Synthetic {
 
     /// Whether the jobs are expected to arrive before virtual time ends; an error, too, where there
     /// is no [arrival rate](Synthetic::arrival_rate).
-    pub fn check_span(&self, jobs: u32) -> Result<(), WorkloadError> {
+    pub fn check_span(&self, jobs: u32) -> Result<(), SettingError> {
         let Some(rate) = self.arrival_rate()? else {
             return Ok(());
         };
@@ -217,7 +218,7 @@ impl Synthetic {
     }
 
     /// The error about a rate that cannot be used.
-    fn rate_error(&self, expected: String) -> WorkloadError {
+    fn rate_error(&self, expected: String) -> SettingError {
         let own = self.arrivals.process().and_then(Process::rate);
         let (what, options, given): (_, &[_], _) = match self.arrivals.rate() {
             Some(Rate::Load(load)) => ("the load", &["load"], load),
@@ -232,16 +233,11 @@ impl Synthetic {
                 ),
             },
         };
-        WorkloadError::OutOfRange {
-            what: what.into(),
-            options,
-            given: Number(given).to_string(),
-            expected,
-        }
+        SettingError::out_of_range(what, options, Number(given), expected)
     }
 
     /// An error for estimates of a log, or of jobs whose run time is not known beforehand.
-    pub fn check_estimates(&self) -> Result<(), WorkloadError> {
+    pub fn check_estimates(&self) -> Result<(), SettingError> {
         let has_service = matches!(self.work, WorkDistribution::Service(_));
         self.estimates.check(has_service, false)
     }
@@ -252,7 +248,7 @@ impl Synthetic {
     /// # Errors
     ///
     /// When a part of the description cannot be used.
-    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'static>, WorkloadError> {
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'static>, SettingError> {
         if let WorkDistribution::Service(service) = &self.work {
             // The rate depends on it.
             let _ = service.sampler()?;
@@ -281,7 +277,7 @@ impl Synthetic {
         rate: Option<f64>,
         stretch: f64,
         stream: impl Fn(u8) -> Stream,
-    ) -> Result<Jobs<'static>, WorkloadError> {
+    ) -> Result<Jobs<'static>, SettingError> {
         let mut works = self.work.source(&stream)?;
         let mut requests = self.requests.source(&stream)?;
         let unit = self.work.time_unit();
@@ -313,10 +309,12 @@ const CLASS_SOURCES: u8 = 100;
 /// The jobs of two classes in order of arrival, those of the first before others at the same time.
 fn merged(first: Jobs<'static>, second: Jobs<'static>) -> impl Iterator<Item = Job> {
     let (mut first, mut second) = (first.peekable(), second.peekable());
-    iter::from_fn(move || match first.peek()?.arrival <= second.peek()?.arrival {
-        true => first.next(),
-        false => second.next(),
-    })
+    iter::from_fn(
+        move || match first.peek()?.arrival <= second.peek()?.arrival {
+            true => first.next(),
+            false => second.next(),
+        },
+    )
 }
 
 #[cfg(test)]

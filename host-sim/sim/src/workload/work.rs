@@ -6,7 +6,8 @@ use rand_distr::StandardUniform;
 use serde::Serialize;
 
 use super::stream::Stream;
-use super::{Pattern, Patterns, ServiceDistribution, TimeUnit, WorkloadError};
+use super::{Pattern, Patterns, ServiceDistribution, TimeUnit};
+use crate::error::SettingError;
 use crate::io::IoJobs;
 use crate::network::Parameters;
 
@@ -73,7 +74,7 @@ impl WorkDistribution {
     pub(super) fn source(
         &self,
         stream: impl Fn(u8) -> Stream,
-    ) -> Result<Box<dyn FnMut(u32) -> Work>, WorkloadError> {
+    ) -> Result<Box<dyn FnMut(u32) -> Work>, SettingError> {
         let mut draws = stream(DRAWS).with(StandardUniform);
         Ok(match self {
             WorkDistribution::Service(service) => {

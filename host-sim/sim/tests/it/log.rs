@@ -240,7 +240,7 @@ fn a_draw_of_empty_weeks_is_drawn_again() {
     let error = resampled(5 * 7 * DAY + 1).jobs(1, 0).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the number of jobs in whole weeks to resample (--resample) is 0: expected at least 1, or the log as it is"
+        "the number of jobs in whole weeks to resample (`resample`) is 0: expected at least 1, or the log as it is"
     );
 }
 
@@ -275,6 +275,6 @@ fn fewer_than_two_whole_weeks_are_not_resampled() {
     let error = log.jobs(1, 0).err().unwrap().to_string();
     assert_eq!(
         error,
-        "the number of whole weeks to resample (--resample) is 1: expected at least 2, or the log as it is"
+        "the number of whole weeks to resample (`resample`) is 1: expected at least 2, or the log as it is"
     );
 }

@@ -246,7 +246,7 @@ fn measured_times_are_drawn_with_replacement() {
     };
     let error = workload.jobs(1, 0).err().unwrap().to_string();
     assert!(
-        error.contains("the number of jobs a second (--interarrival) is 0"),
+        error.contains("the number of jobs a second (`interarrival`) is 0"),
         "{error}"
     );
 }
