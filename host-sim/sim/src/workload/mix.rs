@@ -35,6 +35,13 @@ pub enum MixSource {
     BuiltIn(BuiltInMix, Option<u16>),
     /// A CSV file.
     File(PathBuf),
+    /// The text of a CSV file of this name.
+    Text {
+        /// The name.
+        name: PathBuf,
+        /// The text.
+        text: String,
+    },
 }
 
 /// A mix that is built in.
@@ -93,7 +100,9 @@ impl fmt::Display for MixSource {
         match self {
             MixSource::BuiltIn(mix, None) => f.pad(mix.name()),
             MixSource::BuiltIn(mix, Some(side)) => f.pad(&format!("{}:{side}", mix.name())),
-            MixSource::File(path) => f.pad(&path.to_string_lossy()),
+            MixSource::File(path) | MixSource::Text { name: path, .. } => {
+                f.pad(&path.to_string_lossy())
+            }
         }
     }
 }
@@ -167,27 +176,8 @@ impl Mix {
                 entries
             }
             MixSource::File(path) => of_file(TextFile::open(path)?)?,
+            MixSource::Text { name, text } => of_file(TextFile::new(text.as_bytes(), name))?,
         };
-        self.kept(all, is_legal)
-    }
-
-    /// The same with the shapes of a text in place of a file, which has the form of one.
-    pub fn read_text(
-        &self,
-        text: &str,
-        is_legal: impl Fn(&Request) -> bool,
-    ) -> Result<Self, MixError> {
-        let name = self.source.to_string();
-        let file = TextFile::new(text.as_bytes(), Path::new(&name));
-        self.kept(of_file(file)?, is_legal)
-    }
-
-    /// These shapes, of which those that are not legal are left out, or an error that lists them.
-    fn kept(
-        &self,
-        all: Vec<MixEntry>,
-        is_legal: impl Fn(&Request) -> bool,
-    ) -> Result<Self, MixError> {
         let count = all.len();
         let (kept, dropped): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|entry| is_legal(&entry.request));
