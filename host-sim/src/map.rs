@@ -302,12 +302,12 @@ fn map(
     let description = description.map(|description| &description.machine);
     let plan = layout::Plan::of(machine, description);
     let workload = &experiment.workload;
-    let jobs = workload.jobs(experiment.seed, 0)?;
+    let mut jobs = workload.jobs(experiment.seed, 0)?;
     let failures = experiment.timeline(0)?;
     let execution = AnyExecution::new(workload, machine)?;
     let mut outcome = None;
     backends.with(configuration, description, &mut |backend| {
-        let jobs = jobs.clone();
+        let jobs = &mut jobs;
         let (execution, failures) = (execution.clone(), failures.clone());
         let backend = &mut experiment::interruptible(backend, progress);
         let stopped = simulation::run_until(execution, backend, machine, jobs, failures, moment);

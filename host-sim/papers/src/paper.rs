@@ -13,6 +13,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -25,9 +26,10 @@ use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Measurements, Point};
 use super::setting::Setting;
 use meshalloc_sim::experiment::Replications;
+use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::names::{self, metric};
 use meshalloc_sim::scenario::{self, Setting as Key, SettingError};
-use meshalloc_sim::workload::{Requests, Synthetic, Workload};
+use meshalloc_sim::workload::{MixSource, Workload};
 
 /// The text of `data/*.toml`, by their names; `build.rs` lists them.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
@@ -361,33 +363,30 @@ impl<'f> Reader<'f> {
         if let Some(cell) = self.known.borrow().get(&all) {
             return Ok(cell.clone());
         }
-        // A workload of the paper's own has no key of a scenario.
-        let mut own = |key: &str, texts: &'f BTreeMap<String, String>, ending: &str| {
-            let name = keys.get_mut(key)?;
-            let text = texts.get(name)?;
-            name.push_str(ending);
-            Some(text)
+        // What is the paper's own has a name and a text.
+        let mut own = |key: &str, texts: &BTreeMap<String, String>, ending: &str| {
+            let text = texts.get(keys.get(key)?)?.clone();
+            let name = PathBuf::from(keys.remove(key)? + ending);
+            Some((name, text))
         };
         let mix = own("mix", &self.file.mixes, ".csv");
         let machine = own("machine", &self.file.descriptions, ".toml");
         let keys: Vec<(String, String)> = keys.into_iter().collect();
         let resolve = || {
-            scenario::of_keys(&keys)?.resolve_with(|source| match machine {
-                Some(text) => source.read_text(text),
-                None => source.read(),
-            })
+            let mut scenario = scenario::of_keys(&keys)?;
+            if let Some((name, text)) = mix.clone() {
+                scenario.mix = Some(MixSource::Text { name, text });
+            }
+            if let Some((name, text)) = machine {
+                scenario.machine = Some(MachineSource::Text { name, text });
+            }
+            scenario.resolve()
         };
         let mut resolved = resolve().map_err(|error: SettingError| error.to_string())?;
         let plan = &mut resolved.plan;
-        if let (Some(text), Workload::Synthetic(workload)) = (mix, &plan.workload)
-            && let Requests::Mix(mix) = &workload.requests
-        {
-            let read = mix.read_text(text, |request| plan.is_legal(request));
-            let read = read.map_err(|error| error.to_string())?;
-            plan.workload = Workload::Synthetic(Synthetic {
-                requests: Requests::Mix(read),
-                ..workload.clone()
-            });
+        if let (Some(_), Workload::Synthetic(workload)) = (&mix, &plan.workload) {
+            let read = workload.read(|request| plan.is_legal(request));
+            plan.workload = Workload::Synthetic(read.map_err(|(_, error)| error.to_string())?);
         }
         let (setting, strategy) = Setting::of(resolved);
         let cell = Cell { setting, strategy };

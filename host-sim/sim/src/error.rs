@@ -1,65 +1,86 @@
-//! What is wrong with the description of a workload.
+//! What is wrong with settings of a scenario, or with the description of a workload that is made of
+//! them.
 
-use crate::names;
+use std::fmt;
+
 use crate::wording::any_of;
 
-/// A description of a workload that cannot be used.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WorkloadError {
-    /// A name is not known: the message of [`names::unknown`].
-    #[error("{0}")]
-    UnknownName(String),
-    /// A number is out of its range.
-    #[error("{}", out_of_range(what, options, given, expected, |option| format!("--{option}")))]
-    OutOfRange {
-        /// What the number is.
-        what: String,
-        /// The options, without the dashes, of which it comes; any of them may be the wrong one.
-        options: &'static [&'static str],
-        /// What was given.
-        given: String,
-        /// The range.
-        expected: String,
-    },
+/// What is wrong with settings, and which of them it is about.
+///
+/// Its text has the keys of settings in backquotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingError {
+    /// Keys; that of which the place is shown first.
+    settings: Vec<&'static str>,
+    /// Keys are in backquotes, and nothing else is.
+    reason: String,
 }
 
-impl WorkloadError {
-    /// That a text has none of these forms.
-    pub(crate) fn unknown(what: &str, given: &str, forms: &[&str]) -> Self {
-        WorkloadError::UnknownName(names::unknown(what, given, forms))
-    }
-
-    /// The same where the option is known, as its value is being read.
-    pub(crate) fn without_options(self) -> Self {
-        match self {
-            WorkloadError::OutOfRange {
-                what,
-                given,
-                expected,
-                ..
-            } => WorkloadError::OutOfRange {
-                what,
-                options: &[],
-                given,
-                expected,
-            },
-            other => other,
+impl SettingError {
+    /// An error about these settings, whose keys `reason` has in backquotes.
+    pub fn new(settings: &[&'static str], reason: impl Into<String>) -> Self {
+        SettingError {
+            settings: settings.to_vec(),
+            reason: reason.into(),
         }
     }
+
+    /// The same with a reason that names no settings, but may have any text in it.
+    pub fn unquoted(settings: &[&'static str], reason: &dyn fmt::Display) -> Self {
+        SettingError::new(settings, reason.to_string().replace('`', "'"))
+    }
+
+    /// About a number that is out of its range; any of the settings of which it comes, if it does,
+    /// may be the wrong one.
+    pub fn out_of_range(
+        what: &str,
+        settings: &[&'static str],
+        given: impl fmt::Display,
+        expected: impl fmt::Display,
+    ) -> Self {
+        let keys = settings.iter().map(|key| format!("`{key}`"));
+        let what = match settings {
+            [] => what.to_owned(),
+            _ => format!("{what} ({})", any_of(keys)),
+        };
+        SettingError::new(settings, out_of_range(&what, given, expected))
+    }
+
+    /// The settings that it is about.
+    pub fn settings(&self) -> &[&'static str] {
+        &self.settings
+    }
+
+    /// The same text as on the command line: dashes before the keys of settings.
+    pub fn on_command_line(&self) -> String {
+        let parts = self.reason.split('`').enumerate();
+        // Every second part was in backquotes.
+        let parts = parts.flat_map(|(place, part)| [["", "--"][place % 2], part]);
+        parts.collect()
+    }
+
+    /// The same of a workload that is made of this file, as the setting says.
+    pub(crate) fn of_file(mut self, setting: &'static str, file: &dyn fmt::Display) -> Self {
+        let file = file.to_string().replace('`', "'");
+        self.settings.push(setting);
+        self.reason = format!("{file}: {}", self.reason);
+        self
+    }
 }
 
-/// The message about a number that is out of its range, with each of its options as it is shown.
-pub fn out_of_range(
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+/// The message about a value that is out of its range.
+pub(crate) fn out_of_range(
     what: &str,
-    options: &[&'static str],
-    given: &str,
-    expected: &str,
-    shown: impl Fn(&'static str) -> String,
+    given: impl fmt::Display,
+    expected: impl fmt::Display,
 ) -> String {
-    let named = match options {
-        [] => String::new(),
-        options => format!(" ({})", any_of(options.iter().copied().map(shown))),
-    };
-    format!("{what}{named} is {given}: expected {expected}")
+    format!("{what} is {given}: expected {expected}")
 }

@@ -10,6 +10,7 @@ use std::num::NonZero;
 use meshalloc::{Configuration, Grid, Request, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
+use crate::error::SettingError;
 use crate::failures::{Failures, Timeline};
 use crate::machine::Description;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
@@ -19,7 +20,7 @@ use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
 use crate::wording::Number;
 use crate::workload::{
     JOBS_MAX, Log, LogError, MixError, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload,
-    WorkloadError, fits_turned, strategy_seed,
+    fits_turned, strategy_seed,
 };
 
 mod execution;
@@ -289,8 +290,8 @@ impl Progress for () {}
 #[non_exhaustive]
 pub enum ExperimentError {
     /// The workload cannot be used.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
+    #[error("{}", .0.on_command_line())]
+    Workload(#[from] SettingError),
     /// There is no such network.
     #[error(transparent)]
     Network(#[from] NetworkError),
@@ -400,7 +401,7 @@ impl Experiment {
     }
 
     /// Which jobs of a replication are measured; an error when there is none, or too many.
-    pub fn measured(&self, replication: u32) -> Result<Measured, WorkloadError> {
+    pub fn measured(&self, replication: u32) -> Result<Measured, SettingError> {
         let (jobs, measure) = match &self.workload {
             Workload::Synthetic(workload) => match workload.arrivals.batch() {
                 None => (self.jobs, self.measure),
@@ -409,12 +410,9 @@ impl Experiment {
             Workload::Log(log) => (log.job_count(self.seed, replication)?, WHOLE),
         };
         if !(1..=JOBS_MAX).contains(&jobs) {
-            return Err(WorkloadError::OutOfRange {
-                what: "the number of jobs".into(),
-                options: &["jobs"],
-                given: jobs.to_string(),
-                expected: format!("1 to {JOBS_MAX}"),
-            });
+            let expected = format!("1 to {JOBS_MAX}");
+            let what = "the number of jobs";
+            return Err(SettingError::out_of_range(what, &["jobs"], jobs, expected));
         }
         match measure {
             Measure::Departures => Ok(Measured::Departures(jobs)),
@@ -422,12 +420,12 @@ impl Experiment {
                 let first = (f64::from(jobs) * warmup_fraction) as u32;
                 Ok(Measured::Arrivals { first, end: jobs })
             }
-            Measure::Arrivals { warmup_fraction } => Err(WorkloadError::OutOfRange {
-                what: "the part of the jobs that is not measured".into(),
-                options: &["warmup"],
-                given: warmup_fraction.to_string(),
-                expected: "0 or more, and less than 1".into(),
-            }),
+            Measure::Arrivals { warmup_fraction } => Err(SettingError::out_of_range(
+                "the part of the jobs that is not measured",
+                &["warmup"],
+                warmup_fraction,
+                "0 or more, and less than 1",
+            )),
         }
     }
 
@@ -437,17 +435,17 @@ impl Experiment {
     ///
     /// Those of [`Experiment::measured`], when the threshold is shorter than a tick or longer than
     /// virtual time, and when the jobs would not arrive before virtual time ends.
-    pub fn conditions(&self, replication: u32) -> Result<Conditions, WorkloadError> {
+    pub fn conditions(&self, replication: u32) -> Result<Conditions, SettingError> {
         let threshold = self.slowdown_threshold;
         let unit = self.workload.time_unit();
         let [least, most] = [1, TIME_MAX].map(|ticks| unit.of(ticks));
         if !(least..=most).contains(&threshold) {
-            return Err(WorkloadError::OutOfRange {
-                what: "the threshold of the bounded slowdown".into(),
-                options: &["slowdown-threshold"],
-                given: Number(threshold).to_string(),
-                expected: format!("{least} to {most:.0} {}s", unit.name()),
-            });
+            return Err(SettingError::out_of_range(
+                "the threshold of the bounded slowdown",
+                &["slowdown-threshold"],
+                Number(threshold),
+                format!("{least} to {most:.0} {}s", unit.name()),
+            ));
         }
         let measured = self.measured(replication)?;
         if let (Workload::Synthetic(workload), None) = (&self.workload, self.backlog) {
@@ -464,23 +462,23 @@ impl Experiment {
 
     /// The failures of a replication; an error when the machine has not what fails, or jobs no
     /// service times.
-    pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, WorkloadError> {
+    pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, SettingError> {
         let Some(failures) = &self.failures else {
             return Ok(None);
         };
         if self.workload.messages().is_some() || self.workload.io().is_some() {
-            return Err(WorkloadError::OutOfRange {
-                what: "the work of jobs that are interrupted".into(),
-                options: &["failures"],
-                given: "messages or I/O".into(),
-                expected: "service times".into(),
-            });
+            return Err(SettingError::out_of_range(
+                "the work of jobs that are interrupted",
+                &["failures"],
+                "messages or I/O",
+                "service times",
+            ));
         }
         failures.timeline(self.seed, replication).map(Some)
     }
 
     /// The most replications that a strategy may need; an error when a number is out of range.
-    pub fn replications_max(&self) -> Result<u32, WorkloadError> {
+    pub fn replications_max(&self) -> Result<u32, SettingError> {
         let (most, target) = match (&self.workload, self.replications) {
             (workload, _) if !workload.is_replicated() => (1, None),
             (_, Replications::Fixed(count)) => (count, None),
@@ -491,12 +489,7 @@ impl Experiment {
             ) => (max, Some(target)),
         };
         let bad = |what: &str, given: String, expected: &str| {
-            Err(WorkloadError::OutOfRange {
-                what: what.into(),
-                options: &[],
-                given,
-                expected: expected.into(),
-            })
+            Err(SettingError::out_of_range(what, &[], given, expected))
         };
         match target {
             _ if most == 0 => bad("the number of replications", "0".into(), "at least 1"),

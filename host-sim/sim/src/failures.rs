@@ -40,10 +40,11 @@ use std::sync::Arc;
 use meshalloc::{Grid, Shape, Ticks};
 use serde::{Serialize, Serializer};
 
+use crate::error::SettingError;
 use crate::names::{named, number, sides, unknown};
 use crate::wording::Number;
 use crate::workload::empirical::{is_file_name, slice};
-use crate::workload::{LogError, TIME_MAX, TimeUnit, WorkloadError};
+use crate::workload::{LogError, TIME_MAX, TimeUnit};
 
 pub mod file;
 mod random;
@@ -320,7 +321,7 @@ fn as_text<T: fmt::Display, S: Serializer>(
 
 impl Failures {
     /// Whether the machine has what fails, and spares if jobs need them; a file is not read for it.
-    pub fn check(&self) -> Result<(), WorkloadError> {
+    pub fn check(&self) -> Result<(), SettingError> {
         match self.source {
             FailureSource::Random {
                 unit, up_seconds, ..
@@ -390,16 +391,11 @@ struct Wrong {
     expected: String,
 }
 
-fn out_of_range(options: &'static [&'static str], wrong: Wrong) -> WorkloadError {
+fn out_of_range(options: &'static [&'static str], wrong: Wrong) -> SettingError {
     let Wrong {
         what,
         given,
         expected,
     } = wrong;
-    WorkloadError::OutOfRange {
-        what,
-        options,
-        given,
-        expected,
-    }
+    SettingError::out_of_range(&what, options, given, expected)
 }

@@ -27,7 +27,7 @@
 use meshalloc::{Grid, MESH_SIDE_MAX, NodeId};
 use serde::Serialize;
 
-use crate::error::WorkloadError;
+use crate::error::SettingError;
 use crate::sharing::Load;
 
 mod jobs;
@@ -97,14 +97,14 @@ pub struct IoMesh {
 impl IoMesh {
     /// I/O nodes along one whole side of a mesh; an error when the machine is no two-dimensional
     /// mesh.
-    pub fn new(processors: Grid, side: IoSide) -> Result<Self, WorkloadError> {
+    pub fn new(processors: Grid, side: IoSide) -> Result<Self, SettingError> {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
-            return Err(WorkloadError::OutOfRange {
-                what: "the machine with I/O nodes".into(),
-                options: &["io-nodes", "io"],
-                given: processors.to_string(),
-                expected: "a two-dimensional mesh".into(),
-            });
+            return Err(SettingError::out_of_range(
+                "the machine with I/O nodes",
+                &["io-nodes", "io"],
+                processors,
+                "a two-dimensional mesh",
+            ));
         }
         let (w, h) = (processors.side(0).into(), processors.side(1).into());
         let (across, up) = match side {
@@ -140,18 +140,18 @@ impl IoMesh {
 
     /// The mesh with the I/O nodes as one grid; an error when a side with the I/O nodes is longer
     /// than a mesh may be.
-    pub fn grid(&self) -> Result<Grid, WorkloadError> {
+    pub fn grid(&self) -> Result<Grid, SettingError> {
         let sides = [self.w, self.h].map(|side| side as u16);
         Grid::mesh(&sides).map_err(|_| {
             let IoMesh { w, h, .. } = self;
-            WorkloadError::OutOfRange {
-                options: &["mesh", "io"],
-                what: "the machine whose I/O nodes are a part of its network".into(),
-                given: self.processors.to_string(),
-                expected: format!(
+            SettingError::out_of_range(
+                "the machine whose I/O nodes are a part of its network",
+                &["mesh", "io"],
+                self.processors,
+                format!(
                     "sides of at most {MESH_SIDE_MAX} with the I/O nodes; with them it is {w}x{h}"
                 ),
-            }
+            )
         })
     }
 

@@ -49,6 +49,13 @@ pub enum MachineSource {
     Preset(&'static str),
     /// A TOML file.
     Toml(PathBuf),
+    /// The text of a TOML file of this name.
+    Text {
+        /// The name.
+        name: PathBuf,
+        /// The text.
+        text: String,
+    },
     /// Slurm's `topology.yaml`: a torus by its name, or the first one.
     Slurm {
         /// The file.
@@ -92,9 +99,9 @@ impl fmt::Display for MachineSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MachineSource::Preset(name) => f.pad(name),
-            MachineSource::Toml(path) | MachineSource::Slurm { path, torus: None } => {
-                f.pad(&path.to_string_lossy())
-            }
+            MachineSource::Toml(path)
+            | MachineSource::Text { name: path, .. }
+            | MachineSource::Slurm { path, torus: None } => f.pad(&path.to_string_lossy()),
             MachineSource::Slurm {
                 path,
                 torus: Some(torus),
@@ -104,10 +111,10 @@ impl fmt::Display for MachineSource {
 }
 
 impl MachineSource {
-    /// The file, if the description is not a preset.
+    /// The file, if the description is in one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            MachineSource::Preset(_) => None,
+            MachineSource::Preset(_) | MachineSource::Text { .. } => None,
             MachineSource::Toml(path) | MachineSource::Slurm { path, .. } => Some(path),
         }
     }
@@ -118,22 +125,20 @@ impl MachineSource {
     ///
     /// When the file cannot be read, or describes no machine: one line, with the file and its line.
     pub fn read(&self) -> Result<Description, String> {
-        if let MachineSource::Preset(name) = self {
-            let machine = Machine::preset(name).expect("the name is that of a preset");
-            return Ok(Description::new(*name, machine));
-        }
-        let path = self.path().expect("what is no preset is a file");
-        let text = input::text(path)
-            .map_err(|error| format!("{}: cannot read the machine: {error}", path.display()))?;
-        self.read_text(&text)
-    }
-
-    /// The description in this text of the file. Errors are those of [`read`](Self::read).
-    pub fn read_text(&self, text: &str) -> Result<Description, String> {
-        let path = self.path().unwrap_or(Path::new(""));
-        let read = match self {
-            MachineSource::Slurm { torus, .. } => slurm::read(text, torus.as_deref()),
-            _ => of_toml(text),
+        let file = |path: &Path| {
+            let text = input::text(path);
+            text.map_err(|error| format!("{}: cannot read the machine: {error}", path.display()))
+        };
+        let (path, read) = match self {
+            MachineSource::Preset(name) => {
+                let machine = Machine::preset(name).expect("the name is that of a preset");
+                return Ok(Description::new(*name, machine));
+            }
+            MachineSource::Toml(path) => (path, of_toml(&file(path)?)),
+            MachineSource::Text { name, text } => (name, of_toml(text)),
+            MachineSource::Slurm { path, torus } => {
+                (path, slurm::read(&file(path)?, torus.as_deref()))
+            }
         };
         let described = read.map_err(|Wrong { line, reason }| match line {
             Some(line) => format!("{}:{line}: {reason}", path.display()),

@@ -19,12 +19,8 @@ pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, positive, replication
 pub use numbers::{number, value};
 
 /// Gives the values of a type without fields their names: `ALL`, `name`, `FromStr` and `Display`.
-/// The error about an unknown name is a text, or another type, made as by [`unknown`].
 macro_rules! named {
-    ($type:ident, $what:literal: $($names:tt)+) => {
-        $crate::names::named!($type, $what, String, $crate::names::unknown: $($names)+);
-    };
-    ($type:ident, $what:literal, $error:ty, $unknown:path: $($value:ident = $name:literal),+) => {
+    ($type:ident, $what:literal: $($value:ident = $name:literal),+) => {
         #[allow(unreachable_pub, reason = "the type may be private")]
         impl $type {
             /// Every value.
@@ -39,12 +35,12 @@ macro_rules! named {
         }
 
         impl std::str::FromStr for $type {
-            type Err = $error;
+            type Err = String;
 
-            fn from_str(text: &str) -> Result<Self, $error> {
+            fn from_str(text: &str) -> Result<Self, String> {
                 match text {
                     $($name => Ok($type::$value),)+
-                    _ => Err($unknown($what, text, &[$($name),+])),
+                    _ => Err($crate::names::unknown($what, text, &[$($name),+])),
                 }
             }
         }

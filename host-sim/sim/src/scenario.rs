@@ -21,19 +21,20 @@
 //! # Ok::<(), RunError>(())
 //! ```
 
-mod error;
 mod file;
 mod grid;
 mod merge;
 mod needs;
+mod origin;
 mod resolve;
 mod run;
 mod table;
 
-pub use error::{FileOrigin, Origin, SettingError, label_text};
+pub use crate::error::SettingError;
 pub use file::Foreign;
 pub use grid::{GridPoint, grid, grid_of, of_keys};
 pub use merge::read;
+pub use origin::{FileOrigin, Origin, label_text};
 pub use resolve::*;
 pub use run::{Results, RunError};
 pub use table::{

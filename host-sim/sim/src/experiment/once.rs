@@ -71,7 +71,7 @@ pub fn run_observed<'o>(
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.machine);
     let workload = &experiment.workload;
-    let jobs = workload.jobs(experiment.seed, replication)?;
+    let mut jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = AnyExecution::new(workload, experiment.machine)?;
     let mut observer = move |seen: &Seen<'_>| match seen {
         Seen::Advance(jobs) => progress.advance(*jobs),
@@ -81,7 +81,7 @@ pub fn run_observed<'o>(
     backends.with(configuration, description, &mut |backend| {
         let backend = &mut interruptible(backend, progress);
         let observer = &mut observer;
-        let (jobs, machine) = (jobs.clone(), experiment.machine);
+        let (jobs, machine) = (&mut jobs, experiment.machine);
         let (execution, conditions) = (&mut execution, conditions.clone());
         let run = simulation::run_with(execution, conditions, backend, machine, jobs, observer);
         result = Some(run);

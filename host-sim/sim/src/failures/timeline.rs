@@ -8,7 +8,7 @@ use super::file::Recorded;
 use super::random::Random;
 use super::spares::Spares;
 use super::units::{Effect, Units};
-use super::{Checkpoint, FailureSource, Failures, Restart, Unit, WorkloadError, out_of_range};
+use super::{Checkpoint, FailureSource, Failures, Restart, SettingError, Unit, out_of_range};
 use crate::workload::stream::{FAILURE_SOURCE, Stream};
 
 /// The failures and repairs of one run, and what becomes of jobs.
@@ -41,7 +41,7 @@ pub(crate) struct Event {
 impl Failures {
     /// The failures of one replication, of a [read](Failures::read) file; errors of
     /// [`Failures::check`].
-    pub fn timeline(&self, seed: u64, replication: u32) -> Result<Timeline, WorkloadError> {
+    pub fn timeline(&self, seed: u64, replication: u32) -> Result<Timeline, SettingError> {
         self.check()?;
         let units = |unit| {
             let units = Units::new(self.machine, unit, self.cube);

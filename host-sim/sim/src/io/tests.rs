@@ -166,7 +166,7 @@ fn a_network_beside_the_longest_side_is_refused() {
     let error = IoMesh::new(longest, IoSide::Left).unwrap().grid();
     assert_eq!(
         error.unwrap_err().to_string(),
-        "the machine whose I/O nodes are a part of its network (--mesh or --io) is mesh 1024x4: \
+        "the machine whose I/O nodes are a part of its network (`mesh` or `io`) is mesh 1024x4: \
          expected sides of at most 1024 with the I/O nodes; with them it is 1025x4"
     );
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::Lines;
+use super::origin::Lines;
 use super::table::{Entry, Form, SETTINGS, Setting, contradiction, unknown_key};
 use crate::input;
 use crate::wording::Number;

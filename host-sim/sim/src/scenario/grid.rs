@@ -20,9 +20,10 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Resolved;
-use super::error::{Origin, ScenarioFile, SettingError};
 use super::file::{self, Foreign, GRID, Reader, Wrong, lines};
+use super::origin::{Origin, ScenarioFile};
 use super::table::{Entry, Form, Scenario, Setting};
+use crate::error::SettingError;
 
 /// The most points of a grid: more are a slip, or ought to be several files.
 const POINTS_MAX: usize = 100_000;
@@ -222,7 +223,7 @@ fn values(
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::label_text;
+    use super::super::origin::label_text;
     use super::*;
 
     fn parse(text: &str) -> Result<Grid, Wrong> {

@@ -5,9 +5,9 @@
 use std::fmt;
 use std::path::Path;
 
-use super::error::{Origin, ScenarioFile};
 use super::file::{self, Foreign};
 use super::needs::{self, Need};
+use super::origin::{Origin, ScenarioFile};
 use super::table::{Entry, Scenario, Setting};
 
 /// The settings `given` on the command line and, if there is one, those of a file, and where they

@@ -2,8 +2,8 @@
 
 use std::ffi::OsStr;
 
-use super::error::SettingError;
 use super::table::{SETTINGS, Scenario, Setting};
+use crate::error::SettingError;
 use crate::wording::any_of;
 
 /// The keys of settings of which one is required.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use meshalloc::{Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
 
-use super::error::{Origin, SettingError};
 use super::needs;
+use super::origin::Origin;
 use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
+use crate::error::SettingError;
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::failures::{Failures, Restart};
 use crate::io::{IoJobs, IoMesh, IoNetwork};
@@ -109,7 +110,7 @@ impl Resolved {
         })?;
         match &experiment.workload {
             Workload::Synthetic(workload) => {
-                workload.jobs(experiment.seed, 0)?;
+                let _ = workload.jobs(experiment.seed, 0)?;
             }
             Workload::Log(log) => {
                 let option = log.options.form.option();
@@ -120,7 +121,7 @@ impl Resolved {
                 fits.map_err(|error| SettingError::unquoted(&[option], &error))?;
                 let usable = log.jobs(experiment.seed, 0).map(|_| ());
                 let path = log.path.display();
-                usable.map_err(|error| SettingError::of_file(option, &path, error))?;
+                usable.map_err(|error| error.of_file(option, &path))?;
             }
         }
         experiment.conditions(0)?;
@@ -170,14 +171,6 @@ impl Scenario {
     /// When settings need others that were not given, contradict each other, or do not go with the
     /// machine.
     pub fn resolve(&self) -> Result<Resolved, SettingError> {
-        self.resolve_with(MachineSource::read)
-    }
-
-    /// The same, with this in place of reading the description of the machine.
-    pub fn resolve_with(
-        &self,
-        read: impl Fn(&MachineSource) -> Result<Description, String>,
-    ) -> Result<Resolved, SettingError> {
         self.check_contradictions()?;
         self.check_replications()?;
         needs::check(self)?;
@@ -188,7 +181,7 @@ impl Scenario {
             strategies,
             scheduler,
             ..
-        } = settings.control(read)?;
+        } = settings.control()?;
         let messages = settings.messages();
         let file = settings.log_file().map(|(_, file)| file.to_owned());
         let (workload, jobs, measure, replications) = match file {
@@ -252,14 +245,11 @@ impl Scenario {
     /// When settings contradict each other, or a strategy does not serve the machine.
     pub fn controlled(&self) -> Result<Controlled, SettingError> {
         self.check_contradictions()?;
-        self.clone().control(MachineSource::read)
+        self.clone().control()
     }
 
-    fn control(
-        &mut self,
-        read: impl Fn(&MachineSource) -> Result<Description, String>,
-    ) -> Result<Controlled, SettingError> {
-        let description = self.described(read)?;
+    fn control(&mut self) -> Result<Controlled, SettingError> {
+        let description = self.description()?;
         let machine = self.grid(description.as_ref())?;
         self.name_machine(machine);
         Ok(Controlled {
@@ -312,15 +302,7 @@ impl Scenario {
 
     /// The description of the machine, if it has one; an error when its file has none.
     pub fn description(&self) -> Result<Option<Description>, SettingError> {
-        self.described(MachineSource::read)
-    }
-
-    fn described(
-        &self,
-        read: impl Fn(&MachineSource) -> Result<Description, String>,
-    ) -> Result<Option<Description>, SettingError> {
-        let read = self.machine.as_ref().map(read);
-        let read = read.transpose();
+        let read = self.machine.as_ref().map(MachineSource::read).transpose();
         read.map_err(|error| SettingError::unquoted(&["machine"], &error))
     }
 

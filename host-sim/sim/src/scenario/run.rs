@@ -4,10 +4,10 @@ use meshalloc::StrategyKind;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::error::SettingError;
 use super::resolve::Resolved;
 use super::table::{BackendChoice, Scenario};
 use crate::backend::{Backends, InProcessBackends};
+use crate::error::SettingError;
 use crate::experiment::{self, ExperimentError, Failed, Progress, StrategyResult};
 use crate::results::StrategySummary;
 use crate::workload::SharedLogs;

@@ -13,7 +13,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::error::SettingError;
+use crate::error::SettingError;
 use crate::failures::{Checkpoint, FailureSource, Restart};
 use crate::io::{IoJobs, IoSide};
 use crate::machine::MachineSource;

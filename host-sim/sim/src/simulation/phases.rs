@@ -4,10 +4,11 @@ use meshalloc::{Grid, NodeId, Ticks};
 
 use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
 use super::placement::place;
+use crate::error::SettingError;
 use crate::io::{Cells, Communication, IoJobs, IoMesh};
 use crate::sharing::{Load, Sharing};
 use crate::workload::stream::{GAMMA, shuffled};
-use crate::workload::{TimeUnit, Work, WorkloadError};
+use crate::workload::{TimeUnit, Work};
 
 /// Jobs that go through communication phases and then an I/O phase, on a mesh with [I/O
 /// nodes](crate::io). All messages of a phase progress at one rate; the phases of all jobs that run
@@ -59,7 +60,7 @@ enum Phase {
 
 impl Phases {
     /// Jobs of this kind, none running; an error when the machine is no two-dimensional mesh.
-    pub fn new(machine: Grid, jobs: IoJobs) -> Result<Self, WorkloadError> {
+    pub fn new(machine: Grid, jobs: IoJobs) -> Result<Self, SettingError> {
         let mesh = IoMesh::new(machine, jobs.nodes)?;
         Ok(Phases {
             machine,

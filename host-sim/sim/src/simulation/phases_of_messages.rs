@@ -9,9 +9,10 @@ use meshalloc::{Grid, NodeId, Ticks};
 use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
 use super::phases::permutation;
 use super::placement::place;
+use crate::error::SettingError;
 use crate::io::{Cells, Communication, Direction, IoJobs, IoMesh};
 use crate::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
-use crate::workload::{TimeUnit, Work, WorkloadError};
+use crate::workload::{TimeUnit, Work};
 
 /// The jobs of [`Phases`](super::Phases), but each of their messages crosses a [wormhole
 /// network](crate::network) of processors and I/O nodes by itself: what fair shares are compared
@@ -50,7 +51,7 @@ impl PhasesOfMessages {
     ///
     /// When the machine is no two-dimensional mesh, or has no [network](IoMesh::grid) with its I/O
     /// nodes.
-    pub fn new(machine: Grid, jobs: IoJobs, flits: u32) -> Result<Self, WorkloadError> {
+    pub fn new(machine: Grid, jobs: IoJobs, flits: u32) -> Result<Self, SettingError> {
         let mesh = IoMesh::new(machine, jobs.nodes)?;
         let grid = mesh.grid()?;
         let parameters = Parameters {
@@ -58,11 +59,8 @@ impl PhasesOfMessages {
             routing_delay: 0,
         };
         let network = Network::new(grid, parameters);
-        let network = network.map_err(|error| WorkloadError::OutOfRange {
-            what: "a message of 1 MB".into(),
-            options: &["io"],
-            given: error.to_string(),
-            expected: "fewer flits".into(),
+        let network = network.map_err(|error| {
+            SettingError::out_of_range("a message of 1 MB", &["io"], error, "fewer flits")
         })?;
         let io_nodes = node_ids(mesh.io_nodes(), grid);
         let cycles = f64::from(flits) * jobs.bandwidths.link / jobs.bandwidths.disk;

@@ -1,12 +1,12 @@
 //! When the jobs of a synthetic workload arrive.
 
 use meshalloc::Ticks;
-use rand_distr::{Distribution, Exp};
+use rand_distr::Exp;
 use serde::Serialize;
 
-use super::empirical::{Empirical, EmpiricalSampler};
+use super::empirical::Empirical;
 use super::lublin::{DailyCycle, Lublin};
-use super::stream::{Source, Stream};
+use super::stream::Stream;
 use super::{TIME_MAX, TimeUnit};
 
 /// How often jobs arrive.
@@ -66,6 +66,44 @@ impl Arrivals {
             Arrivals::Poisson(_) | Arrivals::Process { .. } => None,
         }
     }
+
+    /// When the next job arrives, by when the one before it did: by Poisson's process at this rate,
+    /// or by another process, whose times between arrivals are multiplied by `stretch`. `None` if
+    /// all jobs arrive at once.
+    pub(super) fn source(
+        &self,
+        rate: Option<f64>,
+        stretch: f64,
+        unit: TimeUnit,
+        stream: Stream,
+    ) -> Option<Box<dyn FnMut(Ticks) -> Ticks>> {
+        match self {
+            Arrivals::AtOnce { .. } => None,
+            Arrivals::Poisson(_) => {
+                let gaps = Exp::new(rate?).expect("the rate is positive and finite");
+                let mut gaps = stream.with(gaps);
+                Some(Box::new(move |clock| clock + unit.ticks(gaps.draw())))
+            }
+            Arrivals::Process {
+                process: Process::Empirical(gaps),
+                ..
+            } => {
+                let mut gaps = stream.with(gaps.sampler()?);
+                Some(Box::new(move |clock| {
+                    let gap = gaps.draw() as f64 * stretch;
+                    clock + gap.min(TIME_MAX as f64).round() as Ticks
+                }))
+            }
+            Arrivals::Process {
+                process: Process::Lublin(class),
+                ..
+            } => {
+                let Stream(mut rng) = stream;
+                let mut cycle = DailyCycle::new(*class, stretch);
+                Some(Box::new(move |_| unit.ticks(cycle.next(&mut rng))))
+            }
+        }
+    }
 }
 
 /// A process of arrivals with times of its own.
@@ -85,61 +123,5 @@ impl Process {
             Process::Lublin(model) => model.rate(),
         };
         rate.is_finite().then_some(rate)
-    }
-}
-
-/// Arrivals, ready to be drawn.
-#[derive(Clone, Debug)]
-pub(super) enum ArrivalSource {
-    Poisson(Box<Source<Exp<f64>>>),
-    Empirical {
-        gaps: Box<Source<EmpiricalSampler>>,
-        stretch: f64,
-    },
-    Lublin(Box<Source<DailyCycle>>),
-}
-
-impl ArrivalSource {
-    /// Arrivals of Poisson's process at this rate, or of another process, whose times between
-    /// arrivals are multiplied by `stretch`. `None` if all jobs arrive at once.
-    pub(super) fn new(
-        arrivals: &Arrivals,
-        rate: Option<f64>,
-        stretch: f64,
-        stream: Stream,
-    ) -> Option<Self> {
-        Some(match arrivals {
-            Arrivals::AtOnce { .. } => return None,
-            Arrivals::Poisson(_) => {
-                let gaps = Exp::new(rate?).expect("the rate is positive and finite");
-                ArrivalSource::Poisson(Box::new(stream.with(gaps)))
-            }
-            Arrivals::Process {
-                process: Process::Empirical(gaps),
-                ..
-            } => ArrivalSource::Empirical {
-                gaps: Box::new(stream.with(gaps.sampler()?)),
-                stretch,
-            },
-            Arrivals::Process {
-                process: Process::Lublin(class),
-                ..
-            } => ArrivalSource::Lublin(Box::new(stream.with(DailyCycle::new(*class, stretch)))),
-        })
-    }
-
-    #[inline]
-    pub(super) fn next(&mut self, clock: Ticks, unit: TimeUnit) -> Ticks {
-        let next = match self {
-            ArrivalSource::Poisson(gaps) => {
-                clock + unit.ticks(gaps.distribution.sample(&mut gaps.rng))
-            }
-            ArrivalSource::Empirical { gaps, stretch } => {
-                let gap = gaps.distribution.sample(&mut gaps.rng);
-                clock + (gap as f64 * *stretch).min(TIME_MAX as f64).round() as Ticks
-            }
-            ArrivalSource::Lublin(cycle) => unit.ticks(cycle.distribution.next(&mut cycle.rng)),
-        };
-        next.min(TIME_MAX)
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::WorkloadError;
+use crate::error::out_of_range;
 use crate::names::named;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -33,27 +33,22 @@ named!(Column, "column": Submit = "submit", Run = "run", Shape = "shape",
 /// use meshalloc_sim::workload::Columns;
 /// let columns: Columns = "submit=arrival,run=duration".parse().unwrap();
 /// assert_eq!(columns.to_string(), "submit=arrival,run=duration");
-/// let error = "start=arrival".parse::<Columns>().unwrap_err().to_string();
+/// let error = "start=arrival".parse::<Columns>().unwrap_err();
 /// assert!(error.contains("expected NAME=COLUMN,... with the names submit, run"), "{error}");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Columns(pub(super) BTreeMap<Column, String>);
 
 impl FromStr for Columns {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let names: Vec<_> = Column::ALL.into_iter().map(Column::name).collect();
-            WorkloadError::OutOfRange {
-                what: "the list of columns".into(),
-                options: &[],
-                given: text.into(),
-                expected: format!(
-                    "NAME=COLUMN,... with the names {}, each once; nothing behind the = leaves a column out",
-                    names.join(", ")
-                ),
-            }
+            let names = Column::ALL.map(Column::name).join(", ");
+            let expected = format!(
+                "NAME=COLUMN,... with the names {names}, each once; nothing behind the = leaves a column out"
+            );
+            out_of_range("the list of columns", text, expected)
         };
         let mut columns = BTreeMap::new();
         for part in text.split(',') {

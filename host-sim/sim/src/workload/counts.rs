@@ -5,11 +5,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use meshalloc::{Grid, Request};
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp};
 
 use super::distributions::{info, positive};
 use super::lublin::{Lublin, Sizes};
-use super::{DistributionInfo, ShapeRule, WorkloadError};
+use super::{DistributionInfo, ShapeRule};
+use crate::error::SettingError;
+use crate::names;
 use crate::wording::Number;
 
 /// Requests for a number of processors, to which a rule gives a shape. Strategies that need no
@@ -66,20 +69,16 @@ impl CountDistribution {
 }
 
 impl FromStr for CountDistribution {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("exponential", mean)) => Ok(CountDistribution::Exponential {
                 mean: positive("exponential", "mean", mean)?,
             }),
             _ => {
                 let forms = ["exponential:MEAN"];
-                Err(WorkloadError::unknown(
-                    "distribution of processors",
-                    text,
-                    &forms,
-                ))
+                Err(names::unknown("distribution of processors", text, &forms))
             }
         }
     }
@@ -96,73 +95,42 @@ impl fmt::Display for CountDistribution {
     }
 }
 
-/// Numbers of processors, ready to be drawn from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CountSampler {
-    counts: Counts,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Exponential(Exp<f64>),
-    Lublin(Sizes),
-}
-
 impl Counts {
-    pub(super) fn sampler(self) -> Result<CountSampler, WorkloadError> {
-        let out_of_range = |what: &str, options, given, expected: &str| WorkloadError::OutOfRange {
-            what: what.into(),
-            options,
-            given,
-            expected: expected.into(),
-        };
-        let nodes = self.machine.nodes();
-        let kind = match self.distribution {
+    /// What draws the requests.
+    pub(super) fn sampler(self) -> Result<impl Fn(&mut ChaCha8Rng) -> Request, SettingError> {
+        let Counts { machine, shape, .. } = self;
+        let count: Box<dyn Fn(&mut ChaCha8Rng) -> u32> = match self.distribution {
             CountDistribution::Exponential { mean } => {
                 let rate = Exp::new(1.0 / mean).ok();
                 let rate = rate.filter(|_| mean.is_finite() && mean > 0.0);
-                Kind::Exponential(rate.ok_or_else(|| {
-                    out_of_range(
-                        "the mean number of processors",
-                        &["processors"],
-                        Number(mean).to_string(),
-                        "a number over 0",
-                    )
-                })?)
+                let exponential = rate.ok_or_else(|| {
+                    let what = "the mean number of processors";
+                    let mean = Number(mean);
+                    SettingError::out_of_range(what, &["processors"], mean, "a number over 0")
+                })?;
+                let most = f64::from(machine.nodes());
+                Box::new(move |rng| exponential.sample(rng).ceil().clamp(1.0, most) as u32)
             }
             CountDistribution::Lublin(model) => {
-                model.check(nodes)?;
-                Kind::Lublin(Sizes::new(model, nodes))
+                model.check(machine.nodes())?;
+                let sizes = Sizes::new(model, machine.nodes());
+                Box::new(move |rng| sizes.sample(rng))
             }
         };
         // Each rule has a shape for each number of processors up to the machine's.
-        let is_good = self.shape.check(self.machine);
-        is_good.map_err(|error| {
-            out_of_range("the shape rule", &["shape"], self.shape.to_string(), &error)
+        let is_good = shape.check(machine);
+        is_good.map_err(|expected| {
+            SettingError::out_of_range("the shape rule", &["shape"], shape, expected)
         })?;
-        Ok(CountSampler { counts: self, kind })
-    }
-}
-
-impl CountSampler {
-    pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
-        let Counts { machine, shape, .. } = self.counts;
-        let processors = match self.kind {
-            Kind::Exponential(exponential) => {
-                let most = f64::from(machine.nodes());
-                exponential.sample(rng).ceil().clamp(1.0, most) as u32
-            }
-            Kind::Lublin(sizes) => sizes.sample(rng),
-        };
-        let request = shape.request(processors, machine, rng);
-        request.expect("the machine has enough processors, and the rule is for it")
+        Ok(move |rng: &mut ChaCha8Rng| {
+            let request = shape.request(count(rng), machine, rng);
+            request.expect("the machine has enough processors, and the rule is for it")
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::ChaCha8Rng;
     use rand_core::SeedableRng;
 
     use super::*;
@@ -181,7 +149,7 @@ mod tests {
             let counts = counts(mean, ShapeRule::NearSquare);
             let sampler = counts.sampler().unwrap();
             let mut rng = ChaCha8Rng::seed_from_u64(1);
-            let drawn: Vec<Request> = (0..100_000).map(|_| sampler.sample(&mut rng)).collect();
+            let drawn: Vec<Request> = (0..100_000).map(|_| sampler(&mut rng)).collect();
             let sum: f64 = drawn
                 .iter()
                 .map(|request| f64::from(request.processors))
@@ -225,7 +193,7 @@ mod tests {
         }
         let mut on_torus = counts(16.0, ShapeRule::NearSquare);
         on_torus.machine = Grid::torus(&[4, 4, 4]).unwrap();
-        let error = on_torus.sampler().unwrap_err().to_string();
+        let error = on_torus.sampler().err().unwrap().to_string();
         assert!(error.contains("near-cubic"), "{error}");
     }
 }

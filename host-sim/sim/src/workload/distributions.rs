@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::ContinuousCDF;
 
-use super::WorkloadError;
 use super::stream::fraction;
+use crate::error::{SettingError, out_of_range};
+use crate::names;
 use crate::wording::Number;
 
 /// The side lengths that may be drawn, both ends included.
@@ -22,14 +23,14 @@ pub struct SideRange {
 
 impl SideRange {
     /// Sides of `min` to `max` processors; an error when `min` is 0 or more than `max`.
-    pub fn new(min: u16, max: u16) -> Result<Self, WorkloadError> {
+    pub fn new(min: u16, max: u16) -> Result<Self, SettingError> {
         if min == 0 || min > max {
-            return Err(WorkloadError::OutOfRange {
-                what: "the range of side lengths".into(),
-                options: &[],
-                given: format!("{min} to {max}"),
-                expected: "at least 1, and the smallest not over the largest".into(),
-            });
+            return Err(SettingError::out_of_range(
+                "the range of side lengths",
+                &[],
+                format!("{min} to {max}"),
+                "at least 1, and the smallest not over the largest",
+            ));
         }
         Ok(SideRange { min, max })
     }
@@ -115,15 +116,12 @@ pub(super) const fn info(
 }
 
 /// Like [`named!`](crate::names::named), with a meaning and a source for each value, and with the
-/// list `LIST`. The error about an unknown name is a [`WorkloadError`].
+/// list `LIST`.
 macro_rules! listed {
     ($type:ident, $what:literal: $(
         $value:ident = $name:literal, $meaning:literal, $source:expr;
     )+) => {
-        $crate::names::named!(
-            $type, $what, $crate::error::WorkloadError, $crate::error::WorkloadError::unknown:
-            $($value = $name),+
-        );
+        $crate::names::named!($type, $what: $($value = $name),+);
 
         impl $type {
             /// Every value by name.
@@ -169,38 +167,36 @@ impl SideDistribution {
     ///
     /// When it cannot be used on the range: a normal distribution that hardly ever falls into it,
     /// or a decreasing one over fewer than eight lengths.
-    pub fn over(self, range: SideRange) -> Result<SideSampler, WorkloadError> {
+    pub fn over(self, range: SideRange) -> Result<SideSampler, SettingError> {
         let sampler = SideSampler {
             range,
             kind: self.kind(range)?,
         };
         let inside = sampler.mass_inside();
         if inside < MASS_MIN {
-            return Err(WorkloadError::OutOfRange {
-                what: format!(
-                    "the probability that a side from {self} is {} to {}",
-                    range.min, range.max
-                ),
-                options: &["side-lengths"],
-                given: format!("{inside:.2e}"),
-                expected: format!("at least {MASS_MIN}"),
-            });
+            let (min, max) = (range.min, range.max);
+            return Err(SettingError::out_of_range(
+                &format!("the probability that a side from {self} is {min} to {max}"),
+                &["side-lengths"],
+                format!("{inside:.2e}"),
+                format!("at least {MASS_MIN}"),
+            ));
         }
         Ok(sampler)
     }
 
-    fn kind(self, range: SideRange) -> Result<Kind, WorkloadError> {
+    fn kind(self, range: SideRange) -> Result<Kind, SettingError> {
         Ok(match self {
             SideDistribution::Uniform => Kind::Steps(Steps::new([(1.0, range.min, range.max)])),
             SideDistribution::UniformDecreasing => {
                 let count = range.max - range.min + 1;
                 if count < 8 {
-                    return Err(WorkloadError::OutOfRange {
-                        what: "the number of side lengths for uniform-decreasing".into(),
-                        options: &["side-lengths"],
-                        given: count.to_string(),
-                        expected: "at least 8".into(),
-                    });
+                    return Err(SettingError::out_of_range(
+                        "the number of side lengths for uniform-decreasing",
+                        &["side-lengths"],
+                        count,
+                        "at least 8",
+                    ));
                 }
                 let end = |part: u16| range.min + count / part - 1;
                 Kind::Steps(Steps::new([
@@ -218,13 +214,14 @@ impl SideDistribution {
                     Spread::Deviation(deviation) => deviation,
                     Spread::Variance(variance) => variance.sqrt(),
                 };
-                let bad = |expected: String| WorkloadError::OutOfRange {
-                    what: "a normal distribution's mean and standard deviation".into(),
-                    options: &["side-lengths"],
-                    given: format!("{} and {}", Number(mean), Number(deviation)),
-                    expected,
+                let finite = || {
+                    SettingError::out_of_range(
+                        "a normal distribution's mean and standard deviation",
+                        &["side-lengths"],
+                        format!("{} and {}", Number(mean), Number(deviation)),
+                        "finite numbers, the deviation over 0",
+                    )
                 };
-                let finite = || bad("finite numbers, the deviation over 0".into());
                 let cdf =
                     statrs::distribution::Normal::new(mean, deviation).map_err(|_| finite())?;
                 Kind::Normal(Normal::new(mean, deviation).map_err(|_| finite())?, cdf)
@@ -256,10 +253,10 @@ const FORMS: &[&str] = &[
 const MASS_MIN: f64 = 1e-4;
 
 impl FromStr for SideDistribution {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown = || WorkloadError::unknown("distribution of side lengths", text, FORMS);
+    fn from_str(text: &str) -> Result<Self, String> {
+        let unknown = || names::unknown("distribution of side lengths", text, FORMS);
         let (name, options) = match text.split_once(':') {
             Some((name, options)) => (name, Some(options)),
             None => (text, None),
@@ -275,10 +272,7 @@ impl FromStr for SideDistribution {
 }
 
 /// Reads `mean=M`, and one of `sd`, `var`, `sd=S`, `var=V`, in any order.
-fn parse_normal(
-    options: &str,
-    unknown: impl Fn() -> WorkloadError,
-) -> Result<SideDistribution, WorkloadError> {
+fn parse_normal(options: &str, unknown: impl Fn() -> String) -> Result<SideDistribution, String> {
     let (mut mean, mut spread) = (None, None);
     for option in options.split(',') {
         let (key, value) = match option.split_once('=') {
@@ -302,15 +296,13 @@ fn parse_normal(
 }
 
 /// A positive finite number out of `name:...key=value`.
-pub(super) fn positive(name: &str, key: &str, value: &str) -> Result<f64, WorkloadError> {
+pub(super) fn positive(name: &str, key: &str, value: &str) -> Result<f64, String> {
     let number = value.trim().parse::<f64>().ok();
     number
         .filter(|number| number.is_finite() && *number > 0.0)
-        .ok_or_else(|| WorkloadError::OutOfRange {
-            what: format!("{name}: {key}"),
-            options: &[],
-            given: format!("{value:?}"),
-            expected: "a number over 0".into(),
+        .ok_or_else(|| {
+            let given = format!("{value:?}");
+            out_of_range(&format!("{name}: {key}"), given, "a number over 0")
         })
 }
 
@@ -351,16 +343,17 @@ enum Kind {
     Exponential(Exp<f64>, statrs::distribution::Exp),
 }
 
-impl SideSampler {
-    /// Draws a side length.
-    pub fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> u16 {
+impl Distribution<u16> for SideSampler {
+    fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> u16 {
         match &self.kind {
             Kind::Steps(steps) => steps.sample(rng),
             Kind::Normal(normal, _) => self.rounded(|| normal.sample(rng)),
             Kind::Exponential(exponential, _) => self.rounded(|| exponential.sample(rng)),
         }
     }
+}
 
+impl SideSampler {
     fn rounded(&self, mut draw: impl FnMut() -> f64) -> u16 {
         let (min, max) = (f64::from(self.range.min), f64::from(self.range.max));
         loop {

@@ -123,11 +123,10 @@ impl Empirical {
     }
 
     /// The times, ready to be drawn from; `None` without times.
-    pub fn sampler(&self) -> Option<EmpiricalSampler> {
-        Some(EmpiricalSampler {
-            any: Uniform::new(0, self.values.len()).ok()?,
-            values: self.values.clone(),
-        })
+    pub(super) fn sampler(&self) -> Option<impl Distribution<Ticks> + use<>> {
+        let values = self.values.clone();
+        let any = Uniform::new(0, values.len()).ok()?;
+        Some(any.map(move |place| values[place]))
     }
 }
 
@@ -150,20 +149,6 @@ pub fn names_file(value: &str) -> bool {
 impl fmt::Display for Empirical {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{}:{}", self.path.display(), self.column))
-    }
-}
-
-/// Times, ready to be drawn from.
-#[derive(Clone, Debug)]
-pub struct EmpiricalSampler {
-    any: Uniform<usize>,
-    values: Arc<[Ticks]>,
-}
-
-impl EmpiricalSampler {
-    /// Draws a time, in ticks.
-    pub fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Ticks {
-        self.values[self.any.sample(rng)]
     }
 }
 

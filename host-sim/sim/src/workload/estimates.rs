@@ -6,11 +6,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use meshalloc::Ticks;
-use rand_distr::{Distribution, Uniform};
+use rand_distr::Uniform;
 
 use super::distributions::info;
 use super::stream::{Source, Stream};
-use super::{DistributionInfo, Job, TIME_MAX, Work, WorkloadError};
+use super::{DistributionInfo, Job, TIME_MAX, Work};
+use crate::error::{SettingError, out_of_range};
+use crate::names;
 use crate::wording::Number;
 
 /// Which estimate of its run time each request carries.
@@ -80,7 +82,7 @@ impl EstimateModel {
     }
 
     /// Whether it can be used where jobs have a service time, or not, and come from a log, or not.
-    pub fn check(self, has_service: bool, is_log: bool) -> Result<(), WorkloadError> {
+    pub fn check(self, has_service: bool, is_log: bool) -> Result<(), SettingError> {
         let expected = match self {
             EstimateModel::None => return Ok(()),
             _ if !has_service => {
@@ -94,40 +96,41 @@ impl EstimateModel {
         Err(self.out_of_range(expected))
     }
 
-    fn out_of_range(self, expected: &str) -> WorkloadError {
-        WorkloadError::OutOfRange {
-            what: "the estimate of run times".into(),
-            options: &["estimates"],
-            given: self.to_string(),
-            expected: expected.into(),
-        }
+    fn out_of_range(self, expected: &str) -> SettingError {
+        SettingError::out_of_range(WHAT, &["estimates"], self, expected)
     }
 
     /// Gives the jobs of one replication their estimates, in order.
-    pub(super) fn estimator(self, seed: u64, replication: u32) -> Result<Estimator, WorkloadError> {
+    pub(super) fn estimator(self, seed: u64, replication: u32) -> Result<Estimator, SettingError> {
         let EstimateModel::Factor { low, high } = self else {
             return Ok(Estimator::Fixed(self));
         };
-        let range = Uniform::new_inclusive(low, high).ok();
-        let range = range.filter(|_| low > 0.0 && high <= FACTOR_MAX);
-        let range = range.ok_or_else(|| self.out_of_range(FACTORS_EXPECTED))?;
+        let range = factors(low, high).ok_or_else(|| self.out_of_range(FACTORS_EXPECTED))?;
         let stream = Stream::new(seed, replication, FACTORS);
         Ok(Estimator::Factor(Box::new(stream.with(range))))
     }
 }
 
+/// What a model is called in errors.
+const WHAT: &str = "the estimate of run times";
+
 /// What the ends of the range of factors are.
 const FACTORS_EXPECTED: &str = "factor:LOW..HIGH with 0 < LOW <= HIGH <= 1000000";
 
-impl FromStr for EstimateModel {
-    type Err = WorkloadError;
+fn factors(low: f64, high: f64) -> Option<Uniform<f64>> {
+    let range = Uniform::new_inclusive(low, high).ok();
+    range.filter(|_| low > 0.0 && high <= FACTOR_MAX)
+}
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+impl FromStr for EstimateModel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
         let unknown = || {
             let forms = ["perfect", "log", "factor:LOW..HIGH", "none"];
-            WorkloadError::unknown("estimate of run times", text, &forms)
+            names::unknown("estimate of run times", text, &forms)
         };
-        let model = match (text, text.strip_prefix("factor:")) {
+        Ok(match (text, text.strip_prefix("factor:")) {
             ("perfect", _) => EstimateModel::Perfect,
             ("log", _) => EstimateModel::Log,
             ("none", _) => EstimateModel::None,
@@ -136,12 +139,12 @@ impl FromStr for EstimateModel {
                 let number = |text: &str| text.parse::<f64>().ok();
                 let ends = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
                 let (low, high) = ends.ok_or_else(unknown)?;
-                EstimateModel::Factor { low, high }
+                let model = EstimateModel::Factor { low, high };
+                let wrong = || out_of_range(WHAT, model, FACTORS_EXPECTED);
+                factors(low, high).map(|_| model).ok_or_else(wrong)?
             }
             _ => return Err(unknown()),
-        };
-        let usable = model.estimator(0, 0).map(|_| model);
-        usable.map_err(WorkloadError::without_options)
+        })
     }
 }
 
@@ -174,10 +177,9 @@ impl Estimator {
         let estimate = match (self, job.work) {
             (Estimator::Fixed(EstimateModel::Log), _) => return job,
             (Estimator::Fixed(EstimateModel::Perfect), Work::Service(service)) => Some(service),
-            (Estimator::Factor(factors), Work::Service(service)) => Some(scaled(
-                service,
-                factors.distribution.sample(&mut factors.rng),
-            )),
+            (Estimator::Factor(factors), Work::Service(service)) => {
+                Some(scaled(service, factors.draw()))
+            }
             _ => None,
         };
         job.request.estimate = None;

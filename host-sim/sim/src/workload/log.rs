@@ -41,17 +41,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use meshalloc::{Flags, Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
-use rand_distr::{Distribution, StandardUniform, Uniform};
+use rand_distr::{StandardUniform, Uniform};
 use schemars::JsonSchema;
 
-use super::estimates::Estimator;
 use super::shape::near_cubic;
-use super::stream::{Source, Stream};
+use super::stream::Stream;
 use super::work::DRAWS;
 use super::{
-    Columns, EstimateModel, Job, LineCounts, Messages, ShapeRule, TIME_MAX, TimeUnit, Work,
-    WorkloadError,
+    Columns, EstimateModel, Job, Jobs, LineCounts, Messages, ShapeRule, TIME_MAX, TimeUnit, Work,
 };
+use crate::error::SettingError;
 use crate::names::named;
 use crate::statistics::Sampling;
 use crate::wording::{Number, counted};
@@ -411,32 +410,29 @@ impl Log {
         }
     }
 
-    fn stretch(&self) -> Result<f64, WorkloadError> {
+    fn stretch(&self) -> Result<f64, SettingError> {
         let Some(load) = self.load else {
             return Ok(1.0);
         };
-        let bad = |expected: String| WorkloadError::OutOfRange {
-            what: "the load of the log".into(),
-            options: &["log-load"],
-            given: Number(load).to_string(),
-            expected,
+        let bad = |expected: &str| {
+            SettingError::out_of_range("the load of the log", &["log-load"], Number(load), expected)
         };
         if !(load.is_finite() && load > 0.0) {
-            return Err(bad("a number over 0".into()));
+            return Err(bad("a number over 0"));
         }
         if self.messages.is_some() {
             return Err(bad(
-                "none where jobs send messages, whose load is not known beforehand; the number of cycles in a second stretches the log".into(),
+                "none where jobs send messages, whose load is not known beforehand; the number of cycles in a second stretches the log",
             ));
         }
         let offered = self.offered_load().ok_or_else(|| {
-            bad("none: the log offers no load, as all jobs arrive at once or nothing runs".into())
+            bad("none: the log offers no load, as all jobs arrive at once or nothing runs")
         })?;
         let factor = offered / load;
         let end = self.end.max(self.weeks_end()) as f64;
         if end * factor >= TIME_MAX as f64 {
             let least = offered * end / TIME_MAX as f64;
-            return Err(bad(format!(
+            return Err(bad(&format!(
                 "over {least:e}: the log would last longer than is simulated"
             )));
         }
@@ -454,7 +450,7 @@ impl Log {
     }
 
     /// The parts of the log that make up a replication.
-    fn parts(&self, seed: u64, replication: u32) -> Result<Vec<Part>, WorkloadError> {
+    fn parts(&self, seed: u64, replication: u32) -> Result<Vec<Part>, SettingError> {
         let Some(Resample::Weeks) = self.resample else {
             return Ok(vec![Part {
                 jobs: 0..self.jobs.len(),
@@ -463,11 +459,9 @@ impl Log {
             }]);
         };
         let weeks = self.whole_weeks();
-        let bad = |what: &str, given: usize, least: usize| WorkloadError::OutOfRange {
-            what: what.into(),
-            options: &["resample"],
-            given: given.to_string(),
-            expected: format!("at least {least}, or the log as it is"),
+        let bad = |what: &str, given: usize, least: usize| {
+            let expected = format!("at least {least}, or the log as it is");
+            SettingError::out_of_range(what, &["resample"], given, expected)
         };
         if weeks.len() < WEEKS_MIN {
             let what = "the number of whole weeks to resample";
@@ -480,7 +474,7 @@ impl Log {
         let mut source = Stream::new(seed, replication, WEEKS).with(any);
         loop {
             let parts = (0..weeks.len() as u64).map(|place| {
-                let week = source.distribution.sample(&mut source.rng);
+                let week: usize = source.draw();
                 Part {
                     jobs: weeks[week].clone(),
                     begin: self.first_week() + week as u64 * WEEK,
@@ -497,7 +491,7 @@ impl Log {
     }
 
     /// The number of jobs of a replication; an error when there are too few weeks to resample.
-    pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, WorkloadError> {
+    pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, SettingError> {
         let parts = self.parts(seed, replication)?;
         let count: usize = parts.iter().map(|part| part.jobs.len()).sum();
         // More than can be simulated stay so.
@@ -526,93 +520,62 @@ impl Log {
     ///
     /// When the log cannot be stretched or resampled as asked, or the model of estimates cannot be
     /// used.
-    pub fn jobs(&self, seed: u64, replication: u32) -> Result<LogJobs<'_>, WorkloadError> {
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, SettingError> {
         self.estimates.check(self.messages.is_none(), true)?;
-        let mut parts = self.parts(seed, replication)?.into_iter();
-        let stream = |source| Stream::new(seed, replication, source).with(StandardUniform);
-        Ok(LogJobs {
-            log: self,
-            stretch: self.stretch()?,
-            current: parts.next(),
-            parts,
-            place: 0,
-            shapes: HashMap::new(),
-            shape_draws: Box::new(stream(SHAPES)),
-            message_draws: self.messages.map(|_| Box::new(stream(DRAWS))),
-            estimator: self.estimates.estimator(seed, replication)?,
-        })
+        let parts = self.parts(seed, replication)?;
+        let stretch = self.stretch()?;
+        let mut requests = self.requests(Stream::new(seed, replication, SHAPES));
+        let mut draws = Stream::new(seed, replication, DRAWS).with(StandardUniform);
+        let mut estimator = self.estimates.estimator(seed, replication)?;
+        let entries = parts.into_iter().flat_map(|Part { jobs, begin, at }| {
+            let entries = self.jobs[jobs].iter();
+            entries.map(move |entry| (entry, at + (entry.arrival - begin)))
+        });
+        let jobs = (0..).zip(entries).map(move |(place, (entry, arrival))| {
+            let arrival = match self.load {
+                None => arrival,
+                Some(_) => (arrival as f64 * stretch).round() as Ticks,
+            };
+            let request = requests(entry);
+            let (arrival, work) = match &self.messages {
+                None => (arrival, Work::Service(entry.run_time)),
+                Some(sent) => {
+                    let cycles = TimeUnit::Second.of(arrival) * sent.cycles_per_second;
+                    let work = sent.work(place, draws.draw(), entry.run_time);
+                    (TimeUnit::Cycle.ticks(cycles), work)
+                }
+            };
+            estimator.estimated(Job {
+                arrival,
+                request,
+                work,
+            })
+        });
+        Ok(Box::new(jobs))
     }
-}
 
-/// The jobs of a log, as one replication has them.
-#[derive(Clone, Debug)]
-pub struct LogJobs<'w> {
-    log: &'w Log,
-    stretch: f64,
-    current: Option<Part>,
-    parts: std::vec::IntoIter<Part>,
-    /// The number of jobs.
-    place: u32,
-    /// By number of processors, where that determines the shape.
-    shapes: HashMap<u32, Request>,
-    shape_draws: Box<Source<StandardUniform>>,
-    message_draws: Option<Box<Source<StandardUniform>>>,
-    estimator: Estimator,
-}
-
-impl LogJobs<'_> {
-    fn shaped(&mut self, processors: u32) -> Request {
-        let shape = self.log.options.shape;
-        let machine = self.log.machine;
-        let rng = &mut self.shape_draws.rng;
-        let mut request = || {
-            let request = shape.request(processors, machine, rng);
-            request.expect("reading the log has seen to it")
-        };
-        match shape.is_fixed() {
-            true => *self.shapes.entry(processors).or_insert_with(request),
-            false => request(),
-        }
-    }
-}
-
-impl Iterator for LogJobs<'_> {
-    type Item = Job;
-
-    fn next(&mut self) -> Option<Job> {
-        let (entry, arrival) = loop {
-            let part = self.current.as_mut()?;
-            if let Some(place) = part.jobs.next() {
-                let entry = self.log.jobs[place];
-                break (entry, part.at + (entry.arrival - part.begin));
+    /// What gives the request of each job in turn.
+    fn requests(&self, Stream(mut rng): Stream) -> impl FnMut(&LogJob) -> Request {
+        let (rule, machine) = (self.options.shape, self.machine);
+        // By number of processors, where that determines the shape.
+        let mut known = HashMap::new();
+        move |entry| {
+            let processors = entry.processors;
+            let mut shaped = || {
+                let request = rule.request(processors, machine, &mut rng);
+                request.expect("reading the log has seen to it")
+            };
+            let request = match entry.shape {
+                Some(shape) => Request::new(shape).with_processors(processors),
+                None if rule.is_fixed() => *known.entry(processors).or_insert_with(shaped),
+                None => shaped(),
+            };
+            let request = request.with_flags(request.flags | entry.flags);
+            match entry.requested_time {
+                Some(time) => request.with_estimate(time),
+                None => request,
             }
-            self.current = self.parts.next();
-        };
-        let arrival = match self.log.load {
-            None => arrival,
-            Some(_) => (arrival as f64 * self.stretch).round() as Ticks,
-        };
-        let request = match entry.shape {
-            Some(shape) => Request::new(shape).with_processors(entry.processors),
-            None => self.shaped(entry.processors),
-        };
-        let mut request = request.with_flags(request.flags | entry.flags);
-        if let Some(time) = entry.requested_time {
-            request = request.with_estimate(time);
         }
-        let mut job = Job {
-            arrival,
-            request,
-            work: Work::Service(entry.run_time),
-        };
-        if let (Some(sent), Some(draws)) = (&self.log.messages, &mut self.message_draws) {
-            let draw = draws.distribution.sample(&mut draws.rng);
-            job.work = sent.work(self.place, draw, entry.run_time);
-            let cycles = TimeUnit::Second.of(arrival) * sent.cycles_per_second;
-            job.arrival = TimeUnit::Cycle.ticks(cycles);
-        }
-        self.place += 1;
-        Some(self.estimator.estimated(job))
     }
 }
 

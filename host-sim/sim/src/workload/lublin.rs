@@ -45,9 +45,9 @@ use rand_distr::{Distribution, Gamma};
 use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
 
-use super::WorkloadError;
 use super::distributions::listed;
 use super::stream::fraction;
+use crate::error::SettingError;
 
 /// The classes of jobs of the model.
 ///
@@ -111,6 +111,7 @@ impl Truncated {
 }
 
 /// The published parameters of one class.
+#[derive(Debug)]
 struct Parameters {
     serial: f64,
     power_of_two: f64,
@@ -197,7 +198,7 @@ impl Lublin {
     }
 
     /// An error when a machine of this size is too small for the model's largest jobs.
-    pub fn check(self, nodes: u32) -> Result<(), WorkloadError> {
+    pub fn check(self, nodes: u32) -> Result<(), SettingError> {
         let least = |class: &Lublin| {
             let of = class.parameters();
             (of.low + of.second_stage + of.below_machine).exp2().floor() as u32 + 1
@@ -206,47 +207,47 @@ impl Lublin {
         if nodes >= least {
             return Ok(());
         }
-        Err(WorkloadError::OutOfRange {
-            what: format!("the number of processors of the machine of {self}"),
-            options: &["model"],
-            given: nodes.to_string(),
-            expected: format!("at least {least}"),
-        })
+        let what = format!("the number of processors of the machine of {self}");
+        let expected = format!("at least {least}");
+        Err(SettingError::out_of_range(
+            &what,
+            &["model"],
+            nodes,
+            expected,
+        ))
     }
 
-    /// The mean over the classes, each as often as its jobs arrive.
-    fn mean(self, of: impl Fn(Lublin) -> f64) -> f64 {
+    /// The mean over all jobs, each class as often as its jobs arrive, of what follows from a number
+    /// of processors and the mean run time that goes with it, in seconds. Exact for the whole
+    /// numbers that are drawn.
+    fn mean(self, nodes: u32, of: impl Fn(f64, f64) -> f64) -> f64 {
+        let of_class = |class| {
+            let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));
+            let parts = sizes.probabilities();
+            let parts = parts.map(|(n, p)| of(n.into(), runs.mean_seconds(n)) * p);
+            parts.sum::<f64>()
+        };
         let rates = self.classes().iter().map(|&class| (class, class.rate()));
-        let sum: f64 = rates.clone().map(|(class, rate)| rate * of(class)).sum();
+        let sum: f64 = rates
+            .clone()
+            .map(|(class, rate)| rate * of_class(class))
+            .sum();
         sum / rates.map(|(_, rate)| rate).sum::<f64>()
     }
 
-    /// The mean number of processors of a job, exact for the whole numbers that are drawn.
+    /// The mean number of processors of a job.
     pub fn mean_processors(self, nodes: u32) -> f64 {
-        self.mean(|class| {
-            let sizes = Sizes::new(class, nodes);
-            sizes.probabilities().map(|(n, p)| f64::from(n) * p).sum()
-        })
+        self.mean(nodes, |processors, _| processors)
     }
 
     /// The mean run time, in seconds.
     pub fn mean_run_seconds(self, nodes: u32) -> f64 {
-        self.mean(|class| {
-            let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));
-            let parts = sizes.probabilities().map(|(n, p)| runs.mean_seconds(n) * p);
-            parts.sum()
-        })
+        self.mean(nodes, |_, seconds| seconds)
     }
 
     /// The mean product of processors and run time in seconds, which depend on each other.
     pub fn mean_work(self, nodes: u32) -> f64 {
-        self.mean(|class| {
-            let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));
-            let parts = sizes.probabilities();
-            parts
-                .map(|(n, p)| f64::from(n) * runs.mean_seconds(n) * p)
-                .sum()
-        })
+        self.mean(nodes, |processors, seconds| processors * seconds)
     }
 
     /// The mean number of jobs that arrive in a second.
@@ -271,13 +272,10 @@ impl Lublin {
 /// Numbers of processors, ready to be drawn from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    serial: f64,
-    power_of_two: f64,
-    /// Of the logarithms: the ends of the stages, and the share of the first.
-    low: f64,
+    of: &'static Parameters,
+    /// Of the logarithms: where the first stage ends, and the second.
     middle: f64,
     high: f64,
-    first_stage_share: f64,
     most: u32,
 }
 
@@ -287,27 +285,24 @@ impl Sizes {
         let of = class.parameters();
         let high = f64::from(nodes).log2() - of.below_machine;
         Sizes {
-            serial: of.serial,
-            power_of_two: of.power_of_two,
-            low: of.low,
+            of,
             middle: high - of.second_stage,
             high,
-            first_stage_share: of.first_stage_share,
             most: (high.exp2() + 0.5).floor() as u32,
         }
     }
 
     pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> u32 {
         let kind = fraction(rng);
-        if kind < self.serial {
+        if kind < self.of.serial {
             return 1;
         }
-        let (first, last) = match fraction(rng) < self.first_stage_share {
-            true => (self.low, self.middle),
+        let (first, last) = match fraction(rng) < self.of.first_stage_share {
+            true => (self.of.low, self.middle),
             false => (self.middle, self.high),
         };
         let logarithm = first + (last - first) * fraction(rng);
-        let logarithm = match kind < self.serial + self.power_of_two {
+        let logarithm = match kind < self.of.serial + self.of.power_of_two {
             true => (logarithm + 0.5).floor(),
             false => logarithm,
         };
@@ -321,8 +316,8 @@ impl Sizes {
     /// The probability that the logarithm is less.
     fn below(&self, logarithm: f64) -> f64 {
         let stage = |first: f64, last: f64| ((logarithm - first) / (last - first)).clamp(0.0, 1.0);
-        let first = self.first_stage_share;
-        first * stage(self.low, self.middle) + (1.0 - first) * stage(self.middle, self.high)
+        let first = self.of.first_stage_share;
+        first * stage(self.of.low, self.middle) + (1.0 - first) * stage(self.middle, self.high)
     }
 
     /// Numbers of processors with probabilities, whose sum is 1; a number comes more than once.
@@ -330,7 +325,7 @@ impl Sizes {
         let powers = (0..=32).map(|exponent| {
             let exponent = f64::from(exponent);
             let part = self.below(exponent + 0.5) - self.below(exponent - 0.5);
-            (self.rounded(exponent), self.power_of_two * part)
+            (self.rounded(exponent), self.of.power_of_two * part)
         });
         let others = (1..=self.most).map(|processors| {
             let up_to = |processors: f64| match processors < f64::from(self.most) {
@@ -339,9 +334,12 @@ impl Sizes {
             };
             let processors_ = f64::from(processors);
             let part = up_to(processors_ + 0.5) - up_to(processors_ - 0.5);
-            (processors, (1.0 - self.serial - self.power_of_two) * part)
+            (
+                processors,
+                (1.0 - self.of.serial - self.of.power_of_two) * part,
+            )
         });
-        std::iter::once((1, self.serial))
+        std::iter::once((1, self.of.serial))
             .chain(powers)
             .chain(others)
     }
@@ -354,7 +352,7 @@ pub struct RunTimes {
     /// Of each distribution the part up to the longest run time, and the mean of run times over it.
     masses: [f64; 2],
     means: [f64; 2],
-    first: (f64, f64),
+    of: &'static Parameters,
 }
 
 impl RunTimes {
@@ -369,12 +367,12 @@ impl RunTimes {
             gammas: run.map(Truncated::sampler),
             masses: run.map(Truncated::mass),
             means: run.map(Truncated::exponential),
-            first: of.first,
+            of,
         }
     }
 
     fn first(&self, processors: u32) -> f64 {
-        let (each, none) = self.first;
+        let (each, none) = self.of.first;
         (each * f64::from(processors) + none).clamp(0.0, 1.0)
     }
 

@@ -9,14 +9,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use meshalloc::{Flags, Grid, Request, Shape};
+use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
+use super::LogError;
 use super::distributions::listed;
 use super::empirical::{is_file_name, slice};
 use super::stream::fraction;
 use super::text_file::{Header, TextFile, bad};
-use super::{LogError, WorkloadError};
 use crate::input::FILE_BYTES_MAX;
+use crate::names;
 use crate::wording::counted;
 
 /// Where a mix comes from.
@@ -33,6 +35,13 @@ pub enum MixSource {
     BuiltIn(BuiltInMix, Option<u16>),
     /// A CSV file.
     File(PathBuf),
+    /// The text of a CSV file of this name.
+    Text {
+        /// The name.
+        name: PathBuf,
+        /// The text.
+        text: String,
+    },
 }
 
 /// A mix that is built in.
@@ -68,9 +77,9 @@ impl BuiltInMix {
 }
 
 impl FromStr for MixSource {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (name, side_max) = match text.split_once(':') {
             Some((name, side)) => (name, side.parse().ok().filter(|&side| side > 0).map(Some)),
             None => (text, Some(None)),
@@ -80,7 +89,7 @@ impl FromStr for MixSource {
             None if is_file_name(text) => Ok(MixSource::File(text.into())),
             None => {
                 let forms = ["tpu-v4", "tpu-v4:SIDE", "rfold", "rfold:SIDE", "FILE.csv"];
-                Err(WorkloadError::unknown("mix", text, &forms))
+                Err(names::unknown("mix", text, &forms))
             }
         }
     }
@@ -91,7 +100,9 @@ impl fmt::Display for MixSource {
         match self {
             MixSource::BuiltIn(mix, None) => f.pad(mix.name()),
             MixSource::BuiltIn(mix, Some(side)) => f.pad(&format!("{}:{side}", mix.name())),
-            MixSource::File(path) => f.pad(&path.to_string_lossy()),
+            MixSource::File(path) | MixSource::Text { name: path, .. } => {
+                f.pad(&path.to_string_lossy())
+            }
         }
     }
 }
@@ -165,27 +176,8 @@ impl Mix {
                 entries
             }
             MixSource::File(path) => of_file(TextFile::open(path)?)?,
+            MixSource::Text { name, text } => of_file(TextFile::new(text.as_bytes(), name))?,
         };
-        self.kept(all, is_legal)
-    }
-
-    /// The same with the shapes of a text in place of a file, which has the form of one.
-    pub fn read_text(
-        &self,
-        text: &str,
-        is_legal: impl Fn(&Request) -> bool,
-    ) -> Result<Self, MixError> {
-        let name = self.source.to_string();
-        let file = TextFile::new(text.as_bytes(), Path::new(&name));
-        self.kept(of_file(file)?, is_legal)
-    }
-
-    /// These shapes, of which those that are not legal are left out, or an error that lists them.
-    fn kept(
-        &self,
-        all: Vec<MixEntry>,
-        is_legal: impl Fn(&Request) -> bool,
-    ) -> Result<Self, MixError> {
         let count = all.len();
         let (kept, dropped): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|entry| is_legal(&entry.request));
@@ -227,15 +219,21 @@ impl Mix {
         parts.sum::<f64>() / weight(&self.entries)
     }
 
-    /// The mix, ready to be drawn from; `None` without shapes.
-    pub(super) fn sampler(&self) -> Option<MixSampler> {
+    /// What draws the requests; `None` without shapes.
+    pub(super) fn sampler(&self) -> Option<impl Fn(&mut ChaCha8Rng) -> Request + use<>> {
         let mut sum = 0.0;
         let up_to = |entry: &MixEntry| {
             sum += entry.weight;
             (sum, entry.request)
         };
         let cumulative: Vec<_> = self.entries.iter().map(up_to).collect();
-        (sum > 0.0).then_some(MixSampler { cumulative })
+        let &(all, last) = cumulative.last().filter(|(all, _)| *all > 0.0)?;
+        Some(move |rng: &mut ChaCha8Rng| {
+            let at = fraction(rng) * all;
+            let place = cumulative.partition_point(|(up_to, _)| *up_to <= at);
+            // What rounding leaves at the top goes to the last shape.
+            cumulative.get(place).map_or(last, |(_, request)| *request)
+        })
     }
 }
 
@@ -267,25 +265,6 @@ pub enum MixError {
         /// The number of its shapes.
         count: usize,
     },
-}
-
-/// A mix, ready to be drawn from.
-#[derive(Clone, Debug)]
-pub(super) struct MixSampler {
-    /// With the sum of the weights up to its own.
-    cumulative: Vec<(f64, Request)>,
-}
-
-impl MixSampler {
-    pub(super) fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Request {
-        let (all, last) = *self.cumulative.last().expect("there is a shape");
-        // What rounding leaves at the top goes to the last shape.
-        let at = fraction(rng) * all;
-        let place = self.cumulative.partition_point(|(up_to, _)| *up_to <= at);
-        self.cumulative
-            .get(place)
-            .map_or(last, |(_, request)| *request)
-    }
 }
 
 /// Whether some orientation of the shape fits on the machine: the longest extent along the longest
@@ -444,7 +423,6 @@ mod tests {
     use std::collections::{BTreeMap, HashMap};
     use std::fs;
 
-    use rand_chacha::ChaCha8Rng;
     use rand_core::SeedableRng;
 
     use super::*;
@@ -494,7 +472,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut drawn: HashMap<Shape, u32> = HashMap::new();
         for _ in 0..200_000 {
-            *drawn.entry(sampler.sample(&mut rng).shape).or_default() += 1;
+            *drawn.entry(sampler(&mut rng).shape).or_default() += 1;
         }
         let all: f64 = mix.entries.iter().map(|entry| entry.weight).sum();
         for entry in &*mix.entries {
@@ -534,7 +512,7 @@ mod tests {
         );
         let sampler = mix.sampler().unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let drawn = (0..1000).map(|_| sampler.sample(&mut rng).processors);
+        let drawn = (0..1000).map(|_| sampler(&mut rng).processors);
         assert!(drawn.into_iter().all(|processors| processors > 1));
         for (text, expected) in [
             ("", "/mix.csv:1: the file is empty"),

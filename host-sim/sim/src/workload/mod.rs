@@ -7,7 +7,7 @@
 use meshalloc::{Request, Ticks};
 use serde::Serialize;
 
-pub use crate::error::WorkloadError;
+use crate::error::SettingError;
 use crate::io::IoJobs;
 use crate::statistics::Sampling;
 pub use crate::time::{JOBS_MAX, TIME_MAX, TimeUnit};
@@ -38,10 +38,10 @@ pub use arrivals::{Arrivals, Process, Rate};
 pub use columns::Columns;
 pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideDistribution, SideRange, Spread};
-pub use empirical::{Empirical, EmpiricalSampler};
+pub use empirical::Empirical;
 pub use error::{LineCounts, LogError};
 pub use estimates::EstimateModel;
-pub use log::{Log, LogForm, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Owner, Resample};
+pub use log::{Log, LogForm, LogHeader, LogJob, LogMessages, LogOptions, Owner, Resample};
 pub use lublin::Lublin;
 pub use mix::{BuiltInMix, Mix, MixEntry, MixError, MixSource, fits_turned};
 pub use pattern::{Pattern, Patterns};
@@ -51,7 +51,7 @@ pub use shape::ShapeRule;
 pub use shared::SharedLogs;
 pub use stream::shuffled;
 pub(crate) use stream::strategy_seed;
-pub use synthetic::{Synthetic, SyntheticJobs};
+pub use synthetic::Synthetic;
 pub use work::{Messages, Program, Work, WorkDistribution};
 
 /// The shortest mean service time, in seconds: rounding to ticks changes it by less than 1/1000.
@@ -70,6 +70,9 @@ pub struct Job {
     /// What it does once it has its processors.
     pub work: Work,
 }
+
+/// The jobs of a workload, in order of arrival.
+pub type Jobs<'w> = Box<dyn Iterator<Item = Job> + 'w>;
 
 /// These are serialised as the text that options take.
 macro_rules! serialized_as_text {
@@ -111,13 +114,11 @@ pub enum Workload {
 
 impl Workload {
     /// The jobs of one replication, in order of arrival; an error when it cannot be made.
-    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
-        Ok(match self {
-            Workload::Synthetic(workload) => {
-                Jobs::Synthetic(Box::new(workload.jobs(seed, replication)?))
-            }
-            Workload::Log(log) => Jobs::Log(log.jobs(seed, replication)?),
-        })
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, SettingError> {
+        match self {
+            Workload::Synthetic(workload) => workload.jobs(seed, replication),
+            Workload::Log(log) => log.jobs(seed, replication),
+        }
     }
 
     /// The messages of the jobs over a wormhole network; `None` if they do something else.
@@ -204,26 +205,5 @@ impl Workload {
     /// Whether jobs arrive as long as the run lasts: not of a log, nor if all arrive at once.
     pub const fn is_endless(&self) -> bool {
         matches!(self, Workload::Synthetic(workload) if workload.arrivals.batch().is_none())
-    }
-}
-
-/// The jobs of a workload.
-#[derive(Clone, Debug)]
-pub enum Jobs<'w> {
-    /// Drawn.
-    Synthetic(Box<SyntheticJobs>),
-    /// Read.
-    Log(LogJobs<'w>),
-}
-
-impl Iterator for Jobs<'_> {
-    type Item = Job;
-
-    #[inline]
-    fn next(&mut self) -> Option<Job> {
-        match self {
-            Jobs::Synthetic(jobs) => jobs.next(),
-            Jobs::Log(jobs) => jobs.next(),
-        }
     }
 }

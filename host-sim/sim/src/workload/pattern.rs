@@ -34,9 +34,9 @@ use std::str::FromStr;
 
 use meshalloc::{DIMENSIONS_MAX, Request};
 
-use super::WorkloadError;
 use super::distributions::listed;
 use super::stream::{GAMMA, shuffled};
+use crate::error::out_of_range;
 
 /// A communication pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,18 +122,20 @@ impl From<Pattern> for Patterns {
 }
 
 impl FromStr for Patterns {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let mut list = [Pattern::OneToAll; PATTERNS_MAX];
         let mut len = 0;
         for name in text.split('+') {
             let place = list.get_mut(len);
-            *place.ok_or_else(|| WorkloadError::OutOfRange {
-                what: "the number of patterns".into(),
-                options: &[],
-                given: text.split('+').count().to_string(),
-                expected: format!("at most {PATTERNS_MAX}"),
+            *place.ok_or_else(|| {
+                let given = text.split('+').count();
+                out_of_range(
+                    "the number of patterns",
+                    given,
+                    format!("at most {PATTERNS_MAX}"),
+                )
             })? = name.parse()?;
             len += 1;
         }

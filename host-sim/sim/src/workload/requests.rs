@@ -9,11 +9,12 @@ use std::str::FromStr;
 
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
-use super::counts::{CountSampler, Counts};
+use super::counts::Counts;
 use super::distributions::{SideSampler, listed};
-use super::mix::{Mix, MixSampler};
+use super::mix::Mix;
 use super::stream::{Source, Stream};
-use super::{SideDistribution, SideRange, Spread, WorkloadError};
+use super::{SideDistribution, SideRange, Spread};
+use crate::error::{SettingError, out_of_range};
 
 /// The machine and the requests to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,7 +58,7 @@ impl Submeshes {
     }
 
     /// The distribution of the side along each dimension.
-    fn samplers(&self) -> Result<Vec<SideSampler>, WorkloadError> {
+    fn samplers(&self) -> Result<Vec<SideSampler>, SettingError> {
         let sides = &self.sides[..self.machine.dimensions()];
         sides
             .iter()
@@ -97,22 +98,17 @@ impl SideRanges {
 }
 
 impl FromStr for SideRanges {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let range = |text: &str| {
             let (min, max) = text.split_once("..").unwrap_or(("1", text));
             SideRange::new(min.parse().ok()?, max.parse().ok()?).ok()
         };
         let ranges: Option<Vec<_>> = text.split(',').map(|text| range(text.trim())).collect();
-        let wrong = || WorkloadError::OutOfRange {
-            what: "the range of side lengths".into(),
-            options: &[],
-            given: text.into(),
-            expected: "MIN..MAX with 1 <= MIN <= MAX, such as 1..32, or one for each dimension, \
-                       such as 1..32,1..8"
-                .into(),
-        };
+        let expected = "MIN..MAX with 1 <= MIN <= MAX, such as 1..32, or one for each dimension, \
+                        such as 1..32,1..8";
+        let wrong = || out_of_range("the range of side lengths", text, expected);
         ranges.map(SideRanges).ok_or_else(wrong)
     }
 }
@@ -211,7 +207,7 @@ impl Requests {
 
     /// The mean number of processors of a request, exact for the whole numbers that are drawn; an
     /// error when the distribution of side lengths cannot be used on these sides.
-    pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
+    pub fn mean_processors(&self) -> Result<f64, SettingError> {
         match self {
             Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),
             Requests::Subcubes(of) => Ok(of.mean_processors()),
@@ -220,32 +216,44 @@ impl Requests {
         }
     }
 
-    /// The requests in the order of the jobs; `stream` gives the stream of a source by its number.
+    /// What gives the requests in the order of the jobs; `stream` gives the stream of a source by
+    /// its number.
     pub(super) fn source(
         &self,
         stream: impl Fn(u8) -> Stream,
-    ) -> Result<RequestSource, WorkloadError> {
+    ) -> Result<Box<dyn FnMut() -> Request>, SettingError> {
         Ok(match self {
             Requests::Submeshes(of) => {
                 let sides = SIDE_SOURCES.into_iter().zip(of.samplers()?);
                 let sides = sides.map(|(source, sampler)| stream(source).with(sampler));
-                RequestSource::Submeshes {
-                    sides: sides.collect(),
+                match <[_; 2]>::try_from(sides.collect::<Vec<_>>()) {
+                    // The most frequent case has a faster way.
+                    Ok([mut widths, mut heights]) => {
+                        Box::new(move || Request::submesh(widths.draw(), heights.draw()))
+                    }
+                    Err(mut sides) => Box::new(move || request(sides.iter_mut().map(Source::draw))),
                 }
             }
-            Requests::Subcubes(of) => RequestSource::Subcubes {
-                dims: Box::new(stream(4).with(of.dims())),
-                radices: Box::new(stream(5).with(of.radices())),
-            },
-            Requests::Counts(of) => RequestSource::Counts(Box::new(stream(21).with(of.sampler()?))),
+            Requests::Subcubes(of) => {
+                let mut dims = stream(4).with(of.dims());
+                let mut radices = stream(5).with(of.radices());
+                Box::new(move || {
+                    let dims: u16 = dims.draw();
+                    request((0..dims).map(|_| radices.draw()))
+                })
+            }
+            Requests::Counts(of) => {
+                let (sampler, Stream(mut rng)) = (of.sampler()?, stream(21));
+                Box::new(move || sampler(&mut rng))
+            }
             Requests::Mix(mix) => {
-                let sampler = mix.sampler().ok_or_else(|| WorkloadError::OutOfRange {
-                    what: format!("the number of shapes of the mix {}", mix.source),
-                    options: &["mix"],
-                    given: "0".into(),
-                    expected: "shapes, which are read before jobs are drawn".into(),
+                let sampler = mix.sampler().ok_or_else(|| {
+                    let what = format!("the number of shapes of the mix {}", mix.source);
+                    let expected = "shapes, which are read before jobs are drawn";
+                    SettingError::out_of_range(&what, &["mix"], 0, expected)
                 })?;
-                RequestSource::Mix(Box::new(stream(25).with(sampler)))
+                let Stream(mut rng) = stream(25);
+                Box::new(move || sampler(&mut rng))
             }
         })
     }
@@ -255,46 +263,7 @@ impl Requests {
 const SIDE_SOURCES: [u8; DIMENSIONS_MAX] =
     [1, 2, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
-/// Requests, without end.
-#[derive(Clone, Debug)]
-pub(super) enum RequestSource {
-    Submeshes {
-        /// For each dimension.
-        sides: Vec<Source<SideSampler>>,
-    },
-    Subcubes {
-        dims: Box<Source<SideSampler>>,
-        radices: Box<Source<SideSampler>>,
-    },
-    Counts(Box<Source<CountSampler>>),
-    Mix(Box<Source<MixSampler>>),
-}
-
-impl RequestSource {
-    #[inline]
-    pub(super) fn next(&mut self) -> Request {
-        match self {
-            RequestSource::Submeshes { sides } => match &mut sides[..] {
-                [widths, heights] => Request::submesh(draw(widths), draw(heights)),
-                sides => request(sides.iter_mut().map(draw)),
-            },
-            RequestSource::Subcubes { dims, radices } => {
-                let dims = draw(dims);
-                request((0..dims).map(|_| draw(radices)))
-            }
-            RequestSource::Counts(counts) => counts.distribution.sample(&mut counts.rng),
-            RequestSource::Mix(mix) => mix.distribution.sample(&mut mix.rng),
-        }
-    }
-}
-
-#[inline]
-fn draw(source: &mut Source<SideSampler>) -> u16 {
-    source.distribution.sample(&mut source.rng)
-}
-
-/// Apart, so that what draws two sides stays short enough to be inlined.
-#[inline(never)]
+/// The request with these extents.
 fn request(extents: impl Iterator<Item = u16>) -> Request {
     let mut drawn = [0; DIMENSIONS_MAX];
     let mut len = 0;

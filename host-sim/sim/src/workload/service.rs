@@ -4,14 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use meshalloc::Ticks;
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp, LogNormal, Uniform, Weibull};
 use statrs::function::gamma::gamma;
 
 use super::distributions::{DistributionInfo, KIM_YOON, info, positive};
-use super::empirical::{Empirical, EmpiricalSampler};
+use super::empirical::Empirical;
 use super::lublin::{Lublin, RunTimes};
 use super::stream::fraction;
-use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit, WorkloadError};
+use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit};
+use crate::error::{SettingError, out_of_range};
 use crate::names;
 use crate::wording::Number;
 
@@ -142,14 +144,19 @@ impl ServiceDistribution {
     ///
     /// When a parameter is out of its range, the mean is less than [`SERVICE_MEAN_SECONDS_MIN`], a
     /// file is not read yet, or a class of a model is not a single one.
-    pub fn sampler(&self) -> Result<ServiceSampler, WorkloadError> {
+    pub(super) fn sampler(&self) -> Result<ServiceSampler, SettingError> {
+        if let ServiceDistribution::Lublin { model, nodes } = self {
+            model.check(*nodes)?;
+        }
+        let keys = &["service-mean", "service"];
+        let bad = |expected| SettingError::out_of_range(WHAT, keys, self, expected);
+        self.usable().map_err(bad)
+    }
+
+    /// The same of a model that is for the machine; the error is what is expected.
+    fn usable(&self) -> Result<ServiceSampler, String> {
         let end = TimeUnit::Second.of(TIME_MAX);
-        let bad = |expected: &str| WorkloadError::OutOfRange {
-            what: "the service time".into(),
-            options: &["service-mean", "service"],
-            given: self.to_string(),
-            expected: expected.to_owned(),
-        };
+        let bad = str::to_owned;
         if let ServiceDistribution::HyperExponential { first, .. } = *self
             && !(first > 0.0 && first < 1.0)
         {
@@ -163,16 +170,16 @@ impl ServiceDistribution {
                 true => Number(mean).to_string(),
                 false => "infinite".to_owned(),
             };
-            return Err(bad(&format!(
+            return Err(format!(
                 "a mean of {SERVICE_MEAN_SECONDS_MIN} or more and less than {end:.0} seconds, not \
                  {mean}"
-            )));
+            ));
         }
         let finite = || bad("finite numbers");
         let exponential = |mean: f64| Exp::new(1.0 / mean).map_err(|_| finite());
         Ok(match *self {
             ServiceDistribution::Exponential { mean_seconds } => {
-                ServiceSampler::Exponential(exponential(mean_seconds)?)
+                of_seconds(exponential(mean_seconds)?)
             }
             ServiceDistribution::Uniform {
                 lo_seconds,
@@ -184,34 +191,40 @@ impl ServiceDistribution {
                 }
                 let ends = [lo_seconds, hi_seconds].map(|end| TimeUnit::Second.ticks(end));
                 let uniform = Uniform::new_inclusive(ends[0], ends[1]);
-                ServiceSampler::Uniform(uniform.map_err(|_| shortest())?)
+                of_ticks(uniform.map_err(|_| shortest())?)
             }
             ServiceDistribution::HyperExponential {
                 first,
                 mean_seconds: [one, other],
-            } => ServiceSampler::HyperExponential(first, [exponential(one)?, exponential(other)?]),
+            } => {
+                let each = [exponential(one)?, exponential(other)?];
+                Box::new(move |_, rng| {
+                    let other = usize::from(fraction(rng) >= first);
+                    whole(each[other].sample(rng))
+                })
+            }
             ServiceDistribution::LogNormal { mu, sigma } => {
-                ServiceSampler::LogNormal(LogNormal::new(mu, sigma).map_err(|_| finite())?)
+                of_seconds(LogNormal::new(mu, sigma).map_err(|_| finite())?)
             }
             ServiceDistribution::Weibull {
                 shape,
                 scale_seconds,
-            } => ServiceSampler::Weibull(Weibull::new(scale_seconds, shape).map_err(|_| finite())?),
-            ServiceDistribution::Empirical(ref times) => ServiceSampler::Empirical(
-                times.sampler().ok_or_else(|| bad("a file that is read"))?,
-            ),
-            ServiceDistribution::Lublin { model, nodes } => {
-                model.check(nodes)?;
-                ServiceSampler::Lublin(RunTimes::new(model))
+            } => of_seconds(Weibull::new(scale_seconds, shape).map_err(|_| finite())?),
+            ServiceDistribution::Empirical(ref times) => {
+                of_ticks(times.sampler().ok_or_else(|| bad("a file that is read"))?)
+            }
+            ServiceDistribution::Lublin { model, .. } => {
+                let runs = RunTimes::new(model);
+                Box::new(move |processors, rng| whole(runs.sample(processors, rng)))
             }
         })
     }
 }
 
 impl FromStr for ServiceDistribution {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
         let mut parts = parameters.split(',');
         let mut next = || {
@@ -247,24 +260,24 @@ impl FromStr for ServiceDistribution {
         if parts.next().is_some() {
             return Err(unknown(text));
         }
-        let usable = distribution.sampler().map(|_| ());
-        usable.map_err(WorkloadError::without_options)?;
-        Ok(distribution)
+        match distribution.usable() {
+            Ok(_) => Ok(distribution),
+            Err(expected) => Err(out_of_range(WHAT, distribution, expected)),
+        }
     }
 }
 
-fn unknown(text: &str) -> WorkloadError {
-    WorkloadError::unknown("service distribution", text, FORMS)
+/// What a distribution is called in errors.
+const WHAT: &str = "the service time";
+
+fn unknown(text: &str) -> String {
+    names::unknown("service distribution", text, FORMS)
 }
 
-fn any(name: &str, key: &str, value: &str) -> Result<f64, WorkloadError> {
+fn any(name: &str, key: &str, value: &str) -> Result<f64, String> {
     let number = names::number(value.trim(), "a number", |number| number.is_finite());
-    number.map_err(|_| WorkloadError::OutOfRange {
-        what: format!("{name}: {key}"),
-        options: &[],
-        given: format!("{value:?}"),
-        expected: "a number".into(),
-    })
+    let what = format!("{name}: {key}");
+    number.map_err(|_| out_of_range(&what, format!("{value:?}"), "a number"))
 }
 
 impl fmt::Display for ServiceDistribution {
@@ -296,55 +309,32 @@ impl fmt::Display for ServiceDistribution {
     }
 }
 
-/// A service distribution, ready to be drawn from.
-#[derive(Clone, Debug)]
-pub enum ServiceSampler {
-    /// Seconds.
-    Exponential(Exp<f64>),
-    /// Ticks.
-    Uniform(Uniform<u64>),
-    /// Seconds: the first with this probability, else the second.
-    HyperExponential(f64, [Exp<f64>; 2]),
-    /// Seconds.
-    LogNormal(LogNormal<f64>),
-    /// Seconds.
-    Weibull(Weibull<f64>),
-    /// Ticks.
-    Empirical(EmpiricalSampler),
-    /// Seconds.
-    Lublin(RunTimes),
+/// Draws the service time of a job with this number of processors, at least one tick.
+pub(super) type ServiceSampler = Box<dyn Fn(u32, &mut ChaCha8Rng) -> Ticks>;
+
+fn of_ticks(times: impl Distribution<Ticks> + 'static) -> ServiceSampler {
+    Box::new(move |_, rng| times.sample(rng).max(1))
 }
 
-impl ServiceSampler {
-    /// Draws the service time of a job with this number of processors, at least one tick.
-    pub fn sample<R: rand_core::Rng + ?Sized>(&self, processors: u32, rng: &mut R) -> Ticks {
-        let seconds = match self {
-            ServiceSampler::Exponential(exponential) => exponential.sample(rng),
-            ServiceSampler::Uniform(uniform) => return uniform.sample(rng).max(1),
-            ServiceSampler::Empirical(times) => return times.sample(rng).max(1),
-            ServiceSampler::HyperExponential(first, each) => {
-                let other = usize::from(fraction(rng) >= *first);
-                each[other].sample(rng)
-            }
-            ServiceSampler::LogNormal(lognormal) => lognormal.sample(rng),
-            ServiceSampler::Weibull(weibull) => weibull.sample(rng),
-            ServiceSampler::Lublin(runs) => runs.sample(processors, rng),
-        };
-        TimeUnit::Second.ticks(seconds).max(1)
-    }
+fn of_seconds(times: impl Distribution<f64> + 'static) -> ServiceSampler {
+    Box::new(move |_, rng| whole(times.sample(rng)))
+}
+
+/// Seconds in ticks, at least one.
+fn whole(seconds: f64) -> Ticks {
+    TimeUnit::Second.ticks(seconds).max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::statistics::Moments;
-    use rand_chacha::ChaCha8Rng;
     use rand_core::SeedableRng;
     use statrs::distribution::ContinuousCDF;
 
     fn drawn(sampler: &ServiceSampler, count: usize) -> Vec<Ticks> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        (0..count).map(|_| sampler.sample(1, &mut rng)).collect()
+        (0..count).map(|_| sampler(1, &mut rng)).collect()
     }
 
     #[test]
@@ -421,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_job_runs_for_a_tick_at_least() {
-        let sampler = ServiceSampler::Exponential(Exp::new(1e9).unwrap());
+        let sampler = of_seconds(Exp::new(1e9).unwrap());
         assert!(drawn(&sampler, 100).iter().all(|&ticks| ticks == 1));
     }
 

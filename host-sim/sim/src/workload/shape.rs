@@ -6,9 +6,11 @@ use std::str::FromStr;
 
 use meshalloc::machine::DESCRIBED_MAX;
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
+use rand_distr::Distribution;
 
 use super::distributions::info;
-use super::{DistributionInfo, SideDistribution, SideRange, Spread, WorkloadError};
+use super::{DistributionInfo, SideDistribution, SideRange, Spread};
+use crate::names;
 use crate::wording::any_of;
 
 /// A rule that gives a number of processors a shape.
@@ -336,15 +338,15 @@ impl Search<'_> {
 }
 
 impl FromStr for ShapeRule {
-    type Err = WorkloadError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let unknown = || {
             let names = ["near-square", "near-cubic", "power-of-two", "flat", "chips"];
             let drawn = ShapeRule::drawn();
             let drawn = drawn.iter().map(String::as_str);
             let forms: Vec<_> = names.into_iter().chain(drawn).collect();
-            WorkloadError::unknown("shape rule", text, &forms)
+            names::unknown("shape rule", text, &forms)
         };
         Ok(match (text, text.strip_prefix("drawn:")) {
             ("near-square", _) => ShapeRule::NearSquare,

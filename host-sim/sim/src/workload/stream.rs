@@ -2,6 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
+use rand_distr::Distribution;
 
 /// The source of the strategies' seeds, beside those of the workload.
 const STRATEGY_SOURCE: u8 = u8::MAX;
@@ -37,6 +38,17 @@ pub(crate) fn fraction<R: Rng + ?Sized>(rng: &mut R) -> f64 {
 pub(crate) struct Source<D> {
     pub(crate) distribution: D,
     pub(crate) rng: ChaCha8Rng,
+}
+
+impl<D> Source<D> {
+    /// The next value.
+    #[inline]
+    pub(crate) fn draw<T>(&mut self) -> T
+    where
+        D: Distribution<T>,
+    {
+        self.distribution.sample(&mut self.rng)
+    }
 }
 
 pub(crate) struct Stream(pub(crate) ChaCha8Rng);

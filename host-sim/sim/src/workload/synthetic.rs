@@ -13,21 +13,18 @@
 //! function: about one draw in a thousand uses one, and a difference would have to survive rounding
 //! to ticks to be seen.
 
-use meshalloc::{Grid, Request, Ticks};
-use rand_distr::{Distribution, StandardUniform};
+use std::iter;
+
+use meshalloc::{Grid, Request};
 use serde::Serialize;
 
-use super::arrivals::ArrivalSource;
-use super::estimates::Estimator;
-use super::requests::RequestSource;
-use super::service::ServiceSampler;
-use super::stream::{Source, Stream};
-use super::work::DRAWS;
+use super::stream::Stream;
 use super::{
-    ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Lublin,
-    Messages, MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution,
-    Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
+    ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Jobs, Lublin,
+    MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution, Submeshes,
+    TIME_MAX, WorkDistribution,
 };
+use crate::error::SettingError;
 use crate::wording::{Number, counted};
 
 /// A synthetic workload.
@@ -149,13 +146,13 @@ impl Synthetic {
 
     /// The mean number of processors a job requests, exact for the whole numbers that are drawn; an
     /// error when the distribution of side lengths cannot be used on these sides.
-    pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
+    pub fn mean_processors(&self) -> Result<f64, SettingError> {
         self.requests.mean_processors()
     }
 
     /// The mean product of the processors that a job requests and its service time in seconds;
     /// `None` where the network or the disks decide how long it stays.
-    fn mean_work(&self) -> Result<Option<f64>, WorkloadError> {
+    fn mean_work(&self) -> Result<Option<f64>, SettingError> {
         if let WorkDistribution::Service(ServiceDistribution::Lublin { model, nodes }) = self.work {
             return Ok(Some(model.mean_work(nodes)));
         }
@@ -170,7 +167,7 @@ impl Synthetic {
     ///
     /// When the rate is not a positive number, needs a service time that is not known, exceeds
     /// [`ARRIVALS_PER_TICK_MAX`], or a distribution cannot be used.
-    pub fn arrival_rate(&self) -> Result<Option<f64>, WorkloadError> {
+    pub fn arrival_rate(&self) -> Result<Option<f64>, SettingError> {
         let (given, rate) = match (self.arrivals.rate(), self.arrivals.process()) {
             (Some(Rate::Load(load)), _) => {
                 let nodes = f64::from(self.machine().nodes());
@@ -203,7 +200,7 @@ impl Synthetic {
 
     /// Whether the jobs are expected to arrive before virtual time ends; an error, too, where there
     /// is no [arrival rate](Synthetic::arrival_rate).
-    pub fn check_span(&self, jobs: u32) -> Result<(), WorkloadError> {
+    pub fn check_span(&self, jobs: u32) -> Result<(), SettingError> {
         let Some(rate) = self.arrival_rate()? else {
             return Ok(());
         };
@@ -221,7 +218,7 @@ impl Synthetic {
     }
 
     /// The error about a rate that cannot be used.
-    fn rate_error(&self, expected: String) -> WorkloadError {
+    fn rate_error(&self, expected: String) -> SettingError {
         let own = self.arrivals.process().and_then(Process::rate);
         let (what, options, given): (_, &[_], _) = match self.arrivals.rate() {
             Some(Rate::Load(load)) => ("the load", &["load"], load),
@@ -236,26 +233,25 @@ impl Synthetic {
                 ),
             },
         };
-        WorkloadError::OutOfRange {
-            what: what.into(),
-            options,
-            given: Number(given).to_string(),
-            expected,
-        }
+        SettingError::out_of_range(what, options, Number(given), expected)
     }
 
     /// An error for estimates of a log, or of jobs whose run time is not known beforehand.
-    pub fn check_estimates(&self) -> Result<(), WorkloadError> {
+    pub fn check_estimates(&self) -> Result<(), SettingError> {
         let has_service = matches!(self.work, WorkDistribution::Service(_));
         self.estimates.check(has_service, false)
     }
 
-    /// The jobs of one replication, in order of arrival; without end, unless all arrive at once. An
-    /// error when a part of the description cannot be used.
-    pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
+    /// The jobs of one replication, in order of arrival; without end, unless all arrive at once. The
+    /// clock stops at [`TIME_MAX`]; the simulation refuses to go on long before.
+    ///
+    /// # Errors
+    ///
+    /// When a part of the description cannot be used.
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'static>, SettingError> {
         if let WorkDistribution::Service(service) = &self.work {
             // The rate depends on it.
-            service.sampler()?;
+            let _ = service.sampler()?;
         }
         self.check_estimates()?;
         let rate = self.arrival_rate()?;
@@ -267,164 +263,58 @@ impl Synthetic {
             class.class_jobs(rate, stretch, source)
         });
         let first = classes.next().expect("a workload has a class")?;
-        let second = classes.next().transpose()?;
-        let mut jobs = SyntheticJobs {
-            first,
-            second: second.map(|second| {
-                Box::new(Merge {
-                    second,
-                    heads: None,
-                })
-            }),
-            estimator: self.estimates.estimator(seed, replication)?,
+        let jobs = match classes.next().transpose()? {
+            None => first,
+            Some(second) => Box::new(merged(first, second)),
         };
-        if let Some(merge) = &mut jobs.second {
-            merge.heads = jobs.first.next().zip(merge.second.next());
-        }
-        Ok(jobs)
+        let mut estimator = self.estimates.estimator(seed, replication)?;
+        Ok(Box::new(jobs.map(move |job| estimator.estimated(job))))
     }
 
-    /// The jobs of a single class; see [`ArrivalSource::new`] for the rate and the stretch.
+    /// The jobs of a single class; see [`Arrivals::source`] for the rate and the stretch.
     fn class_jobs(
         &self,
         rate: Option<f64>,
         stretch: f64,
         stream: impl Fn(u8) -> Stream,
-    ) -> Result<ClassJobs, WorkloadError> {
-        let works = match &self.work {
-            WorkDistribution::Service(service) => {
-                WorkSource::Service(Box::new(stream(3).with(service.sampler()?)))
+    ) -> Result<Jobs<'static>, SettingError> {
+        let mut works = self.work.source(&stream)?;
+        let mut requests = self.requests.source(&stream)?;
+        let unit = self.work.time_unit();
+        let mut arrivals = self.arrivals.source(rate, stretch, unit, stream(0));
+        let mut clock = 0;
+        let jobs = iter::repeat_with(move || {
+            // Without a source time stands still.
+            if let Some(next) = &mut arrivals {
+                clock = next(clock).min(TIME_MAX);
             }
-            WorkDistribution::Io(_) => {
-                WorkSource::Io(Box::new(stream(DRAWS).with(StandardUniform)))
+            let request = requests();
+            let work = works(request.processors);
+            Job {
+                arrival: clock,
+                request,
+                work,
             }
-            WorkDistribution::Messages(messages) => WorkSource::Messages {
-                draws: Box::new(stream(DRAWS).with(StandardUniform)),
-                messages: *messages,
-                jobs: 0,
-            },
-        };
-        let requests = self.requests.source(&stream)?;
-        Ok(ClassJobs {
-            clock: 0,
-            unit: self.work.time_unit(),
-            left: self.arrivals.batch(),
-            arrivals: ArrivalSource::new(&self.arrivals, rate, stretch, stream(0)),
-            requests,
-            works,
+        });
+        Ok(match self.arrivals.batch() {
+            Some(count) => Box::new(jobs.take(count as usize)),
+            None => Box::new(jobs),
         })
-    }
-}
-
-/// The jobs of a synthetic workload.
-///
-/// The clock stops at [`TIME_MAX`]; the simulation refuses to go on long before.
-#[derive(Clone, Debug)]
-pub struct SyntheticJobs {
-    first: ClassJobs,
-    second: Option<Box<Merge>>,
-    estimator: Estimator,
-}
-
-/// A second class of jobs, and the next job of each.
-#[derive(Clone, Debug)]
-struct Merge {
-    second: ClassJobs,
-    heads: Option<(Job, Job)>,
-}
-
-impl Merge {
-    /// The earlier of both heads, the first if they arrive together.
-    fn next(&mut self, first: &mut ClassJobs) -> Option<Job> {
-        let (a, b) = self.heads?;
-        let (earlier, heads) = match a.arrival <= b.arrival {
-            true => (a, (first.next()?, b)),
-            false => (b, (a, self.second.next()?)),
-        };
-        self.heads = Some(heads);
-        Some(earlier)
     }
 }
 
 /// How far apart the numbers of the sources of two classes of jobs are.
 const CLASS_SOURCES: u8 = 100;
 
-/// The jobs of one class.
-#[derive(Clone, Debug)]
-struct ClassJobs {
-    clock: Ticks,
-    unit: TimeUnit,
-    /// How many are still to come; `None`: there is no end.
-    left: Option<u32>,
-    /// `None`: time stands still.
-    arrivals: Option<ArrivalSource>,
-    requests: RequestSource,
-    works: WorkSource,
-}
-
-#[derive(Clone, Debug)]
-enum WorkSource {
-    Service(Box<Source<ServiceSampler>>),
-    Messages {
-        draws: Box<Source<StandardUniform>>,
-        messages: Messages,
-        jobs: u32,
-    },
-    Io(Box<Source<StandardUniform>>),
-}
-
-impl WorkSource {
-    /// The work of a job with this number of processors.
-    #[inline]
-    fn next(&mut self, processors: u32) -> Work {
-        match self {
-            WorkSource::Service(source) => {
-                Work::Service(source.distribution.sample(processors, &mut source.rng))
-            }
-            WorkSource::Messages {
-                draws,
-                messages,
-                jobs,
-            } => {
-                let program = messages.program(*jobs, draws.distribution.sample(&mut draws.rng));
-                *jobs = jobs.wrapping_add(1);
-                Work::Messages(program)
-            }
-            WorkSource::Io(draws) => Work::Io {
-                draw: draws.distribution.sample(&mut draws.rng),
-            },
-        }
-    }
-}
-
-impl Iterator for SyntheticJobs {
-    type Item = Job;
-
-    fn next(&mut self) -> Option<Job> {
-        let job = match &mut self.second {
-            None => self.first.next()?,
-            Some(merge) => merge.next(&mut self.first)?,
-        };
-        Some(self.estimator.estimated(job))
-    }
-}
-
-impl ClassJobs {
-    #[inline]
-    fn next(&mut self) -> Option<Job> {
-        if let Some(left) = &mut self.left {
-            *left = left.checked_sub(1)?;
-        }
-        if let Some(arrivals) = &mut self.arrivals {
-            self.clock = arrivals.next(self.clock, self.unit);
-        }
-        let request = self.requests.next();
-        Some(Job {
-            arrival: self.clock,
-            request,
-            work: self.works.next(request.processors),
-        })
-    }
+/// The jobs of two classes in order of arrival, those of the first before others at the same time.
+fn merged(first: Jobs<'static>, second: Jobs<'static>) -> impl Iterator<Item = Job> {
+    let (mut first, mut second) = (first.peekable(), second.peekable());
+    iter::from_fn(
+        move || match first.peek()?.arrival <= second.peek()?.arrival {
+            true => first.next(),
+            false => second.next(),
+        },
+    )
 }
 
 #[cfg(test)]

@@ -2,9 +2,12 @@
 //! and do I/O.
 
 use meshalloc::Ticks;
+use rand_distr::StandardUniform;
 use serde::Serialize;
 
+use super::stream::Stream;
 use super::{Pattern, Patterns, ServiceDistribution, TimeUnit};
+use crate::error::SettingError;
 use crate::io::IoJobs;
 use crate::network::Parameters;
 
@@ -64,6 +67,30 @@ impl WorkDistribution {
             WorkDistribution::Service(_) | WorkDistribution::Io(_) => TimeUnit::Second,
             WorkDistribution::Messages(_) => TimeUnit::Cycle,
         }
+    }
+
+    /// What gives the work of each job, by its number of processors; `stream` gives the stream of
+    /// a source by its number.
+    pub(super) fn source(
+        &self,
+        stream: impl Fn(u8) -> Stream,
+    ) -> Result<Box<dyn FnMut(u32) -> Work>, SettingError> {
+        let mut draws = stream(DRAWS).with(StandardUniform);
+        Ok(match self {
+            WorkDistribution::Service(service) => {
+                let (sampler, Stream(mut rng)) = (service.sampler()?, stream(3));
+                Box::new(move |processors| Work::Service(sampler(processors, &mut rng)))
+            }
+            WorkDistribution::Messages(messages) => {
+                let (messages, mut jobs) = (*messages, 0_u32);
+                Box::new(move |_| {
+                    let program = messages.program(jobs, draws.draw());
+                    jobs = jobs.wrapping_add(1);
+                    Work::Messages(program)
+                })
+            }
+            WorkDistribution::Io(_) => Box::new(move |_| Work::Io { draw: draws.draw() }),
+        })
     }
 
     /// The mean service time, in seconds; `None` where the network or the disks decide it.

@@ -1,6 +1,7 @@
 use meshalloc_sim::workload::{SideDistribution, SideRange};
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
+use rand_distr::Distribution;
 
 fn range(min: u16, max: u16) -> SideRange {
     SideRange::new(min, max).unwrap()

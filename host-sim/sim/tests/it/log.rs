@@ -124,7 +124,7 @@ fn a_stretched_log_offers_the_load_that_was_asked_for() {
             load: Some(load),
             ..log.clone()
         };
-        let error = log.jobs(1, 0).unwrap_err().to_string();
+        let error = log.jobs(1, 0).err().unwrap().to_string();
         assert!(error.contains(part), "{error}");
     }
 }
@@ -237,10 +237,10 @@ fn a_draw_of_empty_weeks_is_drawn_again() {
     let single = counts.iter().filter(|&&count| count == 1).count();
     assert!((150..216).contains(&single), "{single}");
 
-    let error = resampled(5 * 7 * DAY + 1).jobs(1, 0).unwrap_err();
+    let error = resampled(5 * 7 * DAY + 1).jobs(1, 0).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the number of jobs in whole weeks to resample (--resample) is 0: expected at least 1, or the log as it is"
+        "the number of jobs in whole weeks to resample (`resample`) is 0: expected at least 1, or the log as it is"
     );
 }
 
@@ -272,9 +272,9 @@ fn fewer_than_two_whole_weeks_are_not_resampled() {
         resample: Some(Resample::Weeks),
         ..log(&two, LogOptions::default()).unwrap()
     };
-    let error = log.jobs(1, 0).unwrap_err().to_string();
+    let error = log.jobs(1, 0).err().unwrap().to_string();
     assert_eq!(
         error,
-        "the number of whole weeks to resample (--resample) is 1: expected at least 2, or the log as it is"
+        "the number of whole weeks to resample (`resample`) is 1: expected at least 2, or the log as it is"
     );
 }

@@ -81,8 +81,8 @@ fn numbers_of_processors_are_drawn_with_their_probabilities() {
 fn logarithms_of_sizes_have_the_mean_of_their_stages() {
     for class in CLASSES {
         let sizes = Sizes::new(class, 128);
-        let first = sizes.first_stage_share;
-        let expected = first * f64::midpoint(sizes.low, sizes.middle)
+        let first = sizes.of.first_stage_share;
+        let expected = first * f64::midpoint(sizes.of.low, sizes.middle)
             + (1.0 - first) * f64::midpoint(sizes.middle, sizes.high);
         // The area over the distribution function.
         let step = 1e-4;

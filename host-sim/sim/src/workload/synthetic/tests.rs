@@ -1,7 +1,7 @@
-use meshalloc::Mesh;
+use meshalloc::{Mesh, Ticks};
 
 use super::*;
-use crate::workload::{BuiltInMix, Empirical, Mix, MixSource, SideRange, fits_turned};
+use crate::workload::{BuiltInMix, Empirical, Mix, MixSource, SideRange, TimeUnit, fits_turned};
 
 fn workload(w: u16, h: u16, rate: Rate) -> Synthetic {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
@@ -156,11 +156,11 @@ fn what_makes_no_sense_is_refused() {
         Rate::Load(f64::NAN),
         Rate::TrafficRatio(-1.0),
     ] {
-        let error = workload(8, 8, rate).jobs(1, 0).unwrap_err().to_string();
+        let error = workload(8, 8, rate).jobs(1, 0).err().unwrap().to_string();
         assert!(error.contains("expected a number over 0"), "{error}");
     }
     for rate in [Rate::Load(1e6), Rate::TrafficRatio(f64::INFINITY)] {
-        let error = workload(64, 64, rate).jobs(1, 0).unwrap_err().to_string();
+        let error = workload(64, 64, rate).jobs(1, 0).err().unwrap().to_string();
         assert!(error.contains("at most 100000 jobs a second"), "{error}");
     }
 }
@@ -244,9 +244,9 @@ fn measured_times_are_drawn_with_replacement() {
         process: Process::Empirical(Empirical::of(vec![0])),
         rate: None,
     };
-    let error = workload.jobs(1, 0).unwrap_err().to_string();
+    let error = workload.jobs(1, 0).err().unwrap().to_string();
     assert!(
-        error.contains("the number of jobs a second (--interarrival) is 0"),
+        error.contains("the number of jobs a second (`interarrival`) is 0"),
         "{error}"
     );
 }

@@ -1,83 +1,9 @@
-//! What is wrong with settings, which of them it is about, and where they were given.
+//! Where settings were given, and so where something is wrong with them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
-use crate::error::{WorkloadError, out_of_range};
-
-/// What is wrong with settings, and which of them it is about.
-///
-/// Its text has the keys of settings in backquotes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingError {
-    /// Keys; that of which the place is shown first.
-    settings: Vec<&'static str>,
-    /// Keys are in backquotes, and nothing else is.
-    reason: String,
-}
-
-impl SettingError {
-    /// An error about these settings, whose keys `reason` has in backquotes.
-    pub fn new(settings: &[&'static str], reason: impl Into<String>) -> Self {
-        SettingError {
-            settings: settings.to_vec(),
-            reason: reason.into(),
-        }
-    }
-
-    /// The same with a reason that names no settings, but may have any text in it.
-    pub fn unquoted(settings: &[&'static str], reason: &dyn fmt::Display) -> Self {
-        SettingError::new(settings, reason.to_string().replace('`', "'"))
-    }
-
-    /// The same text as on the command line: dashes before the keys of settings.
-    pub fn on_command_line(&self) -> String {
-        let parts = self.reason.split('`').enumerate();
-        // Every second part was in backquotes.
-        let parts = parts.flat_map(|(place, part)| [["", "--"][place % 2], part]);
-        parts.collect()
-    }
-
-    /// Of a workload that is made of this file, as the setting says.
-    pub(super) fn of_file(
-        setting: &'static str,
-        file: &dyn fmt::Display,
-        error: WorkloadError,
-    ) -> Self {
-        let mut error = SettingError::from(error);
-        error.settings.push(setting);
-        let file = file.to_string().replace('`', "'");
-        error.reason = format!("{file}: {}", error.reason);
-        error
-    }
-}
-
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl std::error::Error for SettingError {}
-
-impl From<WorkloadError> for SettingError {
-    fn from(error: WorkloadError) -> Self {
-        match error {
-            WorkloadError::OutOfRange {
-                what,
-                options,
-                given,
-                expected,
-            } => {
-                let quoted = |key| format!("`{key}`");
-                let reason = out_of_range(&what, options, &given, &expected, quoted);
-                SettingError::new(options, reason)
-            }
-            other => SettingError::unquoted(&[], &other),
-        }
-    }
-}
+use crate::error::SettingError;
 
 /// Where the settings of a scenario were given, which errors about them name.
 #[derive(Clone, Debug, Default)]
@@ -152,14 +78,13 @@ impl Origin {
             "" => String::new(),
             label => format!(" ({label})"),
         };
-        let reason = &error.reason;
-        let mut settings = error.settings.iter();
+        let mut settings = error.settings().iter();
         match settings.clone().find_map(|&key| line(key)) {
-            Some(line) => format!("{name}:{line}: {reason}{label}"),
+            Some(line) => format!("{name}:{line}: {error}{label}"),
             None if settings.any(|key| given.contains(key)) => {
                 format!("{}{label}", error.on_command_line())
             }
-            None => format!("{name}: {reason}{label}"),
+            None => format!("{name}: {error}{label}"),
         }
     }
 }
