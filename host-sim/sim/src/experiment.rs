@@ -28,7 +28,7 @@ mod parallel;
 mod summary;
 
 pub use crate::statistics::REPLICATIONS_MIN;
-pub use execution::AnyExecution;
+pub use execution::execution;
 pub use once::{interruptible, run_first, run_observed, run_once};
 pub use parallel::{Failed, on_threads, run, run_all, run_parallel};
 

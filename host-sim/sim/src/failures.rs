@@ -52,7 +52,6 @@ mod timeline;
 mod units;
 
 pub use file::Recorded;
-pub(crate) use timeline::Event;
 pub use timeline::Timeline;
 pub(crate) use units::Effect;
 use units::Units;
@@ -327,19 +326,17 @@ impl Failures {
             } => {
                 if let Some(checkpoint) = self.checkpoint {
                     let cost = TimeUnit::Second.of(checkpoint.cost);
-                    let wrong = Wrong {
-                        what: "the COST of a checkpoint".into(),
-                        given: format!("{} s", Number(cost)),
-                        expected: format!("at most UP of `failures`, {} s", Number(up_seconds)),
-                    };
                     if cost > up_seconds {
-                        return Err(out_of_range(&["checkpoint"], wrong));
+                        return Err(WorkloadError::OutOfRange {
+                            what: "the COST of a checkpoint".into(),
+                            options: &["checkpoint"],
+                            given: format!("{} s", Number(cost)),
+                            expected: format!("at most UP of `failures`, {} s", Number(up_seconds)),
+                        });
                     }
                 }
-                let units = Units::new(self.machine, unit, self.cube);
-                let units = units.map_err(|reason| out_of_range(&["failures"], reason))?;
+                let units = Units::new(self.machine, unit, self.cube)?;
                 self.check_spares(unit, &units)
-                    .map_err(|reason| out_of_range(&["restart"], reason))
             }
             FailureSource::File { .. } => Ok(()),
         }
@@ -363,12 +360,13 @@ impl Failures {
     }
 
     /// Whether spares can take the parts of these units.
-    fn check_spares(&self, unit: Unit, units: &Units) -> Result<(), Wrong> {
+    fn check_spares(&self, unit: Unit, units: &Units) -> Result<(), WorkloadError> {
         if self.restart != Restart::Spare {
             return Ok(());
         }
-        let wrong = |given: String| Wrong {
+        let wrong = |given: String| WorkloadError::OutOfRange {
             what: "what spares are of".into(),
+            options: &["restart"],
             given,
             expected: "cubes or boxes, at least two in a row along dimension 0".into(),
         };
@@ -379,27 +377,5 @@ impl Failures {
             }
             Unit::Cube | Unit::Box(_) => Ok(()),
         }
-    }
-}
-
-/// A part of the description that does not go with the machine.
-#[derive(Clone, Debug)]
-struct Wrong {
-    what: String,
-    given: String,
-    expected: String,
-}
-
-fn out_of_range(options: &'static [&'static str], wrong: Wrong) -> WorkloadError {
-    let Wrong {
-        what,
-        given,
-        expected,
-    } = wrong;
-    WorkloadError::OutOfRange {
-        what,
-        options,
-        given,
-        expected,
     }
 }

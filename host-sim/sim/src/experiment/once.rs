@@ -2,10 +2,10 @@
 
 use meshalloc::StrategyKind;
 
-use super::execution::AnyExecution;
+use super::execution::execution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Around, Backend, BackendError, Backends};
-use crate::simulation::{self, Observer, RunResult, Seen};
+use crate::simulation::{self, Execution, Observer, RunResult, Seen};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -28,7 +28,7 @@ pub fn run_once(
 }
 
 /// Runs the first replication of each strategy, each when its item is taken. An item has its
-/// observer, the result, and the [`AnyExecution`] in its last state. `progress` and the observers
+/// observer, the result, and the [`Execution`] in its last state. `progress` and the observers
 /// receive what [`run_observed`] gives them.
 ///
 /// # Errors
@@ -39,7 +39,7 @@ pub fn run_first<O: Observer + Default>(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<
-    impl Iterator<Item = Result<(O, RunResult, AnyExecution), ExperimentError>>,
+    impl Iterator<Item = Result<(O, RunResult, Box<dyn Execution>), ExperimentError>>,
     ExperimentError,
 > {
     let jobs = experiment.conditions(0)?.measured.count();
@@ -51,7 +51,7 @@ pub fn run_first<O: Observer + Default>(
     }))
 }
 
-/// Runs one replication of one strategy. Returns the result and the [`AnyExecution`] in its last
+/// Runs one replication of one strategy. Returns the result and the [`Execution`] in its last
 /// state. `progress` receives [`Seen::Advance`], `observer` all other events; `progress` is not
 /// asked for a recorder.
 ///
@@ -65,14 +65,14 @@ pub fn run_observed<'o>(
     backends: &mut dyn Backends,
     progress: &'o dyn Progress,
     observer: &'o mut dyn Observer,
-) -> Result<(RunResult, AnyExecution), ExperimentError> {
+) -> Result<(RunResult, Box<dyn Execution>), ExperimentError> {
     let conditions = experiment.conditions(replication)?;
     let configuration = experiment.configuration(strategy, replication);
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.machine);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
-    let mut execution = AnyExecution::new(workload, experiment.machine)?;
+    let mut execution = execution(workload, experiment.machine)?;
     let mut observer = move |seen: &Seen<'_>| match seen {
         Seen::Advance(jobs) => progress.advance(*jobs),
         other => observer.see(other),
@@ -82,7 +82,7 @@ pub fn run_observed<'o>(
         let backend = &mut interruptible(backend, progress);
         let observer = &mut observer;
         let (jobs, machine) = (jobs.clone(), experiment.machine);
-        let (execution, conditions) = (&mut execution, conditions.clone());
+        let (execution, conditions) = (&mut *execution, conditions.clone());
         let run = simulation::run_with(execution, conditions, backend, machine, jobs, observer);
         result = Some(run);
     })?;

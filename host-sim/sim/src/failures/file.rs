@@ -29,8 +29,8 @@ use serde::{Serialize, Serializer};
 
 use super::units::Units;
 use super::{Failures, Restart, Unit};
-use crate::workload::LogError;
 use crate::workload::text_file::{Header, TextFile, bad, time};
+use crate::workload::{LogError, WorkloadError};
 
 /// A failure or a repair at a known time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,10 +146,10 @@ impl Reader<'_> {
         }
         let Failures { machine, cube, .. } = *self.failures;
         let units = Units::new(machine, unit, cube);
-        let units = units.map_err(|wrong| bad("what", what, &wrong.expected))?;
+        let units = units.map_err(|error| bad("what", what, expected(&error)))?;
         let spared = self.failures.check_spares(unit, &units);
-        spared.map_err(|wrong| {
-            let expected = format!("{}, as restart is spare", wrong.expected);
+        spared.map_err(|error| {
+            let expected = format!("{}, as restart is spare", expected(&error));
             bad("what", what, &expected)
         })?;
         if self.failures.restart == Restart::Spare
@@ -160,5 +160,12 @@ impl Reader<'_> {
         }
         self.kinds.push((unit, units));
         Ok(self.kinds.len() - 1)
+    }
+}
+
+fn expected(error: &WorkloadError) -> &str {
+    match error {
+        WorkloadError::UnknownName(message) => message,
+        WorkloadError::OutOfRange { expected, .. } => expected,
     }
 }

@@ -2,15 +2,16 @@
 
 use meshalloc::{Block, Grid, NodeId, Shape};
 
-use super::{Unit, Wrong};
+use super::Unit;
+use crate::workload::WorkloadError;
 
 /// What an event does to the places in which jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect<P = Block> {
-    Down(P),
-    Up(P),
+pub(crate) enum Effect {
+    Down(Block),
+    Up(Block),
     /// Jobs on it are interrupted, and it works.
-    Interrupts(P),
+    Interrupts(Block),
     Nothing,
 }
 
@@ -33,10 +34,15 @@ enum Kind {
 
 impl Units {
     /// Those of the machine, whose cubes have these sides, if it has any.
-    pub(super) fn new(machine: Grid, unit: Unit, cube: Option<Shape>) -> Result<Self, Wrong> {
+    pub(super) fn new(
+        machine: Grid,
+        unit: Unit,
+        cube: Option<Shape>,
+    ) -> Result<Self, WorkloadError> {
         let n = machine.dimensions();
-        let wrong = |given: String, expected: &str| Wrong {
+        let wrong = |given: String, expected: &str| WorkloadError::OutOfRange {
             what: format!("what fails on {machine}"),
+            options: &["failures"],
             given,
             expected: expected.into(),
         };
