@@ -258,7 +258,7 @@ pub fn link_maps(
     let mut maps = Vec::new();
     let runs = experiment::run_first::<()>(experiment, backends, progress)?;
     for (strategy, run) in experiment.strategies.iter().zip(runs) {
-        let execution = run?.2;
+        let (_, (_, execution)) = run?;
         let Some(network) = execution.network() else {
             continue;
         };

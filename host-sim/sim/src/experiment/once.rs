@@ -27,9 +27,12 @@ pub fn run_once(
     Ok(ended?.0)
 }
 
+/// The result of a run, and the [`Execution`] of its jobs in its last state.
+pub type Ended = (RunResult, Box<dyn Execution>);
+
 /// Runs the first replication of each strategy, each when its item is taken. An item has its
-/// observer, the result, and the [`Execution`] in its last state. `progress` and the observers
-/// receive what [`run_observed`] gives them.
+/// observer and what [`run_observed`] returns. `progress` and the observers receive what that gives
+/// them.
 ///
 /// # Errors
 ///
@@ -38,22 +41,18 @@ pub fn run_first<O: Observer + Default>(
     experiment: &Experiment,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
-) -> Result<
-    impl Iterator<Item = Result<(O, RunResult, Box<dyn Execution>), ExperimentError>>,
-    ExperimentError,
-> {
+) -> Result<impl Iterator<Item = Result<(O, Ended), ExperimentError>>, ExperimentError> {
     let jobs = experiment.conditions(0)?.measured.count();
     progress.begin(experiment.strategies.len() as u64, jobs.into());
     Ok(experiment.strategies.iter().map(move |&strategy| {
         let mut seen = O::default();
         let ended = run_observed(experiment, strategy, 0, backends, progress, &mut seen);
-        ended.map(|(result, execution)| (seen, result, execution))
+        ended.map(|ended| (seen, ended))
     }))
 }
 
-/// Runs one replication of one strategy. Returns the result and the [`Execution`] in its last
-/// state. `progress` receives [`Seen::Advance`], `observer` all other events; `progress` is not
-/// asked for a recorder.
+/// Runs one replication of one strategy. `progress` receives [`Seen::Advance`], `observer` all other
+/// events; `progress` is not asked for a recorder.
 ///
 /// # Errors
 ///
@@ -65,7 +64,7 @@ pub fn run_observed<'o>(
     backends: &mut dyn Backends,
     progress: &'o dyn Progress,
     observer: &'o mut dyn Observer,
-) -> Result<(RunResult, Box<dyn Execution>), ExperimentError> {
+) -> Result<Ended, ExperimentError> {
     let conditions = experiment.conditions(replication)?;
     let configuration = experiment.configuration(strategy, replication);
     let description = experiment.description.as_ref();
