@@ -74,9 +74,12 @@ impl Present {
 
     #[inline]
     fn forget_gone(&mut self) {
-        let is_gone = |record: &mut Record| record.stage == Stage::Gone;
-        while let Some(gone) = self.window.pop_front_if(is_gone) {
-            self.unused.push(gone.blocks);
+        while let Some(record) = self.window.front_mut() {
+            if record.stage != Stage::Gone {
+                break;
+            }
+            self.unused.push(std::mem::take(&mut record.blocks));
+            self.window.pop_front();
             self.first += 1;
         }
     }

@@ -7,17 +7,24 @@ use std::collections::VecDeque;
 pub(super) struct Queue(VecDeque<(u64, u32)>);
 
 impl Queue {
-    /// A job joins at its place.
+    /// A job joins at its place, which is the end unless it was there before.
     #[inline]
     pub(super) fn join(&mut self, place: u64, number: u32) {
-        let before = self.0.partition_point(|&(other, _)| other < place);
-        self.0.insert(before, (place, number));
+        match self.0.back() {
+            Some(&(last, _)) if place < last => {
+                let before = self.0.partition_point(|&(other, _)| other < place);
+                self.0.insert(before, (place, number));
+            }
+            _ => self.0.push_back((place, number)),
+        }
     }
 
-    /// The job at this place leaves.
+    /// The job at this place leaves, in most cases the first.
     #[inline]
     pub(super) fn leave(&mut self, place: u64) {
-        if let Ok(at) = self.0.binary_search_by_key(&place, |&(other, _)| other) {
+        if self.0.front().is_some_and(|&(first, _)| first == place) {
+            self.0.pop_front();
+        } else if let Ok(at) = self.0.binary_search_by_key(&place, |&(other, _)| other) {
             self.0.remove(at);
         }
     }
