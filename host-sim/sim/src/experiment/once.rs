@@ -51,8 +51,8 @@ pub fn run_first<O: Observer + Default>(
     }))
 }
 
-/// Runs one replication of one strategy. `progress` receives [`Seen::Advance`], `observer` all other
-/// events; `progress` is not asked for a recorder.
+/// Runs one replication of one strategy. `progress` receives [`Seen::Advance`], and is not asked
+/// for a recorder; `observer` receives all other events.
 ///
 /// # Errors
 ///
