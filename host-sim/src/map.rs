@@ -8,7 +8,7 @@ use std::str::FromStr;
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use meshalloc_sim::backend::Backends;
-use meshalloc_sim::experiment::{self, AnyExecution, Experiment, ExperimentError, Progress};
+use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress};
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{Resolved, SettingError};
 use meshalloc_sim::simulation::{self, Interrupted, Moment, Observer, Seen, SimulationError};
@@ -258,13 +258,14 @@ pub fn link_maps(
     let mut maps = Vec::new();
     let runs = experiment::run_first::<()>(experiment, backends, progress)?;
     for (strategy, run) in experiment.strategies.iter().zip(runs) {
-        let Some(network) = run?.2.into_network() else {
+        let (_, (_, execution)) = run?;
+        let Some(network) = execution.network() else {
             continue;
         };
         let cycles = network.now().max(1) as f64;
         let flits = f64::from(network.parameters().flits);
         let links = network.links();
-        let links = links.map(|(link, usage)| (link, usage.messages as f64 * flits / cycles));
+        let links = links.map(|(link, messages)| (link, messages as f64 * flits / cycles));
         let links: Vec<_> = links.collect();
         let mean = links.iter().map(|link| link.1).sum::<f64>() / links.len().max(1) as f64;
         maps.push(LinkMap {
@@ -304,11 +305,11 @@ fn map(
     let workload = &experiment.workload;
     let mut jobs = workload.jobs(experiment.seed, 0)?;
     let failures = experiment.timeline(0)?;
-    let execution = AnyExecution::new(workload, machine)?;
+    let mut execution = experiment::execution(workload, machine)?;
     let mut outcome = None;
     backends.with(configuration, description, &mut |backend| {
         let jobs = &mut jobs;
-        let (execution, failures) = (execution.clone(), failures.clone());
+        let (execution, failures) = (&mut *execution, failures.clone());
         let backend = &mut experiment::interruptible(backend, progress);
         let stopped = simulation::run_until(execution, backend, machine, jobs, failures, moment);
         outcome = Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, plan)?))));

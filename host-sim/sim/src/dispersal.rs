@@ -3,7 +3,9 @@
 
 use std::mem::take;
 
-use meshalloc::{Block, Grid};
+use meshalloc::{Block, Grid, NodeId};
+
+use crate::processors::push_box;
 
 /// Measures allocations of one machine, and keeps the memory for it: none as long as allocations
 /// are one block, else four bytes for each processor of the machine and a few for each block.
@@ -26,8 +28,8 @@ pub struct Disperser {
     /// For each block itself, or an earlier one that it is connected with.
     groups: Vec<u32>,
     /// First processors, and those beyond the last ones.
-    first: Vec<u32>,
-    beyond: Vec<u32>,
+    first: Vec<NodeId>,
+    beyond: Vec<NodeId>,
 }
 
 /// How dispersed an allocation is.
@@ -172,7 +174,7 @@ impl Disperser {
                 let (start, _) = self.span(block, dimension);
                 let listed = first.len();
                 self.list_layer(block, dimension, start, &mut first);
-                for &node in &first[listed..] {
+                for &NodeId(node) in &first[listed..] {
                     self.labels[node as usize] = block as u32;
                 }
             }
@@ -186,14 +188,14 @@ impl Disperser {
                 };
                 beyond.clear();
                 self.list_layer(block, dimension, end, &mut beyond);
-                for &node in &beyond {
+                for &NodeId(node) in &beyond {
                     let other = self.labels[node as usize];
                     if other != NONE && join(&mut self.groups, block as u32, other) {
                         parts -= 1;
                     }
                 }
             }
-            for &node in &first {
+            for &NodeId(node) in &first {
                 self.labels[node as usize] = NONE;
             }
         }
@@ -202,29 +204,12 @@ impl Disperser {
     }
 
     /// Lists the processors of a block, moved along a dimension, that have this coordinate there.
-    fn list_layer(&self, block: usize, dimension: usize, coordinate: u32, layer: &mut Vec<u32>) {
-        let listed = layer.len();
-        layer.push(0);
-        let mut stride = 1;
-        for other in 0..self.grid.dimensions() {
-            let side = u32::from(self.grid.side(other));
-            let (start, extent) = match other == dimension {
-                true => (coordinate, 1),
-                false => self.span(block, other),
-            };
-            let line = layer.len();
-            for along in 1..extent {
-                let at = start + along;
-                let at = if at < side { at } else { at - side };
-                for before in listed..line {
-                    layer.push(layer[before] + at * stride);
-                }
-            }
-            for node in &mut layer[listed..line] {
-                *node += start * stride;
-            }
-            stride *= side;
-        }
+    fn list_layer(&self, block: usize, dimension: usize, coordinate: u32, layer: &mut Vec<NodeId>) {
+        let span = |other| match other == dimension {
+            true => (coordinate, 1),
+            false => self.span(block, other),
+        };
+        push_box(self.grid, span, 0..self.grid.dimensions(), layer);
     }
 }
 
@@ -319,7 +304,7 @@ fn length(counts: &[i64], wraps: bool) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use meshalloc::{Cube, Mesh, NodeId, Submesh};
+    use meshalloc::{Cube, Mesh, Submesh};
     use rand_chacha::ChaCha8Rng;
     use rand_core::{Rng, SeedableRng};
 

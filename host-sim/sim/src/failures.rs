@@ -53,7 +53,6 @@ mod timeline;
 mod units;
 
 pub use file::Recorded;
-pub(crate) use timeline::Event;
 pub use timeline::Timeline;
 pub(crate) use units::Effect;
 use units::Units;
@@ -328,19 +327,17 @@ impl Failures {
             } => {
                 if let Some(checkpoint) = self.checkpoint {
                     let cost = TimeUnit::Second.of(checkpoint.cost);
-                    let wrong = Wrong {
-                        what: "the COST of a checkpoint".into(),
-                        given: format!("{} s", Number(cost)),
-                        expected: format!("at most UP of `failures`, {} s", Number(up_seconds)),
-                    };
                     if cost > up_seconds {
-                        return Err(out_of_range(&["checkpoint"], wrong));
+                        return Err(SettingError::out_of_range(
+                            "the COST of a checkpoint",
+                            &["checkpoint"],
+                            format_args!("{} s", Number(cost)),
+                            format_args!("at most UP of `failures`, {} s", Number(up_seconds)),
+                        ));
                     }
                 }
-                let units = Units::new(self.machine, unit, self.cube);
-                let units = units.map_err(|reason| out_of_range(&["failures"], reason))?;
-                self.check_spares(unit, &units)
-                    .map_err(|reason| out_of_range(&["restart"], reason))
+                let units = Units::new(self.machine, unit, self.cube)?;
+                Ok(self.check_spares(unit, &units)?)
             }
             FailureSource::File { .. } => Ok(()),
         }
@@ -370,6 +367,7 @@ impl Failures {
         }
         let wrong = |given: String| Wrong {
             what: "what spares are of".into(),
+            settings: &["restart"],
             given,
             expected: "cubes or boxes, at least two in a row along dimension 0".into(),
         };
@@ -387,15 +385,13 @@ impl Failures {
 #[derive(Clone, Debug)]
 struct Wrong {
     what: String,
+    settings: &'static [&'static str],
     given: String,
     expected: String,
 }
 
-fn out_of_range(options: &'static [&'static str], wrong: Wrong) -> SettingError {
-    let Wrong {
-        what,
-        given,
-        expected,
-    } = wrong;
-    SettingError::out_of_range(&what, options, given, expected)
+impl From<Wrong> for SettingError {
+    fn from(wrong: Wrong) -> Self {
+        SettingError::out_of_range(&wrong.what, wrong.settings, wrong.given, wrong.expected)
+    }
 }

@@ -141,7 +141,7 @@ pub fn histories(
         .iter()
         .zip(runs)
         .map(|(&strategy, run)| {
-            let (seen, result, _) = run?;
+            let (seen, (result, _)) = run?;
             Ok(History {
                 machine: experiment.machine,
                 strategy,

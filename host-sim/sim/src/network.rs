@@ -104,8 +104,8 @@ mod routes;
 mod tests;
 
 pub use engine::Network;
+pub use routes::Link;
 pub(crate) use routes::has_links_around;
-pub use routes::{Link, Usage};
 
 /// The most flits of a message, and the longest routing delay in cycles.
 pub const CYCLES_MAX: u32 = 1 << 16;

@@ -1,6 +1,6 @@
 //! The processors of blocks by their numbers.
 
-use meshalloc::{Block, Grid, NodeId};
+use meshalloc::{Block, DIMENSIONS_MAX, Grid, NodeId};
 
 /// First and last number of processors in a row of numbers, both included.
 pub type Interval = (u32, u32);
@@ -8,9 +8,26 @@ pub type Interval = (u32, u32);
 /// The processors of disjoint blocks as the fewest intervals, ascending. For `r` rows of processors
 /// along dimension 0 in all blocks together, O(r log r).
 pub fn intervals(machine: Grid, blocks: &[Block]) -> Vec<Interval> {
-    let mut rows = Vec::new();
+    let (mut rows, mut firsts) = (Vec::new(), Vec::new());
+    let side = u32::from(machine.side(0));
     for &block in blocks {
-        push_rows(machine, block, &mut rows);
+        let (start, extent) = (machine.start(block), machine.extent(block));
+        let (x, length) = (u32::from(start[0]), u32::from(extent[0]));
+        let span = |dimension| match dimension {
+            0 => (x, 1),
+            _ => (start[dimension].into(), extent[dimension].into()),
+        };
+        firsts.clear();
+        push_box(machine, span, 0..machine.dimensions(), &mut firsts);
+        // A row that goes on at the other side is two.
+        let before_edge = length.min(side - x);
+        for &NodeId(first) in &firsts {
+            rows.push((first, first + before_edge - 1));
+            if length > before_edge {
+                let begin = first - x;
+                rows.push((begin, begin + length - before_edge - 1));
+            }
+        }
     }
     rows.sort_unstable();
     rows.dedup_by(|next, last| {
@@ -23,30 +40,34 @@ pub fn intervals(machine: Grid, blocks: &[Block]) -> Vec<Interval> {
     rows
 }
 
-/// Adds the rows of a block along dimension 0; one that goes on at the other side is two.
-fn push_rows(machine: Grid, block: Block, rows: &mut Vec<Interval>) {
-    let (mut at, extent) = (machine.start(block), machine.extent(block));
-    let start = machine.start(block);
-    let (side, length) = (u32::from(machine.side(0)), u32::from(extent[0]));
-    let mut offsets = vec![0; machine.dimensions()];
-    loop {
-        if let Some(NodeId(first)) = machine.node(&at) {
-            let before_edge = length.min(side - u32::from(at[0]));
-            rows.push((first, first + before_edge - 1));
-            if length > before_edge {
-                let begin = first - u32::from(at[0]);
-                rows.push((begin, begin + length - before_edge - 1));
+/// Adds the processors of a box that has this start and extent along each dimension. The order has
+/// all dimensions; coordinates change fastest along the first of it.
+pub(crate) fn push_box(
+    machine: Grid,
+    span: impl Fn(usize) -> (u32, u32),
+    order: impl IntoIterator<Item = usize>,
+    nodes: &mut Vec<NodeId>,
+) {
+    let mut strides = [1; DIMENSIONS_MAX];
+    for dimension in 1..machine.dimensions() {
+        strides[dimension] = strides[dimension - 1] * u32::from(machine.side(dimension - 1));
+    }
+    let first = nodes.len();
+    nodes.push(NodeId(0));
+    for dimension in order {
+        let (side, stride) = (u32::from(machine.side(dimension)), strides[dimension]);
+        let (start, extent) = span(dimension);
+        // The processors so far have no coordinate in this dimension: each is copied for every
+        // coordinate but the first.
+        let so_far = nodes.len();
+        for offset in 1..extent {
+            let added = (start + offset) % side * stride;
+            for place in first..so_far {
+                nodes.push(NodeId(nodes[place].0 + added));
             }
         }
-        // The next row: the lowest dimension that has one more coordinate goes on, those below
-        // begin anew.
-        let next = (1..machine.dimensions()).find(|&d| offsets[d] + 1 < extent[d]);
-        let Some(next) = next else { return };
-        offsets[1..next].fill(0);
-        offsets[next] += 1;
-        for dimension in 1..=next {
-            let sum = u32::from(start[dimension]) + u32::from(offsets[dimension]);
-            at[dimension] = (sum % u32::from(machine.side(dimension))) as u16;
+        for NodeId(node) in &mut nodes[first..so_far] {
+            *node += start * stride;
         }
     }
 }

@@ -86,7 +86,6 @@ use crate::workload::{JOBS_MAX, Job, TIME_MAX, TimeUnit};
 mod contention;
 mod execution;
 mod failing;
-mod held;
 mod interrupt;
 mod measured;
 mod observer;
@@ -94,6 +93,7 @@ mod phases;
 mod phases_of_messages;
 mod placement;
 mod present;
+mod queue;
 mod record;
 mod state;
 mod tally;
@@ -246,30 +246,26 @@ pub fn run(
     measured: Measured,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, SimulationError> {
-    let execution = FixedService::default();
+    let execution = &mut FixedService::default();
     run_with(execution, measured.into(), backend, machine, jobs, observer)
 }
 
 /// The same with any execution of jobs and under any conditions.
 pub fn run_with(
-    execution: impl Execution,
+    execution: &mut dyn Execution,
     conditions: Conditions,
     backend: &mut dyn Backend,
     machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, SimulationError> {
-    let (backlog, largest) = (conditions.backlog, conditions.largest);
-    let state = State::new(machine, conditions, observer);
-    let mut run = Run::new(execution, backend, state, jobs.into_iter())?;
-    run.backlog = backlog;
-    run.largest = largest;
-    run.carry_out()
+    let jobs = jobs.into_iter();
+    Run::new(execution, conditions, backend, machine, jobs, observer)?.carry_out()
 }
 
-struct Run<'b, J, E> {
+struct Run<'b, J> {
     backend: &'b mut dyn Backend,
-    execution: E,
+    execution: &'b mut dyn Execution,
     room: u32,
     /// It had no room for the next job although there are fewer, and none has left since.
     is_full: bool,
@@ -292,12 +288,14 @@ struct Run<'b, J, E> {
     has_changed: bool,
 }
 
-impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
+impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
     fn new(
-        execution: E,
+        execution: &'b mut dyn Execution,
+        conditions: Conditions,
         backend: &'b mut dyn Backend,
-        mut state: State<'b>,
+        machine: Grid,
         mut jobs: J,
+        observer: &'b mut dyn Observer,
     ) -> Result<Self, SimulationError> {
         let room = backend.capacity().jobs;
         let is_in_order = backend.is_in_order();
@@ -305,11 +303,14 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             true => KEPT_MAX,
             false => room.max(WAITING_MAX),
         };
-        let next = jobs.next().map(|job| (state.sequence(), job));
-        if state.restart() == Some(Restart::Elsewhere) {
+        let failures = conditions.failures.as_ref();
+        if failures.is_some_and(|failures| failures.restart == Restart::Elsewhere) {
             // Whether it can.
             let _ = backend.requeue(&[], 0, &mut |_, _| {})?;
         }
+        let (backlog, largest) = (conditions.backlog, conditions.largest);
+        let mut state = State::new(machine, conditions, observer);
+        let next = jobs.next().map(|job| (state.sequence(), job));
         let mut run = Run {
             backend,
             execution,
@@ -322,8 +323,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             table_limited: 0,
             jobs,
             next,
-            backlog: None,
-            largest: false,
+            backlog,
+            largest,
             has_changed: true,
         };
         run.set_spares_aside()?;
@@ -461,13 +462,21 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.state.pass_to(completion.key.at)?;
         self.table_limited += u64::from(self.puts_off());
         self.state.depart(number, completion.messages);
-        let change = Change::Release { job: JobId(number) };
-        match self.call(&change)? {
-            Ok(Outcome::Released { .. }) => self.note_search(number),
-            other => return Err(unexpected(&change, format!("{other:?}"))),
-        }
-        self.is_full = false;
+        self.release(number)?;
         self.submit_kept()
+    }
+
+    /// The controller has a job leave, which makes room.
+    fn release(&mut self, number: u32) -> Result<(), SimulationError> {
+        let change = Change::Release { job: JobId(number) };
+        self.is_full = false;
+        match self.call(&change)? {
+            Ok(Outcome::Released { .. }) => {
+                self.note_search(number);
+                Ok(())
+            }
+            other => Err(unexpected(&change, format!("{other:?}"))),
+        }
     }
 
     /// Submits jobs that are kept, in their order, while there are any and the controller has room.
@@ -578,7 +587,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.has_changed = true;
         let mut odd = None;
         let outcome = call(*backend, state.now, &mut |event, blocks| {
-            if !state.grant(event, blocks, execution) && odd.is_none() {
+            if !state.grant(event, blocks, *execution) && odd.is_none() {
                 odd = Some(format!("{event:?} on {blocks:?}"));
             }
         })?;

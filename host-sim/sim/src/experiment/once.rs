@@ -2,10 +2,10 @@
 
 use meshalloc::StrategyKind;
 
-use super::execution::AnyExecution;
+use super::execution::execution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Around, Backend, BackendError, Backends};
-use crate::simulation::{self, Observer, RunResult, Seen};
+use crate::simulation::{self, Execution, Observer, RunResult, Seen};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -27,9 +27,12 @@ pub fn run_once(
     Ok(ended?.0)
 }
 
+/// The result of a run, and the [`Execution`] of its jobs in its last state.
+pub type Ended = (RunResult, Box<dyn Execution>);
+
 /// Runs the first replication of each strategy, each when its item is taken. An item has its
-/// observer, the result, and the [`AnyExecution`] in its last state. `progress` and the observers
-/// receive what [`run_observed`] gives them.
+/// observer and what [`run_observed`] returns. `progress` and the observers receive what that gives
+/// them.
 ///
 /// # Errors
 ///
@@ -38,22 +41,18 @@ pub fn run_first<O: Observer + Default>(
     experiment: &Experiment,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
-) -> Result<
-    impl Iterator<Item = Result<(O, RunResult, AnyExecution), ExperimentError>>,
-    ExperimentError,
-> {
+) -> Result<impl Iterator<Item = Result<(O, Ended), ExperimentError>>, ExperimentError> {
     let jobs = experiment.conditions(0)?.measured.count();
     progress.begin(experiment.strategies.len() as u64, jobs.into());
     Ok(experiment.strategies.iter().map(move |&strategy| {
         let mut seen = O::default();
         let ended = run_observed(experiment, strategy, 0, backends, progress, &mut seen);
-        ended.map(|(result, execution)| (seen, result, execution))
+        ended.map(|ended| (seen, ended))
     }))
 }
 
-/// Runs one replication of one strategy. Returns the result and the [`AnyExecution`] in its last
-/// state. `progress` receives [`Seen::Advance`], `observer` all other events; `progress` is not
-/// asked for a recorder.
+/// Runs one replication of one strategy. `progress` receives [`Seen::Advance`], and is not asked
+/// for a recorder; `observer` receives all other events.
 ///
 /// # Errors
 ///
@@ -65,14 +64,14 @@ pub fn run_observed<'o>(
     backends: &mut dyn Backends,
     progress: &'o dyn Progress,
     observer: &'o mut dyn Observer,
-) -> Result<(RunResult, AnyExecution), ExperimentError> {
+) -> Result<Ended, ExperimentError> {
     let conditions = experiment.conditions(replication)?;
     let configuration = experiment.configuration(strategy, replication);
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.machine);
     let workload = &experiment.workload;
     let mut jobs = workload.jobs(experiment.seed, replication)?;
-    let mut execution = AnyExecution::new(workload, experiment.machine)?;
+    let mut execution = execution(workload, experiment.machine)?;
     let mut observer = move |seen: &Seen<'_>| match seen {
         Seen::Advance(jobs) => progress.advance(*jobs),
         other => observer.see(other),
@@ -82,7 +81,7 @@ pub fn run_observed<'o>(
         let backend = &mut interruptible(backend, progress);
         let observer = &mut observer;
         let (jobs, machine) = (&mut jobs, experiment.machine);
-        let (execution, conditions) = (&mut execution, conditions.clone());
+        let (execution, conditions) = (&mut *execution, conditions.clone());
         let run = simulation::run_with(execution, conditions, backend, machine, jobs, observer);
         result = Some(run);
     })?;

@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 
+use meshalloc::Block;
+
 use super::units::{Effect, Units};
 
 /// Cubes in rows along dimension 0, of each of which the last is a spare at first. A *place* has
 /// the number of the cube that is in it at first.
 #[derive(Clone, Debug)]
 pub(super) struct Spares {
+    units: Units,
     roles: Vec<Role>,
     rows: Vec<Row>,
-    in_row: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ struct Row {
 }
 
 impl Spares {
-    pub(super) fn new(units: &Units) -> Self {
+    pub(super) fn new(units: Units) -> Self {
         let in_row = units.in_row();
         let is_spare = |unit: u32| unit % in_row == in_row - 1;
         let role = |unit| match is_spare(unit) {
@@ -44,27 +46,28 @@ impl Spares {
         Spares {
             roles,
             rows: (0..units.count() / in_row).map(row).collect(),
-            in_row,
+            units,
         }
     }
 
     /// The places that are no places: those of the first spares.
-    pub(super) fn kept(&self) -> impl Iterator<Item = u32> + '_ {
-        let last = self.in_row - 1;
-        (0..self.rows.len() as u32).map(move |row| row * self.in_row + last)
+    pub(super) fn kept(&self) -> Vec<Block> {
+        let in_row = self.units.in_row();
+        let rows = 1..=self.rows.len() as u32;
+        rows.map(|row| self.units.block(row * in_row - 1)).collect()
     }
 
-    pub(super) fn fail(&mut self, unit: u32) -> Effect<u32> {
-        let row = &mut self.rows[(unit / self.in_row) as usize];
+    pub(super) fn fail(&mut self, unit: u32) -> Effect {
+        let row = &mut self.rows[(unit / self.units.in_row()) as usize];
         match std::mem::replace(&mut self.roles[unit as usize], Role::Failed) {
             Role::Place(place) => match row.spares.pop_front() {
                 Some(spare) => {
                     self.roles[spare as usize] = Role::Place(place);
-                    Effect::Interrupts(place)
+                    Effect::Interrupts(self.units.block(place))
                 }
                 None => {
                     row.down.push_back(place);
-                    Effect::Down(place)
+                    Effect::Down(self.units.block(place))
                 }
             },
             Role::Spare => {
@@ -75,12 +78,12 @@ impl Spares {
         }
     }
 
-    pub(super) fn repair(&mut self, unit: u32) -> Effect<u32> {
-        let row = &mut self.rows[(unit / self.in_row) as usize];
+    pub(super) fn repair(&mut self, unit: u32) -> Effect {
+        let row = &mut self.rows[(unit / self.units.in_row()) as usize];
         match row.down.pop_front() {
             Some(place) => {
                 self.roles[unit as usize] = Role::Place(place);
-                Effect::Up(place)
+                Effect::Up(self.units.block(place))
             }
             None => {
                 self.roles[unit as usize] = Role::Spare;

@@ -8,7 +8,7 @@ use super::file::Recorded;
 use super::random::Random;
 use super::spares::Spares;
 use super::units::{Effect, Units};
-use super::{Checkpoint, FailureSource, Failures, Restart, SettingError, Unit, out_of_range};
+use super::{Checkpoint, FailureSource, Failures, Restart, SettingError, Unit};
 use crate::workload::stream::{FAILURE_SOURCE, Stream};
 
 /// The failures and repairs of one run, and what becomes of jobs.
@@ -18,8 +18,7 @@ pub struct Timeline {
     pub(crate) checkpoint: Option<Checkpoint>,
     machine: Grid,
     source: Source,
-    /// With the units that they are of.
-    spares: Option<(Units, Spares)>,
+    spares: Option<Spares>,
     next: Option<Recorded>,
 }
 
@@ -43,10 +42,7 @@ impl Failures {
     /// [`Failures::check`].
     pub fn timeline(&self, seed: u64, replication: u32) -> Result<Timeline, SettingError> {
         self.check()?;
-        let units = |unit| {
-            let units = Units::new(self.machine, unit, self.cube);
-            units.map_err(|wrong| out_of_range(&["failures"], wrong))
-        };
+        let units = |unit| Units::new(self.machine, unit, self.cube);
         let (source, unit) = match &self.source {
             &FailureSource::Random {
                 unit,
@@ -65,11 +61,7 @@ impl Failures {
         };
         let restart = self.restart;
         let spares = match (restart, unit) {
-            (Restart::Spare, Some(unit)) => {
-                let units = units(unit)?;
-                let spares = Spares::new(&units);
-                Some((units, spares))
-            }
+            (Restart::Spare, Some(unit)) => Some(Spares::new(units(unit)?)),
             _ => None,
         };
         let mut timeline = Timeline {
@@ -86,11 +78,21 @@ impl Failures {
 }
 
 impl Timeline {
+    /// Nothing fails.
+    pub(crate) fn empty(machine: Grid) -> Self {
+        Timeline {
+            restart: Restart::default(),
+            checkpoint: None,
+            machine,
+            source: Source::Recorded(Arc::default(), 0),
+            spares: None,
+            next: None,
+        }
+    }
+
     /// Blocks that are given to no job: those of spares.
     pub(crate) fn kept(&self) -> Vec<Block> {
-        let spares = self.spares.iter();
-        let blocks = spares.flat_map(|(units, spares)| spares.kept().map(|unit| units.block(unit)));
-        blocks.collect()
+        self.spares.as_ref().map_or(Vec::new(), Spares::kept)
     }
 
     pub(crate) const fn has_spares(&self) -> bool {
@@ -107,13 +109,8 @@ impl Timeline {
         let effect = match &mut self.spares {
             None if event.fails => Effect::Down(event.block),
             None => Effect::Up(event.block),
-            Some((units, spares)) => {
-                let effect = match event.fails {
-                    true => spares.fail(event.number),
-                    false => spares.repair(event.number),
-                };
-                effect.map(|place| units.block(place))
-            }
+            Some(spares) if event.fails => spares.fail(event.number),
+            Some(spares) => spares.repair(event.number),
         };
         let area = i64::from(self.machine.area(event.block));
         Some(Event {
@@ -140,17 +137,6 @@ impl Timeline {
                     fails,
                 })
             }
-        }
-    }
-}
-
-impl<P> Effect<P> {
-    fn map<Q>(self, of: impl FnOnce(P) -> Q) -> Effect<Q> {
-        match self {
-            Effect::Down(place) => Effect::Down(of(place)),
-            Effect::Up(place) => Effect::Up(of(place)),
-            Effect::Interrupts(place) => Effect::Interrupts(of(place)),
-            Effect::Nothing => Effect::Nothing,
         }
     }
 }

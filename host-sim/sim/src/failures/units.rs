@@ -6,11 +6,11 @@ use super::{Unit, Wrong};
 
 /// What an event does to the places in which jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect<P = Block> {
-    Down(P),
-    Up(P),
+pub(crate) enum Effect {
+    Down(Block),
+    Up(Block),
     /// Jobs on it are interrupted, and it works.
-    Interrupts(P),
+    Interrupts(Block),
     Nothing,
 }
 
@@ -37,6 +37,7 @@ impl Units {
         let n = machine.dimensions();
         let wrong = |given: String, expected: &str| Wrong {
             what: format!("what fails on {machine}"),
+            settings: &["failures"],
             given,
             expected: expected.into(),
         };

@@ -3,8 +3,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::backend::{Backend, InProcessBackends};
-use crate::experiment::AnyExecution;
 use crate::experiment::Measure;
+use crate::experiment::execution;
 use crate::failures::Failures;
 use crate::metrics::Metric;
 use crate::processors::intervals;
@@ -163,12 +163,17 @@ fn a_history_with_failures_is_what_the_controller_has_at_any_moment() {
                 let configuration = experiment.configuration(strategy, 0);
                 let mut checked = false;
                 let mut body = |backend: &mut dyn Backend| {
-                    let execution = AnyExecution::new(&experiment.workload, machine).unwrap();
+                    let mut execution = execution(&experiment.workload, machine).unwrap();
                     let arrivals = experiment.workload.jobs(experiment.seed, 0).unwrap();
                     let failures = experiment.timeline(0).unwrap();
                     let moment = Moment::Time(at);
                     let stopped = simulation::run_until(
-                        execution, backend, machine, arrivals, failures, moment,
+                        &mut *execution,
+                        backend,
+                        machine,
+                        arrivals,
+                        failures,
+                        moment,
                     );
                     let what = format!("{restart}, {strategy} at {at}");
                     assert_eq!(stopped.unwrap().waiting, waiting, "{what}");

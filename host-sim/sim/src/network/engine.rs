@@ -6,12 +6,12 @@ use meshalloc::{Grid, Ticks};
 
 use super::calendar::{Calendar, Day};
 use super::messages::{Messages, NONE};
-use super::routes::{Link, Routes, Usage};
+use super::routes::{Link, Routes};
 use super::{CYCLES_MAX, Delivery, Message, NetworkError, Parameters, Requests, Traffic};
 
 /// A network in virtual time, in cycles from 0. The same calls give the same deliveries. Time is
 /// constant for each channel that a message is granted, and for each cycle in which messages are on
-/// their way; memory is 32 bytes a channel, 64 a message on its way and some for its events.
+/// their way; memory is 24 bytes a channel, 64 a message on its way and some for its events.
 #[derive(Clone, Debug)]
 pub struct Network {
     grid: Grid,
@@ -41,8 +41,6 @@ struct Channel {
     first: u32,
     last: u32,
     granted: u64,
-    /// Cycles in which it was held, less the time of its grant while it is held, modulo 2^64.
-    held: Ticks,
 }
 
 const FREE: Channel = Channel {
@@ -51,7 +49,6 @@ const FREE: Channel = Channel {
     first: NONE,
     last: NONE,
     granted: 0,
-    held: 0,
 };
 
 impl Network {
@@ -170,20 +167,12 @@ impl Network {
         }
     }
 
-    /// How much each link was used so far: grid order, in each processor by dimension, upwards
-    /// first.
-    pub fn links(&self) -> impl Iterator<Item = (Link, Usage)> + '_ {
-        let usage = |range: std::ops::Range<u32>| {
-            range.fold(Usage::default(), |usage, channel| {
-                let Usage { messages, held } = self.fabric.usage(channel, self.now());
-                Usage {
-                    messages: usage.messages + messages,
-                    held: usage.held + held,
-                }
-            })
-        };
+    /// How many messages each link was granted to so far: grid order, in each processor by
+    /// dimension, upwards first. Those of all virtual channels count together.
+    pub fn links(&self) -> impl Iterator<Item = (Link, u64)> + '_ {
+        let granted = |channel: u32| self.fabric.channels[channel as usize].granted;
         let links = self.fabric.routes.links();
-        links.map(move |(link, channels)| (link, usage(channels)))
+        links.map(move |(link, channels)| (link, channels.map(granted).sum()))
     }
 
     /// The messages for which there is room.
@@ -243,7 +232,6 @@ impl Fabric {
         let granted = &mut self.channels[channel as usize];
         granted.holder = message;
         granted.granted += 1;
-        granted.held = granted.held.wrapping_sub(now);
         let record = &mut self.messages[message];
         if record.granted == 0 {
             record.injected = now;
@@ -292,7 +280,6 @@ impl Fabric {
     #[inline]
     fn release(&mut self, channel: u32, now: Ticks) -> u32 {
         let released = &mut self.channels[channel as usize];
-        released.held = released.held.wrapping_add(now);
         let holder = std::mem::replace(&mut released.holder, NONE);
         let first = released.first;
         if first != NONE {
@@ -318,14 +305,5 @@ impl Fabric {
         };
         self.messages.remove(message);
         delivery
-    }
-
-    fn usage(&self, channel: u32, now: Ticks) -> Usage {
-        let channel = &self.channels[channel as usize];
-        let until_now = if channel.holder == NONE { 0 } else { now };
-        Usage {
-            messages: channel.granted,
-            held: channel.held.wrapping_add(until_now),
-        }
     }
 }

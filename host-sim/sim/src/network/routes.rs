@@ -3,7 +3,7 @@
 //! before 1. Behind the links of all processors come the channels into the network, then those out
 //! of it. A mesh has no links at its border, but numbers for them.
 
-use meshalloc::{Grid, NodeId, Ticks};
+use meshalloc::{Grid, NodeId};
 
 /// Whether links lead from the last position along a dimension to the first. Of two positions that
 /// wrap these are the links that lead from one to the other anyway.
@@ -225,24 +225,4 @@ pub struct Link {
     pub dimension: u8,
     /// Whether it leads to the next higher coordinate, which is 0 behind the last on a ring.
     pub up: bool,
-}
-
-/// How much a link was used, since the network was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Grants: messages that crossed it or do so now.
-    pub messages: u64,
-    /// Cycles in which a message held it, moving or not; the sum of its virtual channels.
-    pub held: Ticks,
-}
-
-impl Usage {
-    /// What was added since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Usage) -> Usage {
-        Usage {
-            messages: self.messages - earlier.messages,
-            held: self.held - earlier.held,
-        }
-    }
 }

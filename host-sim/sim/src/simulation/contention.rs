@@ -44,11 +44,6 @@ impl Contention {
             },
         })
     }
-
-    /// The network as it is now.
-    pub fn into_network(self) -> Network {
-        self.network
-    }
 }
 
 impl Execution for Contention {
@@ -92,6 +87,10 @@ impl Execution for Contention {
             number: job.number,
             messages: job.sums,
         })
+    }
+
+    fn network(&self) -> Option<&Network> {
+        Some(&self.network)
     }
 }
 

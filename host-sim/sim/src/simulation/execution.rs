@@ -10,6 +10,7 @@ use std::ops::AddAssign;
 
 use meshalloc::{Block, Ticks};
 
+use crate::network::Network;
 use crate::workload::{Job, TimeUnit, Work};
 
 /// When an event happens: by time, and at equal times in the order of insertion.
@@ -82,19 +83,10 @@ pub trait Execution {
     /// advanced to it. A job completes once. While jobs run and `limit` is far enough, there is a
     /// completion.
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion>;
-}
 
-impl<E: Execution> Execution for &mut E {
-    fn time_unit(&self) -> TimeUnit {
-        (**self).time_unit()
-    }
-
-    fn start(&mut self, start: Start<'_>) {
-        (**self).start(start);
-    }
-
-    fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
-        (**self).complete_before(limit)
+    /// The network over which jobs send messages, if that is what they do.
+    fn network(&self) -> Option<&Network> {
+        None
     }
 }
 

@@ -2,7 +2,6 @@
 
 use meshalloc::{Grid, Ticks};
 
-use super::state::State;
 use super::{Conditions, Execution, Measured, Run, SimulationError};
 use crate::backend::Backend;
 use crate::failures::Timeline;
@@ -36,7 +35,7 @@ pub struct Interrupted {
 /// When the controller is lost or answers nonsense, when the moment never comes, or when more than
 /// [`JOBS_MAX`] jobs arrive before it.
 pub fn run_until(
-    execution: impl Execution,
+    execution: &mut dyn Execution,
     backend: &mut dyn Backend,
     machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
@@ -48,8 +47,8 @@ pub fn run_until(
         ..Measured::Arrivals { first: 0, end: 0 }.into()
     };
     let mut unobserved = ();
-    let state = State::new(machine, nothing, &mut unobserved);
-    let mut run = Run::new(execution, backend, state, jobs.into_iter())?;
+    let jobs = jobs.into_iter();
+    let mut run = Run::new(execution, nothing, backend, machine, jobs, &mut unobserved)?;
     let at = match moment {
         Moment::Time(at) => at,
         Moment::Grants(grants) => {

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::held::Held;
+use meshalloc::Block;
+
 use super::record::{Record, Stage};
 use crate::workload::Job;
 
@@ -22,23 +23,19 @@ pub(super) struct Present {
     in_window: usize,
     /// Those before the window; none of them has left.
     aside: BTreeMap<u32, Record>,
+    /// Memory for the blocks of jobs, used again: few jobs allocate any.
+    unused: Vec<Vec<Block>>,
 }
 
 impl Present {
-    /// The next job arrives.
+    /// The next job arrives, at this place of the queue.
     #[inline]
-    pub(super) fn push(&mut self, job: Job, wants: u32) {
+    pub(super) fn push(&mut self, job: Job, wants: u32, place: u64) {
         self.in_window += 1;
-        self.window.push_back(Record {
-            job,
-            granted: 0,
-            held: 0,
-            misses: 0,
-            grants: 0,
-            wants,
-            stage: Stage::Kept,
-            blocks: Held::Nothing,
-        });
+        let mut blocks = self.unused.pop().unwrap_or_default();
+        blocks.clear();
+        self.window
+            .push_back(Record::new(job, wants, place, blocks));
     }
 
     /// A job by its number; `None` if it has left for good or not arrived.
@@ -61,32 +58,6 @@ impl Present {
         self.get(number).expect("a job that has not left is here")
     }
 
-    /// The first job behind one that has arrived, in order of arrival, that is kept or waits.
-    #[inline]
-    pub(super) fn first_waiting_behind(&self, number: u32) -> Option<u32> {
-        let mut behind = number + 1;
-        if behind < self.first {
-            if let Some(number) = self.waiting_aside(behind) {
-                return Some(number);
-            }
-            behind = self.first;
-        }
-        while let Some(record) = self.window.get((behind - self.first) as usize) {
-            if record.waits() {
-                return Some(behind);
-            }
-            behind += 1;
-        }
-        None
-    }
-
-    #[cold]
-    fn waiting_aside(&self, from: u32) -> Option<u32> {
-        let mut aside = self.aside.range(from..);
-        let first = aside.find(|(_, record)| record.waits());
-        first.map(|(&number, _)| number)
-    }
-
     /// A job leaves, whose stage says so.
     #[inline]
     pub(super) fn remove(&mut self, number: u32) {
@@ -103,10 +74,11 @@ impl Present {
 
     #[inline]
     fn forget_gone(&mut self) {
-        while let Some(record) = self.window.front() {
+        while let Some(record) = self.window.front_mut() {
             if record.stage != Stage::Gone {
                 break;
             }
+            self.unused.push(std::mem::take(&mut record.blocks));
             self.window.pop_front();
             self.first += 1;
         }
@@ -183,7 +155,7 @@ mod tests {
         let mut present = Present::default();
         // Every 1,000th job stays.
         for number in 0..100_000 {
-            present.push(job(number), 1);
+            present.push(job(number), 1, number.into());
             if number % 1_000 != 0 {
                 leave(&mut present, number);
             }
@@ -204,17 +176,12 @@ mod tests {
     #[test]
     fn jobs_are_found_wherever_they_are() {
         let mut present = Present::default();
-        let (mut there, mut waiting) = (BTreeSet::new(), BTreeSet::new());
+        let mut there = BTreeSet::new();
         let mut draw = 1_u64;
         for number in 0..20_000_u32 {
             draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            present.push(job(number), 1);
+            present.push(job(number), 1, number.into());
             there.insert(number);
-            if draw >> 62 == 0 {
-                waiting.insert(number);
-            } else {
-                present.here(number).stage = Stage::Runs;
-            }
             // Old ones seldom, others soon.
             let leaves = match (draw >> 40) % 64 {
                 0 => there.first().copied(),
@@ -224,13 +191,10 @@ mod tests {
             if let Some(leaves) = leaves {
                 leave(&mut present, leaves);
                 there.remove(&leaves);
-                waiting.remove(&leaves);
             }
             let some = (draw >> 20) as u32 % (number + 1);
             let found = present.get(some).is_some_and(|it| it.stage != Stage::Gone);
             assert_eq!(found, there.contains(&some), "{some} of {number}");
-            let behind = present.first_waiting_behind(some);
-            assert_eq!(behind, waiting.range(some + 1..).next().copied());
         }
         assert!(present.aside.len() > 10, "{}", present.aside.len());
         assert_eq!(numbers(&present), Vec::from_iter(there));

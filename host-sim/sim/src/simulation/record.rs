@@ -1,8 +1,7 @@
 //! A job that is present.
 
-use meshalloc::{Refusal, Ticks};
+use meshalloc::{Block, Refusal, Ticks};
 
-use super::held::{Held, Lists};
 use super::observer::JobRecord;
 use crate::workload::Job;
 
@@ -12,70 +11,32 @@ pub(super) enum Stage {
     Kept,
     /// In the controller's queue.
     Waits,
+    /// Holds processors. It runs unless it was interrupted and waits until they work.
     Runs,
     /// Departed, or refused for good.
     Gone,
 }
 
 /// A job that has arrived.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Record {
     pub(super) job: Job,
-    pub(super) granted: Ticks,
+    /// Its place in the order of the queue: jobs are behind those with a lower one.
+    pub(super) place: u64,
+    pub(super) stage: Stage,
+    pub(super) blocks: Vec<Block>,
     pub(super) held: u32,
     pub(super) misses: u32,
     /// How often it was granted processors.
     pub(super) grants: u32,
     /// The processors that must be free for it.
     pub(super) wants: u32,
-    pub(super) stage: Stage,
-    pub(super) blocks: Held,
-}
-
-impl Record {
-    /// Whether it has arrived and has no processors yet.
-    #[inline]
-    pub(super) const fn waits(&self) -> bool {
-        matches!(self.stage, Stage::Kept | Stage::Waits)
-    }
-
-    /// What an observer receives of it; `end` is when it left, `attempt` what failures did to it.
-    pub(super) fn seen<'r>(
-        &'r self,
-        number: u32,
-        lists: &'r Lists,
-        is_measured: bool,
-        end: Option<Ticks>,
-        refused: Option<Refusal>,
-        attempt: &Attempt,
-    ) -> JobRecord<'r> {
-        let blocks = lists.get(&self.blocks);
-        let start = (!blocks.is_empty() || attempt.has_started()).then_some(self.granted);
-        JobRecord {
-            number,
-            job: &self.job,
-            is_measured,
-            start,
-            last_start: attempt.last_start().unwrap_or(start),
-            end,
-            misses: self.misses,
-            restarts: attempt.restarts,
-            lost: attempt.lost,
-            held: self.held,
-            blocks,
-            refused,
-        }
-    }
-}
-
-/// A job that was started, and what it has lost so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Attempt {
-    /// The place of its completion in the order of insertion.
+    /// When it started first, and last.
+    pub(super) granted: Ticks,
+    pub(super) started: Ticks,
+    /// The place of its completion in the order of insertion; 0 if it was never started.
     pub(super) order: u64,
-    /// When it started last.
-    pub(super) start: Ticks,
-    /// Work that was left then.
+    /// Of its service time, what was left when it started last.
     pub(super) left: Ticks,
     /// When it was interrupted, if it has not started since.
     pub(super) interrupted: Option<Ticks>,
@@ -84,22 +45,74 @@ pub(super) struct Attempt {
     pub(super) until_restart: Ticks,
     /// Ticks that are lost.
     pub(super) lost: Ticks,
-    /// Its place in the queue, if it has joined the end again.
-    pub(super) place: Option<Place>,
 }
 
-/// A place in the queue: the number of the first job that arrived behind it, and a number among
-/// those with the same.
-pub(super) type Place = (u32, u32);
-
-impl Attempt {
-    pub(super) const fn has_started(&self) -> bool {
-        self.order > 0
+impl Record {
+    /// A job that arrives, with memory for its blocks.
+    #[inline]
+    pub(super) fn new(job: Job, wants: u32, place: u64, blocks: Vec<Block>) -> Self {
+        Record {
+            job,
+            place,
+            stage: Stage::Kept,
+            blocks,
+            held: 0,
+            misses: 0,
+            grants: 0,
+            wants,
+            granted: 0,
+            started: 0,
+            order: 0,
+            left: job.work.service().unwrap_or(0),
+            interrupted: None,
+            restarts: 0,
+            until_restart: 0,
+            lost: 0,
+        }
     }
 
-    /// When the job started, unless it was interrupted since; nothing if that is not known here.
-    pub(super) fn last_start(&self) -> Option<Option<Ticks>> {
-        let start = self.interrupted.is_none().then_some(self.start);
-        self.has_started().then_some(start)
+    /// Whether it has arrived and has no processors yet.
+    #[inline]
+    pub(super) const fn waits(&self) -> bool {
+        matches!(self.stage, Stage::Kept | Stage::Waits)
+    }
+
+    /// It starts now, and completes at this place in the order of insertion.
+    #[inline]
+    pub(super) fn start(&mut self, now: Ticks, order: u64) {
+        if let Some(at) = self.interrupted.take() {
+            self.restarts += 1;
+            self.until_restart += now - at;
+        }
+        if self.order == 0 {
+            self.granted = now;
+        }
+        (self.started, self.order) = (now, order);
+    }
+
+    /// What an observer receives of it; `end` is when it left.
+    pub(super) fn seen(
+        &self,
+        number: u32,
+        is_measured: bool,
+        end: Option<Ticks>,
+        refused: Option<Refusal>,
+    ) -> JobRecord<'_> {
+        let has_started = self.order > 0;
+        let runs = has_started && self.interrupted.is_none();
+        JobRecord {
+            number,
+            job: &self.job,
+            is_measured,
+            start: has_started.then_some(self.granted),
+            last_start: runs.then_some(self.started),
+            end,
+            misses: self.misses,
+            restarts: self.restarts,
+            lost: self.lost,
+            held: self.held,
+            blocks: &self.blocks,
+            refused,
+        }
     }
 }

@@ -4,17 +4,15 @@ use meshalloc::{Block, Event, Grid, Happened, Refusal, Request, Ticks};
 
 use super::execution::{Execution, MessageSums, Start};
 use super::failing::Failing;
-use super::held::Lists;
 use super::observer::{Observer, Seen};
 use super::present::Present;
-use super::record::{Attempt, Stage};
+use super::queue::Queue;
+use super::record::Stage;
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Conditions, Measured, SimulationError};
 use crate::dispersal::Disperser;
-use crate::workload::{Job, TIME_MAX};
-
-/// More processors than any machine has.
-const NOTHING_WAITS: i64 = i64::MAX;
+use crate::failures::Checkpoint;
+use crate::workload::{Job, TIME_MAX, Work};
 
 /// The state of a run, outside the controller.
 pub(super) struct State<'o> {
@@ -26,7 +24,7 @@ pub(super) struct State<'o> {
     pub(super) sequence: u64,
     /// Jobs that have arrived and not left.
     pub(super) present: Present,
-    pub(super) lists: Lists,
+    queue: Queue,
     disperser: Disperser,
     pub(super) arrived: u32,
     /// Jobs in the controller's queue, and running ones.
@@ -36,19 +34,16 @@ pub(super) struct State<'o> {
     pub(super) in_use: u64,
     /// Processors that work and no running job holds; below 0 if some are granted twice.
     pub(super) free: i64,
-    /// The first job of the queue, kept or waiting; else the next to arrive.
-    head: u32,
-    /// The processors that must be free for it, or [`NOTHING_WAITS`].
-    head_wants: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
-    /// Later jobs than the measured ones granted while one of these, or an earlier one, waited.
+    /// Jobs of the queue that arrived before the last measured one, or are it.
+    early: u32,
+    /// Later jobs granted while there were such.
     pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
     pub(super) tally: Tally,
-    /// If anything fails.
-    pub(super) failing: Option<Box<Failing>>,
+    pub(super) failing: Failing,
     /// Processors of the largest slice that could be placed, where that is measured.
     largest: Option<u32>,
     /// What the observer knows of [`State::fragmented`].
@@ -69,23 +64,20 @@ impl<'o> State<'o> {
             now: 0,
             sequence: 0,
             present: Present::default(),
-            lists: Lists::default(),
+            queue: Queue::default(),
             disperser: Disperser::new(machine),
             arrived: 0,
             waiting: 0,
             running: 0,
             in_use: 0,
             free: machine.nodes().into(),
-            head: 0,
-            head_wants: NOTHING_WAITS,
             left: measured.count(),
+            early: 0,
             passed: 0,
             hash: Fnv1a::default(),
             decisions: 0,
             tally: Tally::new(conditions.slowdown_threshold, conditions.failures.is_some()),
-            failing: conditions
-                .failures
-                .map(|failures| Box::new(Failing::new(machine, failures))),
+            failing: Failing::new(machine, conditions.failures),
             largest: None,
             fragmented: 0,
         }
@@ -119,9 +111,7 @@ impl<'o> State<'o> {
             self.report_fragmented();
             self.tally.so_far.scattered += u128::from(self.fragmented) * span;
         }
-        if let Some(failing) = &self.failing {
-            self.tally.so_far.down += u128::from(failing.down()) * span;
-        }
+        self.tally.so_far.down += u128::from(self.failing.down()) * span;
         if let Some(largest) = self.largest {
             self.tally.so_far.largest += u128::from(largest) * span;
             self.tally.so_far.free += self.free.max(0) as u128 * span;
@@ -132,7 +122,9 @@ impl<'o> State<'o> {
 
     /// The observer receives how many processors are free but fragmented, if that has changed.
     fn report_fragmented(&mut self) {
-        let fragmented = match self.head_wants <= self.free {
+        let first = self.queue.first();
+        let wants = first.map(|number| self.present.here(number).wants.into());
+        let fragmented = match wants.is_some_and(|wants: i64| wants <= self.free) {
             true => self.free as u32,
             false => 0,
         };
@@ -159,30 +151,24 @@ impl<'o> State<'o> {
         }
     }
 
-    /// A job joins the queue.
+    fn is_early(&self, number: u32) -> bool {
+        number < self.measured.needed()
+    }
+
+    /// A job joins the queue at its place.
+    #[inline]
     pub(super) fn join(&mut self, number: u32) {
-        let is_first = match &mut self.failing {
-            Some(failing) => failing.join(number) == number,
-            None => number == self.head,
-        };
-        if is_first {
-            self.head = number;
-            self.head_wants = self.present.here(number).wants.into();
-        }
+        self.early += u32::from(self.is_early(number));
+        let place = self.present.here(number).place;
+        self.queue.join(place, number);
     }
 
     /// A job leaves the queue.
     #[inline]
     fn leave_queue(&mut self, number: u32) {
-        let next = match &mut self.failing {
-            Some(failing) => failing.leave_queue(number),
-            None if number == self.head => self.present.first_waiting_behind(number),
-            None => return,
-        };
-        (self.head, self.head_wants) = match next {
-            Some(number) => (number, self.present.here(number).wants.into()),
-            None => (self.arrived, NOTHING_WAITS),
-        };
+        self.early -= u32::from(self.is_early(number));
+        let place = self.present.here(number).place;
+        self.queue.leave(place);
     }
 
     /// A job arrives, for which `wants` processors must be free; `waiting` others wait.
@@ -196,7 +182,8 @@ impl<'o> State<'o> {
         self.pass_to(job.arrival)?;
         let number = self.arrived;
         self.arrived = number.checked_add(1).ok_or(SimulationError::TooManyJobs)?;
-        self.present.push(job, wants);
+        let place = self.sequence();
+        self.present.push(job, wants, place);
         self.join(number);
         if let Measured::Arrivals { first, end } = self.measured {
             if number == first {
@@ -247,11 +234,7 @@ impl<'o> State<'o> {
         let is_measured = self.is_measured(number);
         let record = self.present.here(number);
         record.stage = Stage::Gone;
-        let end = Some(self.now);
-        let attempt = self.failing.as_mut().map(|failing| failing.leave(number));
-        let attempt = attempt.unwrap_or_default();
-        let refused = Some(reason);
-        let seen = record.seen(number, &self.lists, is_measured, end, refused, &attempt);
+        let seen = record.seen(number, is_measured, Some(self.now), Some(reason));
         self.observer.see(&Seen::Job(&seen));
         if is_measured {
             self.tally.refused.add(reason);
@@ -268,9 +251,9 @@ impl<'o> State<'o> {
         &mut self,
         event: &Event,
         blocks: &[Block],
-        execution: &mut impl Execution,
+        execution: &mut dyn Execution,
     ) -> bool {
-        let (number, now) = (event.job.0, self.now);
+        let number = event.job.0;
         let Happened::Granted {
             misses,
             blocks_total,
@@ -286,13 +269,6 @@ impl<'o> State<'o> {
             return false;
         }
         let waited = std::mem::replace(&mut record.stage, Stage::Runs) == Stage::Waits;
-        let is_first = match &self.failing {
-            None => true,
-            Some(failing) => !failing.was_interrupted(number),
-        };
-        if is_first {
-            record.granted = now;
-        }
         record.misses += misses;
         record.grants += 1;
         let processors = record.job.request.processors;
@@ -308,30 +284,27 @@ impl<'o> State<'o> {
         self.free -= i64::from(held);
         let record = self.present.here(number);
         record.held = record.held.saturating_add(held);
-        self.lists.add(&mut record.blocks, blocks);
+        record.blocks.extend_from_slice(blocks);
         self.start(number, execution);
         true
     }
 
     /// A job that has its processors starts.
     #[inline]
-    pub(super) fn start(&mut self, number: u32, execution: &mut impl Execution) {
-        self.sequence += 1;
+    pub(super) fn start(&mut self, number: u32, execution: &mut dyn Execution) {
+        let order = self.sequence();
         let record = self.present.here(number);
-        let again;
-        let job = match &mut self.failing {
-            None => &record.job,
-            Some(failing) => {
-                again = failing.start(number, record.job, self.now, self.sequence);
-                &again
-            }
-        };
+        record.start(self.now, order);
+        let mut job = record.job;
+        if let Work::Service(service) = &mut job.work {
+            *service = Checkpoint::length(self.failing.timeline.checkpoint, record.left);
+        }
         execution.start(Start {
             at: self.now,
-            order: self.sequence,
+            order,
             number,
-            job,
-            blocks: self.lists.get(&record.blocks),
+            job: &job,
+            blocks: &record.blocks,
         });
     }
 
@@ -342,11 +315,7 @@ impl<'o> State<'o> {
         if let Measured::Arrivals { end, .. } = self.measured
             && end <= number
         {
-            let waits = match &self.failing {
-                Some(failing) => failing.waits_before(end),
-                None => self.head < end,
-            };
-            self.passed += u32::from(waits);
+            self.passed += u32::from(self.early > 0);
         }
         self.waiting -= u32::from(waited);
         self.running += 1;
@@ -371,28 +340,19 @@ impl<'o> State<'o> {
         self.running -= 1;
         self.in_use -= u64::from(record.job.request.processors);
         self.free += i64::from(record.held);
-        let blocks = record.blocks;
-        let held = self.lists.get(&record.blocks);
-        let attempt = self.failing.as_mut().map(|failing| {
-            self.free -= i64::from(failing.faulty_in(held));
-            failing.leave(number)
-        });
-        let attempt = attempt.unwrap_or_default();
-        let (lists, end) = (&self.lists, Some(now));
-        let seen = record.seen(number, lists, is_measured, end, None, &attempt);
+        self.free -= i64::from(self.failing.faulty_in(&record.blocks));
+        let seen = record.seen(number, is_measured, Some(now), None);
         self.observer.see(&Seen::Job(&seen));
         if is_measured {
             self.left -= 1;
             let place = number - self.measured.first();
             self.tally.depart(record, place, now, messages);
-            self.tally.interrupted(record, &attempt);
-            let blocks = self.lists.get(&record.blocks);
-            self.tally.dispersal.add(&self.disperser.measure(blocks));
+            let dispersal = self.disperser.measure(&record.blocks);
+            self.tally.dispersal.add(&dispersal);
             if let Measured::Departures(_) = self.measured {
                 self.tally.window.1 = self.edge();
             }
         }
-        self.lists.remove(blocks);
         self.present.remove(number);
     }
 
@@ -400,9 +360,7 @@ impl<'o> State<'o> {
     pub(super) fn end(&mut self) {
         self.report_fragmented();
         for (number, record) in self.present.iter() {
-            let failing = self.failing.as_ref();
-            let attempt = failing.map_or(Attempt::default(), |failing| failing.attempt(number));
-            let seen = record.seen(number, &self.lists, false, None, None, &attempt);
+            let seen = record.seen(number, false, None, None);
             self.observer.see(&Seen::Job(&seen));
         }
         self.observer.see(&Seen::End(self.now));

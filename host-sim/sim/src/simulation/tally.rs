@@ -3,7 +3,7 @@
 use meshalloc::{Grid, Ticks};
 
 use super::execution::MessageSums;
-use super::record::{Attempt, Record};
+use super::record::Record;
 use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
 use crate::statistics::{Delays, Moments, Trend};
@@ -122,15 +122,11 @@ impl Tally {
         self.held += u64::from(record.held);
         self.last_departure = self.last_departure.max(now);
         self.messages += messages;
-    }
-
-    /// What failures did to a measured job that leaves.
-    pub(super) fn interrupted(&mut self, record: &Record, attempt: &Attempt) {
         if let Some(sums) = &mut self.interrupted {
-            sums.restarts += u64::from(attempt.restarts);
-            sums.until_restart += u128::from(attempt.until_restart);
+            sums.restarts += u64::from(record.restarts);
+            sums.until_restart += u128::from(record.until_restart);
             let processors = u128::from(record.job.request.processors);
-            sums.lost += processors * u128::from(attempt.lost);
+            sums.lost += processors * u128::from(record.lost);
         }
     }
 

@@ -234,7 +234,7 @@ impl OpenLoop {
         // Messages that were generated, and of these the ones that are never sent.
         let (mut generated, mut never_sent) = (0, 0_u64);
         // In the warm-up: messages that were generated, and what the links carried.
-        let (mut generated_before, mut usage) = (0, Vec::new());
+        let (mut generated_before, mut carried) = (0, Vec::new());
         let mut clock = gaps.distribution.sample(&mut gaps.rng);
         // Up to each of these times, then something is looked at.
         let judged_from = self.warmup.max(filled);
@@ -279,7 +279,7 @@ impl OpenLoop {
                         ..Observer::default()
                     };
                     generated_before = generated;
-                    usage = network.links().collect();
+                    carried = network.links().collect();
                 }
                 Stop::Look => backlog.add(Look {
                     at: until,
@@ -295,7 +295,7 @@ impl OpenLoop {
         let arrived = observer.latency.count();
         let flits = f64::from(self.parameters.flits);
         let per_node = flits / (f64::from(nodes) * self.cycles as f64);
-        let links = network.links().zip(usage);
+        let links = network.links().zip(carried);
         Ok(Some(Measured {
             latency: observer.latency.mean(),
             hops: observer.hops.mean(),
@@ -307,7 +307,7 @@ impl OpenLoop {
             too_short,
             links: links
                 .map(|((link, now), (_, before))| {
-                    let messages = now.since(&before).messages as f64;
+                    let messages = (now - before) as f64;
                     (link, messages * flits / self.cycles as f64)
                 })
                 .collect(),

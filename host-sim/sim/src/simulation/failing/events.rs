@@ -4,30 +4,25 @@ use std::collections::BTreeSet;
 
 use meshalloc::{Block, Change, JobId, NodeId, Outcome, Refusal};
 
-use super::Failing;
-use crate::failures::{Effect, Event, Restart};
+use crate::failures::{Checkpoint, Effect, Restart, Timeline};
 use crate::processors::intervals;
 use crate::simulation::execution::{Completion, EventKey, Execution};
-use crate::simulation::held::Held;
 use crate::simulation::observer::{Interruption, PlaceEvent, Seen};
-use crate::simulation::record::Stage;
+use crate::simulation::record::{Record, Stage};
 use crate::simulation::state::State;
-use crate::simulation::{IDLE_FAILURES_MAX, Run, SimulationError, unexpected};
+use crate::simulation::{IDLE_FAILURES_MAX, RESTARTS_MAX, Run, SimulationError, unexpected};
 use crate::wording::are;
 use crate::workload::Job;
 
 impl State<'_> {
-    /// Where jobs start again, if anything fails.
-    pub(in crate::simulation) fn restart(&self) -> Option<Restart> {
-        self.failing
-            .as_ref()
-            .map(|failing| failing.timeline.restart)
+    /// Where jobs start again.
+    fn restart(&self) -> Restart {
+        self.failing.timeline.restart
     }
 
     /// What is down when no event is left.
     pub(in crate::simulation) fn why_stalled(&self) -> String {
-        let down = self.failing.as_ref().map_or(0, |failing| failing.down());
-        match down {
+        match self.failing.down() {
             0 => String::new(),
             down => format!(
                 ": {down} of {} processors {} down, and no repair is due",
@@ -40,58 +35,38 @@ impl State<'_> {
     /// When the next failure or repair is: behind the other events of its time.
     #[inline]
     pub(in crate::simulation) fn next_failure(&self) -> Option<EventKey> {
-        let at = self.failing.as_ref()?.timeline.next_at()?;
+        let at = self.failing.timeline.next_at()?;
         let order = u64::MAX - 1;
         Some(EventKey { at, order })
     }
 
     /// Whether the job of this completion has not been interrupted since it started.
     #[inline]
-    pub(in crate::simulation) fn completes(&self, completion: &Completion) -> bool {
-        let Some(failing) = &self.failing else {
-            return true;
-        };
-        let attempt = failing.attempts.get(&completion.number);
-        attempt.is_some_and(|attempt| {
-            attempt.order == completion.key.order && attempt.interrupted.is_none()
+    pub(in crate::simulation) fn completes(&mut self, completion: &Completion) -> bool {
+        let record = self.present.get(completion.number);
+        record.is_some_and(|record| {
+            record.order == completion.key.order && record.interrupted.is_none()
         })
-    }
-
-    /// Moves the clock to the next failure or repair and takes it.
-    fn take_failure(&mut self) -> Result<Option<Event>, SimulationError> {
-        let event = match &mut self.failing {
-            Some(failing) => failing.timeline.take(),
-            None => None,
-        };
-        let Some(event) = event else { return Ok(None) };
-        self.pass_to(event.at)?;
-        if let Some(failing) = &mut self.failing {
-            failing.failed += event.failed;
-        }
-        Ok(Some(event))
     }
 
     /// The jobs that hold processors of this block, in order of arrival.
     fn on(&self, block: Block) -> Vec<u32> {
-        let is_on = |held: &Held| {
-            let mut blocks = self.lists.get(held).iter();
-            blocks.any(|&held| self.machine.overlap(held, block))
+        let is_on = |record: &Record| {
+            let mut blocks = record.blocks.iter();
+            record.stage == Stage::Runs && blocks.any(|&held| self.machine.overlap(held, block))
         };
         let jobs = self.present.iter();
-        let jobs = jobs.filter(|(_, record)| record.stage == Stage::Runs && is_on(&record.blocks));
+        let jobs = jobs.filter(|(_, record)| is_on(record));
         jobs.map(|(number, _)| number).collect()
     }
 
     /// Marks a place, held by jobs `on`, as down or not; the processors whose state changes.
     fn mark(&mut self, block: Block, is_down: bool, on: &[u32]) -> Vec<NodeId> {
-        let Some(failing) = &mut self.failing else {
-            return Vec::new();
-        };
-        let changed = failing.mark(block, is_down);
+        let changed = self.failing.mark(block, is_down);
         let mut held = BTreeSet::new();
         for &number in on {
             let record = self.present.here(number);
-            let rows = intervals(self.machine, self.lists.get(&record.blocks));
+            let rows = intervals(self.machine, &record.blocks);
             held.extend(rows.into_iter().flat_map(|(first, last)| first..=last));
         }
         let unheld = changed
@@ -103,24 +78,42 @@ impl State<'_> {
     }
 
     /// A job is interrupted, if it runs. Whether it did.
+    ///
+    /// # Panics
+    ///
+    /// When it has no service time.
     fn interrupt(&mut self, number: u32) -> Result<bool, SimulationError> {
-        let Some(failing) = &mut self.failing else {
-            return Ok(false);
-        };
-        let Some(start) = failing.interrupt(number, self.now)? else {
-            return Ok(false);
-        };
+        let Timeline {
+            restart,
+            checkpoint,
+            ..
+        } = self.failing.timeline;
         let record = self.present.here(number);
+        assert!(
+            record.job.work.service().is_some(),
+            "jobs that are interrupted have service times"
+        );
+        if record.interrupted.is_some() {
+            return Ok(false);
+        }
+        if record.restarts >= RESTARTS_MAX {
+            return Err(SimulationError::NeverEnds { job: number });
+        }
+        let ran = self.now - record.started;
+        let (saved, lost) = Checkpoint::saved(checkpoint, record.left, ran);
+        record.left -= saved;
+        record.lost += lost;
+        record.interrupted = Some(self.now);
         self.in_use -= u64::from(record.job.request.processors);
-        if failing.timeline.restart.keeps() {
-            failing.stopped.insert(number);
+        if restart.keeps() {
+            self.failing.stopped.insert(number);
         }
         self.observer.see(&Seen::Interrupted(&Interruption {
             number,
-            start,
+            start: record.started,
             end: self.now,
             held: record.held,
-            blocks: self.lists.get(&record.blocks),
+            blocks: &record.blocks,
         }));
         Ok(true)
     }
@@ -128,83 +121,72 @@ impl State<'_> {
     /// An interrupted job gives its processors back. It returns to its place in the controller's
     /// queue or, if it goes `to_end`, is kept to join the end.
     fn give_back(&mut self, number: u32, to_end: bool) {
+        let end = self.sequence();
         let record = self.present.here(number);
-        record.stage = match to_end {
-            true => Stage::Kept,
-            false => Stage::Waits,
-        };
         self.free += i64::from(std::mem::take(&mut record.held));
-        let blocks = std::mem::replace(&mut record.blocks, Held::Nothing);
-        if let Some(failing) = &self.failing {
-            self.free -= i64::from(failing.faulty_in(self.lists.get(&blocks)));
-        }
-        self.lists.remove(blocks);
+        self.free -= i64::from(self.failing.faulty_in(&record.blocks));
+        record.blocks.clear();
         self.running -= 1;
-        if !to_end {
+        if to_end {
+            record.stage = Stage::Kept;
+            record.place = end;
+        } else {
+            record.stage = Stage::Waits;
             // The controller goes on counting them.
-            self.present.here(number).misses = 0;
+            record.misses = 0;
             self.waiting += 1;
-        } else if let Some(failing) = &mut self.failing {
-            failing.moves_to_end(number, self.arrived);
         }
         self.join(number);
     }
 
     /// The observer receives that a place went down or works again.
     fn report_place(&mut self, block: Block, is_down: bool) {
-        let Some(failing) = &self.failing else { return };
-        let mut down_and_held = 0;
-        for &number in &failing.stopped {
+        let failing = &self.failing;
+        let stopped = failing.stopped.iter();
+        let down_and_held = stopped.map(|&number| {
             let record = self.present.here(number);
-            down_and_held += failing.faulty_in(self.lists.get(&record.blocks));
-        }
+            failing.faulty_in(&record.blocks)
+        });
         self.observer.see(&Seen::Place(&PlaceEvent {
             at: self.now,
             block,
             is_down,
             down: failing.faulty - failing.kept,
-            down_and_held,
+            down_and_held: down_and_held.sum(),
         }));
     }
 
     /// Jobs that kept their processors start again, if these work.
-    fn start_again(&mut self, execution: &mut impl Execution) {
-        let Some(failing) = &self.failing else { return };
-        for number in failing.stopped.clone() {
+    fn start_again(&mut self, execution: &mut dyn Execution) {
+        for number in self.failing.stopped.clone() {
             let record = self.present.here(number);
-            let processors = record.job.request.processors;
-            let Some(failing) = &mut self.failing else {
-                return;
-            };
-            if failing.faulty_in(self.lists.get(&record.blocks)) == 0 {
-                failing.stopped.remove(&number);
-                self.in_use += u64::from(processors);
+            if self.failing.faulty_in(&record.blocks) == 0 {
+                self.failing.stopped.remove(&number);
+                self.in_use += u64::from(record.job.request.processors);
                 self.start(number, execution);
             }
         }
     }
 }
 
-impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
+impl<J: Iterator<Item = Job>> Run<'_, J> {
     /// Marks the processors of spares, which no job is given.
     pub(in crate::simulation) fn set_spares_aside(&mut self) -> Result<(), SimulationError> {
-        let failing = self.state.failing.as_ref();
-        let kept = failing.map_or(Vec::new(), |failing| failing.timeline.kept());
-        for block in kept {
+        for block in self.state.failing.timeline.kept() {
             self.state.mark(block, true, &[]);
             self.set_faulty(block, true, Some(0))?;
         }
-        if let Some(failing) = &mut self.state.failing {
-            failing.kept = failing.faulty;
-        }
+        self.state.failing.kept = self.state.failing.faulty;
         Ok(())
     }
 
     /// Carries the next failure or repair out.
     pub(in crate::simulation) fn fail(&mut self) -> Result<(), SimulationError> {
-        let Some(event) = self.state.take_failure()? else {
+        let Some(event) = self.state.failing.timeline.take() else {
             return Ok(());
         };
+        self.state.pass_to(event.at)?;
+        self.state.failing.failed += event.failed;
         self.check_idle()?;
         self.table_limited += u64::from(self.puts_off());
         match event.effect {
@@ -225,7 +207,7 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
             }
             Effect::Nothing => {}
         }
-        self.state.start_again(&mut self.execution);
+        self.state.start_again(self.execution);
         self.submit_kept()
     }
 
@@ -272,7 +254,7 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
                 interrupted.push(number);
             }
         }
-        match self.state.restart().unwrap_or_default() {
+        match self.state.restart() {
             Restart::InPlace | Restart::Spare => Ok(()),
             Restart::Elsewhere => self.requeue(&interrupted),
             Restart::ElsewhereLast => {
@@ -318,10 +300,8 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
             waiting,
             ..
         } = &self.state;
-        let is_empty = |failing: &Failing| {
-            failing.timeline.has_spares() && failing.faulty == failing.kept && *running == 0
-        };
-        if *waiting == 0 || !failing.as_deref().is_some_and(is_empty) {
+        let is_whole = failing.timeline.has_spares() && failing.faulty == failing.kept;
+        if *waiting == 0 || *running > 0 || !is_whole {
             return Ok(());
         }
         let jobs = self.state.present.iter();
@@ -341,29 +321,16 @@ impl<J: Iterator<Item = Job>, E: Execution> Run<'_, J, E> {
         self.submit_kept()
     }
 
-    fn release(&mut self, number: u32) -> Result<(), SimulationError> {
-        let change = Change::Release { job: JobId(number) };
-        self.is_full = false;
-        match self.call(&change)? {
-            Ok(Outcome::Released { .. }) => {
-                self.note_search(number);
-                Ok(())
-            }
-            other => Err(unexpected(&change, format!("{other:?}"))),
-        }
-    }
-
     /// Counts events while nothing happens but failures and repairs.
     fn check_idle(&mut self) -> Result<(), SimulationError> {
-        let may_start = self.next_arrival().is_some();
-        let Some(failing) = &mut self.state.failing else {
-            return Ok(());
+        let failing = &self.state.failing;
+        let runs = self.state.running as usize > failing.stopped.len();
+        let idle = match runs || self.next_arrival().is_some() {
+            true => 0,
+            false => failing.idle + 1,
         };
-        failing.idle = match failing.running == 0 && !may_start {
-            true => failing.idle + 1,
-            false => 0,
-        };
-        match failing.idle > IDLE_FAILURES_MAX {
+        self.state.failing.idle = idle;
+        match idle > IDLE_FAILURES_MAX {
             true => {
                 let left = self.state.left;
                 Err(SimulationError::Idle { left })

@@ -26,8 +26,16 @@ fn sending(
         .collect();
     let measured = all(jobs.len());
     with_backend(machine, strategy, PLENTY, |backend| {
-        let execution = Contention::new(machine, messages).unwrap();
-        run_with(execution, measured.into(), backend, machine, jobs, &mut ()).unwrap()
+        let mut execution = Contention::new(machine, messages).unwrap();
+        run_with(
+            &mut execution,
+            measured.into(),
+            backend,
+            machine,
+            jobs,
+            &mut (),
+        )
+        .unwrap()
     })
 }
 
@@ -161,9 +169,9 @@ fn equal_cycles_complete_in_the_order_of_starts() {
     });
     with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::default();
-        let execution = Contention::new(machine, messages).unwrap();
+        let mut execution = Contention::new(machine, messages).unwrap();
         run_with(
-            execution,
+            &mut execution,
             all(4).into(),
             &mut spy.around(backend),
             machine,

@@ -80,9 +80,9 @@ fn completions_move_while_others_run() {
     let machine = mesh(3, 1);
     with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::default();
-        let execution = Sharing::default();
+        let mut execution = Sharing::default();
         let result = run_with(
-            execution,
+            &mut execution,
             all(4).into(),
             &mut spy.around(backend),
             machine,
@@ -123,9 +123,9 @@ fn without_company_sharing_is_fixed_service() {
     let machine = mesh(1, 1);
     let fixed = simulate(machine, StrategyKind::FirstFit, 8, jobs(), all(200)).unwrap();
     let shared = with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
-        let execution = Sharing::default();
+        let mut execution = Sharing::default();
         run_with(
-            execution,
+            &mut execution,
             all(200).into(),
             backend,
             machine,
@@ -172,11 +172,19 @@ fn a_job_starts_once_with_all_of_its_blocks() {
     let machine = mesh(5, 5);
     let mut notes = Vec::new();
     let result = with_backend(machine, StrategyKind::Naive, 64, |backend| {
-        let execution = Blocks {
+        let mut execution = Blocks {
             notes: Some(&mut notes),
             ..Blocks::default()
         };
-        run_with(execution, all(28).into(), backend, machine, jobs, &mut ()).unwrap()
+        run_with(
+            &mut execution,
+            all(28).into(),
+            backend,
+            machine,
+            jobs,
+            &mut (),
+        )
+        .unwrap()
     });
     assert_eq!(result.decisions, 28);
     let starts: Vec<u32> = notes.iter().map(|(number, _)| *number).collect();

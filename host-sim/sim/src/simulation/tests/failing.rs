@@ -227,9 +227,9 @@ fn run_checked(
     };
     let mut times = Times::default();
     let jobs = jobs.iter().copied();
-    let execution = FixedService::default();
+    let mut execution = FixedService::default();
     let result = run_with(
-        execution,
+        &mut execution,
         conditions,
         &mut backend,
         machine,
@@ -608,8 +608,15 @@ fn every_strategy_and_scheduler_stays_consistent() {
                     ..Measured::Departures(60).into()
                 };
                 let jobs = jobs.iter().copied();
-                let execution = FixedService::default();
-                let result = run_with(execution, conditions, &mut backend, machine, jobs, &mut ());
+                let mut execution = FixedService::default();
+                let result = run_with(
+                    &mut execution,
+                    conditions,
+                    &mut backend,
+                    machine,
+                    jobs,
+                    &mut (),
+                );
                 let result =
                     result.unwrap_or_else(|error| panic!("{strategy}, {scheduler:?}: {error}"));
                 let served = result.values[Metric::Jobs].unwrap() + result.refused.total() as f64;
@@ -707,8 +714,15 @@ fn jobs_without_a_place_beside_the_spares_are_refused() {
             failures: Some(timeline),
             ..Measured::Departures(5).into()
         };
-        let execution = FixedService::default();
-        let run = run_with(execution, conditions, &mut backend, machine, jobs, &mut ());
+        let mut execution = FixedService::default();
+        let run = run_with(
+            &mut execution,
+            conditions,
+            &mut backend,
+            machine,
+            jobs,
+            &mut (),
+        );
         let result = run.unwrap_or_else(|error| panic!("{scheduler:?}: {error}"));
         let refused: Vec<_> = result.refused.iter().collect();
         assert_eq!(refused, [(Refusal::NeverFits, 2)], "{scheduler:?}");

@@ -16,7 +16,7 @@ fn a_run_is_interrupted_after_the_events_of_the_moment() {
     let stop = |moment| {
         with_backend(mesh(4, 1), StrategyKind::FirstFit, 8, |backend| {
             run_until(
-                FixedService::default(),
+                &mut FixedService::default(),
                 backend,
                 mesh(4, 1),
                 jobs,
@@ -75,7 +75,7 @@ fn arrivals_that_only_wait_are_put_off() {
     // After 4.000001 s all that came until then wait but the first two.
     let interrupted = with_backend(mesh(2, 1), StrategyKind::FirstFit, 8, |backend| {
         run_until(
-            FixedService::default(),
+            &mut FixedService::default(),
             backend,
             mesh(2, 1),
             jobs(),
@@ -104,10 +104,10 @@ fn arrivals_that_only_wait_are_put_off() {
     let first = job(0, 10, 2, 1);
     let jobs = std::iter::once(first).chain(burst());
     let result = with_backend(mesh(2, 1), StrategyKind::FirstFit, 8, |backend| {
-        let mut observer = ();
-        let measured = Measured::Arrivals { first: 0, end: 1 };
-        let state = State::new(mesh(2, 1), measured.into(), &mut observer);
-        let mut run = Run::new(FixedService::default(), backend, state, jobs).unwrap();
+        let (execution, observer) = (&mut FixedService::default(), &mut ());
+        let measured = Measured::Arrivals { first: 0, end: 1 }.into();
+        let run = Run::new(execution, measured, backend, mesh(2, 1), jobs, observer);
+        let mut run = run.unwrap();
         while run.step(Ticks::MAX).unwrap() {}
         (run.state.decisions, run.state.now)
     });
@@ -126,7 +126,7 @@ fn a_backlog_is_kept_up() {
         };
         let machine = mesh(1, 1);
         let result = run_with(
-            FixedService::default(),
+            &mut FixedService::default(),
             conditions,
             &mut spy.around(backend),
             machine,

@@ -82,8 +82,8 @@ fn availability_is_that_of_the_means() {
                     failures: Some(timeline),
                     ..all(2).into()
                 };
-                let execution = FixedService::default();
-                let run = run_with(execution, conditions, backend, machine, jobs, &mut ());
+                let mut execution = FixedService::default();
+                let run = run_with(&mut execution, conditions, backend, machine, jobs, &mut ());
                 run.unwrap().values[Metric::Availability].unwrap()
             })
         };
