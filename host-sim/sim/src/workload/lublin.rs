@@ -217,9 +217,8 @@ impl Lublin {
         ))
     }
 
-    /// The mean over all jobs, each class as often as its jobs arrive, of what follows from a number
-    /// of processors and the mean run time that goes with it, in seconds. Exact for the whole
-    /// numbers that are drawn.
+    /// The mean of `of` over all jobs, each class as often as its jobs arrive. `of` takes a number
+    /// of processors and its mean run time in seconds. Exact for the whole numbers that are drawn.
     fn mean(self, nodes: u32, of: impl Fn(f64, f64) -> f64) -> f64 {
         let of_class = |class| {
             let (sizes, runs) = (Sizes::new(class, nodes), RunTimes::new(class));

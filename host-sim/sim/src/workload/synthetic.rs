@@ -242,8 +242,8 @@ impl Synthetic {
         self.estimates.check(has_service, false)
     }
 
-    /// The jobs of one replication, in order of arrival; without end, unless all arrive at once. The
-    /// clock stops at [`TIME_MAX`]; the simulation refuses to go on long before.
+    /// The jobs of one replication, in order of arrival. They have no end, unless all arrive at
+    /// once. The clock stops at [`TIME_MAX`]; the simulation refuses to go on long before.
     ///
     /// # Errors
     ///
