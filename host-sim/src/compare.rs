@@ -178,7 +178,7 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
         ("--output", compared.picture_path()),
     ];
     file::spare(&compared.settings.files(), &files)?;
-    // Now rather than after a minute's work.
+    // Before the runs, so that an error comes at once.
     let file = compared.picture_path().map(PictureFile::open);
     let file = file.transpose()?;
     let (rows, incomplete) = measure(&compared)?;

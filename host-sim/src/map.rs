@@ -39,7 +39,7 @@ pub enum MapMoment {
     Jobs(u64),
 }
 
-/// What is drawn.
+/// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plot {
     /// Who holds which processors at a moment.

@@ -363,7 +363,7 @@ impl<'f> Reader<'f> {
         if let Some(cell) = self.known.borrow().get(&all) {
             return Ok(cell.clone());
         }
-        // What is the paper's own has a name and a text.
+        // A mix or machine of the paper's file is passed on as a text.
         let mut own = |key: &str, texts: &BTreeMap<String, String>, ending: &str| {
             let text = texts.get(keys.get(key)?)?.clone();
             let name = PathBuf::from(keys.remove(key)? + ending);

@@ -35,7 +35,7 @@ use meshalloc::{Block, Grid, Machine, NodeId, Tuple};
 
 use meshalloc_sim::names;
 
-/// What is drawn: a machine, and its cubes if switches join cubes.
+/// A machine as it is drawn, with its cubes if switches join cubes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The machine.
@@ -80,7 +80,7 @@ pub const ONE_ROW: usize = usize::MAX;
 /// Columns and rows of a picture.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// What is drawn.
+    /// The drawn machine.
     pub plan: Plan,
     /// The columns, from the left.
     pub across: Axis,

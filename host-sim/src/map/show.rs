@@ -49,7 +49,7 @@ pub(crate) struct PictureArgs {
 }
 
 impl PictureArgs {
-    /// The file of a picture of this kind, if there is to be one.
+    /// The file of a picture of this kind, if a kind is given.
     pub(crate) fn path(&self, kind: Option<&str>) -> Option<PathBuf> {
         kind.map(|kind| {
             let given = self.plot_output.clone();
@@ -57,7 +57,7 @@ impl PictureArgs {
         })
     }
 
-    /// Where it is shown. Opens the file: now rather than after a minute's work.
+    /// Opens the file before the work begins, so that an error comes at once.
     pub(crate) fn show(
         &self,
         kind: Option<&str>,

@@ -84,7 +84,7 @@ pub trait Execution {
     /// completion.
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion>;
 
-    /// The network over which jobs send messages, if that is what they do.
+    /// The network over which jobs send messages, if they send any.
     fn network(&self) -> Option<&Network> {
         None
     }

@@ -31,19 +31,19 @@ pub(super) struct Record {
     pub(super) grants: u32,
     /// The processors that must be free for it.
     pub(super) wants: u32,
-    /// When it started first, and last.
+    /// The times of its first and its last start.
     pub(super) granted: Ticks,
     pub(super) started: Ticks,
     /// The place of its completion in the order of insertion; 0 if it was never started.
     pub(super) order: u64,
-    /// Of its service time, what was left when it started last.
+    /// The rest of its service time at its last start.
     pub(super) left: Ticks,
-    /// When it was interrupted, if it has not started since.
+    /// The time of an interruption after which it has not started yet.
     pub(super) interrupted: Option<Ticks>,
     pub(super) restarts: u32,
-    /// From interruptions to restarts, in ticks.
+    /// Ticks between interruptions and restarts.
     pub(super) until_restart: Ticks,
-    /// Ticks that are lost.
+    /// Ticks of work that it lost.
     pub(super) lost: Ticks,
 }
 
@@ -90,7 +90,7 @@ impl Record {
         (self.started, self.order) = (now, order);
     }
 
-    /// What an observer receives of it; `end` is when it left.
+    /// The record for an observer. `end` is the time at which the job left.
     pub(super) fn seen(
         &self,
         number: u32,

@@ -96,7 +96,7 @@ impl fmt::Display for CountDistribution {
 }
 
 impl Counts {
-    /// What draws the requests.
+    /// A function that draws a request.
     pub(super) fn sampler(self) -> Result<impl Fn(&mut ChaCha8Rng) -> Request, SettingError> {
         let Counts { machine, shape, .. } = self;
         let count: Box<dyn Fn(&mut ChaCha8Rng) -> u32> = match self.distribution {

@@ -111,7 +111,7 @@ impl EstimateModel {
     }
 }
 
-/// What a model is called in errors.
+/// The name of a model in errors.
 const WHAT: &str = "the estimate of run times";
 
 /// What the ends of the range of factors are.

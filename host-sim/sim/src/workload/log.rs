@@ -554,7 +554,7 @@ impl Log {
         Ok(Box::new(jobs))
     }
 
-    /// What gives the request of each job in turn.
+    /// A function that makes the request of each job in turn.
     fn requests(&self, Stream(mut rng): Stream) -> impl FnMut(&LogJob) -> Request {
         let (rule, machine) = (self.options.shape, self.machine);
         // By number of processors, where that determines the shape.

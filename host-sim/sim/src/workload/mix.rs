@@ -35,11 +35,11 @@ pub enum MixSource {
     BuiltIn(BuiltInMix, Option<u16>),
     /// A CSV file.
     File(PathBuf),
-    /// The text of a CSV file of this name.
+    /// A CSV file that has been read.
     Text {
-        /// The name.
+        /// Its name, for errors.
         name: PathBuf,
-        /// The text.
+        /// Its contents.
         text: String,
     },
 }
@@ -219,7 +219,7 @@ impl Mix {
         parts.sum::<f64>() / weight(&self.entries)
     }
 
-    /// What draws the requests; `None` without shapes.
+    /// A function that draws a request; `None` without shapes.
     pub(super) fn sampler(&self) -> Option<impl Fn(&mut ChaCha8Rng) -> Request + use<>> {
         let mut sum = 0.0;
         let up_to = |entry: &MixEntry| {

@@ -216,8 +216,8 @@ impl Requests {
         }
     }
 
-    /// What gives the requests in the order of the jobs; `stream` gives the stream of a source by
-    /// its number.
+    /// A function that draws the requests in the order of the jobs. `stream` makes the stream of a
+    /// source by its number.
     pub(super) fn source(
         &self,
         stream: impl Fn(u8) -> Stream,

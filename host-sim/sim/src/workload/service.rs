@@ -267,7 +267,7 @@ impl FromStr for ServiceDistribution {
     }
 }
 
-/// What a distribution is called in errors.
+/// The name of a distribution in errors.
 const WHAT: &str = "the service time";
 
 fn unknown(text: &str) -> String {

@@ -69,8 +69,8 @@ impl WorkDistribution {
         }
     }
 
-    /// What gives the work of each job, by its number of processors; `stream` gives the stream of
-    /// a source by its number.
+    /// A function that draws the work of a job with this number of processors. `stream` makes the
+    /// stream of a source by its number.
     pub(super) fn source(
         &self,
         stream: impl Fn(u8) -> Stream,
