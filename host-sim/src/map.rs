@@ -239,7 +239,8 @@ pub(crate) fn check(
     let MapMoment::Jobs(count) = moment else {
         return Ok(());
     };
-    let measured = experiment.measured(0).map_err(|error| error.to_string())?;
+    let measured = experiment.measured(0);
+    let measured = measured.map_err(|error| error.on_command_line())?;
     match measured.needed() {
         jobs if count > jobs.into() => Err(format!(
             "--plot {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",

@@ -232,8 +232,9 @@ const ADVANCE_JOBS: u64 = 1024;
 /// jobs, until the measured ones have left (or are passed without end, see [saturation](self)).
 /// `observer` receives what happens.
 ///
-/// Takes time proportional to the number of jobs, beside the controller's own, and times the
-/// logarithm of the number that run at once. Memory grows with the jobs present at once, and by one
+/// Beside the controller's own time, takes time proportional to the number of jobs, times the
+/// logarithm of the number that run at once. A job that is granted before others that wait takes
+/// time proportional to their number. Memory grows with the jobs present at once, and by one
 /// number for each measured job.
 ///
 /// # Errors

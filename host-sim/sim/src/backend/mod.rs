@@ -87,7 +87,7 @@ pub trait Backend {
 /// Makes backends ready: one empty controller in a given configuration for each run, lent to a
 /// closure, so that one that borrows its memory and one that reuses a single line look alike.
 pub trait Backends {
-    /// Calls `body` with a controller that serves `configuration` and has no job. With a
+    /// Calls `body` once, with a controller that serves `configuration` and has no job. With a
     /// description, whose grid is that of the configuration, it gives only slices that are legal
     /// there.
     ///

@@ -84,7 +84,7 @@ pub trait Execution {
     /// completion.
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion>;
 
-    /// The network over which jobs send messages, if they send any.
+    /// The network over which jobs send messages to each other, if they do.
     fn network(&self) -> Option<&Network> {
         None
     }

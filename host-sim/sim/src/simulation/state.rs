@@ -20,7 +20,7 @@ pub(super) struct State<'o> {
     pub(super) measured: Measured,
     pub(super) observer: &'o mut dyn Observer,
     pub(super) now: Ticks,
-    /// The number of events inserted so far.
+    /// The latest number of an event or of a place of the queue.
     pub(super) sequence: u64,
     /// Jobs that have arrived and not left.
     pub(super) present: Present,
@@ -83,7 +83,7 @@ impl<'o> State<'o> {
         }
     }
 
-    /// A place in the order of insertion, for one more event.
+    /// The number of one more event, or of the place behind the queue.
     pub(super) fn sequence(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence

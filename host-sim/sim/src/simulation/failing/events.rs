@@ -121,13 +121,13 @@ impl State<'_> {
     /// An interrupted job gives its processors back. It returns to its place in the controller's
     /// queue or, if it goes `to_end`, is kept to join the end.
     fn give_back(&mut self, number: u32, to_end: bool) {
-        let end = self.sequence();
+        let end = to_end.then(|| self.sequence());
         let record = self.present.here(number);
         self.free += i64::from(std::mem::take(&mut record.held));
         self.free -= i64::from(self.failing.faulty_in(&record.blocks));
         record.blocks.clear();
         self.running -= 1;
-        if to_end {
+        if let Some(end) = end {
             record.stage = Stage::Kept;
             record.place = end;
         } else {
