@@ -372,9 +372,10 @@ impl<'f> Reader<'f> {
         let mix = own("mix", &self.file.mixes, ".csv");
         let machine = own("machine", &self.file.descriptions, ".toml");
         let keys: Vec<(String, String)> = keys.into_iter().collect();
+        let has_mix = mix.is_some();
         let resolve = || {
             let mut scenario = scenario::of_keys(&keys)?;
-            if let Some((name, text)) = mix.clone() {
+            if let Some((name, text)) = mix {
                 scenario.mix = Some(MixSource::Text { name, text });
             }
             if let Some((name, text)) = machine {
@@ -384,7 +385,7 @@ impl<'f> Reader<'f> {
         };
         let mut resolved = resolve().map_err(|error: SettingError| error.to_string())?;
         let plan = &mut resolved.plan;
-        if let (Some(_), Workload::Synthetic(workload)) = (&mix, &plan.workload) {
+        if has_mix && let Workload::Synthetic(workload) = &plan.workload {
             let read = workload.read(|request| plan.is_legal(request));
             plan.workload = Workload::Synthetic(read.map_err(|(_, error)| error.to_string())?);
         }

@@ -49,11 +49,11 @@ pub enum MachineSource {
     Preset(&'static str),
     /// A TOML file.
     Toml(PathBuf),
-    /// The text of a TOML file of this name.
+    /// A TOML file that has been read.
     Text {
-        /// The name.
+        /// Its name, for errors.
         name: PathBuf,
-        /// The text.
+        /// Its contents.
         text: String,
     },
     /// Slurm's `topology.yaml`: a torus by its name, or the first one.

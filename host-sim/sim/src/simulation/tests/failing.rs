@@ -602,23 +602,9 @@ fn every_strategy_and_scheduler_stays_consistent() {
                     scheduler,
                 };
                 let mut inner = InProcess::new(storage.memory(), configuration).unwrap();
-                let mut backend = checked(machine, &mut inner);
-                let conditions = Conditions {
-                    failures: Some(timeline),
-                    ..Measured::Departures(60).into()
-                };
-                let jobs = jobs.iter().copied();
-                let mut execution = FixedService::default();
-                let result = run_with(
-                    &mut execution,
-                    conditions,
-                    &mut backend,
-                    machine,
-                    jobs,
-                    &mut (),
-                );
-                let result =
-                    result.unwrap_or_else(|error| panic!("{strategy}, {scheduler:?}: {error}"));
+                let run = run_checked(&mut inner, machine, &jobs, Some(timeline));
+                let (result, _) =
+                    run.unwrap_or_else(|error| panic!("{strategy}, {scheduler:?}: {error}"));
                 let served = result.values[Metric::Jobs].unwrap() + result.refused.total() as f64;
                 assert_eq!(served, 60.0, "{strategy}, {scheduler:?}");
                 restarts += result.values[Metric::Restarts].unwrap();
@@ -702,7 +688,6 @@ fn jobs_without_a_place_beside_the_spares_are_refused() {
             scheduler,
         };
         let mut inner = InProcess::new(storage.memory(), configuration).unwrap();
-        let mut backend = checked(machine, &mut inner);
         let jobs = [
             job(0, 10, 4, 4),
             job(1, 3, 5, 4),
@@ -710,20 +695,8 @@ fn jobs_without_a_place_beside_the_spares_are_refused() {
             job(3, 5, 5, 1),
             job(4, 6, 2, 2),
         ];
-        let conditions = Conditions {
-            failures: Some(timeline),
-            ..Measured::Departures(5).into()
-        };
-        let mut execution = FixedService::default();
-        let run = run_with(
-            &mut execution,
-            conditions,
-            &mut backend,
-            machine,
-            jobs,
-            &mut (),
-        );
-        let result = run.unwrap_or_else(|error| panic!("{scheduler:?}: {error}"));
+        let run = run_checked(&mut inner, machine, &jobs, Some(timeline));
+        let (result, _) = run.unwrap_or_else(|error| panic!("{scheduler:?}: {error}"));
         let refused: Vec<_> = result.refused.iter().collect();
         assert_eq!(refused, [(Refusal::NeverFits, 2)], "{scheduler:?}");
         assert_values(&result, &[(Metric::Jobs, 3.0)]);
