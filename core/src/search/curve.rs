@@ -19,7 +19,7 @@
 
 use core::ops::Range;
 
-use super::hilbert::{Walk, curve_bits};
+use super::hilbert::Walk;
 use super::selection::Selection;
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
@@ -403,14 +403,10 @@ pub(crate) fn propose_along_hilbert(
     // All processors are one row.
     let busy = occupancy.busy_row(0);
     let is_free = &|node: u32| !bit(busy, node);
-    // With the places that are skipped.
-    let spent = u64::from(20 * curve_bits(grid) * WORD_BITS) << curve_bits(grid) >> nodes.ilog2();
-    let spent = spent.try_into().unwrap_or(u32::MAX);
     let spend = &|instructions| draft.spend(instructions);
     let words = &|| {
-        let mut walk = Walk::new(grid);
+        let mut walk = Walk::new(grid, spend);
         (0..words_for(nodes)).map(move |_| {
-            spend(spent);
             let free = walk.by_ref().take(WORD_BITS as usize).enumerate();
             free.fold(0, |word, (at, node)| word | Word::from(is_free(node)) << at)
         })
@@ -420,14 +416,13 @@ pub(crate) fn propose_along_hilbert(
     };
     let chosen = &mut scratch[..words_for(nodes)];
     chosen.fill(0);
-    let from_start = Walk::new(grid).skip(start as usize);
+    let from_start = Walk::new(grid, spend).skip(start as usize);
     for node in from_start
         .filter(|&node| is_free(node))
         .take(processors as usize)
     {
         chosen[(node / WORD_BITS) as usize] |= 1 << (node % WORD_BITS);
     }
-    draft.spend(spent.saturating_mul(words_for(nodes) as u32));
     Gather::new(*grid, draft).bits(occupancy, chosen);
     true
 }

@@ -40,34 +40,51 @@ pub(crate) const fn curve_bits(grid: &Grid) -> u32 {
 
 /// The processors of a grid in the order of the curve, by number.
 ///
-/// O(bits of a place) for each place of the cube.
-#[derive(Clone, Debug)]
+/// O(bits of a place) for each place it looks at. Of a cube of places outside the grid it looks at
+/// the first only:
+///
+/// ```text
+///   3 x 2 in a square of 4
+///
+///   3  5  6  9 10       Places 4 to 7 and 8 to 11 are squares outside the grid: after 3 the walk
+///   2  4  7  8 11       looks at 4, 8 and 12.
+///     ---------+
+///   1  3  2 13 |12
+///   0  0  1 14 |15
+/// ```
+#[derive(Clone)]
 pub(crate) struct Walk<'g> {
     grid: &'g Grid,
     bits: u32,
     next: u32,
+    spend: &'g dyn Fn(u32),
 }
 
 impl<'g> Walk<'g> {
-    /// The walk through a grid of at most [`CURVE_BITS_MAX`].
-    pub(crate) const fn new(grid: &'g Grid) -> Self {
+    /// The walk through a grid of at most [`CURVE_BITS_MAX`]. It calls `spend` with the
+    /// instructions of each look at a place.
+    pub(crate) const fn new(grid: &'g Grid, spend: &'g dyn Fn(u32)) -> Self {
         Walk {
             grid,
             bits: bits(grid),
             next: 0,
+            spend,
         }
     }
 
-    /// The number of the processor at a place of the cube; `None` outside the grid.
-    fn processor(&self, place: u32) -> Option<u32> {
+    /// The coordinates of a place in the cube.
+    fn coordinates(&self, place: u32) -> [u32; DIMENSIONS_MAX] {
         let n = self.grid.dimensions();
-        let mut axes = [0_u32; DIMENSIONS_MAX];
+        let mut all = [0; DIMENSIONS_MAX];
+        let axes = &mut all[..n];
         // The bits of the place go to the axes by turns, the highest to axis 0.
-        for bit in 0..self.bits * n as u32 {
-            let axis = n - 1 - bit as usize % n;
-            axes[axis] |= (place >> bit & 1) << (bit / n as u32);
+        let mut rest = place;
+        for level in 0..self.bits {
+            for axis in axes.iter_mut().rev() {
+                *axis |= (rest & 1) << level;
+                rest >>= 1;
+            }
         }
-        let axes = &mut axes[..n];
         // Gray code.
         let last = axes[n - 1] >> 1;
         for axis in (1..n).rev() {
@@ -87,15 +104,22 @@ impl<'g> Walk<'g> {
                 }
             }
         }
-        let (mut number, mut stride) = (0, 1);
-        for (&at, &side) in axes.iter().zip(self.grid.sides()) {
-            if at >= side.into() {
-                return None;
-            }
-            number += at * stride;
-            stride *= u32::from(side);
-        }
-        Some(number)
+        all
+    }
+
+    /// The exponent of the side of the largest cube that begins at this place, at these
+    /// coordinates, and lies outside the grid; `None` in the grid.
+    fn outside(&self, place: u32, coordinates: &[u32]) -> Option<u32> {
+        let sides = self.grid.sides().iter().map(|&side| u32::from(side));
+        let beyond = coordinates.iter().zip(sides);
+        let beyond = beyond.filter(|&(&at, side)| at >= side);
+        let exponents = beyond.map(|(&at, side)| {
+            // The cube of side 2^e around a place begins at the coordinate without its low e bits.
+            let begins_in_grid = |&e: &u32| at >> e << e < side;
+            (1..).find(begins_in_grid).unwrap_or(1) - 1
+        });
+        let largest = exponents.max()?;
+        Some(largest.min(place.trailing_zeros() / self.grid.dimensions() as u32))
     }
 }
 
@@ -103,12 +127,17 @@ impl Iterator for Walk<'_> {
     type Item = u32;
 
     fn next(&mut self) -> Option<u32> {
+        let n = self.grid.dimensions();
         while self.next >> curve_bits(self.grid) == 0 {
+            (self.spend)(200 + 40 * curve_bits(self.grid));
             let place = self.next;
-            self.next += 1;
-            if let Some(processor) = self.processor(place) {
-                return Some(processor);
-            }
+            let coordinates = &self.coordinates(place)[..n];
+            let Some(exponent) = self.outside(place, coordinates) else {
+                self.next += 1;
+                let sides = self.grid.sides().iter().zip(coordinates).rev();
+                return Some(sides.fold(0, |number, (&side, at)| number * u32::from(side) + at));
+            };
+            self.next += 1 << (exponent * n as u32);
         }
         None
     }
@@ -124,7 +153,7 @@ mod tests {
     fn each_processor_is_visited_once_and_in_a_cube_the_next_one_is_a_neighbour() {
         for sides in [&[4, 4][..], &[8, 8, 8], &[2, 2, 2, 2], &[16], &[4, 4, 4, 4]] {
             let grid = Grid::mesh(sides).unwrap();
-            let walk: Vec<u32> = Walk::new(&grid).collect();
+            let walk: Vec<u32> = Walk::new(&grid, &|_| ()).collect();
             let coordinates = |&node: &u32| grid.coordinates(crate::NodeId(node)).unwrap();
             for pair in walk.windows(2) {
                 let (one, other) = (coordinates(&pair[0]), coordinates(&pair[1]));
@@ -132,11 +161,29 @@ mod tests {
                 assert_eq!(steps.sum::<u16>(), 1, "{sides:?}");
             }
         }
-        for sides in [&[3, 2][..], &[16, 20, 28], &[5, 1, 3], &[1, 1], &[7]] {
+    }
+
+    #[test]
+    fn a_walk_has_the_processors_in_the_order_of_all_places() {
+        let all = [
+            &[3, 2][..],
+            &[16, 20, 28],
+            &[5, 1, 3],
+            &[1, 1],
+            &[7],
+            &[5, 3, 7, 2, 3],
+            &[9; 4],
+        ];
+        for sides in all {
             let grid = Grid::mesh(sides).unwrap();
-            let mut walk: Vec<u32> = Walk::new(&grid).collect();
-            walk.sort_unstable();
-            assert!(walk.into_iter().eq(0..grid.nodes()), "{sides:?}");
+            let walk = Walk::new(&grid, &|_| ());
+            let processor = |place| {
+                let coordinates = walk.coordinates(place).map(|at| at as u16);
+                Some(grid.node(&coordinates[..sides.len()])?.0)
+            };
+            let naive: Vec<u32> = (0..1 << curve_bits(&grid)).filter_map(processor).collect();
+            assert_eq!(naive.len(), grid.nodes() as usize, "{sides:?}");
+            assert!(walk.clone().eq(naive), "{sides:?}");
         }
     }
 
@@ -144,6 +191,6 @@ mod tests {
     #[test]
     fn places_outside_are_skipped() {
         let grid = Grid::mesh(&[3, 2]).unwrap();
-        assert!(Walk::new(&grid).eq([0, 1, 4, 3, 5, 2]));
+        assert!(Walk::new(&grid, &|_| ()).eq([0, 1, 4, 3, 5, 2]));
     }
 }

@@ -30,8 +30,8 @@
 //! The free processors are brought into the order of the Hilbert curve by squares of 8 x 8. A
 //! square that is all busy or all free is dealt with as a whole. This takes O(words log N) and a
 //! step for each free processor of N. Then each free interval takes O(1), or O(sqrt(N)) for the sum
-//! of squares. On any other grid every place of the cube around it takes O(log N) instead. A
-//! release takes nothing. Scratch: as many words as the occupancy, or 2 sqrt(2 N) for the sum of
+//! of squares. On any other grid every place that the walk looks at takes O(log N) instead; of a
+//! cube of places outside the grid it looks at one. A release takes nothing. Scratch: as many words as the occupancy, or 2 sqrt(2 N) for the sum of
 //! squares where that is more.
 //!
 //! # Recognition
