@@ -31,8 +31,8 @@
 //! square that is all busy or all free is dealt with as a whole. This takes O(words log N) and a
 //! step for each free processor of N. Then each free interval takes O(1), or O(sqrt(N)) for the sum
 //! of squares. On any other grid every place that the walk looks at takes O(log N) instead; of a
-//! cube of places outside the grid it looks at one. A release takes nothing. Scratch: as many words as the occupancy, or 2 sqrt(2 N) for the sum of
-//! squares where that is more.
+//! cube of places outside the grid it looks at one. A release takes nothing. Scratch: as many words
+//! as the occupancy, or 2 sqrt(2 N) for the sum of squares where that is more.
 //!
 //! # Recognition
 //!
