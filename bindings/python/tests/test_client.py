@@ -222,7 +222,9 @@ def test_threads_share_a_client_and_others_go_on(board):
 def test_ctrl_c_ends_a_wait():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         program = f"""
-            import meshalloc
+            import signal, meshalloc
+            # A background job of a shell ignores it.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             print("begins", flush=True)
             try:
                 meshalloc.Client("tcp:127.0.0.1:{silent.getsockname()[1]}", timeout=100)

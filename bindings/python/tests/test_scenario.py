@@ -194,7 +194,9 @@ ONE_AT_A_TIME = "lambda occupancy, request: None if occupancy.any() else ((0, 0)
 @pytest.mark.parametrize("policy", ["", ONE_AT_A_TIME])
 def test_ctrl_c_ends_a_run(policy):
     program = f"""
-        import meshalloc
+        import signal, meshalloc
+        # A background job of a shell ignores it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         scenario = meshalloc.Scenario(**{LONG})
         print("begins", flush=True)
         try:
