@@ -156,6 +156,14 @@ const fn by_part(within: usize, all: usize) -> Verdict {
     }
 }
 
+/// An error as a part of the mean. A mean from which no run differs is exact, even if it is 0.
+pub(super) fn part_of(error: f64, mean: f64) -> f64 {
+    match error == 0.0 {
+        true => 0.0,
+        false => error / mean,
+    }
+}
+
 /// Means over this number of `replications` have an error of at most `limit`, a part of 1 as the
 /// `errors` of each point are. `unit` is the unit: `% of the mean`, `points`.
 pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {

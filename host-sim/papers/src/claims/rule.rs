@@ -6,7 +6,7 @@ use super::difference::{difference, value};
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
 use super::judgement::{At, Compared, Judgement, OPEN_MAX, Verdict, is_over_open_max, places_text};
-use super::number::{between, exact, nothing, number, share};
+use super::number::{between, exact, nothing, number, part_of, share};
 use super::ratios::{close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
 use crate::measure::{Line, Measurements, Point, Reading, Shown};
@@ -316,7 +316,7 @@ impl Rule {
                         measurements.half_width_in_blocks(&point.own, metric, *replications)?;
                     match unit == "points" {
                         true => Some(width),
-                        false => Some(width / evidence.mean(point)?.mean),
+                        false => Some(part_of(width, evidence.mean(point)?.mean)),
                     }
                 };
                 exact(&evidence.each(error), *replications, part(limit), unit)

@@ -2,7 +2,7 @@
 
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
-use super::number::{between, exact, nothing, number, share};
+use super::number::{between, exact, nothing, number, part_of, share};
 use super::ratios::{close, least_affected};
 use super::{At, Claim, Compared, Judgement, Verdict, tally};
 use meshalloc_sim::statistics::{Estimate, Interval};
@@ -447,6 +447,7 @@ fn an_error_is_within_its_limit_at_all_half_or_fewer_places() {
         let judgement = exact(&at(errors.iter().copied()), 10, 0.034, "points");
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
     }
+    assert_eq!((part_of(1.0, 4.0), part_of(0.0, 0.0)), (0.25, 0.0));
     let judgement = exact(&at([0.012, 0.05, 0.03]), 10, 0.034, "points");
     let expected = "half-width 1.2 points (point 0) to 5.0 points (point 1); within the limit at 2 \
                     of 3 places";
