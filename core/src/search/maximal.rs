@@ -437,29 +437,30 @@ impl<'a> Planes<'a> {
                 true => count - 1,
                 false => count - start,
             };
-            let mut arc = Arc { start, len: 1 };
-            let mut is_next_free = true;
-            while arc.len <= most && is_next_free {
-                let added = side.moved(arc.start, arc.len - 1);
+            for len in 1..=most {
+                let arc = Arc { start, len };
+                let added = side.moved(start, len - 1);
                 let slabs = input.chunks_exact(slab).skip(added.into());
                 let slabs = slabs.step_by(count.into());
                 for (next, slab) in next.chunks_exact_mut(slab).zip(slabs) {
-                    match arc.len {
+                    match len {
                         1 => next.copy_from_slice(slab),
                         _ => and(next, slab),
                     }
                 }
-                if arc.len >= least {
+                if len >= least {
                     let walls = [side.before(arc), side.after(arc)];
                     wall(next, slab, parts, input, walls);
-                    is_next_free = self.search_arc(level, arc, next, spare, search);
-                    is_any |= is_next_free & is_inside;
-                    if !is_next_free && !is_inside && arc.len == least {
+                    if self.search_arc(level, arc, next, spare, search) {
+                        is_any |= is_inside;
+                        continue;
+                    }
+                    if !is_inside && len == least {
                         // Nor is there in the arcs that begin further before.
                         break 'starts;
                     }
+                    break;
                 }
-                arc.len += 1;
             }
         }
         if side.wraps && (is_any || count == 1) {
@@ -710,6 +711,31 @@ mod tests {
                 .iter()
                 .any(|&found| grid.overlap(found, job))
         );
+    }
+
+    #[test]
+    fn a_box_may_be_as_long_as_the_longest_side() {
+        let side = u16::MAX;
+        let grid = Grid::new(&[2, side], 0b01).unwrap();
+        let words = Occupancy::words_needed(&grid);
+        let (mut busy, mut faulty) = (std::vec![0; words], std::vec![0; words]);
+        let mut occupancy = Occupancy::new(grid, &mut busy, &mut faulty, Some(0));
+        occupancy.clear(grid, 0);
+        let block = |start: [u16; 2], extent: [u16; 2]| grid.block(&start, &extent).unwrap();
+        // Every row is a band: `..` and `.#` in turn.
+        for y in (1..side).step_by(2) {
+            occupancy.mark_faulty(block([1, y], [1, 1]));
+        }
+        let job = block([0, 0], [1, 1]);
+        occupancy.mark_faulty(job);
+        let mut memory = std::vec![0; Division::new(&grid).words()];
+        let mut planes = Planes::new(&occupancy, [job].into_iter(), &[], &mut memory);
+        planes.release(job);
+        let mut found = Vec::new();
+        planes.for_each_maximal_meeting(&[job], &|_| (), &mut |arcs| {
+            found.push(block_of(&grid, arcs));
+        });
+        assert_eq!(found, [block([0, 0], [2, 1]), block([0, 0], [1, side])]);
     }
 
     proptest! {
