@@ -126,6 +126,9 @@ impl Controller<'_> {
             // reserved has two.
             holds @ (Holds::Processors | Holds::Parts) => {
                 let processors = holds.requested(request).min(self.machine().nodes());
+                // The last page of a job may hold more than it requests.
+                let is_exact = holds == Holds::Parts || self.strategy().takes_any();
+                let processors = processors.next_multiple_of(if is_exact { 1 } else { 2 });
                 // With `Holds::Parts` each block lies in a cube of its own and has two numbers.
                 let in_cubes = self.strategy().cubes().filter(|_| holds == Holds::Parts);
                 let most = in_cubes.map_or(u32::MAX, |cubes| 2 * cubes);

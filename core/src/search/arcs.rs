@@ -118,14 +118,21 @@ impl Side {
         arc.len == self.len
     }
 
+    /// The position this many steps ahead of another, at most once around. The sum of the two may
+    /// have more bits than a position.
+    #[inline]
+    pub(crate) const fn moved(self, from: u16, steps: u16) -> u16 {
+        let to = from as u32 + steps as u32;
+        match to < self.len as u32 {
+            true => to as u16,
+            false => (to - self.len as u32) as u16,
+        }
+    }
+
     /// Where an arc of this length starts that ends where `within` ends.
     #[inline]
     pub(crate) const fn start_at_end(self, within: Arc, len: u16) -> u16 {
-        let start = within.start as u32 + (within.len - len) as u32;
-        match start < self.len as u32 {
-            true => start as u16,
-            false => (start - self.len as u32) as u16,
-        }
+        self.moved(within.start, within.len - len)
     }
 }
 

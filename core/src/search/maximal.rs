@@ -290,7 +290,7 @@ impl<'a> Planes<'a> {
                 start,
                 len: match end > start {
                     true => end - start,
-                    false => end + count - start,
+                    false => count - start + end,
                 },
             };
         }
@@ -301,10 +301,8 @@ impl<'a> Planes<'a> {
     fn positions(&self, dimension: usize, bands: Arc) -> Arc {
         let starts = self.starts(dimension);
         let count = usize::from(self.counts[dimension]);
-        let (first, end) = (
-            usize::from(bands.start),
-            usize::from(bands.start + bands.len),
-        );
+        let first = usize::from(bands.start);
+        let end = first + usize::from(bands.len);
         let end = match end <= count {
             true => starts[end],
             false => starts[end - count] + starts[count],
@@ -335,10 +333,9 @@ impl<'a> Planes<'a> {
             // The row of bands, and the first processor of a row that it stands for.
             let (mut row, mut node) = (0, 0);
             for at in (1..dimensions).rev() {
-                let count = self.counts[at];
-                let band = bands[at].start + steps[at];
-                let band = usize::from(if band < count { band } else { band - count });
-                row = row * usize::from(count) + band;
+                let side = self.side(at);
+                let band = usize::from(side.moved(bands[at].start, steps[at]));
+                row = row * usize::from(side.len) + band;
                 let position = self.starts(at)[band] as usize;
                 node = node * usize::from(self.grid.side(at)) + position;
             }
@@ -429,10 +426,9 @@ impl<'a> Planes<'a> {
             true => count - first.len,
             false => first.start,
         };
-        let starts = (0..first.len).map(|at| (first.start + at, 1));
-        let starts = starts.chain((1..=before).map(|at| (first.start + count - at, at + 1)));
-        'starts: for (start, least) in starts {
-            let start = start % count;
+        let starts = (0..first.len).map(|at| (side.moved(first.start, at), 1));
+        let earlier = (1..=before).map(|at| (side.moved(first.start, count - at), at + 1));
+        'starts: for (start, least) in starts.chain(earlier) {
             let is_inside = least == 1;
             if !is_inside && !is_any {
                 return false;
@@ -441,29 +437,30 @@ impl<'a> Planes<'a> {
                 true => count - 1,
                 false => count - start,
             };
-            let mut arc = Arc { start, len: 1 };
-            let mut is_next_free = true;
-            while arc.len <= most && is_next_free {
-                let added = (arc.start + arc.len - 1) % count;
+            for len in 1..=most {
+                let arc = Arc { start, len };
+                let added = side.moved(start, len - 1);
                 let slabs = input.chunks_exact(slab).skip(added.into());
                 let slabs = slabs.step_by(count.into());
                 for (next, slab) in next.chunks_exact_mut(slab).zip(slabs) {
-                    match arc.len {
+                    match len {
                         1 => next.copy_from_slice(slab),
                         _ => and(next, slab),
                     }
                 }
-                if arc.len >= least {
+                if len >= least {
                     let walls = [side.before(arc), side.after(arc)];
                     wall(next, slab, parts, input, walls);
-                    is_next_free = self.search_arc(level, arc, next, spare, search);
-                    is_any |= is_next_free & is_inside;
-                    if !is_next_free && !is_inside && arc.len == least {
+                    if self.search_arc(level, arc, next, spare, search) {
+                        is_any |= is_inside;
+                        continue;
+                    }
+                    if !is_inside && len == least {
                         // Nor is there in the arcs that begin further before.
                         break 'starts;
                     }
+                    break;
                 }
-                arc.len += 1;
             }
         }
         if side.wraps && (is_any || count == 1) {
@@ -662,6 +659,83 @@ mod tests {
             boxes = longer.collect();
         }
         boxes.iter().map(|arcs| block_of(grid, arcs)).collect()
+    }
+
+    /// A position and a length on the longest ring may add up to more than 16 bits.
+    #[test]
+    fn boxes_go_around_the_end_of_the_longest_ring() {
+        let side = u16::MAX;
+        let grid = Grid::torus(&[2, side]).unwrap();
+        let words = Occupancy::words_needed(&grid);
+        let (mut busy, mut faulty) = (std::vec![0; words], std::vec![0; words]);
+        let mut occupancy = Occupancy::new(grid, &mut busy, &mut faulty, Some(0));
+        occupancy.clear(grid, 0);
+        let block = |start: [u16; 2], extent: [u16; 2]| grid.block(&start, &extent).unwrap();
+        // Every row is a band: `..`, `.#`, `..`, `##` in turn, and at the end `..`, `.#`, `..`.
+        for y in 0..side {
+            match y % 4 {
+                1 => _ = occupancy.mark_faulty(block([1, y], [1, 1])),
+                3 => _ = occupancy.mark_faulty(block([0, y], [2, 1])),
+                _ => {}
+            }
+        }
+        let job = block([0, side - 1], [1, 3]);
+        occupancy.mark_faulty(job);
+        let mut memory = std::vec![0; Division::new(&grid).words()];
+        let mut planes = Planes::new(&occupancy, [job].into_iter(), &[], &mut memory);
+        let at_end = |planes: &mut Planes<'_>, blocks: &[Block]| {
+            let mut found = Vec::new();
+            planes.for_each_maximal_meeting(blocks, &|_| (), &mut |arcs| {
+                let found_block = block_of(&grid, arcs);
+                if grid.overlap(found_block, block([0, side - 3], [2, 6])) {
+                    found.push(found_block);
+                }
+            });
+            found
+        };
+        let narrow = block([0, side - 3], [1, 6]);
+        let wide = block([0, side - 1], [2, 2]);
+        planes.release(job);
+        for blocks in [&[][..], &[job]] {
+            let found = at_end(&mut planes, blocks);
+            assert!(found.contains(&narrow) && found.contains(&wide));
+            let others = found
+                .iter()
+                .filter(|found| **found != narrow && **found != wide);
+            // Each row `..` that is not at the very end.
+            assert_eq!(others.count(), if blocks.is_empty() { 2 } else { 0 });
+        }
+        planes.take(job);
+        assert!(
+            !at_end(&mut planes, &[])
+                .iter()
+                .any(|&found| grid.overlap(found, job))
+        );
+    }
+
+    #[test]
+    fn a_box_may_be_as_long_as_the_longest_side() {
+        let side = u16::MAX;
+        let grid = Grid::new(&[2, side], 0b01).unwrap();
+        let words = Occupancy::words_needed(&grid);
+        let (mut busy, mut faulty) = (std::vec![0; words], std::vec![0; words]);
+        let mut occupancy = Occupancy::new(grid, &mut busy, &mut faulty, Some(0));
+        occupancy.clear(grid, 0);
+        let block = |start: [u16; 2], extent: [u16; 2]| grid.block(&start, &extent).unwrap();
+        // Every row is a band: `..` and `.#` in turn.
+        for y in (1..side).step_by(2) {
+            occupancy.mark_faulty(block([1, y], [1, 1]));
+        }
+        let job = block([0, 0], [1, 1]);
+        occupancy.mark_faulty(job);
+        let mut memory = std::vec![0; Division::new(&grid).words()];
+        let mut planes = Planes::new(&occupancy, [job].into_iter(), &[], &mut memory);
+        planes.release(job);
+        let mut found = Vec::new();
+        planes.for_each_maximal_meeting(&[job], &|_| (), &mut |arcs| {
+            found.push(block_of(&grid, arcs));
+        });
+        assert_eq!(found, [block([0, 0], [2, 1]), block([0, 0], [1, side])]);
     }
 
     proptest! {

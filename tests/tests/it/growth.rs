@@ -169,6 +169,44 @@ fn times_and_leases_become_as_long_as_was_said() {
     assert_eq!(said - saved_bytes(&controller), counts);
 }
 
+/// The same for jobs that wait and are granted pages: one of four processors takes as many numbers
+/// as a block of two, whether a job requests one processor of it or two.
+#[test]
+fn pages_of_waiting_jobs_are_counted() {
+    let machine: Grid = mesh(16, 16).into();
+    let left = |strategy: &str, processors| {
+        let configuration = Configuration {
+            machine,
+            strategy: strategy.parse().expect("a strategy"),
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let mut memory = HeapMemory::new(machine, JOBS_MAX);
+        let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
+        let mut ask = |command, now| {
+            ask_at(&mut controller, &command, now);
+            (saved_bytes(&controller), controller.growth_by_time())
+        };
+        let submit = |job, processors| Change::submit(JobId(job), Request::chips(processors));
+        ask(submit(0, machine.nodes()), 0);
+        let (saved, growth) = (1..=10)
+            .map(|job| ask(submit(job, processors), 0))
+            .last()
+            .unwrap();
+        ask(Change::Release { job: JobId(0) }, 1);
+        // Time goes on, and nothing else.
+        let idle = Change::Lease {
+            job: JobId(1),
+            ticks: None,
+        };
+        let (seen, _) = ask(idle, (1 << 42) - 1);
+        saved + growth - seen
+    };
+    // What is left is for counts that no test can reach.
+    let expected = left("paging", 2);
+    assert_eq!(left("paging:row-major=1", 2), expected);
+    assert_eq!(left("paging:row-major=1", 1), expected);
+}
+
 /// The same for jobs that wait, are granted a block each, and become old.
 #[test]
 fn what_waiting_jobs_become_is_counted() {

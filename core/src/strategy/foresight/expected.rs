@@ -128,10 +128,10 @@ impl Expected {
         }
     }
 
-    /// From which length on a request is not longer, in each table; never, if it is none.
+    /// From which length on a request is not longer, in each table. Of none they say nothing.
     fn lengths(&self, wanted: Option<Wanted>) -> Tuple {
         match wanted {
-            None => Tuple::new(self.grid.dimensions(), |_| u16::MAX),
+            None => Tuple::new(self.grid.dimensions(), |_| 0),
             Some(wanted) => {
                 let extents = padded(&self.grid, wanted.shape);
                 match wanted.may_rotate {
@@ -156,9 +156,12 @@ impl Expected {
         let (old, new) = (self.lengths(before), self.lengths(wanted));
         let len = usize::from(self.longest) + 1;
         for (lengths, (&old, &new)) in table.chunks_exact_mut(len).zip(old.iter().zip(&*new)) {
+            // None is not longer at no length, not even at the longest.
+            let from =
+                |of: Option<Wanted>, length| of.map_or(len, |_| len.min(usize::from(length)));
+            let (old, new) = (from(before, old), from(wanted, new));
             // Only what lies between is different.
-            let (start, end) = (usize::from(old.min(new)), usize::from(old.max(new)));
-            for mask in &mut lengths[start.min(len)..end.min(len)] {
+            for mask in &mut lengths[old.min(new)..old.max(new)] {
                 mask[word] ^= bit;
             }
         }
@@ -205,4 +208,24 @@ pub(super) fn value(fitting: &Mask) -> u32 {
         waiting &= waiting - 1;
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+
+    #[test]
+    fn requests_fit_at_the_longest_side_there_can_be() {
+        for side in [9, u16::MAX] {
+            let grid = Grid::torus(&[side]).unwrap();
+            let mut expected = Expected::new(grid);
+            let mut words = std::vec![0; Expected::words(&grid)];
+            let table = words.as_chunks_mut().0;
+            expected.begin(table);
+            let fitting = expected.fitting(&[side], table);
+            let recent = fitting.iter().map(|word| word.count_ones());
+            assert_eq!(recent.sum::<u32>(), RECENT as u32, "{side}");
+        }
+    }
 }
