@@ -274,6 +274,10 @@ fn explain(mut error: clap::Error) -> ExitCode {
     {
         let tip = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tip);
+        // A guess, and the usage of what was guessed.
+        if error.remove(ContextKind::SuggestedArg).is_some() {
+            error.remove(ContextKind::Usage);
+        }
     }
     let printed = error.print().and_then(|()| io::stdout().flush());
     match error.use_stderr() {

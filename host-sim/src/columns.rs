@@ -149,9 +149,11 @@ impl Columns {
     pub(crate) fn rows<R: Serialize>(
         &self,
         rows: impl IntoIterator<Item = R>,
-        output: impl Write,
+        mut output: impl Write,
     ) -> io::Result<()> {
-        let mut writer = csv::Writer::from_writer(output);
+        // Into memory first: an error of this writer would hide that a reader has closed the
+        // output.
+        let mut writer = csv::Writer::from_writer(Vec::new());
         self.header(&mut writer)?;
         for row in rows {
             let row = serde_json::to_value(row)?;
@@ -161,7 +163,8 @@ impl Columns {
             };
             writer.write_record(self.0.iter().map(value))?;
         }
-        writer.flush()
+        let table = writer.into_inner();
+        output.write_all(&table.map_err(csv::IntoInnerError::into_error)?)
     }
 
     /// The same of rows about runs, each with its scenario as results record it.

@@ -51,8 +51,15 @@ fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }
 
-/// Whether [`write`] can be expected to succeed, asked before the work; makes the folder.
+/// Whether [`write`] can be expected to succeed, asked before the work; makes the folder. A file of
+/// the name `-` is taken for a mistake.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
+    if path == Path::new("-") {
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "this is not standard output (expected the name of a file, such as ./-)",
+        ));
+    }
     match fs::metadata(path) {
         Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(known) if !known.is_file() => Ok(()),

@@ -15,6 +15,15 @@ pub const FILE_BYTES_MAX: usize = 1 << 22;
 /// The first bytes of a file of UTF-8, if it has a byte order mark.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Formats of compressed files, and the first bytes of each.
+const COMPRESSED: [(&str, &[u8]); 5] = [
+    ("gzip", b"\x1f\x8b"),
+    ("bzip2", b"BZh"),
+    ("xz", b"\xfd7zXZ\0"),
+    ("zstd", b"\x28\xb5\x2f\xfd"),
+    ("zip", b"PK\x03\x04"),
+];
+
 /// The lines of a text of any length.
 pub struct Lines<R> {
     reader: BufReader<R>,
@@ -55,7 +64,7 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     ///
-    /// When the input cannot be read, is UTF-16, or has a line that is too long.
+    /// When the input cannot be read, is compressed or UTF-16, or has a line that is too long.
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         self.number += 1;
         self.line.clear();
@@ -79,7 +88,7 @@ impl<R: Read> Lines<R> {
 }
 
 /// A text file as a whole, without its byte order mark; an error when it cannot be read, is not
-/// UTF-8, or has more than [`FILE_BYTES_MAX`] bytes.
+/// plain UTF-8, or has more than [`FILE_BYTES_MAX`] bytes.
 pub fn text(path: &Path) -> io::Result<String> {
     text_of(File::open(path)?)
 }
@@ -105,8 +114,16 @@ fn text_of(input: impl Read) -> io::Result<String> {
     })
 }
 
-/// An error for UTF-16: a text with its byte order mark, or a zero among its first two bytes.
+/// An error for what is compressed, and for UTF-16: a text with its byte order mark, or a zero
+/// among its first two bytes.
 fn check_encoding(first: &[u8]) -> io::Result<()> {
+    let compressed = |(_, start): &&(&str, &[u8])| first.starts_with(start);
+    if let Some((format, _)) = COMPRESSED.iter().find(compressed) {
+        return Err(invalid(format!(
+            "the file is compressed with {format} (expected plain text, or gzip for a log or a CSV \
+             file)"
+        )));
+    }
     match first {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] => Err(invalid(
             "the text is UTF-16 (expected UTF-8; iconv -f UTF-16 -t UTF-8 converts it)".to_owned(),
@@ -192,6 +209,24 @@ mod tests {
         }
         let error = text_of(&b"a\nb\n\xff\n"[..]).unwrap_err().to_string();
         assert!(error.contains("line 3 is not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn a_compressed_file_is_named() {
+        let starts: [(&str, &[u8]); 5] = [
+            ("gzip", b"\x1f\x8b\x08\x08"),
+            ("bzip2", b"BZh91AY&SY"),
+            ("xz", b"\xfd\x37\x7a\x58\x5a\x00\x00\x04"),
+            ("zstd", b"\x28\xb5\x2f\xfd\x24"),
+            ("zip", b"PK\x03\x04\x14"),
+        ];
+        for (format, start) in starts {
+            let expected = format!("compressed with {format} (expected plain text");
+            let error = all(start, 99)[0].clone().unwrap_err();
+            assert!(error.contains(&expected), "{error}");
+            let error = text_of(start).unwrap_err().to_string();
+            assert!(error.contains(&expected), "{error}");
+        }
     }
 
     #[test]

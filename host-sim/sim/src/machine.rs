@@ -310,8 +310,8 @@ impl MachineKeys {
         let count = self.sides.len();
         if !self.wraps.is_empty() && self.wraps.len() != count {
             let reason = format!(
-                "{} values (expected {count}, one for each side, each true or false)",
-                self.wraps.len()
+                "{} (expected {count}, one for each side, each true or false)",
+                counted(self.wraps.len(), "value")
             );
             return Err(("wraps", reason));
         }
@@ -372,14 +372,30 @@ fn line_of(text: &str, at: usize) -> usize {
 
 /// The machine of a TOML file, with the name that it gives.
 fn of_toml(text: &str) -> Result<(Option<String>, Machine), Wrong> {
-    let keys: MachineKeys = toml::from_str(text).map_err(|error| Wrong {
-        line: error.span().map(|span| line_of(text, span.start)),
-        reason: error.message().replace('\n', ", "),
+    let table = DeTable::parse(text).ok();
+    let keys: MachineKeys = toml::from_str(text).map_err(|error| {
+        let start = error.span().map(|span| span.start);
+        let reason = error.message().replace('\n', ", ");
+        // In the words of the file.
+        let reason = reason
+            .replace("expected a sequence", "expected a list")
+            .replace("expected u16", "expected a whole number")
+            .replace("expected u32", "expected a whole number");
+        let in_value = table.as_ref().zip(start).and_then(|(table, start)| {
+            let mut values = table.get_ref().iter();
+            values.find(|(_, value)| value.span().contains(&start))
+        });
+        Wrong {
+            line: start.map(|start| line_of(text, start)),
+            reason: match in_value {
+                Some((key, _)) => format!("{}: {reason}", key.get_ref()),
+                None => reason,
+            },
+        }
     })?;
     match keys.machine() {
         Ok(machine) => Ok((keys.name, machine)),
         Err((key, reason)) => {
-            let table = DeTable::parse(text).ok();
             let place = table.as_ref().and_then(|table| {
                 let mut keys = table.get_ref().keys();
                 keys.find(|of| **of.get_ref() == *key)

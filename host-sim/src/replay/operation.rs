@@ -116,12 +116,13 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
             }
             serde_json::from_slice(line)
         }
-        false => match object(line, &mut usage.op).map_err(|error| usage.complete(error))? {
-            Some(object) => Line::deserialize(Value::Object(object)),
-            None => return Ok(None),
+        false => match object(line, &mut usage.op) {
+            Ok(Some(object)) => Line::deserialize(Value::Object(object)),
+            Ok(None) => return Ok(None),
+            Err(reason) => Err(serde_json::Error::custom(reason)),
         },
     };
-    if !usage.op.is_empty() && !OPERATIONS.contains(&&*usage.op) {
+    if !usage.is_broken && !OPERATIONS.contains(&&*usage.op) {
         return Err(names::unknown(
             "operation",
             &shortened(usage.op.as_bytes()),

@@ -42,7 +42,7 @@ impl Part {
         let mut damaged = |path: &Path| {
             let path = path.display();
             failure::to_stderr(&format_args!(
-                "warning: {path}: damaged; its point is left out"
+                "warning: {path}: damaged; its point counts as not run"
             ));
         };
         if self.merge {

@@ -281,7 +281,11 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             &["estimate is given twice", "`alloc ID AxB"],
         ),
         ("free 1 est=5", &["unknown field `estimate`, expected `id`"]),
-        ("est=5", &["unknown variant ``"]),
+        ("est=5", &["unknown operation \"\" (known: alloc, lease"]),
+        (
+            "allocate 1 size=5",
+            &["unknown operation \"allocate\"; did you mean \"alloc\"?"],
+        ),
         (
             "alloc 1 2x3 size=5",
             &["\"size=5\" is not known", "`alloc ID AxB"],

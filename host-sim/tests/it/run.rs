@@ -455,7 +455,7 @@ fn a_closed_output_is_no_panic() {
         operations += &format!("alloc {id} 1 1\nfree {id}\n");
     }
     fs::write(folder.path().join("ops"), operations).unwrap();
-    for line in ["replay ops", "list"] {
+    for line in ["replay ops", "list", "list --format csv"] {
         let mut child = command(folder.path(), line)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -192,7 +192,7 @@ fn what_shards_have_not_run_is_missing() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[100] ^= 0x10;
     fs::write(&path, &bytes).unwrap();
-    let warning = format!("warning: out/{name}: damaged; its point is left out");
+    let warning = format!("warning: out/{name}: damaged; its point counts as not run");
     refused(&merge(), &[&warning, "1 of 12 points is missing"]);
     let again = [shard("1/2"), shard("2/2")];
     let warned = again.iter().filter(|ended| ended.stderr.contains(&warning));

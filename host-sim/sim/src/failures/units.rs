@@ -134,7 +134,7 @@ impl Units {
                 let place = link.and_then(|link: (u32, u8)| links.binary_search(&link).ok());
                 place.map(|place| place as u32).ok_or_else(|| {
                     format!(
-                        "PROCESSOR:DIMENSION of a link that leads upwards on {}",
+                        "NODE:DIMENSION, the lower end and the dimension of a link of {}",
                         self.machine
                     )
                 })

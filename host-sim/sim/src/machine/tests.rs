@@ -87,7 +87,14 @@ fn errors_of_toml_have_file_and_line() {
         ),
         ("name = 'x'\n", "m.toml:1: missing field `sides`"),
         ("sides = [4, 4]\n\nsides = [4]\n", "m.toml:3: duplicate key"),
-        ("sides = [4, -1]\n", "m.toml:1: invalid value: integer `-1`"),
+        (
+            "sides = [4, -1]\n",
+            "m.toml:1: sides: invalid value: integer `-1`, expected a whole number",
+        ),
+        (
+            "\nsides = 8\n",
+            "m.toml:2: sides: invalid type: integer `8`, expected a list",
+        ),
         ("sides = []\n", "m.toml:1: sides: "),
         (
             "sides = [2, 2, 2, 2, 2]\n",
@@ -95,7 +102,7 @@ fn errors_of_toml_have_file_and_line() {
         ),
         (
             "sides = [4, 4]\nwraps = [true]\n",
-            "m.toml:2: wraps: 1 values (expected 2, one for each side",
+            "m.toml:2: wraps: 1 value (expected 2, one for each side",
         ),
         (
             "# a cube\nsides = [4, 4]\n\ncube = [3, 4]\n",
@@ -123,7 +130,7 @@ fn errors_of_toml_have_file_and_line() {
         ),
         (
             "sides = [4, 4]\nplacements = [{ dim = [2, 1] }]\n",
-            "m.toml:2: unknown field `dim`",
+            "m.toml:2: placements: unknown field `dim`",
         ),
     ] {
         let error = of_file("m.toml", text).unwrap_err();

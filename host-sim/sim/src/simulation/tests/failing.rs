@@ -504,7 +504,7 @@ fn files_that_make_no_sense_are_errors() {
         ),
         (
             "5,link,3:0,down\n",
-            "events.csv:2: which is \"3:0\": expected PROCESSOR:DIMENSION",
+            "events.csv:2: which is \"3:0\": expected NODE:DIMENSION",
         ),
         ("5,nod,1,down\n", "did you mean \"node\"?"),
         ("5,cube,1,down\n", "the machine has no cubes"),
