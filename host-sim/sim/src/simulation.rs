@@ -166,12 +166,14 @@ pub enum SimulationError {
         /// What is down, if anything is.
         why: String,
     },
-    /// Nothing but failures and repairs happens.
+    /// Jobs are interrupted or wait, and none ends.
     #[error(
-        "no job ran during {IDLE_FAILURES_MAX} failures and repairs in a row, and {} not left \
-         (expected repairs that let them run)", have(*left)
+        "no job ended during {failures} failures and repairs in a row, and {} not left \
+         (expected failures that let jobs end)", have(*left)
     )]
-    Idle {
+    Futile {
+        /// How many failures and repairs.
+        failures: u32,
         /// How many measured jobs.
         left: u32,
     },
@@ -222,8 +224,12 @@ pub const MEASURED_LEAST: u32 = 100;
 /// A run ends with an error when a job has been interrupted by this number of failures.
 pub const RESTARTS_MAX: u32 = 100_000;
 
-/// More failures and repairs in a row while no job runs and none arrives are an error.
-const IDLE_FAILURES_MAX: u32 = 10_000_000;
+/// More failures and repairs in a row while no job ends and no measured one is to arrive are an
+/// error; on a large machine, more than [`FUTILE_OF_EACH`] of each processor.
+const FUTILE_MAX: u32 = 1_000_000;
+
+/// See [`FUTILE_MAX`].
+const FUTILE_OF_EACH: u32 = 100;
 
 /// How many measured jobs leave from one [`Seen::Advance`] to the next.
 const ADVANCE_JOBS: u64 = 1024;

@@ -22,8 +22,8 @@ pub(super) struct Failing {
     failed: i64,
     /// Jobs that hold processors and wait until these work.
     stopped: BTreeSet<u32>,
-    /// Events in a row while no job ran and none was to arrive.
-    idle: u32,
+    /// Events in a row while no job left and no measured one was to arrive.
+    pub(super) futile: u32,
 }
 
 impl Failing {
@@ -36,7 +36,7 @@ impl Failing {
             kept: 0,
             failed: 0,
             stopped: BTreeSet::new(),
-            idle: 0,
+            futile: 0,
         }
     }
 

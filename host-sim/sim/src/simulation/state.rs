@@ -353,6 +353,7 @@ impl<'o> State<'o> {
                 self.tally.window.1 = self.edge();
             }
         }
+        self.failing.futile = 0;
         self.present.remove(number);
     }
 

@@ -10,7 +10,9 @@ use crate::simulation::execution::{Completion, EventKey, Execution};
 use crate::simulation::observer::{Interruption, PlaceEvent, Seen};
 use crate::simulation::record::{Record, Stage};
 use crate::simulation::state::State;
-use crate::simulation::{IDLE_FAILURES_MAX, RESTARTS_MAX, Run, SimulationError, unexpected};
+use crate::simulation::{
+    FUTILE_MAX, FUTILE_OF_EACH, RESTARTS_MAX, Run, SimulationError, unexpected,
+};
 use crate::wording::are;
 use crate::workload::Job;
 
@@ -51,13 +53,18 @@ impl State<'_> {
 
     /// The jobs that hold processors of this block, in order of arrival.
     fn on(&self, block: Block) -> Vec<u32> {
+        let running = self
+            .present
+            .iter()
+            .filter(|(_, record)| record.stage == Stage::Runs);
+        // Far more may wait, most of them behind these.
+        let running = running.take(self.running as usize);
         let is_on = |record: &Record| {
             let mut blocks = record.blocks.iter();
-            record.stage == Stage::Runs && blocks.any(|&held| self.machine.overlap(held, block))
+            blocks.any(|&held| self.machine.overlap(held, block))
         };
-        let jobs = self.present.iter();
-        let jobs = jobs.filter(|(_, record)| is_on(record));
-        jobs.map(|(number, _)| number).collect()
+        let on = running.filter(|(_, record)| is_on(record));
+        on.map(|(number, _)| number).collect()
     }
 
     /// Marks a place, held by jobs `on`, as down or not; the processors whose state changes.
@@ -187,7 +194,7 @@ impl<J: Iterator<Item = Job>> Run<'_, J> {
         };
         self.state.pass_to(event.at)?;
         self.state.failing.failed += event.failed;
-        self.check_idle()?;
+        self.check_progress()?;
         self.table_limited += u64::from(self.puts_off());
         match event.effect {
             Effect::Down(block) => {
@@ -321,20 +328,23 @@ impl<J: Iterator<Item = Job>> Run<'_, J> {
         self.submit_kept()
     }
 
-    /// Counts events while nothing happens but failures and repairs.
-    fn check_idle(&mut self) -> Result<(), SimulationError> {
-        let failing = &self.state.failing;
-        let runs = self.state.running as usize > failing.stopped.len();
-        let idle = match runs || self.next_arrival().is_some() {
-            true => 0,
-            false => failing.idle + 1,
-        };
-        self.state.failing.idle = idle;
-        match idle > IDLE_FAILURES_MAX {
-            true => {
-                let left = self.state.left;
-                Err(SimulationError::Idle { left })
-            }
+    /// Counts events while no job leaves, once all jobs that must arrive have done so.
+    fn check_progress(&mut self) -> Result<(), SimulationError> {
+        let needed = self.state.measured.needed();
+        let is_to_come = self.state.arrived < needed && self.next_arrival().is_some();
+        let State {
+            failing,
+            machine,
+            left,
+            ..
+        } = &mut self.state;
+        failing.futile = if is_to_come { 0 } else { failing.futile + 1 };
+        let most = FUTILE_MAX.max(machine.nodes().saturating_mul(FUTILE_OF_EACH));
+        match failing.futile > most {
+            true => Err(SimulationError::Futile {
+                failures: most,
+                left: *left,
+            }),
             false => Ok(()),
         }
     }
