@@ -269,9 +269,7 @@ pub fn main() -> ExitCode {
 
 /// Prints help, the version or what is wrong with the command line.
 fn explain(mut error: clap::Error) -> ExitCode {
-    if error.kind() == ErrorKind::UnknownArgument
-        && let Some(tip) = other_commands(&error)
-    {
+    if let Some(tip) = tip(&error) {
         let tip = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tip);
         // A guess, and the usage of what was guessed.
@@ -286,12 +284,31 @@ fn explain(mut error: clap::Error) -> ExitCode {
     }
 }
 
-/// Which commands take the option that one did not know.
-fn other_commands(error: &clap::Error) -> Option<String> {
-    let ContextValue::String(option) = error.get(ContextKind::InvalidArg)? else {
+/// What was probably meant: an option of another command, the option of a file without one, or the
+/// load of a log.
+fn tip(error: &clap::Error) -> Option<String> {
+    let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else {
         return None;
     };
-    let name = option.strip_prefix("--")?;
+    if error.kind() == ErrorKind::ArgumentConflict {
+        let given = [argument, &error.get(ContextKind::PriorArg)?.to_string()];
+        let is_given = |name| given.iter().any(|given| given.starts_with(name));
+        let is_of_log = is_given("--swf ") || is_given("--jobs-file ");
+        let is_load = is_of_log && is_given("--load ");
+        return is_load.then(|| "--log-load sets the load of a log".into());
+    }
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let file = argument.strip_suffix(".gz").unwrap_or(argument);
+    let option = match file.rsplit_once('.') {
+        _ if argument.starts_with('-') => argument,
+        Some((_, "toml")) => &format!("--scenario {argument}"),
+        Some((_, "swf")) => &format!("--swf {argument}"),
+        Some((_, "csv")) => &format!("--jobs-file {argument}"),
+        _ => return None,
+    };
+    let name = option.strip_prefix("--")?.split(' ').next()?;
     let command = Cli::command();
     let takes = |command: &&clap::Command| {
         let mut arguments = command.get_arguments();

@@ -57,7 +57,7 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     if path == Path::new("-") {
         return Err(io::Error::new(
             ErrorKind::InvalidInput,
-            "this is not standard output (expected the name of a file, such as ./-)",
+            "it does not stand for standard output here (expected the name of a file)",
         ));
     }
     match fs::metadata(path) {

@@ -182,7 +182,18 @@ fn wrong_options_are_explained() {
             "run --swf x --side-lengths uniform",
             &["cannot be used with '--side-lengths"],
         ),
-        ("run --swf x --load .4", &["cannot be used with '--load"]),
+        (
+            "run --swf x --load .4",
+            &[
+                "cannot be used with '--load",
+                "tip: --log-load sets the load of a log",
+            ],
+        ),
+        (
+            "run s.toml",
+            &["tip: --scenario s.toml is an option of run, view, compare or"],
+        ),
+        ("run a/b.swf.gz", &["tip: --swf a/b.swf.gz is an option of"]),
         (
             "run --swf x --log-load .5 --pattern ring",
             &["cannot be used with"],

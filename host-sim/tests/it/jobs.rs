@@ -176,7 +176,10 @@ fn what_cannot_be_written_is_an_error_before_the_runs() {
     for (output, reason) in [
         ("file/jobs.csv", "file/jobs.csv: cannot write the jobs: "),
         (".", ".: cannot write the jobs: is a directory"),
-        ("-", "-: cannot write the jobs: this is not standard output"),
+        (
+            "-",
+            "-: cannot write the jobs: it does not stand for standard output here",
+        ),
         (
             "jobs.swf",
             "--jobs-output jobs.swf: a log has the jobs of one run (expected one --strategy",
