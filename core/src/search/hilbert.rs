@@ -57,17 +57,22 @@ pub(crate) struct Walk<'g> {
     grid: &'g Grid,
     bits: u32,
     next: u32,
+    looks: u32,
     spend: &'g dyn Fn(u32),
 }
 
+/// Looks at places for which a walk spends at once.
+const LOOKS: u32 = 16;
+
 impl<'g> Walk<'g> {
     /// The walk through a grid of at most [`CURVE_BITS_MAX`]. It calls `spend` with the
-    /// instructions of each look at a place.
+    /// instructions of every [`LOOKS`] looks at a place.
     pub(crate) const fn new(grid: &'g Grid, spend: &'g dyn Fn(u32)) -> Self {
         Walk {
             grid,
             bits: bits(grid),
             next: 0,
+            looks: 0,
             spend,
         }
     }
@@ -129,7 +134,10 @@ impl Iterator for Walk<'_> {
     fn next(&mut self) -> Option<u32> {
         let n = self.grid.dimensions();
         while self.next >> curve_bits(self.grid) == 0 {
-            (self.spend)(200 + 40 * curve_bits(self.grid));
+            if self.looks.is_multiple_of(LOOKS) {
+                (self.spend)(LOOKS * (200 + 40 * curve_bits(self.grid)));
+            }
+            self.looks += 1;
             let place = self.next;
             let coordinates = &self.coordinates(place)[..n];
             let Some(exponent) = self.outside(place, coordinates) else {
