@@ -272,7 +272,7 @@ fn explain(mut error: clap::Error) -> ExitCode {
     if let Some(tip) = tip(&error) {
         let tip = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tip);
-        // A guess, and the usage of what was guessed.
+        // The tip replaces the guess of clap, with the usage of what it guessed.
         if error.remove(ContextKind::SuggestedArg).is_some() {
             error.remove(ContextKind::Usage);
         }

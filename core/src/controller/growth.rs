@@ -126,9 +126,10 @@ impl Controller<'_> {
             // reserved has two.
             holds @ (Holds::Processors | Holds::Parts) => {
                 let processors = holds.requested(request).min(self.machine().nodes());
-                // The last page of a job may hold more than it requests.
-                let is_exact = holds == Holds::Parts || self.strategy().takes_any();
-                let processors = processors.next_multiple_of(if is_exact { 1 } else { 2 });
+                // The last page of a job may hold more than it requests: a block, if only one
+                // processor of it is requested.
+                let has_pages = holds == Holds::Processors && !self.strategy().takes_any();
+                let processors = processors.next_multiple_of(if has_pages { 2 } else { 1 });
                 // With `Holds::Parts` each block lies in a cube of its own and has two numbers.
                 let in_cubes = self.strategy().cubes().filter(|_| holds == Holds::Parts);
                 let most = in_cubes.map_or(u32::MAX, |cubes| 2 * cubes);

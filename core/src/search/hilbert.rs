@@ -9,10 +9,13 @@
 //! outside the grid are skipped.
 //!
 //! ```text
-//!   3 x 2 in a square of 4        places on the curve      processors in order
+//!   3 x 2 in a square of 4
 //!
-//!   1  . . .                      3  2 13                  3 2 5
-//!   0  . . .                      0  1 14                  0 1 4      13 comes before 14
+//!   3  5  6  9 10       Places 4 to 7 and 8 to 11 are squares outside the grid: after 3 the walk
+//!   2  4  7  8 11       looks at 4, 8 and 12.
+//!     ---------+
+//!   1  3  2 13 |12      Processors (3 4 5 above 0 1 2) in the order of their places:
+//!   0  0  1 14 |15      0, 1, 4, 3, 5, 2.
 //! ```
 
 use crate::grid::{DIMENSIONS_MAX, Grid};
@@ -41,17 +44,7 @@ pub(crate) const fn curve_bits(grid: &Grid) -> u32 {
 /// The processors of a grid in the order of the curve, by number.
 ///
 /// O(bits of a place) for each place it looks at. Of a cube of places outside the grid it looks at
-/// the first only:
-///
-/// ```text
-///   3 x 2 in a square of 4
-///
-///   3  5  6  9 10       Places 4 to 7 and 8 to 11 are squares outside the grid: after 3 the walk
-///   2  4  7  8 11       looks at 4, 8 and 12.
-///     ---------+
-///   1  3  2 13 |12
-///   0  0  1 14 |15
-/// ```
+/// the first only.
 #[derive(Clone)]
 pub(crate) struct Walk<'g> {
     grid: &'g Grid,

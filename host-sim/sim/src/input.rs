@@ -15,9 +15,12 @@ pub const FILE_BYTES_MAX: usize = 1 << 22;
 /// The first bytes of a file of UTF-8, if it has a byte order mark.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// The first bytes of a gzip file.
+pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// Formats of compressed files, and the first bytes of each.
 const COMPRESSED: [(&str, &[u8]); 5] = [
-    ("gzip", b"\x1f\x8b"),
+    ("gzip", &GZIP),
     ("bzip2", b"BZh"),
     ("xz", b"\xfd7zXZ\0"),
     ("zstd", b"\x28\xb5\x2f\xfd"),

@@ -10,7 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use meshalloc::Ticks;
 
 use super::{JOBS_MAX, LogError, TIME_MAX, TimeUnit};
-use crate::input::{LINE_BYTES_MAX, Lines};
+use crate::input::{GZIP, LINE_BYTES_MAX, Lines};
 use crate::wording::{counted, quoted};
 
 /// The most bytes of a file, unpacked: 256 for each of the most jobs.
@@ -41,7 +41,7 @@ impl<'p> TextFile<'p, Box<dyn Read>> {
             false => Box::new(io::stdin().lock()),
         };
         let mut plain = BufReader::new(plain);
-        let compressed = plain.fill_buf().map_err(open)?.starts_with(&[0x1f, 0x8b]);
+        let compressed = plain.fill_buf().map_err(open)?.starts_with(&GZIP);
         let text: Box<dyn Read> = match compressed {
             true => Box::new(MultiGzDecoder::new(plain)),
             false => Box::new(plain),
