@@ -172,13 +172,14 @@ pub struct Events {
     pub left: u32,
 }
 
-/// Where the state of a boot has come from.
+/// Where the state of a boot has come from. `New` and `Damaged` stay over resets until a client
+/// that was greeted with them has changed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Origin {
     /// The server keeps nothing: whatever there was before a reset is gone.
     Forgetful,
-    /// It keeps a journal, in which there was nothing yet.
+    /// It keeps a journal, in which there was nothing yet or whose state was discarded.
     New,
     /// It is that of the last boot, at this time of the server's clock, which goes on from there.
     /// How long the server was off is not known.

@@ -45,6 +45,28 @@ struct Serving {
     /// The jobs that the table had room for when the records behind the checkpoint were carried
     /// out.
     jobs: u32,
+    notice: Option<Notice>,
+}
+
+/// What only the boot that wrote a checkpoint has seen of the journal before. Each later boot tells
+/// it, too, until a session that was told has changed something: the record of that shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Notice {
+    /// There was nothing in it, or nothing that was read: [`Origin::New`].
+    New,
+    /// [`Origin::Damaged`].
+    Damaged,
+}
+
+impl Notice {
+    /// After this record.
+    const fn after(notice: Option<Notice>, record: &Record) -> Option<Notice> {
+        if record.session == NO_SESSION {
+            notice
+        } else {
+            None
+        }
+    }
 }
 
 /// What was recorded since the room of the state was counted.
@@ -71,6 +93,8 @@ pub struct Durable<F, const REGIONS: usize> {
     /// Whether the journal has a state that was not read. It stays as it is until a checkpoint of
     /// another is committed.
     is_unread: bool,
+    /// What the greetings of the next boot tell, too.
+    notice: Option<Notice>,
 }
 
 /// The fewest bytes of a part of a state that is not the last: it may be a quarter shorter than the
@@ -142,6 +166,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         });
         self.journal.append(bytes).map_err(|_| NotKept)?;
         self.left -= growth;
+        self.notice = Notice::after(self.notice, record);
         Ok(())
     }
 
@@ -173,7 +198,8 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             Since::Renewals | Since::Changes | Since::Asked => {}
         }
         let mut bytes = 0;
-        for_each_chunk(controller, reset, meantime, &mut |chunk| {
+        let notice = self.notice;
+        for_each_chunk(controller, reset, notice, meantime, &mut |chunk| {
             bytes += Journal::<F, REGIONS>::chunk_bytes(chunk.len());
             Ok(())
         })?;
@@ -193,7 +219,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             return Ok(());
         }
         self.journal.begin_checkpoint().map_err(|_| NotKept)?;
-        let written = for_each_chunk(controller, reset, meantime, &mut |chunk| {
+        let written = for_each_chunk(controller, reset, notice, meantime, &mut |chunk| {
             self.journal.chunk(chunk).map_err(|_| NotKept)
         });
         let committed = written.and_then(|()| {
@@ -227,6 +253,7 @@ fn encode<'a>(record: &Record, room: &'a mut [u8]) -> Result<&'a [u8], NotKept> 
 fn for_each_chunk(
     controller: &Controller<'_>,
     reset: Option<Ticks>,
+    notice: Option<Notice>,
     meantime: &mut dyn Meantime,
     visit: &mut dyn FnMut(&[u8]) -> Result<(), NotKept>,
 ) -> Result<(), NotKept> {
@@ -250,6 +277,7 @@ fn for_each_chunk(
     }
     let serving = Serving {
         jobs: controller.jobs().capacity(),
+        notice,
     };
     visit(postcard::to_slice(&(SERVER, serving), &mut room).map_err(|_| NotKept)?)
 }
@@ -263,6 +291,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             since: Since::Changes,
             work: 0,
             is_unread: false,
+            notice: None,
         }
     }
 
@@ -270,6 +299,8 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
     pub(crate) const fn leave_unread(&mut self) {
         self.journal.require_checkpoint();
         self.is_unread = true;
+        // A checkpoint of another state discards it.
+        self.notice = Some(Notice::New);
     }
 
     /// Whether a record of this length has room.
@@ -290,9 +321,9 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         self.journal
     }
 
-    /// Brings controller and sessions into the state of the journal, and returns where it comes
-    /// from. If the journal cannot be read, they are empty, and it stays as it is until the next
-    /// checkpoint.
+    /// Brings controller and sessions into the state of the journal, and returns what greetings say
+    /// of where it comes from. If the journal cannot be read, they are empty, and it stays as it is
+    /// until the next checkpoint.
     pub(crate) fn restore(
         &mut self,
         recovered: Recovered,
@@ -301,8 +332,14 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         pauses: &Pauses<'_>,
     ) -> Origin {
         match recovered {
-            Recovered::Empty => return Origin::New,
-            Recovered::Damaged(Loss::Everything) => return Origin::Damaged { at: 0 },
+            Recovered::Empty => {
+                self.notice = Some(Notice::New);
+                return Origin::New;
+            }
+            Recovered::Damaged(Loss::Everything) => {
+                self.notice = Some(Notice::Damaged);
+                return Origin::Damaged { at: 0 };
+            }
             Recovered::Whole { .. } | Recovered::Damaged(Loss::Records | Loss::Checkpoint) => {}
         }
         if self.replay_into(controller, sessions, pauses).is_err() {
@@ -311,10 +348,14 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             self.leave_unread();
             return Origin::Unread;
         }
+        if let Recovered::Damaged(_) = recovered {
+            self.notice = Some(Notice::Damaged);
+        }
         let at = controller.clock();
-        match recovered {
-            Recovered::Damaged(_) => Origin::Damaged { at },
-            Recovered::Whole { .. } | Recovered::Empty => Origin::Restored { at },
+        match self.notice {
+            Some(Notice::New) => Origin::New,
+            Some(Notice::Damaged) => Origin::Damaged { at },
+            None => Origin::Restored { at },
         }
     }
 
@@ -337,7 +378,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
                 }
                 Some(Replayed::Chunk([SERVER, serving @ ..])) => {
                     let serving: Serving = postcard::from_bytes(serving).map_err(|_| NotKept)?;
-                    jobs = serving.jobs;
+                    (jobs, self.notice) = (serving.jobs, serving.notice);
                 }
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
                 Some(Replayed::Record(record)) => break Some(read(record)?),
@@ -349,6 +390,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         while let Some(record) = next {
             let may_be_refused = controller.strategy().looks_ahead()
                 && matches!(record.change, Change::Submit { .. });
+            self.notice = Notice::after(self.notice, &record);
             let outcome = repeat(&record, controller, sessions, pauses);
             let is_as_it_was = match may_be_refused {
                 true => is_same_room,

@@ -12,6 +12,7 @@ mod liar;
 mod life;
 mod line;
 mod longest;
+mod origin;
 mod port;
 mod processor;
 mod rate;
