@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{AllocateError, Grid, StrategyKind};
+use meshalloc_sim::workload::TimeUnit;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use self_cell::{MutBorrow, self_cell};
 
-use crate::convert::{self, Extents, Machine, Pair, Shown};
+use crate::convert::{self, Extents, List, Machine, Pair, Processors, Shown};
 use crate::errors::{misuse, not_served, refused};
 use crate::own::{OwnStrategy, Shared};
 
@@ -25,11 +26,14 @@ enum Either<'m> {
 self_cell!(
     /// An allocator with its memory.
     struct Served {
-        owner: MutBorrow<HeapStorage>,
+        owner: Owner,
         #[covariant]
         dependent: Either,
     }
 );
+
+/// The memory of an allocator or a controller, and the description of its machine, if it has one.
+pub(crate) type Owner = (MutBorrow<HeapStorage>, Option<meshalloc::Machine>);
 
 /// The same expression for both kinds of allocator.
 macro_rules! either {
@@ -46,6 +50,13 @@ macro_rules! either {
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Allocation(u128);
 
+#[pymethods]
+impl Allocation {
+    fn __repr__(&self) -> String {
+        format!("Allocation({:x})", self.0)
+    }
+}
+
 impl Allocation {
     fn handle(&self) -> meshalloc::Allocation {
         meshalloc::Allocation::from_raw(self.0)
@@ -54,9 +65,10 @@ impl Allocation {
 
 /// Gives processors of one machine away and takes them back.
 ///
-/// `machine` is a name, such as "mesh 16x22" or "torus 8x8x16", or the sides of a mesh. `strategy`
-/// is one of `strategies(machine)`, or your own: a function `propose(occupancy, request)`, an
-/// object with this method, or the class of such objects.
+/// `machine` is a name, such as "mesh 16x22" or "torus 8x8x16", the sides of a mesh, a pod such as
+/// "tpu-v4", or a file that describes one. `strategy` is one of `strategies(machine)`, or your own:
+/// a function `propose(occupancy, request)`, an object with this method, or the class of such
+/// objects. The rules of a pod are then yours to keep.
 ///
 /// >>> import meshalloc
 /// >>> allocator = meshalloc.Allocator("mesh 8x8", "first-fit")
@@ -84,29 +96,46 @@ pub(crate) enum Chosen<'py> {
     Own(Bound<'py, PyAny>),
 }
 
+/// Memory for a strategy on a machine, for this many blocks of jobs and jobs in a table.
+pub(crate) fn owner(
+    strategy: StrategyKind,
+    grid: &Grid,
+    description: Option<meshalloc::Machine>,
+    running: usize,
+    jobs: usize,
+) -> Owner {
+    let needs = match &description {
+        None => Needs::of(strategy, grid, running),
+        Some(machine) => Needs::described(strategy, machine, running),
+    };
+    (MutBorrow::new(HeapStorage::new(needs, jobs)), description)
+}
+
 #[pymethods]
 impl Allocator {
     #[new]
     fn new(machine: Machine, strategy: Chosen<'_>) -> PyResult<Self> {
-        let grid = machine.0;
+        let Machine { grid, description } = machine;
         let shared = Arc::<Shared>::default();
-        let storage = |kind| {
-            // Each allocation has a processor at least.
-            let needs = Needs::of(kind, &grid, grid.nodes() as usize);
-            MutBorrow::new(HeapStorage::new(needs, 0))
-        };
+        // Each allocation has a processor at least.
+        let jobs = grid.nodes() as usize;
         let (served, name) = match strategy {
             Chosen::Named(name) => {
                 let kind = convert::strategy(&name)?;
-                let served = Served::try_new(storage(kind), |storage| {
-                    let memory = storage.borrow_mut().allocator_memory();
+                let owner = owner(kind, &grid, description, jobs, 0);
+                let served = Served::try_new(owner, |(storage, description)| {
+                    let mut memory = storage.borrow_mut().allocator_memory();
+                    if let Some(machine) = description {
+                        memory = memory.describing(machine);
+                    }
                     meshalloc::Allocator::new(memory, grid, kind).map(Either::Named)
                 });
                 (served, name)
             }
             Chosen::Own(object) => {
-                let own = OwnStrategy::new(&object, grid, shared.clone())?;
-                let served = Served::try_new(storage(StrategyKind::FirstFit), |storage| {
+                let own = OwnStrategy::new(&object, grid, TimeUnit::Second, shared.clone())?;
+                let owner = owner(StrategyKind::FirstFit, &grid, None, jobs, 0);
+                let served = Served::try_new(owner, |(storage, _)| {
                     let memory = storage.borrow_mut().allocator_memory();
                     meshalloc::Allocator::with_strategy(memory, grid, own).map(Either::Own)
                 });
@@ -129,7 +158,7 @@ impl Allocator {
     fn allocate(
         slf: &Bound<'_, Self>,
         shape: Extents,
-        processors: Option<u32>,
+        processors: Processors,
         rotate: bool,
     ) -> PyResult<Allocation> {
         let request = convert::request(shape, processors, rotate);
@@ -151,7 +180,7 @@ impl Allocator {
     fn fits(
         slf: &Bound<'_, Self>,
         shape: Extents,
-        processors: Option<u32>,
+        processors: Processors,
         rotate: bool,
     ) -> PyResult<bool> {
         let request = convert::request(shape, processors, rotate);
@@ -185,7 +214,7 @@ impl Allocator {
 
     /// Marks the processors of a block as faulty: they are not given away until `clear_faulty`.
     /// Returns how many were not faulty before.
-    fn mark_faulty(slf: &Bound<'_, Self>, start: Vec<i64>, extent: Vec<i64>) -> PyResult<u32> {
+    fn mark_faulty(slf: &Bound<'_, Self>, start: List<i64>, extent: List<i64>) -> PyResult<u32> {
         let this = &mut *convert::change(slf)?;
         let block = convert::block_of(&this.grid, &start, &extent)?;
         Ok(this.served.with_dependent_mut(
@@ -194,7 +223,7 @@ impl Allocator {
     }
 
     /// Marks the processors of a block as working. Returns how many were faulty before.
-    fn clear_faulty(slf: &Bound<'_, Self>, start: Vec<i64>, extent: Vec<i64>) -> PyResult<u32> {
+    fn clear_faulty(slf: &Bound<'_, Self>, start: List<i64>, extent: List<i64>) -> PyResult<u32> {
         let this = &mut *convert::change(slf)?;
         let block = convert::block_of(&this.grid, &start, &extent)?;
         Ok(this.served.with_dependent_mut(
@@ -212,6 +241,10 @@ impl Allocator {
     #[getter]
     fn machine(&self) -> String {
         self.grid.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Allocator({:?}, free={})", self.machine(), self.free())
     }
 
     /// A copy of the occupancy: a numpy array with an axis for each dimension, `True` where a

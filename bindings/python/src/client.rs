@@ -14,7 +14,7 @@ use meshalloc_firmware::protocol::{Greeting, Origin, ProtocolError};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-use crate::convert::{self, Extents, Machine, Numbers, Pair};
+use crate::convert::{self, Extents, List, Machine, Numbers, Pair, Processors};
 use crate::errors::{self, misuse, not_done};
 use crate::jobs::{self, Event};
 
@@ -206,7 +206,7 @@ impl Client {
         py: Python<'_>,
         job: u32,
         shape: Extents,
-        processors: Option<u32>,
+        processors: Processors,
         now: Option<Ticks>,
         rotate: bool,
         wait: bool,
@@ -230,8 +230,8 @@ impl Client {
     fn mark_faulty(
         &self,
         py: Python<'_>,
-        start: Vec<i64>,
-        extent: Vec<i64>,
+        start: List<i64>,
+        extent: List<i64>,
         now: Option<Ticks>,
     ) -> PyResult<()> {
         let mark = |block| Change::MarkFaulty { block };
@@ -243,8 +243,8 @@ impl Client {
     fn clear_faulty(
         &self,
         py: Python<'_>,
-        start: Vec<i64>,
-        extent: Vec<i64>,
+        start: List<i64>,
+        extent: List<i64>,
         now: Option<Ticks>,
     ) -> PyResult<()> {
         let clear = |block| Change::ClearFaulty { block };
@@ -261,7 +261,10 @@ impl Client {
         scheduler: &str,
         now: Option<Ticks>,
     ) -> PyResult<()> {
-        let configuration = jobs::configuration(machine, strategy, scheduler)?;
+        if machine.description.is_some() {
+            return Err(misuse("a board serves no pods (expected a mesh or torus)"));
+        }
+        let configuration = jobs::configuration(&machine, strategy, scheduler)?;
         self.change(py, &Change::Configure(configuration), now)
             .map(drop)
     }
@@ -415,8 +418,8 @@ impl Client {
     fn set_faulty(
         &self,
         py: Python<'_>,
-        start: &[i64],
-        extent: &[i64],
+        start: &List<i64>,
+        extent: &List<i64>,
         change: fn(Block) -> Change,
         now: Option<Ticks>,
     ) -> PyResult<()> {

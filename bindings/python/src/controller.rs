@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{Block, Change, Grid, JobId, Outcome, Ticks};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
-use self_cell::{MutBorrow, self_cell};
+use self_cell::self_cell;
 
-use crate::convert::{self, Extents, Machine, Pair, Shown};
+use crate::allocator::{Owner, owner};
+use crate::convert::{self, Extents, List, Machine, Pair, Processors, Shown};
 use crate::errors::{misuse, not_done, not_served};
 use crate::jobs::{self, Event};
 
 self_cell!(
     /// A controller with its memory.
     struct Served {
-        owner: MutBorrow<HeapStorage>,
+        owner: Owner,
         #[covariant]
         dependent: Inner,
     }
@@ -55,15 +55,19 @@ impl Controller {
     fn new(machine: Machine, strategy: &str, scheduler: &str, jobs: usize) -> PyResult<Self> {
         /// Jobs of a controller; more memory than a program may want.
         const JOBS_MAX: usize = 1 << 24;
-        let configuration = jobs::configuration(machine, strategy, scheduler)?;
+        let configuration = jobs::configuration(&machine, strategy, scheduler)?;
         if !(1..=JOBS_MAX).contains(&jobs) {
             return Err(misuse(format!("jobs is {jobs}: expected 1 to {JOBS_MAX}")));
         }
         let grid = configuration.machine;
-        let needs = Needs::of(configuration.strategy, &grid, jobs);
-        let storage = MutBorrow::new(HeapStorage::new(needs, jobs));
-        let served = Served::try_new(storage, |storage| {
-            Inner::new(storage.borrow_mut().memory(), configuration)
+        let kind = configuration.strategy;
+        let owner = owner(kind, &grid, machine.description, jobs, jobs);
+        let served = Served::try_new(owner, |(storage, description)| {
+            let mut memory = storage.borrow_mut().memory();
+            if let Some(machine) = description {
+                memory = memory.describing(machine);
+            }
+            Inner::new(memory, configuration)
         });
         Ok(Controller {
             served: served.map_err(|error| not_served(&grid, strategy, error))?,
@@ -84,7 +88,7 @@ impl Controller {
         slf: &Bound<'_, Self>,
         job: u32,
         shape: Extents,
-        processors: Option<u32>,
+        processors: Processors,
         now: Ticks,
         rotate: bool,
         wait: bool,
@@ -114,8 +118,8 @@ impl Controller {
     #[pyo3(signature = (start, extent, *, now))]
     fn mark_faulty(
         slf: &Bound<'_, Self>,
-        start: Vec<i64>,
-        extent: Vec<i64>,
+        start: List<i64>,
+        extent: List<i64>,
         now: Ticks,
     ) -> PyResult<()> {
         let mark = |block| Change::MarkFaulty { block };
@@ -126,8 +130,8 @@ impl Controller {
     #[pyo3(signature = (start, extent, *, now))]
     fn clear_faulty(
         slf: &Bound<'_, Self>,
-        start: Vec<i64>,
-        extent: Vec<i64>,
+        start: List<i64>,
+        extent: List<i64>,
         now: Ticks,
     ) -> PyResult<()> {
         let clear = |block| Change::ClearFaulty { block };
@@ -165,6 +169,15 @@ impl Controller {
         jobs::statistics(&self.served.borrow_dependent().statistics())
     }
 
+    fn __repr__(&self) -> String {
+        let now = self.served.borrow_dependent().statistics();
+        let (running, waiting) = (now.running, now.waiting);
+        format!(
+            "Controller({:?}, running={running}, waiting={waiting})",
+            self.machine()
+        )
+    }
+
     /// A copy of the occupancy: a numpy array with an axis for each dimension, `True` where a
     /// processor is held or faulty.
     fn occupancy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -179,8 +192,8 @@ impl Controller {
 impl Controller {
     fn set_faulty(
         slf: &Bound<'_, Self>,
-        start: &[i64],
-        extent: &[i64],
+        start: &List<i64>,
+        extent: &List<i64>,
         change: fn(Block) -> Change,
         now: Ticks,
     ) -> PyResult<()> {

@@ -1,18 +1,22 @@
 //! Values of Python as values of the core, and back.
 
+use std::path::PathBuf;
+
 use meshalloc::{
-    Block, Flags, Grid, NodeId, Occupancy, Request, SchedulerKind, Shape, StrategyKind, Tuple,
+    Block, Flags, Grid, GridTextError, NodeId, Occupancy, Request, SchedulerKind, Shape,
+    StrategyKind, Tuple,
 };
+use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::names;
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::False;
-use pyo3::types::{PyByteArray, PyDict, PyTuple};
+use pyo3::types::{PyBool, PyByteArray, PyDict, PyTuple};
 
 use crate::errors::misuse;
 
 /// Whole numbers, one for each dimension: a tuple in Python.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Numbers(pub(crate) Tuple);
 
 impl<'py> IntoPyObject<'py> for Numbers {
@@ -28,24 +32,92 @@ impl<'py> IntoPyObject<'py> for Numbers {
 /// A block in Python: start and extent, dimension 0 first.
 pub(crate) type Pair = (Numbers, Numbers);
 
-/// A machine: its name, such as `torus 8x8x16`, or the sides of a mesh.
-pub(crate) struct Machine(pub(crate) Grid);
+/// A whole number of Python; a truth value is none.
+pub(crate) struct Whole<T>(pub(crate) T);
+
+impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Whole<T> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyBool>() {
+            let text = format!("{object:?} is a truth value (expected a whole number)");
+            return Err(misuse(text));
+        }
+        T::extract(object).map(Whole).map_err(Into::into)
+    }
+}
+
+/// Whole numbers in a tuple, a list, an array of numpy, or whatever else can be iterated.
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+impl<'py, T> FromPyObject<'_, 'py> for List<T>
+where
+    T: for<'a> FromPyObject<'a, 'py>,
+{
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let numbers = object.try_iter()?.map(|item| {
+            let Whole(number) = item?.extract::<Whole<T>>()?;
+            Ok(number)
+        });
+        numbers.collect::<PyResult<_>>().map(List)
+    }
+}
+
+/// A machine: a mesh or torus, or one whose slices follow the rules of a description.
+pub(crate) struct Machine {
+    /// Its processors.
+    pub(crate) grid: Grid,
+    /// Its rules, if it has some.
+    pub(crate) description: Option<meshalloc::Machine>,
+}
+
+/// How machines are named.
+const MACHINES: &str = "`mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4-ary 3-cube`, the \
+                        sides of a mesh, `tpu-v4` or another pod, or a file that describes one";
+
+/// The mesh or torus that is named like this; `None` if it is another machine.
+///
+/// # Errors
+///
+/// When there can be no such mesh or torus.
+pub(crate) fn grid(object: Borrowed<'_, '_, PyAny>) -> PyResult<Option<Grid>> {
+    let wrong = |reason: &dyn std::fmt::Display| {
+        misuse(format!(
+            "machine {object:?}: {reason} (expected {MACHINES})"
+        ))
+    };
+    let grid = if let Ok(name) = object.extract::<String>() {
+        match name.parse::<Grid>() {
+            Err(GridTextError::Unknown) => return Ok(None),
+            named => named.map_err(|error| wrong(&error)),
+        }
+    } else if let Ok(List(sides)) = object.extract::<List<u16>>() {
+        Grid::mesh(&sides).map_err(|error| wrong(&error))
+    } else if object.hasattr("__fspath__")? {
+        return Ok(None);
+    } else {
+        Err(wrong(&"neither a name nor sides"))
+    };
+    grid.map(Some)
+}
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Machine {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let grid = if let Ok(name) = object.extract::<String>() {
-            name.parse::<Grid>().map_err(|error| error.to_string())
-        } else if let Ok(sides) = object.extract::<Vec<u16>>() {
-            Grid::mesh(&sides).map_err(|error| error.to_string())
-        } else {
-            Err("neither a name nor sides".to_owned())
-        };
-        grid.map(Machine).map_err(|reason| {
-            let forms = "`mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4-ary 3-cube` or \
-                         the sides of a mesh";
-            misuse(format!("machine {object:?}: {reason} (expected {forms})"))
+        if let Some(grid) = grid(object)? {
+            let description = None;
+            return Ok(Machine { grid, description });
+        }
+        let name = object.extract::<PathBuf>()?;
+        let source = name.to_string_lossy().parse::<MachineSource>();
+        let read = source.and_then(|source| source.read());
+        let described = read.map_err(|reason| misuse(format!("machine {object:?}: {reason}")))?;
+        Ok(Machine {
+            grid: *described.machine.grid(),
+            description: Some(described.machine),
         })
     }
 }
@@ -67,8 +139,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Extents {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let one = object.extract::<u16>().map(|extent| vec![extent]);
-        let extents = one.or_else(|_| object.extract::<Vec<u16>>()).map_err(|_| {
+        let one = object.extract::<Whole<u16>>().map(|extent| vec![extent.0]);
+        let extents = one.or_else(|_| object.extract::<List<u16>>().map(|extents| extents.0));
+        let extents = extents.map_err(|_| {
             let expected = "expected whole numbers up to 65535, one for each dimension";
             misuse(format!("shape {object:?}: {expected}"))
         })?;
@@ -77,10 +150,17 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Extents {
     }
 }
 
-/// A request with this shape.
-pub(crate) fn request(Extents(shape): Extents, processors: Option<u32>, rotate: bool) -> Request {
+/// The number of processors of a request, where it is given.
+pub(crate) type Processors = Option<Whole<u32>>;
+
+/// A request with this shape; without an extent it is empty.
+pub(crate) fn request(Extents(shape): Extents, processors: Processors, rotate: bool) -> Request {
     let request = Request::new(shape);
-    let processors = processors.unwrap_or(request.processors);
+    let processors = match processors {
+        _ if shape.extents().is_empty() => 0,
+        None => request.processors,
+        Some(Whole(processors)) => processors,
+    };
     let flags = match rotate {
         true => Flags::empty(),
         false => Flags::FIXED_ORIENTATION,
@@ -108,7 +188,11 @@ pub(crate) fn block(grid: &Grid, start: &[i64], extent: &[i64]) -> Option<Block>
 /// # Errors
 ///
 /// When the block is not within the machine.
-pub(crate) fn block_of(grid: &Grid, start: &[i64], extent: &[i64]) -> PyResult<Block> {
+pub(crate) fn block_of(
+    grid: &Grid,
+    List(start): &List<i64>,
+    List(extent): &List<i64>,
+) -> PyResult<Block> {
     block(grid, start, extent).ok_or_else(|| {
         misuse(format!(
             "start {start:?}, extent {extent:?}: no block of the {grid}"

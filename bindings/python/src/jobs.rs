@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use meshalloc::{Block, Change, Configuration, Flags, Grid, Happened, JobId, Outcome, Statistics};
+use meshalloc::{
+    Block, Change, Configuration, Flags, Grid, Happened, JobId, Outcome, Statistics, Tuple,
+};
 use pyo3::prelude::*;
 
-use crate::convert::{self, Extents, Machine, Pair};
+use crate::convert::{self, Extents, List, Machine, Numbers, Pair, Processors};
 use crate::errors::misuse;
 
 /// What has happened to a job.
-#[pyclass(frozen, get_all, module = "meshalloc")]
+#[pyclass(frozen, eq, hash, get_all, module = "meshalloc")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Event {
     /// One more than that of the event before.
     number: u64,
@@ -26,6 +29,9 @@ pub(crate) struct Event {
     blocks: Vec<Pair>,
 }
 
+const GRANTED: &str = "granted";
+const LEASE_ENDED: &str = "lease-ended";
+
 impl Event {
     /// An event of a job that holds these blocks.
     pub(crate) fn new(
@@ -34,8 +40,8 @@ impl Event {
         blocks: impl IntoIterator<Item = Block>,
     ) -> Self {
         let (what, blocks) = match event.what {
-            Happened::Granted { .. } => ("granted", convert::pairs(grid, blocks)),
-            Happened::LeaseEnded => ("lease-ended", Vec::new()),
+            Happened::Granted { .. } => (GRANTED, convert::pairs(grid, blocks)),
+            Happened::LeaseEnded => (LEASE_ENDED, Vec::new()),
         };
         Event {
             number: event.number,
@@ -50,6 +56,48 @@ impl Event {
 
 #[pymethods]
 impl Event {
+    /// An event like this, such as one that is read from a pickle.
+    #[new]
+    fn of(
+        number: u64,
+        job: u32,
+        at: u64,
+        what: &str,
+        processors: u32,
+        blocks: Vec<(List<u16>, List<u16>)>,
+    ) -> PyResult<Self> {
+        let kinds = [GRANTED, LEASE_ENDED];
+        let Some(what) = kinds.into_iter().find(|&kind| kind == what) else {
+            return Err(misuse(format!("what {what:?}: expected one of {kinds:?}")));
+        };
+        let numbers = |List(numbers): List<u16>| {
+            let tuple = Tuple::from_slice(&numbers).map(Numbers);
+            tuple.ok_or_else(|| misuse(format!("{numbers:?}: more numbers than dimensions")))
+        };
+        let blocks = blocks.into_iter();
+        let blocks = blocks.map(|(start, extent)| Ok((numbers(start)?, numbers(extent)?)));
+        Ok(Event {
+            number,
+            job,
+            at,
+            what,
+            processors,
+            blocks: blocks.collect::<PyResult<_>>()?,
+        })
+    }
+
+    fn __getnewargs__(&self) -> (u64, u32, u64, &'static str, u32, Vec<Pair>) {
+        let blocks = self.blocks.clone();
+        (
+            self.number,
+            self.job,
+            self.at,
+            self.what,
+            self.processors,
+            blocks,
+        )
+    }
+
     fn __repr__(&self) -> String {
         let Event {
             job,
@@ -66,7 +114,7 @@ impl Event {
 pub(crate) fn submit(
     job: u32,
     shape: Extents,
-    processors: Option<u32>,
+    processors: Processors,
     rotate: bool,
     wait: bool,
     estimate: Option<NonZeroU64>,
@@ -93,12 +141,12 @@ pub(crate) fn released(outcome: &Outcome) -> PyResult<u32> {
 
 /// The configuration with these names.
 pub(crate) fn configuration(
-    Machine(machine): Machine,
+    machine: &Machine,
     strategy: &str,
     scheduler: &str,
 ) -> PyResult<Configuration> {
     Ok(Configuration {
-        machine,
+        machine: machine.grid,
         strategy: convert::strategy(strategy)?,
         scheduler: convert::scheduler(scheduler)?,
     })

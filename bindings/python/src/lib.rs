@@ -31,5 +31,8 @@ mod _core {
     #[pymodule_export]
     use crate::own::{Queue, Request, Waiting};
     #[pymodule_export]
-    use crate::simulate::{resolve, run, schedulers, settings, strategies};
+    #[allow(non_upper_case_globals, reason = "its name in Python")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    use crate::simulate::{form, machine, resolve, run, schedulers, settings, strategies};
 }

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meshalloc::{Block, Draft, Grid, IllegalProposal, NodeId, Occupancy, Refusal, Strategy, Ticks};
 use meshalloc_sim::backend::own::{self, Policy};
+use meshalloc_sim::workload::TimeUnit;
+use pyo3::IntoPyObjectExt;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyType};
+use pyo3::types::{PyByteArray, PySlice, PyTuple, PyType};
 
-use crate::convert::{self, Numbers};
+use crate::convert::{self, List, Numbers};
 use crate::errors::{self, misuse};
 
 /// What a run shares with the thread that waits for it: the first exception, which ends the run.
@@ -66,41 +68,43 @@ impl Shared {
 /// >>> own.fits((3, 2))
 /// Request(shape=(3, 2), processors=6)
 /// False
-#[pyclass(frozen, module = "meshalloc")]
-pub(crate) struct Request(meshalloc::Request);
+#[pyclass(frozen, eq, hash, skip_from_py_object, module = "meshalloc")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Request {
+    inner: meshalloc::Request,
+    unit: TimeUnit,
+}
 
 #[pymethods]
 impl Request {
     /// The extents, in the order of the request.
     #[getter]
     fn shape(&self) -> Numbers {
-        Numbers(self.0.shape.extents())
+        Numbers(self.inner.shape.extents())
     }
 
     /// The number of processors, 1 to the product of the extents.
     #[getter]
     fn processors(&self) -> u32 {
-        self.0.processors
+        self.inner.processors
     }
 
     /// Whether the extents may be laid along the dimensions in another order.
     #[getter]
     fn may_rotate(&self) -> bool {
-        self.0.may_rotate()
+        self.inner.may_rotate()
     }
 
-    /// The estimated run time in ticks, if there is one.
+    /// The estimated run time in seconds (cycles where jobs send messages), if there is one.
     #[getter]
-    fn estimate(&self) -> Option<u64> {
-        self.0.estimate.map(Into::into)
+    fn estimate(&self) -> Option<f64> {
+        let ticks = self.inner.estimate?;
+        Some(self.unit.of(ticks.get()))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let shape = self.shape().into_pyobject(py)?;
-        Ok(format!(
-            "Request(shape={shape}, processors={})",
-            self.0.processors
-        ))
+        let (shape, processors) = (self.shape().into_pyobject(py)?, self.processors());
+        Ok(format!("Request(shape={shape}, processors={processors})"))
     }
 }
 
@@ -109,6 +113,8 @@ pub(crate) struct OwnStrategy {
     propose: Py<PyAny>,
     demand: Option<Py<PyAny>>,
     machine: Grid,
+    /// That of the estimates.
+    unit: TimeUnit,
     /// The read-only array that it gets.
     occupancy: Py<PyAny>,
     /// The memory of that.
@@ -128,6 +134,7 @@ impl OwnStrategy {
     pub(crate) fn new(
         strategy: &Bound<'_, PyAny>,
         machine: Grid,
+        unit: TimeUnit,
         shared: Arc<Shared>,
     ) -> PyResult<Self> {
         let py = strategy.py();
@@ -150,6 +157,7 @@ impl OwnStrategy {
             propose: propose.unbind(),
             demand: object.getattr_opt("demand")?.map(Bound::unbind),
             machine,
+            unit,
             occupancy: occupancy.unbind(),
             cells: PyBuffer::get(&bytes)?,
             is_stale: false,
@@ -179,11 +187,14 @@ impl OwnStrategy {
         }
     }
 
+    fn shown(&self, request: &meshalloc::Request) -> Request {
+        let (inner, unit) = (*request, self.unit);
+        Request { inner, unit }
+    }
+
     fn asked(&self, py: Python<'_>, request: &meshalloc::Request) -> PyResult<Option<Vec<Block>>> {
-        let proposal = self
-            .propose
-            .bind(py)
-            .call1((&self.occupancy, Request(*request)))?;
+        let arguments = (&self.occupancy, self.shown(request));
+        let proposal = self.propose.bind(py).call1(arguments)?;
         if proposal.is_none() {
             return Ok(None);
         }
@@ -197,7 +208,7 @@ impl OwnStrategy {
             }
         };
         *lock(&self.shared.proposal) = Some(proposal.unbind());
-        let blocks = (0..).zip(blocks).map(|(at, (start, extent))| {
+        let blocks = (0..).zip(blocks).map(|(at, (List(start), List(extent)))| {
             convert::block(&self.machine, &start, &extent).ok_or_else(|| {
                 let block = Block::from_raw(0);
                 let reason = IllegalProposal::Outside { at, block };
@@ -211,8 +222,8 @@ impl OwnStrategy {
 /// One block, or several.
 #[derive(FromPyObject)]
 enum Spans {
-    One(Vec<i64>, Vec<i64>),
-    Several(Vec<(Vec<i64>, Vec<i64>)>),
+    One(List<i64>, List<i64>),
+    Several(Vec<(List<i64>, List<i64>)>),
 }
 
 /// The processors of a block. It wraps around where the machine does.
@@ -236,7 +247,7 @@ impl Strategy for OwnStrategy {
         let demand = match &self.demand {
             None => Ok(Some(processors)),
             Some(demand) => Python::attach(|py| {
-                let demand = demand.bind(py).call1((Request(*request),))?;
+                let demand = demand.bind(py).call1((self.shown(request),))?;
                 demand.extract::<Option<u32>>()
             }),
         };
@@ -302,34 +313,40 @@ impl Strategy for OwnStrategy {
 }
 
 /// A job that waits, as a scheduler sees it.
-#[pyclass(frozen, module = "meshalloc")]
-pub(crate) struct Waiting(own::Waiting);
+#[pyclass(frozen, eq, hash, skip_from_py_object, module = "meshalloc")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Waiting {
+    job: u32,
+    request: Request,
+    since: Ticks,
+    has_failed: bool,
+}
 
 #[pymethods]
 impl Waiting {
     /// Its number.
     #[getter]
     fn job(&self) -> u32 {
-        self.0.job.0
+        self.job
     }
 
     /// What it asks for.
     #[getter]
     fn request(&self) -> Request {
-        Request(self.0.request)
+        self.request
     }
 
-    /// When it was submitted, in ticks.
+    /// When it was submitted, in seconds (cycles where jobs send messages).
     #[getter]
-    fn since(&self) -> u64 {
-        self.0.since
+    fn since(&self) -> f64 {
+        self.request.unit.of(self.since)
     }
 
     /// Whether an attempt for it has failed since processors last became free or a waiting job was
     /// released.
     #[getter]
     fn has_failed(&self) -> bool {
-        self.0.has_failed
+        self.has_failed
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -340,17 +357,81 @@ impl Waiting {
 
 /// The waiting jobs in order of submission, as a scheduler sees them: a sequence.
 #[pyclass(frozen, sequence, module = "meshalloc")]
-pub(crate) struct Queue(Vec<own::Waiting>);
+pub(crate) struct Queue {
+    jobs: Vec<own::Waiting>,
+    unit: TimeUnit,
+}
+
+impl Queue {
+    fn waiting(&self, job: &own::Waiting) -> Waiting {
+        let (inner, unit) = (job.request, self.unit);
+        Waiting {
+            job: job.job.0,
+            request: Request { inner, unit },
+            since: job.since,
+            has_failed: job.has_failed,
+        }
+    }
+}
+
+/// A place in a queue, or several.
+#[derive(FromPyObject)]
+enum Places<'py> {
+    One(isize),
+    Several(Bound<'py, PySlice>),
+}
 
 #[pymethods]
 impl Queue {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.jobs.len()
     }
 
-    fn __getitem__(&self, place: usize) -> PyResult<Waiting> {
-        let waiting = self.0.get(place).copied().map(Waiting);
-        waiting.ok_or_else(|| PyIndexError::new_err("the queue has no such place"))
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        places: Places<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let len = self.jobs.len() as isize;
+        match places {
+            Places::One(place) => {
+                let place = if place < 0 { place + len } else { place };
+                let job = usize::try_from(place).ok();
+                match job.and_then(|place| self.jobs.get(place)) {
+                    Some(job) => self.waiting(job).into_bound_py_any(py),
+                    None => Err(PyIndexError::new_err("the queue has no such place")),
+                }
+            }
+            Places::Several(slice) => {
+                let slice = slice.indices(len)?;
+                let place = |at| (slice.start + at * slice.step) as usize;
+                let jobs = (0..slice.slicelength as isize).map(|at| &self.jobs[place(at)]);
+                PyTuple::new(py, jobs.map(|job| self.waiting(job)).collect::<Vec<_>>())?
+                    .into_bound_py_any(py)
+            }
+        }
+    }
+
+    /// The first place of this job from `start` on and before `stop`.
+    #[pyo3(signature = (job, start=0, stop=isize::MAX))]
+    fn index(&self, job: &Waiting, start: isize, stop: isize) -> PyResult<usize> {
+        let len = self.jobs.len() as isize;
+        let from_end = |place: isize| if place < 0 { place + len } else { place };
+        let places = from_end(start).max(0)..from_end(stop).min(len);
+        let mut places = places.map(|place| place as usize);
+        let found = places.find(|&place| self.waiting(&self.jobs[place]) == *job);
+        found.ok_or_else(|| PyValueError::new_err("the queue has no such job"))
+    }
+
+    /// How often the queue has this job: once or not at all.
+    fn count(&self, job: &Waiting) -> usize {
+        let equal = self.jobs.iter().filter(|other| self.waiting(other) == *job);
+        equal.count()
+    }
+
+    fn __repr__(&self) -> String {
+        let jobs: Vec<_> = self.jobs.iter().map(|job| job.job.0.to_string()).collect();
+        format!("Queue(jobs=[{}])", jobs.join(", "))
     }
 }
 
@@ -359,13 +440,17 @@ impl Queue {
 pub(crate) struct OwnScheduler {
     /// The function.
     pub(crate) next: Arc<Py<PyAny>>,
+    /// The unit of times.
+    pub(crate) unit: TimeUnit,
     /// Where its exceptions go.
     pub(crate) shared: Arc<Shared>,
 }
 
 impl OwnScheduler {
     fn asked(&self, py: Python<'_>, queue: &[own::Waiting], now: Ticks) -> PyResult<Option<usize>> {
-        let place = self.next.bind(py).call1((Queue(queue.to_vec()), now))?;
+        let (jobs, unit) = (queue.to_vec(), self.unit);
+        let next = self.next.bind(py);
+        let place = next.call1((Queue { jobs, unit }, unit.of(now)))?;
         match place.extract::<Option<usize>>() {
             Ok(None) => Ok(None),
             Ok(Some(place)) if place < queue.len() => Ok(Some(place)),

@@ -6,15 +6,16 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use meshalloc::{Configuration, Machine, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Machine, StrategyKind};
 use meshalloc_sim::backend::own::{self, first_come};
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends, PolicyBackends};
-use meshalloc_sim::experiment::{self, ExperimentError, Progress};
+use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress};
+use meshalloc_sim::names;
 use meshalloc_sim::scenario::{
-    BackendChoice, Resolved, Results, RunError, SETTINGS, Scenario, SettingError,
+    BackendChoice, Form, Resolved, Results, RunError, SETTINGS, Scenario, Setting, SettingError,
 };
 use meshalloc_sim::simulation::SimulationError;
-use meshalloc_sim::workload::SharedLogs;
+use meshalloc_sim::workload::{SharedLogs, TimeUnit};
 use pyo3::prelude::*;
 
 use crate::convert;
@@ -24,15 +25,33 @@ use crate::own::{OwnScheduler, OwnStrategy, Shared};
 /// How often a run looks for Ctrl-C, and calls the function for progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-fn scenario_error(error: &SettingError) -> PyErr {
-    ScenarioError::new_err(error.to_string())
+/// A text about settings in words of Python: underscores in names, no dashes before them.
+fn in_python(text: &str) -> String {
+    let mut words = text.to_owned();
+    // Longer names first: `jobs-file` contains `jobs`.
+    let mut all: Vec<_> = SETTINGS.iter().collect();
+    all.sort_by_key(|setting| std::cmp::Reverse(setting.key.len()));
+    for setting in all {
+        words = words.replace(&format!("--{}", setting.key), setting.name);
+        words = words.replace(
+            &format!("`{}`", setting.key),
+            &format!("`{}`", setting.name),
+        );
+    }
+    words
 }
 
+fn scenario_error(error: &SettingError) -> PyErr {
+    ScenarioError::new_err(in_python(&error.to_string()))
+}
+
+/// The settings by their names in Python.
 fn scenario(settings: Vec<(String, String)>) -> PyResult<Resolved> {
     let mut scenario = Scenario::default();
-    for (key, value) in settings {
+    for (name, value) in settings {
+        let setting = setting(&name)?;
         scenario
-            .set(&key, value)
+            .set(setting.key, value)
             .map_err(|error| scenario_error(&error))?;
     }
     let resolved = scenario.resolve().map_err(|error| scenario_error(&error))?;
@@ -41,6 +60,58 @@ fn scenario(settings: Vec<(String, String)>) -> PyResult<Resolved> {
         return Err(ScenarioError::new_err(text));
     }
     Ok(resolved)
+}
+
+/// The setting with this name in Python.
+fn setting(name: &str) -> PyResult<&'static Setting> {
+    let mut all = SETTINGS.iter();
+    all.find(|setting| setting.name == name).ok_or_else(|| {
+        let names = || SETTINGS.iter().map(|setting| setting.name);
+        ScenarioError::new_err(match names::nearest(name, names()) {
+            Some(near) => format!("unknown setting {name:?}; did you mean {near:?}?"),
+            None => format!("unknown setting {name:?} (`settings()` lists them)"),
+        })
+    })
+}
+
+/// What the values of a setting look like in Python: a form, and the name of its values.
+#[pyfunction]
+pub(crate) fn form(name: &str) -> PyResult<(&'static str, &'static str)> {
+    let setting = setting(name)?;
+    let form = match setting.form {
+        Form::Text => "text",
+        Form::Number => "number",
+        Form::List => "list",
+        Form::File => "file",
+        Form::NameOrFile => "named",
+        Form::Switch => "switch",
+    };
+    Ok((form, setting.value_name))
+}
+
+/// The settings that stand for a mesh, torus or cube; nothing for another machine.
+///
+/// >>> import meshalloc
+/// >>> meshalloc._core.machine("mesh 8x8x16 wrap 0,2")
+/// [('mesh', '8x8x16'), ('wrap', '0,2')]
+#[pyfunction]
+pub(crate) fn machine(machine: Bound<'_, PyAny>) -> PyResult<Vec<(&'static str, String)>> {
+    let Some(grid) = convert::grid(machine.as_borrowed())? else {
+        return Ok(Vec::new());
+    };
+    let dimensions = grid.dimensions();
+    if grid.is_written_high_first() {
+        return Ok(vec![("cube", format!("k={},n={dimensions}", grid.side(0)))]);
+    }
+    let sides: Vec<_> = grid.sides().iter().map(u16::to_string).collect();
+    let sides = sides.join("x");
+    let wraps = (0..dimensions).filter(|&dimension| grid.wraps(dimension));
+    let bits = wraps.fold(0, |bits, dimension| bits | 1_u16 << dimension);
+    Ok(match bits.count_ones() as usize {
+        0 => vec![("mesh", sides)],
+        wraps if wraps == dimensions => vec![("torus", sides)],
+        _ => vec![("mesh", sides), ("wrap", names::wrap_text(bits))],
+    })
 }
 
 /// The settings with their defaults, as JSON.
@@ -58,7 +129,7 @@ pub(crate) fn settings() -> Vec<(&'static str, &'static str, &'static str, Strin
             setting.name,
             setting.value_name,
             setting.heading,
-            setting.help(),
+            in_python(&setting.help()),
         )
     })
     .collect()
@@ -68,18 +139,21 @@ pub(crate) fn settings() -> Vec<(&'static str, &'static str, &'static str, Strin
 #[pyfunction]
 #[pyo3(signature = (machine=None))]
 pub(crate) fn strategies(machine: Option<convert::Machine>) -> Vec<&'static str> {
-    let serves = |kind: &StrategyKind| {
-        let mut machine = machine.iter();
-        machine.all(|convert::Machine(grid)| kind.serves().includes(grid))
+    let serves = |kind: &StrategyKind| match &machine {
+        None => true,
+        Some(convert::Machine { grid, description }) => match description {
+            None => kind.serves().includes(grid),
+            Some(machine) => kind.serves_described(machine),
+        },
     };
     let kinds = StrategyKind::built().filter(serves);
     kinds.map(StrategyKind::name).collect()
 }
 
-/// The names of the schedulers.
+/// How the schedulers are written; a number stands for SECONDS and COUNT.
 #[pyfunction]
 pub(crate) fn schedulers() -> Vec<&'static str> {
-    SchedulerKind::INFO.iter().map(|info| info.name).collect()
+    names::scheduler_forms()
 }
 
 /// Follows a run from another thread.
@@ -128,7 +202,7 @@ impl Watch {
 /// The strategy and the scheduler of a run, where they are written in Python.
 struct Policies {
     strategy: Option<Py<PyAny>>,
-    scheduler: Option<OwnScheduler>,
+    scheduler: Option<Arc<Py<PyAny>>>,
     shared: Arc<Shared>,
 }
 
@@ -143,20 +217,42 @@ impl Policies {
         let experiment = experiment.map_err(RunError::Scenario)?;
         Ok(Results {
             scenario: resolved.settings.clone(),
-            strategies: experiment::run(&experiment, &mut &*self, watch)?,
+            strategies: experiment::run(&experiment, &mut self.lent(&experiment), watch)?,
         })
+    }
+
+    fn lent(&self, experiment: &Experiment) -> Lent<'_> {
+        let unit = experiment.workload.time_unit();
+        Lent {
+            strategy: self.strategy.as_ref(),
+            scheduler: self.scheduler.as_ref().map(|next| OwnScheduler {
+                next: next.clone(),
+                unit,
+                shared: self.shared.clone(),
+            }),
+            unit,
+            shared: &self.shared,
+        }
     }
 }
 
-impl Backends for &Policies {
+/// The same for jobs whose times are in this unit.
+struct Lent<'p> {
+    strategy: Option<&'p Py<PyAny>>,
+    scheduler: Option<OwnScheduler>,
+    unit: TimeUnit,
+    shared: &'p Arc<Shared>,
+}
+
+impl Backends for Lent<'_> {
     fn with(
         &mut self,
         configuration: Configuration,
         description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        let shared = &self.shared;
-        let Some(strategy) = &self.strategy else {
+        let (shared, unit) = (self.shared, self.unit);
+        let Some(strategy) = self.strategy else {
             let Some(scheduler) = &self.scheduler else {
                 return InProcessBackends::default().with(configuration, description, body);
             };
@@ -164,7 +260,12 @@ impl Backends for &Policies {
             return PolicyBackends { policy }.with(configuration, description, body);
         };
         let strategy = Python::attach(|py| {
-            OwnStrategy::new(strategy.bind(py), configuration.machine, shared.clone())
+            OwnStrategy::new(
+                strategy.bind(py),
+                configuration.machine,
+                unit,
+                shared.clone(),
+            )
         });
         let strategy = strategy.map_err(|error| {
             shared.fail(error);
@@ -196,10 +297,7 @@ pub(crate) fn run(
     let watch = Watch::default();
     let policies = Policies {
         strategy,
-        scheduler: scheduler.map(|next| OwnScheduler {
-            next: Arc::new(next),
-            shared: watch.shared.clone(),
-        }),
+        scheduler: scheduler.map(Arc::new),
         shared: watch.shared.clone(),
     };
     let results = py.detach(|| {
@@ -246,6 +344,6 @@ fn failed(py: Python<'_>, policies: &Policies, error: &RunError) -> PyErr {
             }
             _ => errors::RunError::new_err(error.to_string()),
         },
-        _ => ScenarioError::new_err(error.to_string()),
+        _ => ScenarioError::new_err(in_python(&error.to_string())),
     }
 }

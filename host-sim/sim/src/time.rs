@@ -10,7 +10,7 @@ pub const TIME_MAX: Ticks = 1 << 51;
 pub const JOBS_MAX: u32 = 1 << 24;
 
 /// In what a workload gives its times, and results theirs. Inside, virtual time is whole ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TimeUnit {
     /// A second, of 1,000,000 ticks: jobs with service times.
     #[default]

@@ -5,6 +5,8 @@ well, and `Scenario` simulates jobs on them, with policies of ours or your own. 
 controller on a board.
 """
 
+from collections.abc import Sequence
+
 from ._core import (
     Allocation,
     Allocator,
@@ -14,6 +16,7 @@ from ._core import (
     Queue,
     Request,
     Waiting,
+    __version__,
     schedulers,
     settings,
     strategies,
@@ -28,6 +31,8 @@ from .errors import (
     ScenarioError,
 )
 from .scenario import Block, Propose, Results, Scenario, Scheduler, Strategy
+
+Sequence.register(Queue)
 
 __all__ = [
     "Allocation",
@@ -51,6 +56,7 @@ __all__ = [
     "Scheduler",
     "Strategy",
     "Waiting",
+    "__version__",
     "schedulers",
     "settings",
     "strategies",

@@ -3,8 +3,8 @@
     Error
     +-- Refused          a request was refused
     +-- IllegalProposal  a strategy of your own proposed what cannot be granted
-    +-- Misuse           a value, a handle or the name of a job is wrong
-    +-- ScenarioError    the settings of a scenario cannot be used
+    +-- Misuse           a value, a handle or the name of a job is wrong; a ValueError
+    +-- ScenarioError    the settings of a scenario cannot be used; a ValueError
     +-- LineError        a board does not answer as it should
         +-- ControllerReset  it was reset in the meantime
 """
@@ -12,6 +12,10 @@
 
 class Error(Exception):
     """What all exceptions of the package are."""
+
+    def __str__(self) -> str:
+        # The message. Other arguments are attributes; all are kept for pickles.
+        return str(self.args[0]) if self.args else ""
 
 
 class Refused(Error):
@@ -26,7 +30,7 @@ class Refused(Error):
     """
 
     def __init__(self, message: str, reason: str, is_temporary: bool) -> None:
-        super().__init__(message)
+        super().__init__(message, reason, is_temporary)
         #: The name of the reason, such as "fragmented".
         self.reason = reason
         #: Whether the same request could be granted later.
@@ -37,11 +41,11 @@ class IllegalProposal(Error):
     """A strategy of your own proposed what cannot be granted."""
 
 
-class Misuse(Error):
+class Misuse(Error, ValueError):
     """A value, a handle or the name of a job is wrong."""
 
 
-class ScenarioError(Error):
+class ScenarioError(Error, ValueError):
     """The settings of a scenario cannot be used."""
 
 
@@ -59,6 +63,6 @@ class ControllerReset(LineError):
     """
 
     def __init__(self, message: str, keeps_jobs: bool) -> None:
-        super().__init__(message)
+        super().__init__(message, keeps_jobs)
         #: Whether its jobs are those of before: it has read its journal.
         self.keeps_jobs = keeps_jobs

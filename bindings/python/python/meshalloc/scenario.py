@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from . import _core
 from .errors import Misuse, ScenarioError
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Block = tuple[Sequence[int], Sequence[int]]
 """Start and extent of a box of processors, dimension 0 (x) first."""
 
-Propose = Callable[["np.ndarray[Any, Any]", _core.Request], "Block | list[Block] | None"]
+Propose = Callable[[np.ndarray[Any, Any], _core.Request], "Block | list[Block] | None"]
 """A strategy: where the job of a request is to go, or `None` if it has to wait.
 
 The array is read-only, has an axis for each dimension, and is `True` where a processor is busy.
@@ -42,26 +43,78 @@ class Strategy(Protocol):
         """See `Propose`."""
 
 
-Scheduler = Callable[[_core.Queue, int], "int | None"]
+Scheduler = Callable[[_core.Queue, float], "int | None"]
 """A scheduler: the place in the queue of the job that may try next, or `None` if none may.
 
-It is called after each arrival and departure and after each attempt, with the time in ticks
-(microseconds; cycles where jobs send messages). A job that has failed cannot try again before
+It is called after each arrival and departure and after each attempt, with the time in seconds
+(cycles where jobs send messages). A job that has failed cannot try again before
 processors become free or a waiting job is released: choosing it ends the attempts.
 """
 
 
-def _text(value: Any) -> str:
-    """A value as scenario files and the command line have it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str | os.PathLike):
+def _text(setting: str, value: Any) -> str:
+    """A value as scenario files and the command line have it; the setting says what is allowed."""
+    form, values = _core.form(setting)
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, str):
+        return value
+    if form in ("file", "named") and isinstance(value, os.PathLike):
         return os.fspath(value)
-    if isinstance(value, tuple):
-        return "x".join(map(str, value))
-    if isinstance(value, Iterable):
-        return ",".join(map(_text, value))
-    return str(value)
+    if isinstance(value, bool):
+        if form == "switch":
+            return str(value).lower()
+    elif isinstance(value, int | float):
+        if form in ("text", "number"):
+            return str(value)
+    elif isinstance(value, Mapping):
+        # Such as k=K,n=N.
+        if "=" in values:
+            return ",".join(f"{key}={part}" for key, part in value.items())
+    elif isinstance(value, Sequence):
+        text = _joined(form, values, [part.item() if _is_scalar(part) else part for part in value])
+        if text is not None:
+            return text
+    expected = {
+        "switch": "True or False",
+        "number": "a number",
+        "list": "a text, or a list of texts",
+        "file": "the path of a file",
+        "named": f"a text: {values}",
+        "text": f"a text: {values}",
+    }[form]
+    if form == "file" and hasattr(value, "to_csv"):
+        expected += "; a frame is written to one with its `to_csv(path, index=False)`"
+    shown = f"a {type(value).__name__}" if hasattr(value, "columns") else repr(value)
+    raise ScenarioError(f"`{setting}` is {shown} (expected {expected})")
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, np.generic)
+
+
+def _joined(form: str, values: str, parts: Sequence[Any]) -> str | None:
+    """Several values in the form that `values` shows, such as WxH...; `None` if it shows one."""
+
+    def are(kind: Any, parts: Sequence[Any]) -> bool:
+        return all(isinstance(part, kind) and not isinstance(part, bool) for part in parts)
+
+    if not parts:
+        return None
+    if form == "list" or "+" in values:
+        return ("," if form == "list" else "+").join(parts) if are(str, parts) else None
+    if values.startswith("WxH"):
+        return "x".join(map(str, parts)) if are(int, parts) else None
+    if values.startswith("MIN..MAX"):
+        # One range for all dimensions, or one for each.
+        ranges = [parts] if are(int, parts) else parts
+        for pair in ranges:
+            if not (isinstance(pair, Sequence) and len(pair) == 2 and are(int, pair)):
+                return None
+        return ",".join(f"{low}..{high}" for low, high in ranges)
+    if form == "text" and "," in values and "=" not in values and are(int | float, parts):
+        return ",".join(map(str, parts))
+    return None
 
 
 def _name(policy: Any) -> str:
@@ -71,8 +124,12 @@ def _name(policy: Any) -> str:
 class Scenario:
     """What is to be simulated.
 
-    The keywords are the settings of `host-sim run`, with underscores for hyphens; `settings()`
-    lists them. Sides may be a tuple, several values a list.
+    The keywords are the settings of `host-sim run`, with underscores for hyphens and `from_` for
+    `from`; `settings()` lists them. `machine` is named as for `Allocator`.
+
+    Values may have the types of Python that the form of the setting suggests: sides `(16, 22)`, a
+    range `(1, 4)` or one for each dimension `[(1, 4), (2, 3)]`, several names a list, and pairs of
+    names and values a dict.
 
     >>> import meshalloc
     >>> scenario = meshalloc.Scenario(mesh=(16, 16), strategy=["first-fit", "best-fit"],
@@ -83,14 +140,19 @@ class Scenario:
     ['first-fit', 'best-fit']
     >>> meshalloc.Scenario(mesh="16x16", lod=0.4)
     Traceback (most recent call last):
-    meshalloc.errors.ScenarioError: unknown key "lod"; did you mean "load"?
+    meshalloc.errors.ScenarioError: unknown setting "lod"; did you mean "load"?
     """
 
     def __init__(self, **settings: Any) -> None:
-        given = settings.items()
-        self._given = {
-            key.replace("_", "-"): _text(value) for key, value in given if value is not None
-        }
+        self._given: dict[str, str] = {}
+        given = {key.rstrip("_"): value for key, value in settings.items() if value is not None}
+        for name, value in given.items():
+            stands_for = _core.machine(value) if name == "machine" else []
+            for other, _ in stands_for:
+                if other in given:
+                    text = f"`machine` contradicts `{other}` (expected only one of them)"
+                    raise ScenarioError(text)
+            self._given.update(stands_for or [(name, _text(name, value))])
         #: All settings that have an effect, with their defaults.
         self.settings: dict[str, Any] = json.loads(_core.resolve(list(self._given.items())))
 
@@ -139,6 +201,9 @@ class Scenario:
                 )
         if scheduler is not None:
             given.pop("scheduler", None)
+        if name is not None and strategy is None and len(self.settings["strategy"]) > 1:
+            names = ", ".join(self.settings["strategy"])
+            raise Misuse(f"`name` is {name!r}: expected one strategy for it, not {names}")
         document = json.loads(_core.run(list(given.items()), strategy, scheduler, progress))
         for result in document["results"]:
             if strategy is not None:
@@ -150,12 +215,20 @@ class Scenario:
         return Results(document["scenario"], document["results"])
 
 
+def _names(result: dict[str, Any]) -> tuple[str, str]:
+    return result["strategy"], result["scheduler"]
+
+
 class Results:
-    """What came out of a scenario. Those of several runs can be added.
+    """What came out of a scenario: iterates over the results of its strategies.
+
+    Those of several runs can be added, if strategies or schedulers have different names.
 
     >>> import meshalloc
     >>> scenario = meshalloc.Scenario(mesh=(8, 8), load=0.3, jobs=200, replications=2)
     >>> both = scenario.run() + scenario.run(scheduler=lambda queue, now: 0, name="again")
+    >>> [(result["strategy"], result["saturated"]) for result in both]
+    [('first-fit', False), ('again', False)]
     >>> frame = both.to_pandas().pivot(index="strategy", columns="metric", values="mean")
     >>> frame["utilization"].nunique()
     1
@@ -168,15 +241,40 @@ class Results:
         self.strategies = strategies
 
     def __add__(self, other: Results) -> Results:
+        if not isinstance(other, Results):
+            return NotImplemented
+        for result in other:
+            names = _names(result)
+            if names in map(_names, self):
+                raise Misuse(
+                    f"strategy {names[0]!r} under {names[1]} is in both results (expected another"
+                    " name: Scenario.run(name=...))"
+                )
         return Results(self.settings, self.strategies + other.strategies)
+
+    def __len__(self) -> int:
+        return len(self.strategies)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.strategies)
+
+    def __contains__(self, strategy: object) -> bool:
+        """Whether there is a strategy of this name."""
+        return any(result["strategy"] == strategy for result in self)
 
     def __getitem__(self, strategy: str) -> dict[str, Any]:
         """What came out for the strategy of this name."""
-        for result in self.strategies:
-            if result["strategy"] == strategy:
-                return result
-        names = ", ".join(result["strategy"] for result in self.strategies)
-        raise KeyError(f"no strategy {strategy!r} in these results (there are: {names})")
+        found = [result for result in self if result["strategy"] == strategy]
+        if not found:
+            names = ", ".join(result["strategy"] for result in self)
+            raise KeyError(f"no strategy {strategy!r} in these results (there are: {names})")
+        if len(found) > 1:
+            schedulers = ", ".join(result["scheduler"] for result in found)
+            raise KeyError(
+                f"strategy {strategy!r} is in these results under several schedulers"
+                f" ({schedulers}); iterate over the results"
+            )
+        return found[0]
 
     def __repr__(self) -> str:
         def cell(result: dict[str, Any], metric: str) -> str:
@@ -186,7 +284,7 @@ class Results:
 
         metrics = ["utilization", "waiting_delay", "turnaround"]
         rows = [["strategy", "scheduler", *metrics]]
-        for result in self.strategies:
+        for result in self:
             cells = [cell(result, metric) for metric in metrics]
             rows.append([result["strategy"], result["scheduler"], *cells])
         widths = [max(map(len, column)) for column in zip(*rows)]
@@ -207,7 +305,7 @@ class Results:
         table: dict[str, list[Any]] = {
             name: [] for name in ["strategy", "scheduler", "metric", *names]
         }
-        for result in self.strategies:
+        for result in self:
             for metric, estimate in result["metrics"].items():
                 table["strategy"].append(result["strategy"])
                 table["scheduler"].append(result["scheduler"])
