@@ -73,8 +73,9 @@ impl<'m> Allocator<'m> {
     ///
     /// # Errors
     ///
-    /// `MachineTooLarge` when there are too few words of occupancy; `StrategyMemory` when the
-    /// strategy needs more memory; `MachineUnsuitable`; `StrategyNotBuilt`.
+    /// `BadParameter`; `MachineTooLarge` when there are too few words of occupancy;
+    /// `StrategyMemory` when the strategy needs more memory; `MachineUnsuitable`;
+    /// `StrategyNotBuilt`.
     pub fn new(
         memory: AllocatorMemory<'m>,
         grid: Grid,
@@ -709,7 +710,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 ///
 /// # Errors
 ///
-/// The first of these: `MachineTooLarge` if there are too few words; `StrategyNotBuilt`;
+/// The first of these: `BadParameter`; `MachineTooLarge` if there are too few words;
+/// `StrategyNotBuilt`;
 /// `OtherMachine` if the workspace has the description of another machine; `MachineUnsuitable`;
 /// `StrategyMemory` if there are too few blocks, or the workspace is too small.
 fn check(
@@ -720,6 +722,9 @@ fn check(
     strategy: StrategyKind,
     jobs: u32,
 ) -> Result<(), ConfigureError> {
+    if !strategy.is_valid() {
+        return Err(ConfigureError::BadParameter);
+    }
     let jobs = jobs as usize;
     let needs = Needs::of(strategy, grid, jobs);
     if needs.words > words {

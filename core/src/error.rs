@@ -190,6 +190,10 @@ pub enum ConfigureError {
     SchedulerNotBuilt,
     /// The controller serves only the machine of its description.
     OtherMachine,
+    /// A parameter of the strategy or the scheduler is out of its range
+    /// ([`StrategyKind::is_valid`](crate::StrategyKind::is_valid),
+    /// [`SchedulerKind::is_valid`](crate::SchedulerKind::is_valid)).
+    BadParameter,
 }
 
 texts! { ConfigureError: {
@@ -201,6 +205,8 @@ texts! { ConfigureError: {
     ConfigureError::StrategyNotBuilt => "the strategy was left out of this build";
     ConfigureError::SchedulerNotBuilt => "the scheduler was left out of this build";
     ConfigureError::OtherMachine => "the controller serves only the machine of its description";
+    ConfigureError::BadParameter =>
+        "a parameter of the strategy or the scheduler is out of its range";
 } }
 
 /// Why a command failed.

@@ -266,7 +266,8 @@ impl Needs {
     };
 
     /// The bytes of a [`Storage`] of these capacities for this number of jobs, for programs in
-    /// other languages that provide the memory. Its alignment is [`Needs::ALIGN`].
+    /// other languages that provide the memory. Its alignment is [`Needs::ALIGN`]. `usize::MAX` if
+    /// they are more than can be addressed.
     ///
     /// ```
     /// use meshalloc::storage::Needs;
@@ -278,20 +279,32 @@ impl Needs {
     /// ```
     pub const fn bytes(&self, jobs: usize) -> usize {
         let table = size_of::<JobSlot>() + 3 * size_of::<Link>();
-        self.padded(jobs * table)
+        self.padded(jobs.saturating_mul(table))
     }
 
-    /// The bytes of an [`AllocatorStorage`] of these capacities.
+    /// The bytes of an [`AllocatorStorage`] of these capacities, or `usize::MAX`.
     pub const fn allocator_bytes(&self) -> usize {
-        self.padded(self.blocks * size_of::<u32>())
+        self.padded(self.blocks.saturating_mul(size_of::<u32>()))
     }
 
     /// The bytes of what an allocator needs and of a table, padded to the alignment.
     const fn padded(&self, table: usize) -> usize {
-        let words = (3 * self.words + self.scratch) * size_of::<Word>();
-        let blocks = self.blocks * size_of::<BlockCell>();
-        let arrays = words + blocks + self.list * size_of::<u64>();
-        (arrays.next_multiple_of(align_of::<u64>()) + table).next_multiple_of(Self::ALIGN)
+        const fn up(bytes: usize, to: usize) -> usize {
+            match bytes.checked_next_multiple_of(to) {
+                Some(bytes) => bytes,
+                None => usize::MAX,
+            }
+        }
+        let words = self.words.saturating_mul(3).saturating_add(self.scratch);
+        let blocks = self.blocks.saturating_mul(size_of::<BlockCell>());
+        let arrays = words
+            .saturating_mul(size_of::<Word>())
+            .saturating_add(blocks)
+            .saturating_add(self.list.saturating_mul(size_of::<u64>()));
+        up(
+            up(arrays, align_of::<u64>()).saturating_add(table),
+            Self::ALIGN,
+        )
     }
 }
 
@@ -661,6 +674,92 @@ mod tests {
         ] {
             assert_eq!((bytes, allocator_bytes), (size, allocator_size));
             assert_eq!([align, allocator_align], [Needs::ALIGN; 2]);
+        }
+    }
+
+    /// A size that cannot be addressed does not wrap to a small one.
+    #[test]
+    fn bytes_do_not_wrap() {
+        let machine = Mesh::new(8, 8).expect("a mesh").grid();
+        let needs = Needs::of(StrategyKind::FirstFit, &machine, 4);
+        assert_eq!(needs.bytes(usize::MAX / 8), usize::MAX);
+        for part in [usize::MAX, usize::MAX / 8] {
+            for huge in [
+                Needs {
+                    words: part,
+                    ..needs
+                },
+                Needs {
+                    scratch: part,
+                    ..needs
+                },
+                Needs {
+                    blocks: part,
+                    ..needs
+                },
+                Needs {
+                    list: part,
+                    ..needs
+                },
+            ] {
+                assert_eq!(huge.allocator_bytes(), usize::MAX, "{huge:?}");
+            }
+        }
+    }
+
+    /// A budget outside its range takes the memory of the nearest one, and is refused.
+    #[test]
+    #[cfg(all(feature = "alloc", feature = "leb-estimates", feature = "easy"))]
+    fn parameters_out_of_range_are_refused() {
+        use crate::{
+            Allocator, Change, Configuration, ConfigureError, Controller, Error, SchedulerKind,
+            Threshold,
+        };
+
+        let machine = Mesh::new(8, 8).expect("a mesh").grid();
+        let bad = Some(ConfigureError::BadParameter);
+        for budget in [0, 3, 4097, u64::MAX] {
+            for strategy in [
+                StrategyKind::LebEstimates { budget },
+                StrategyKind::LeastExpectedBlocking { budget },
+            ] {
+                let mut storage = HeapStorage::new(Needs::of(strategy, &machine, 4), 0);
+                let made = Allocator::new(storage.allocator_memory(), machine, strategy);
+                assert_eq!(made.err(), bad, "{strategy:?}");
+            }
+        }
+        let configuration = Configuration {
+            machine,
+            strategy: StrategyKind::FirstFit,
+            scheduler: SchedulerKind::Easy { reservations: 1 },
+        };
+        let needs = Needs::of_build(&[machine], 4);
+        let (mut one, mut other) = (HeapStorage::new(needs, 4), HeapStorage::new(needs, 4));
+        let mut controller = Controller::new(one.memory(), configuration).expect("it is served");
+        for (strategy, scheduler) in [
+            (
+                configuration.strategy,
+                SchedulerKind::Easy { reservations: 0 },
+            ),
+            (
+                configuration.strategy,
+                SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 0 }),
+            ),
+            (
+                StrategyKind::DynamicBinaryTree { ratio: 5_000_000 },
+                configuration.scheduler,
+            ),
+        ] {
+            let other_one = Configuration {
+                machine,
+                strategy,
+                scheduler,
+            };
+            let made = Controller::new(other.memory(), other_one);
+            assert_eq!(made.err(), bad, "{other_one:?}");
+            let changed = controller.handle(&Change::Configure(other_one), 0);
+            assert_eq!(changed.err(), bad.map(Error::Configure), "{other_one:?}");
+            assert_eq!(controller.configuration(), configuration);
         }
     }
 }

@@ -134,6 +134,19 @@ impl Situation<'_> {
         }
     }
 
+    /// Whether a job would find a place now so that it delays no reservation, if the pool had room.
+    pub fn would_start(&self, request: &Request) -> bool {
+        // On a copy, since a successful search may advance a random generator.
+        let strategy = self.strategy.clone();
+        let copy = Situation {
+            strategy: &strategy,
+            running: self.running.clone(),
+            reserved: self.reserved.clone(),
+            ..*self
+        };
+        copy.place_around(request).is_ok()
+    }
+
     /// The reservation for a job that has to wait. It begins at the first end of another job at
     /// which the job fits.
     pub fn reservation(&self, request: &Request) -> Option<Use> {

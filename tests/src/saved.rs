@@ -197,9 +197,23 @@ pub fn carry_out(controller: &mut Controller<'_>, change: &Change, now: Ticks) -
     Seen { answer, rest }
 }
 
-/// Everything except the statistics: the lists of jobs, each job, the numbers of events, the
-/// leases.
+/// Everything except the statistics: what [`look_at_jobs`] tells, and the reservations.
 pub fn look(controller: &Controller<'_>) -> Vec<String> {
+    let mut rest = look_at_jobs(controller);
+    let queue = controller.jobs().queue();
+    for job in queue.slots().map(|slot| queue.get(slot)) {
+        let blocks: Vec<_> = controller.reserved_blocks(job).collect();
+        rest.push(format!(
+            "{}: {:?}, {blocks:?}",
+            job.id(),
+            job.reserved_from()
+        ));
+    }
+    rest
+}
+
+/// The lists of jobs, each job, the numbers of events, the leases.
+pub fn look_at_jobs(controller: &Controller<'_>) -> Vec<String> {
     let mut rest = Vec::new();
     let mut from = Some(0);
     while let Some(at) = from {
@@ -216,9 +230,7 @@ pub fn look(controller: &Controller<'_>) -> Vec<String> {
     }
     let queue = controller.jobs().queue();
     for job in queue.slots().map(|slot| queue.get(slot)) {
-        let blocks: Vec<_> = controller.reserved_blocks(job).collect();
-        let reserved = (job.reserved_from(), blocks);
-        rest.push(format!("{}: {:?}, {reserved:?}", job.id(), job.request()));
+        rest.push(format!("{}: {:?}", job.id(), job.request()));
     }
     let events: Vec<_> = controller.view().events_since(0).collect();
     rest.push(format!("{} {events:?}", controller.events()));

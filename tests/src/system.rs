@@ -360,9 +360,11 @@ impl System {
         let serial = self.next_serial - 1;
         let refused = match self.discipline.scheduler() {
             // It tries alone, or not at all.
-            Some(SchedulerKind::Easy { .. } | SchedulerKind::Conservative) if never_waits => {
-                let outcome = self.attempt(ahead, grants);
-                outcome.err().map(|refusal| (serial, refusal))
+            Some(SchedulerKind::Easy { reservations }) if never_waits => {
+                self.only_around(ahead, reservations, grants)
+            }
+            Some(SchedulerKind::Conservative) if never_waits => {
+                self.only_around(ahead, u64::MAX, grants)
             }
             Some(SchedulerKind::ShortestJobFirst { threshold }) if never_waits => {
                 (self.shortest(threshold) == Some(ahead))
@@ -575,24 +577,64 @@ impl System {
         }
     }
 
+    /// A job that never waits, the last of the queue, tries alone. If reservations have to be made
+    /// anew, they are made for the jobs before it as if all of these had been refused; if one would
+    /// start, the job may not try. Returns it, and why it was refused.
+    fn only_around(
+        &mut self,
+        at: usize,
+        reservations: u64,
+        grants: &mut Vec<ExpectedGrant>,
+    ) -> Option<(u64, Refusal)> {
+        let serial = self.waiting[at].serial;
+        if self.begins_anew() {
+            self.reserved_with = None;
+            for job in &mut self.waiting {
+                job.reserved = None;
+            }
+            for before in 0..at {
+                let request = self.waiting[before].request;
+                if self.situation().would_start(&request) {
+                    return Some((serial, Refusal::QueueNotEmpty));
+                }
+                if (before as u64) < reservations {
+                    self.waiting[before].reserved = self.situation().reservation(&request);
+                }
+            }
+        }
+        let outcome = self.attempt(at, grants);
+        outcome.err().map(|refusal| (serial, refusal))
+    }
+
+    /// Whether reservations have to be made anew: a job runs longer than expected, other nodes are
+    /// free than when the first was made, or a node became faulty or was repaired since.
+    fn begins_anew(&self) -> bool {
+        let is_overdue = |job: &Job| match end_of(&job.request, job.granted_at) {
+            Ticks::MAX => false,
+            end => end <= self.clock,
+        };
+        let are_others = self.reserved_with != Some(self.machine().free());
+        are_others || self.running.iter().any(is_overdue)
+    }
+
+    /// When the head of the queue could start if no other job waited.
+    pub fn earliest_start_of_head(&self) -> Option<Ticks> {
+        let mut situation = self.situation();
+        situation.reserved.clear();
+        let head = situation.reservation(&self.waiting.first()?.request)?;
+        Some(head.start)
+    }
+
     /// The jobs from this place in the queue on try in order, around the reservations. The first
-    /// `reservations` jobs that have to wait hold one. All reservations are made anew if a job runs
-    /// longer than expected, if fewer nodes are free than when the first was made, or if a node
-    /// became faulty or was repaired since. Returns the last job that was refused, and why.
+    /// `reservations` jobs that have to wait hold one. Returns the last job that was refused, and
+    /// why.
     fn backfill(
         &mut self,
         from: usize,
         reservations: u64,
         grants: &mut Vec<ExpectedGrant>,
     ) -> Option<(u64, Refusal)> {
-        let now = self.clock;
-        let is_overdue = |job: &Job| match end_of(&job.request, job.granted_at) {
-            Ticks::MAX => false,
-            end => end <= now,
-        };
-        let are_others = self.reserved_with != Some(self.machine().free());
-        let begins_anew = are_others || self.running.iter().any(is_overdue);
-        let mut at = if begins_anew { 0 } else { from };
+        let mut at = if self.begins_anew() { 0 } else { from };
         for job in &mut self.waiting[at..] {
             job.reserved = None;
         }

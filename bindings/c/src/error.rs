@@ -199,6 +199,8 @@ impl From<ConfigureError> for Error {
             ConfigureError::MachineUnsuitable => Error::MachineUnsuitable,
             ConfigureError::StrategyNotBuilt => Error::StrategyNotBuilt,
             ConfigureError::SchedulerNotBuilt => Error::SchedulerNotBuilt,
+            // Only in a checkpoint: other configurations are checked before core sees them.
+            ConfigureError::BadParameter => Error::CheckpointInconsistent,
             // `JobsPresent` is of a change that C does not have.
             _ => Error::MemoryTooSmall,
         }

@@ -128,7 +128,9 @@ pub struct Strategy {
 
 impl Strategy {
     pub(crate) fn kind(&self) -> Result<StrategyKind, Error> {
-        of_numbers(self.kind, self.parameters).ok_or(Error::NoSuchStrategy)
+        let kind = of_numbers(self.kind, self.parameters);
+        kind.filter(|kind: &StrategyKind| kind.is_valid())
+            .ok_or(Error::NoSuchStrategy)
     }
 }
 
@@ -175,7 +177,8 @@ pub struct Configuration {
 impl Configuration {
     pub(crate) fn core(&self) -> Result<CoreConfiguration, Error> {
         let Scheduler { kind, parameters } = self.scheduler;
-        let scheduler: Option<SchedulerKind> = of_numbers(kind, parameters);
+        let scheduler = of_numbers(kind, parameters);
+        let scheduler = scheduler.filter(|kind: &SchedulerKind| kind.is_valid());
         Ok(CoreConfiguration {
             machine: self.machine.grid()?,
             strategy: self.strategy.kind()?,

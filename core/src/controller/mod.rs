@@ -46,7 +46,8 @@ use crate::view::{Status, View};
 ///   ([`Strategy`]).
 /// - *Atomic*: a change that is answered with an error has changed nothing but statistics, so every
 ///   later decision is what it would have been without it. (A strategy that looks at the latest
-///   requests also counts one that was refused for lack of room: that is how it is defined.)
+///   requests also counts one that was refused for lack of room: that is how it is defined. A job
+///   that never waits and is refused may have had outdated reservations made anew.)
 ///
 /// [`Controller::check_invariants`] asserts the first three.
 ///
@@ -210,7 +211,8 @@ impl<'m> Controller<'m> {
     /// # Time complexity
     ///
     /// - `Submit`: O(1) expected, and that of [`Allocator::demand`], which does not pause; if the
-    ///   job never waits, that of the strategy.
+    ///   job never waits, that of the strategy, and if reservations are outdated, that of making
+    ///   them anew: a search for each job before it.
     /// - `Release`, `EndLease`: that of [`Allocator::release`].
     /// - `MarkFaulty`, `ClearFaulty`: that of [`Allocator::mark_faulty`] or
     ///   [`Allocator::clear_faulty`], and O(blocks held).

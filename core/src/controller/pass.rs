@@ -67,10 +67,14 @@ impl<'m> Controller<'m> {
         pauses: Option<&Pauses<'_>>,
         keep: &mut dyn FnMut() -> bool,
     ) -> Result<(), Refusal> {
-        let before = (self.scheduler.clone(), self.clock);
+        let clock = core::mem::replace(&mut self.clock, now);
+        let (scheduler, mut world) = self.world(pauses);
+        let may_try = scheduler.may_try_only(&mut world, slot);
+        let before = (self.scheduler.clone(), clock);
         let (events, counts) = (self.events, self.counts);
-        self.clock = now;
-        self.schedule(Trigger::Arrival(slot));
+        if may_try {
+            self.schedule(Trigger::Arrival(slot));
+        }
         let outcome = match self.candidate {
             Some(next) if next.job() == slot => self.step(next, false, pauses),
             _ => Err(Refusal::QueueNotEmpty),

@@ -32,9 +32,10 @@ macro_rules! schedulers {
             ///
             /// # Errors
             ///
-            /// `SchedulerNotBuilt`: its feature is off.
+            /// `BadParameter`; `SchedulerNotBuilt`: its feature is off.
             pub(crate) const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
                 match kind {
+                    _ if !kind.is_valid() => Err(ConfigureError::BadParameter),
                     $(
                         #[cfg(feature = $name)]
                         SchedulerKind::$kind $($bound)? => Ok(AnyScheduler::$kind($new)),
@@ -65,6 +66,8 @@ impl Scheduler for AnyScheduler {
     delegate! { with_chosen:
         #[inline(always)]
         fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try>;
+
+        fn may_try_only(&mut self, world: &mut World<'_, '_>, job: Slot) -> bool;
 
         #[inline(always)]
         fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;

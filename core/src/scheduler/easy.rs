@@ -51,15 +51,18 @@
 //!   free.
 //! - If jobs without an estimate hold processors that the head needs, the head gets no reservation
 //!   and all others may pass it: it is unknown whether they delay it.
-//! - A job that never waits ([`Flags::NO_WAIT`]) gets no reservation and changes none. It tries
-//!   around the existing reservations.
+//! - A job that never waits ([`Flags::NO_WAIT`]) is granted what it would get if it could wait.
+//!   Where reservations have to be made anew, they are, but no other job starts: if one of the jobs
+//!   before it could, it is refused. Its refusal delays nobody, and the next arrival makes the
+//!   reservations anew.
 //! - Once all reservations are made, a pass ends when no processor is free.
 //!
 //! # Complexity and memory
 //!
 //! With k running and Q waiting jobs a pass takes O(log k) searches and O(k) steps for the first
 //! reservation, O(k + D) searches for each further one, and one search for each waiting job. An
-//! arrival that changes no reservation takes one search. Memory: two times and a block for each
+//! arrival that changes no reservation takes one search. A job that never waits takes what a pass
+//! takes if reservations have to be made anew. Memory: two times and a block for each
 //! job, the rest of the pool of blocks, and a bitmap of the machine.
 //!
 //! # Example
@@ -104,7 +107,7 @@
 use super::{Attempt, Scheduler, Trigger, Try, World};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
-use crate::jobs::JobSlot;
+use crate::jobs::{JobSlot, Slot};
 use crate::request::Flags;
 
 /// EASY backfilling.
@@ -158,6 +161,28 @@ impl Scheduler for Easy {
         self.refused = 0;
         world.cancel_reservations();
         Some(Try::AroundReservations(head))
+    }
+
+    fn may_try_only(&mut self, world: &mut World<'_, '_>, job: Slot) -> bool {
+        if self.are_reservations_valid(world) {
+            return true;
+        }
+        // If the job is refused, time may go back behind these reservations.
+        self.reserved_with = None;
+        world.cancel_reservations();
+        let mut refused = 0;
+        let mut before = world.queue().head().filter(|&head| head != job);
+        while let Some(waiting) = before {
+            if world.would_start(waiting) {
+                return false;
+            }
+            if refused < self.reservations_max {
+                world.reserve(waiting);
+            }
+            refused += 1;
+            before = world.queue().next(waiting).filter(|&next| next != job);
+        }
+        true
     }
 
     #[inline]

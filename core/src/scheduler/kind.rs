@@ -30,7 +30,7 @@ macro_rules! kinds {
     (($number:ident, $second:ident) $(
         $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal [$($fields:tt)?] {
             new: $bound:tt $new:expr,
-            forms: $($form:literal [$($value:tt)?],)+
+            forms: $($form:literal [$($value:tt)?] $(if $is_valid:expr)?,)+
             meaning: $meaning:literal,
             source: $source:literal
         }
@@ -78,6 +78,25 @@ macro_rules! kinds {
             pub const fn is_built(self) -> bool {
                 match self {
                     $(SchedulerKind::$kind { .. } => cfg!(feature = $name),)*
+                }
+            }
+
+            /// Whether its parameters are in their ranges. No controller serves another one
+            /// ([`ConfigureError::BadParameter`](crate::ConfigureError::BadParameter)).
+            ///
+            /// ```
+            /// use meshalloc::SchedulerKind::Easy;
+            /// assert!(Easy { reservations: 1 }.is_valid());
+            /// assert!(!Easy { reservations: 0 }.is_valid());
+            /// ```
+            pub const fn is_valid(self) -> bool {
+                match self {
+                    $($(
+                        #[allow(unused_variables, reason = "a form uses some of the names")]
+                        SchedulerKind::$kind $($value)? $(if $is_valid)? => true,
+                    )+)*
+                    #[allow(unreachable_patterns, reason = "not every form has a condition")]
+                    _ => false,
                 }
             }
 

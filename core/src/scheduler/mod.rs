@@ -97,6 +97,12 @@ pub(crate) trait Scheduler {
     /// The first job to try after this; `None` if no job may try.
     fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try>;
 
+    /// Whether this job, which has just arrived and never waits, may try at all. Called before
+    /// [`Scheduler::first`]; a refusal of the job does not undo what it has changed.
+    fn may_try_only(&mut self, _world: &mut World<'_, '_>, _job: Slot) -> bool {
+        true
+    }
+
     /// The job to try after this attempt; `None` ends the pass. No scheduler changes a reservation
     /// after an attempt that was granted.
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;

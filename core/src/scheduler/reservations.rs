@@ -33,7 +33,7 @@ use crate::error::Refusal;
 use crate::jobs::{JobSlot, JobTable, Reserved, Slot};
 use crate::pause::Pause;
 use crate::pool::Chain;
-use crate::request::Ticks;
+use crate::request::{Request, Ticks};
 use crate::strategy::Strategy;
 use crate::supposition::Supposition;
 
@@ -89,6 +89,33 @@ impl<'m> World<'_, 'm> {
             Refusal::TableFull => Refusal::Reserved,
             other => other,
         })
+    }
+
+    /// Whether the strategy would find a place for a job around the reservations, as
+    /// [`World::place`] does. Nothing changes.
+    pub(crate) fn would_start(&mut self, job: Slot) -> bool {
+        let (request, demand) = self.asked_for(job);
+        let end = self.would_end(job, self.now);
+        if demand > self.free() {
+            return false;
+        }
+        let is_number = self.allocator.strategy().takes_any();
+        if is_number && self.is_short_between(self.now, end, demand) {
+            return false;
+        }
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        if is_number || self.jobs.reserved_before(end).next().is_none() {
+            return self.allocator.would_fit(&request, pause.as_ref());
+        }
+        let mut supposition = self.allocator.suppose().pausing(pause);
+        withhold(self.jobs, &mut supposition, self.now, end);
+        supposition.fits_demand(&request, demand)
+    }
+
+    /// The request of a waiting job, and its demand.
+    fn asked_for(&self, job: Slot) -> (Request, u32) {
+        let job = self.jobs.get(job);
+        (*job.request(), job.demand())
     }
 
     /// Why a job that does not fit around the reservations is refused: `Reserved` if it would fit
@@ -222,10 +249,7 @@ impl<'m> World<'_, 'm> {
 
     /// Whether a waiting job would fit if it started at `time`.
     fn fits_at(&mut self, job: Slot, time: Ticks) -> bool {
-        let (request, demand) = {
-            let job = self.jobs.get(job);
-            (*job.request(), job.demand())
-        };
+        let (request, demand) = self.asked_for(job);
         let until = self.would_end(job, time);
         let (mut supposition, _) = self.suppose_at(time, until);
         supposition.fits_demand(&request, demand)

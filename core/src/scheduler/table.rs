@@ -7,8 +7,9 @@
 /// which is also its cargo feature, and in brackets the fields of its
 /// [`SchedulerKind`](super::SchedulerKind). Then follow how the scheduler is made of these fields;
 /// the forms in which it is written, each with the values of the fields (`SECONDS` stands for a
-/// time, in ticks, `COUNT` for a whole number of at least 1); what it does; and its source. The
-/// place of an entry is the number on the wire, so new entries go to the end.
+/// time, in ticks, `COUNT` for a whole number of at least 1), and after `if` when these are valid;
+/// what it does; and its source. The place of an entry is the number on the wire, so new entries go
+/// to the end.
 ///
 /// `$dollar` is passed on for those who define a macro from the table.
 macro_rules! table {
@@ -23,7 +24,7 @@ macro_rules! table {
         /// Modified first come, first served.
         ModifiedFcfs in modified_fcfs = "modified-fcfs" [(Threshold)] {
             new: [(threshold)] ModifiedFcfs::new(threshold),
-            forms: "modified-fcfs:dynamic" [(Threshold::Dynamic { second })],
+            forms: "modified-fcfs:dynamic" [(Threshold::Dynamic { second })] if second > 0,
                 "modified-fcfs:count" [(Threshold::Count)],
                 "modified-fcfs:static=SECONDS" [(Threshold::Static { ticks: number })],
             meaning: "If the head of the queue does not fit, later jobs try in order until the \
@@ -51,7 +52,7 @@ macro_rules! table {
         }] {
             new: [{ reservations }] Easy::new(reservations),
             forms: "easy" [{ reservations: 1 }],
-                "easy:reservations=COUNT" [{ reservations: number }],
+                "easy:reservations=COUNT" [{ reservations: number }] if number > 0,
             meaning: "The head of the queue, or the first COUNT jobs that do not fit, hold \
                 reservations. Later jobs start if they delay none of these, by the estimates of \
                 run times.",

@@ -93,6 +93,24 @@ macro_rules! kinds {
                 }
             }
 
+            /// Whether its parameters are in their ranges: whether its text is that of a strategy.
+            /// No controller serves another one ([`ConfigureError::BadParameter`]).
+            ///
+            /// ```
+            /// use meshalloc::StrategyKind::LeastExpectedBlocking;
+            /// assert!(LeastExpectedBlocking { budget: 4 }.is_valid());
+            /// assert!(!LeastExpectedBlocking { budget: 3 }.is_valid());
+            /// ```
+            ///
+            /// [`ConfigureError::BadParameter`]: crate::ConfigureError::BadParameter
+            pub fn is_valid(self) -> bool {
+                match self {
+                    $($($($(StrategyKind::$kind { $($fields)* }
+                        $(if ($range).contains(&$value))? => true,)+)?)*)*
+                    _ => Self::ALL.contains(&self),
+                }
+            }
+
             /// What is known about the strategy. A program that asks for it contains the texts of
             /// the table.
             pub const fn info(self) -> &'static StrategyInfo {
@@ -318,6 +336,42 @@ pub(super) const BUDGETS: RangeInclusive<u64> = 4..=4096;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With parameters at and beyond the ends of the ranges.
+    #[test]
+    fn a_kind_is_valid_exactly_if_its_text_names_it() {
+        let numbers = [
+            0,
+            1,
+            3,
+            4,
+            20,
+            21,
+            4096,
+            4097,
+            1_000_000,
+            1_048_576,
+            1_048_577,
+            u64::MAX,
+        ];
+        let mut refused = 0;
+        for kind in StrategyKind::ALL {
+            let forms = kind.info().forms.iter();
+            let texts = forms.flat_map(|form| numbers.map(|number| (form.text, number)));
+            let others = texts.filter_map(|(text, number)| StrategyKind::from_form(text, number));
+            for kind in others.chain([*kind]) {
+                let mut text = heapless::String::<64>::new();
+                core::fmt::Write::write_fmt(&mut text, format_args!("{kind}")).unwrap();
+                assert_eq!(
+                    kind.is_valid(),
+                    text.parse() == Ok(kind),
+                    "{kind:?}: {text}"
+                );
+                refused += u32::from(!kind.is_valid());
+            }
+        }
+        assert!(refused > 20, "{refused}");
+    }
 
     /// A strategy whose feature is not in the list `strategies` of the manifest would be missing
     /// from every default build.

@@ -34,8 +34,7 @@ pub(crate) enum StrategyMemory {
     /// A list of submeshes, a cell for each processor. On any grid but a two-dimensional mesh also
     /// scratch for the search of maximal free boxes.
     List,
-    /// As long a list, and the scratch of `foresight::Division` for this number of states. No
-    /// memory suffices for a number outside 4 to 4096.
+    /// As long a list, and the scratch of `foresight::Division` for this number of states.
     Foresight {
         /// The number of states.
         budget: u64,

@@ -519,6 +519,7 @@ fn errors() -> Vec<Error> {
             ConfigureError::StrategyNotBuilt,
             ConfigureError::SchedulerNotBuilt,
             ConfigureError::OtherMachine,
+            ConfigureError::BadParameter,
         ]
         .map(Error::Configure),
     );

@@ -19,6 +19,7 @@ use meshalloc_tests::rig::{
 use meshalloc_tests::strategy::{Held, Strategy, places_anywhere};
 use meshalloc_tests::system::System;
 
+mod arrivals;
 #[cfg(feature = "host-sim")]
 mod kth;
 

@@ -543,8 +543,8 @@ fn a_budget_out_of_range_is_refused() {
             StrategyKind::LebEstimates { budget },
         ] {
             let change = Change::Configure(configuration(machine, strategy));
-            let no_memory = Err(ConfigureError::StrategyMemory.into());
-            assert_eq!(controller.handle(&change, 0), no_memory, "{strategy:?}");
+            let bad = Err(ConfigureError::BadParameter.into());
+            assert_eq!(controller.handle(&change, 0), bad, "{strategy:?}");
             assert_eq!(controller.configuration(), served);
         }
     }

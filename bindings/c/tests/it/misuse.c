@@ -74,7 +74,10 @@ static void configurations(void) {
   const meshalloc_machine *const wrong[] = {&none,  &wide, &empty,         &wraps,
                                             &many, &unknown_rules, &other_rules};
   const meshalloc_strategy unknown = {4000, {0, 0}}, fsl = MESHALLOC_STRATEGY_FREE_SUBMESH_LIST,
-                           page = {20, {7, 0}}, cubes = MESHALLOC_STRATEGY_CUBES;
+                           page = {20, {7, 0}}, cubes = MESHALLOC_STRATEGY_CUBES,
+                           small = MESHALLOC_STRATEGY_LEAST_EXPECTED_BLOCKING_BUDGET(3),
+                           ratio = MESHALLOC_STRATEGY_DYNAMIC_BINARY_TREE_RATIO(5000000);
+  const meshalloc_scheduler no_reservation = MESHALLOC_SCHEDULER_EASY_RESERVATIONS(0);
   meshalloc_configuration configuration = {
       MESHALLOC_MESH(8, 8), MESHALLOC_STRATEGY_FIRST_FIT, MESHALLOC_SCHEDULER_FCFS};
   size_t size, at;
@@ -84,11 +87,15 @@ static void configurations(void) {
   }
   EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &unknown, 4, &size));
   EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &page, 4, &size));
+  EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &small, 4, &size));
+  EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &ratio, 4, &size));
   EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&torus, &fsl, 4, &size));
   EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&galaxy, &cubes, 4, &size));
   EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&torus, &cubes, 4, &size));
   EXPECT(0, meshalloc_allocator_size(&tpu_v4, &cubes, 4, &size));
   EXPECT(0, meshalloc_controller_size(&configuration, 4, &size));
+  configuration.scheduler = no_reservation;
+  EXPECT(MESHALLOC_ERROR_NO_SUCH_SCHEDULER, meshalloc_controller_size(&configuration, 4, &size));
   configuration.scheduler.kind = 99;
   EXPECT(MESHALLOC_ERROR_NO_SUCH_SCHEDULER, meshalloc_controller_size(&configuration, 4, &size));
 }

@@ -50,12 +50,14 @@ use fits::{Adding, Fits};
 /// Words of a time.
 const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
 
-/// The words that foresight needs, with room for the ends of `ends` running jobs. For an invalid
-/// budget it is more than there can be, so that the configuration is refused.
+/// The words that foresight needs, with room for the ends of `ends` running jobs. An invalid
+/// budget, which no allocator serves, counts as the nearest valid one.
 pub(crate) const fn words(machine: &Grid, budget: u64, ends: usize) -> usize {
-    if budget < *BUDGETS.start() || budget > *BUDGETS.end() {
-        return usize::MAX;
-    }
+    let budget = match budget {
+        less if less < *BUDGETS.start() => *BUDGETS.start(),
+        more if more > *BUDGETS.end() => *BUDGETS.end(),
+        valid => valid,
+    };
     let division = Division::new(machine, budget);
     division.contacts() + 2 * division.candidates + ends * TICKS_WORDS
 }
