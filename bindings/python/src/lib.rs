@@ -15,6 +15,7 @@ mod convert;
 mod errors;
 mod jobs;
 mod own;
+mod records;
 mod simulate;
 
 /// The module `meshalloc._core`.

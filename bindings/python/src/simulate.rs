@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use crate::convert;
 use crate::errors::{self, ScenarioError};
 use crate::own::{OwnScheduler, OwnStrategy, Shared};
+use crate::records::{Recording, Table};
 
 /// How often a run looks for Ctrl-C, and calls the function for progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -199,6 +200,9 @@ impl Watch {
     }
 }
 
+/// What came out, and the jobs of each strategy if they were recorded.
+type Ended = (Results, Option<Vec<Table>>);
+
 /// The strategy and the scheduler of a run, where they are written in Python.
 struct Policies {
     strategy: Option<Py<PyAny>>,
@@ -207,18 +211,26 @@ struct Policies {
 }
 
 impl Policies {
-    /// Runs it.
-    fn run(&self, resolved: &Resolved, watch: &Watch) -> Result<Results, RunError> {
-        if self.strategy.is_none() && self.scheduler.is_none() {
-            return resolved.run_on(&InProcessBackends::default, watch);
-        }
-        // The interpreter carries out one policy at a time, so more threads would only wait.
+    /// Runs it. With `jobs` also returns the jobs of each strategy.
+    fn run(&self, resolved: &Resolved, watch: &Watch, jobs: bool) -> Result<Ended, RunError> {
         let experiment = resolved.experiment(&SharedLogs::default());
         let experiment = experiment.map_err(RunError::Scenario)?;
-        Ok(Results {
-            scenario: resolved.settings.clone(),
-            strategies: experiment::run(&experiment, &mut self.lent(&experiment), watch)?,
-        })
+        let recording = jobs.then(|| Recording::new(watch, &experiment));
+        let progress: &dyn Progress = recording.as_ref().map_or(watch, |recording| recording);
+        let strategies = if self.strategy.is_none() && self.scheduler.is_none() {
+            let backends = &InProcessBackends::default;
+            experiment::run_parallel(&experiment, None, backends, progress)?
+        } else {
+            // The interpreter carries out one policy at a time, so more threads would only wait.
+            experiment::run(&experiment, &mut self.lent(&experiment), progress)?
+        };
+        let jobs = recording.map(|recording| recording.tables(&strategies));
+        let scenario = resolved.settings.clone();
+        let results = Results {
+            scenario,
+            strategies,
+        };
+        Ok((results, jobs))
     }
 
     fn lent(&self, experiment: &Experiment) -> Lent<'_> {
@@ -278,16 +290,18 @@ impl Backends for Lent<'_> {
     }
 }
 
-/// Runs a scenario and returns its results as JSON. Other threads of Python go on meanwhile.
+/// Runs a scenario and returns its results as JSON, with `jobs` also the columns of a table of jobs
+/// for each strategy. Other threads of Python go on meanwhile.
 #[pyfunction]
-#[pyo3(signature = (settings, strategy=None, scheduler=None, progress=None))]
+#[pyo3(signature = (settings, strategy=None, scheduler=None, progress=None, jobs=false))]
 pub(crate) fn run(
     py: Python<'_>,
     settings: Vec<(String, String)>,
     strategy: Option<Py<PyAny>>,
     scheduler: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
+    jobs: bool,
+) -> PyResult<(String, Option<Vec<Table>>)> {
     let resolved = scenario(settings)?;
     if strategy.is_some() && resolved.plan.largest {
         let text = "`largest` is not measured with a strategy of your own (expected a name in \
@@ -307,7 +321,7 @@ pub(crate) fn run(
             let worker = scope.spawn(move || {
                 let _running = running;
                 // Attached all the time, so that each call of a policy need not begin with it.
-                Python::attach(|py| py.detach(|| policies.run(resolved, watch)))
+                Python::attach(|py| py.detach(|| policies.run(resolved, watch, jobs)))
             });
             while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if !watch.shared.has_failed()
@@ -321,9 +335,11 @@ pub(crate) fn run(
     });
     let results = results.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     watch.shared.take()?;
-    let results = results.map_err(|error| failed(py, &policies, &error))?;
+    let (results, jobs) = results.map_err(|error| failed(py, &policies, &error))?;
     watch.look(py, progress.as_ref())?;
-    serde_json::to_string(&results).map_err(|error| errors::RunError::new_err(error.to_string()))
+    let text = serde_json::to_string(&results);
+    let text = text.map_err(|error| errors::RunError::new_err(error.to_string()))?;
+    Ok((text, jobs))
 }
 
 /// The exception for a run that ended early.

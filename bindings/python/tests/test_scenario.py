@@ -47,6 +47,51 @@ def test_results_are_those_of_the_program(host_sim, settings):
     assert results.to_dict() == {name: document[name] for name in ["scenario", "results"]}
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mesh": "8x8", "strategy": "first-fit,naive", "load": "0.9", "failures": "node:2000,50"},
+        {"mesh": "8x8", "pattern": "all-to-all", "arrival-rate": "0.001"},
+    ],
+)
+def test_jobs_are_those_of_the_program(host_sim, settings, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    settings = settings | {"jobs": "200", "replications": "2"}
+    path = tmp_path / "jobs.csv"
+    options = [part for key, value in settings.items() for part in (f"--{key}", value)]
+    subprocess.run([host_sim, "run", *options, "--jobs-output", path], check=True)
+    expected = pandas.read_csv(path)
+    ours = {key.replace("-", "_"): value for key, value in settings.items()}
+    results = meshalloc.Scenario(**ours).run(jobs=True)
+    frame = pandas.DataFrame(results.jobs())
+    assert len(frame) == len(expected) > 300
+    assert set(frame.columns) - {"scheduler"} <= set(expected.columns)
+    for name in frame.columns.drop("scheduler"):
+        if expected[name].dtype.kind in "fib":
+            assert np.allclose(
+                frame[name].astype(float), expected[name].astype(float), equal_nan=True
+            ), name
+        else:
+            assert frame[name].tolist() == expected[name].tolist(), name
+    with pytest.raises(meshalloc.Misuse, match="jobs=True"):
+        meshalloc.Scenario(**SMALL).run().jobs()
+
+
+def test_jobs_of_policies_of_your_own():
+    scenario = meshalloc.Scenario(**SMALL)
+    ours = scenario.run(jobs=True)
+    both = ours + scenario.run(scan, jobs=True)
+    table = both.jobs()
+    of = {
+        name: [time for time, one in zip(table["waiting_time"], table["strategy"]) if one == name]
+        for name in ["first-fit", "scan"]
+    }
+    assert len(of["first-fit"]) == len(of["scan"]) > 500
+    for name, waits in of.items():
+        mean = both[name]["metrics"]["waiting_delay"]["mean"]
+        assert np.isclose(np.mean(waits), mean, rtol=0.02)
+
+
 def scan(occupancy, request):
     """Adaptive scan as the core has it: bases in row-major order, then the turned shape."""
     w, h = request.shape

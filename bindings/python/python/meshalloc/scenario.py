@@ -166,13 +166,15 @@ class Scenario:
         *,
         name: str | None = None,
         progress: Callable[[int, int], Any] | None = None,
+        jobs: bool = False,
     ) -> Results:
         """Simulates it.
 
         `strategy` and `scheduler` are your own, in place of those of the settings; with a strategy
         of your own and no scheduler, jobs are served first come, first served. `name` names the
         strategy in the results. `progress` is called about 20 times a second with the jobs that
-        have left and the number that is expected.
+        have left and the number that is expected. With `jobs` the results have a table of single
+        jobs (`Results.jobs`), which takes memory for each.
 
         Other threads of Python go on meanwhile. Ctrl-C ends the run, and so does an exception of a
         policy or of `progress`, which is raised here.
@@ -204,7 +206,8 @@ class Scenario:
         if name is not None and strategy is None and len(self.settings["strategy"]) > 1:
             names = ", ".join(self.settings["strategy"])
             raise Misuse(f"`name` is {name!r}: expected one strategy for it, not {names}")
-        document = json.loads(_core.run(list(given.items()), strategy, scheduler, progress))
+        text, tables = _core.run(list(given.items()), strategy, scheduler, progress, jobs)
+        document = json.loads(text)
         for result in document["results"]:
             if strategy is not None:
                 result["strategy"] = _name(strategy)
@@ -212,7 +215,7 @@ class Scenario:
                 result["scheduler"] = _name(scheduler)
             if name is not None:
                 result["strategy"] = name
-        return Results(document["scenario"], document["results"])
+        return Results(document["scenario"], document["results"], tables)
 
 
 def _names(result: dict[str, Any]) -> tuple[str, str]:
@@ -234,11 +237,18 @@ class Results:
     1
     """
 
-    def __init__(self, settings: dict[str, Any], strategies: list[dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        settings: dict[str, Any],
+        strategies: list[dict[str, Any]],
+        tables: list[dict[str, list[Any]]] | None = None,
+    ) -> None:
         #: The settings of the first run, with their defaults.
         self.settings = settings
         #: What came out for each strategy, as in the JSON of `host-sim run`.
         self.strategies = strategies
+        # The jobs of each strategy.
+        self._tables = tables
 
     def __add__(self, other: Results) -> Results:
         if not isinstance(other, Results):
@@ -250,7 +260,10 @@ class Results:
                     f"strategy {names[0]!r} under {names[1]} is in both results (expected another"
                     " name: Scenario.run(name=...))"
                 )
-        return Results(self.settings, self.strategies + other.strategies)
+        tables = None
+        if self._tables is not None and other._tables is not None:
+            tables = self._tables + other._tables
+        return Results(self.settings, self.strategies + other.strategies, tables)
 
     def __len__(self) -> int:
         return len(self.strategies)
@@ -312,6 +325,22 @@ class Results:
                 table["metric"].append(metric)
                 for name in names:
                     table[name].append(estimate[name])
+        return table
+
+    def jobs(self) -> dict[str, list[Any]]:
+        """A table with a row for each measured job of every strategy and replication.
+
+        The columns have the names and the units of a file of `host-sim run --jobs-output`. `None`
+        stands for what has no value. `pandas.DataFrame(results.jobs())` is a frame.
+        """
+        if self._tables is None:
+            raise Misuse("these results have no jobs (expected those of `run(jobs=True)`)")
+        table: dict[str, list[Any]] = {"strategy": [], "scheduler": []}
+        for result, columns in zip(self, self._tables, strict=True):
+            for name in ["strategy", "scheduler"]:
+                table[name] += [result[name]] * len(columns["job_id"])
+            for name, values in columns.items():
+                table.setdefault(name, []).extend(values)
         return table
 
     def to_pandas(self) -> pd.DataFrame:
