@@ -129,6 +129,93 @@ fn a_drag_asks_for_its_size_everywhere() {
 }
 
 #[test]
+fn a_job_has_one_colour_in_all_meshes() {
+    let Some(window) = open(WIDE, "light") else {
+        return;
+    };
+    // The colour in the corner of the first rectangle of each job, by mesh.
+    let colours = window.eval(
+        "(() => [...document.querySelectorAll('canvas.mesh')].map((mesh, place) => { \
+         const { numbers, jobs: { first, rects } } = lab.state().panels[place].run; \
+         const context = mesh.getContext('2d'); \
+         const ratio = window.devicePixelRatio || 1; \
+         return numbers.map((number, at) => { \
+         const [left, top] = lab.places().rect(...rects[first[at]]); \
+         const [x, y] = [left + 5, top + 5].map((side) => Math.floor(side * ratio)); \
+         return [number, context.getImageData(x, y, 1, 1).data.slice(0, 3).join()]; }); }))()",
+    );
+    let mut known = std::collections::BTreeMap::new();
+    let mut meshes = 0;
+    for mesh in colours.as_array().unwrap() {
+        meshes += 1;
+        for job in mesh.as_array().unwrap() {
+            let (number, colour) = (job[0].as_u64().unwrap(), job[1].as_str().unwrap());
+            let before = known.entry(number).or_insert_with(|| colour.to_owned());
+            assert_eq!(before, colour, "job {number} in mesh {meshes}");
+        }
+    }
+    assert!(meshes == 4 && known.len() >= 6, "{known:?}");
+    window.assert_no_complaint();
+}
+
+#[test]
+fn strategies_come_back_after_a_machine_that_they_do_not_serve() {
+    let Some(window) = open(WIDE, "light") else {
+        return;
+    };
+    let names = || window.eval("lab.state().panels.map(({ name }) => name)");
+    let before = names();
+    set(&window, "#machine", "torus 6x6x4");
+    let on_torus = names();
+    assert_ne!(on_torus, before);
+    let all_run = "lab.state().panels.every(({ run }) => run)";
+    assert_eq!(window.eval(all_run), true);
+    set(&window, "#machine", "mesh 16x16");
+    assert_eq!(names(), before);
+    window.assert_no_complaint();
+}
+
+#[test]
+fn the_address_and_steps_back_lead_to_the_same_state() {
+    let Some(window) = open(WIDE, "light") else {
+        return;
+    };
+    let jobs = || window.eval("lab.state().panels.map(({ run }) => [run.numbers, run.jobs])");
+    let first = jobs();
+    window.eval("(lab.act('load 90'), lab.act('advance 900000'), lab.act('advance 300000'))");
+    window.eval("(lab.act('request 2x2'), null)");
+    let (then, now) = (jobs(), window.number("lab.state().now"));
+    let address = window.eval("location.hash");
+    assert_ne!(first, then);
+    assert!(
+        address.as_str().unwrap().contains("advance+1200000"),
+        "{address}"
+    );
+    // Three steps back: the request, the time, the load.
+    for _ in 0..3 {
+        window.click("#back");
+    }
+    assert_eq!(jobs(), first);
+    assert_eq!(window.eval("document.getElementById('load').value"), "0");
+    // A machine is a step as well.
+    set(&window, "#machine", "mesh 8x8");
+    assert_eq!(window.eval("lab.state().machine"), "mesh 8x8");
+    window.click("#back");
+    assert_eq!(window.eval("lab.state().machine"), "mesh 16x16");
+    assert_eq!(jobs(), first);
+    window.eval(&format!("(location.hash = {address}, null)"));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(jobs(), then);
+    assert_eq!(window.number("lab.state().now"), now);
+    assert_eq!(window.eval("document.getElementById('load').value"), "90");
+    // One that is wrong is an error, and the page shows its first state.
+    window.eval("(location.hash = 'machine=ring', null)");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(text(&window, "#error").contains("ring"));
+    window.assert_no_complaint();
+}
+
+#[test]
 fn a_typed_request_is_placed_or_refused_with_the_reason_of_the_core() {
     let Some(window) = open(WIDE, "dark") else {
         return;
@@ -146,7 +233,7 @@ fn a_typed_request_is_placed_or_refused_with_the_reason_of_the_core() {
     );
     assert_eq!(ask("4x2"), "job 3 refused: not enough free processors");
     let never = "job 4 refused: can never fit: too large for the machine under this strategy";
-    assert_eq!(ask("5x1"), never);
+    assert_eq!(ask("5 X 1"), never);
     assert!(text(&window, ".state").contains("fragmented 0.0 % externally"));
     assert_eq!(text(&window, "#error"), "");
     ask("4 by 3");

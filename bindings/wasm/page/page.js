@@ -18,6 +18,8 @@ const LOAD_FIRST = 70;
 const FRAME = 60;
 /** The longest command, in bytes. */
 const INPUT_MAX = 4096;
+/** The most time that one command lets pass, in ticks. */
+const ADVANCE_MAX = 1_000_000;
 /** The greatest height of a mesh, as a fraction of the window's. */
 const MESH_PART = 0.6;
 const CHARTS = [
@@ -73,18 +75,19 @@ function drawFaults(context, faulty, places, colours) {
   }
 }
 
+/** The jobs that run in a panel, each with its number and rectangles. */
+function jobsOf({ numbers, jobs: { first, rects } }) {
+  return numbers.map((number, at) => {
+    return { job: number, number, rects: rects.slice(first[at], first[at + 1]) };
+  });
+}
+
 function drawPanel(canvas, run, state, view) {
   const { places, colours } = view;
   const context = fitted(canvas, places.width, places.height);
   drawPlanes(context, places, colours);
-  const { first, rects } = run.jobs;
-  const jobs = run.numbers.map((number, at) => {
-    return { job: number, number, rects: rects.slice(first[at], first[at + 1]) };
-  });
-  if (!view.known.has(canvas)) view.known.set(canvas, new Map());
-  const known = view.known.get(canvas);
-  keepColours(known, jobs, places);
-  for (const job of jobs) Object.assign(job, lookOf(known.get(job.number)));
+  const jobs = jobsOf(run);
+  for (const job of jobs) Object.assign(job, lookOf(view.known.get(job.number)));
   drawJobs(context, jobs, places, colours, state.latest);
   drawFaults(context, state.faulty, places, colours);
   const boxes = view.boxes === "none" ? [] : rectsOf(run.boxes, places);
@@ -107,6 +110,48 @@ function drawPanel(canvas, run, state, view) {
       context.globalAlpha = 1;
     }
   }
+}
+
+/** Adds a command to those before it. Times that pass are added up, and a load replaces the one
+ * before, so that playing makes one entry. */
+function remember(commands, command) {
+  const [verb, value] = command.split(" ");
+  const before = commands.at(-1)?.split(" ") ?? [];
+  if (verb === "advance" && before[0] === verb) {
+    commands[commands.length - 1] = `${verb} ${Number(before[1]) + Number(value)}`;
+  } else if (verb === "load" && before[0] === verb) commands[commands.length - 1] = command;
+  else commands.push(command);
+}
+
+/** A command that was remembered, in parts that the module carries out. */
+function partsOf(command) {
+  const [verb, value] = command.split(" ");
+  if (verb !== "advance") return [command];
+  const whole = Math.floor(value / ADVANCE_MAX);
+  const parts = Array(whole).fill(`${verb} ${ADVANCE_MAX}`);
+  return [...parts, `${verb} ${value % ADVANCE_MAX}`];
+}
+
+/** What was set up and done, as the part of an address behind #, and back. */
+const addressOf = ({ machine, strategies, load, seed, commands }) =>
+  new URLSearchParams({
+    machine,
+    strategies: strategies.join(),
+    load,
+    seed,
+    do: commands.join(";"),
+  }).toString();
+
+function storyOf(address) {
+  const get = new URLSearchParams(address);
+  const list = (name, separator) => (get.get(name) ?? "").split(separator).filter(Boolean);
+  return {
+    machine: get.get("machine") ?? "",
+    strategies: list("strategies", ","),
+    load: get.get("load") ?? "0",
+    seed: get.get("seed") ?? "1",
+    commands: list("do", ";"),
+  };
 }
 
 /** Coordinates of a column and row, in planes of this width. */
@@ -165,9 +210,14 @@ async function start() {
   const $ = (id) => document.getElementById(id);
   const selects = [...document.querySelectorAll(".strategy")];
   const view = { boxes: "largest", canvas: null, cursor: null, corner: null };
-  // The colours of jobs, by canvas.
-  view.known = new WeakMap();
+  // The colours of jobs.
+  view.known = new Map();
   let state = null;
+  // What was set up, the commands since then, and the same before it.
+  let story = null;
+  const stories = [];
+  // The strategies that the user chose, also while a machine is not served by them.
+  let wanted = [...STRATEGIES_FIRST];
   let cards = [];
   let playing = false;
 
@@ -189,7 +239,7 @@ async function start() {
 
   /** A card for each strategy. */
   const makeCards = () => {
-    cards = state.panels.map(({ name }, place) => {
+    cards = state.panels.map(({ name, rule }, place) => {
       const swatch = element("canvas", { className: "key" });
       const mesh = element("canvas", { className: "mesh", tabIndex: 0 });
       mesh.setAttribute("role", "application");
@@ -198,7 +248,8 @@ async function start() {
       const message = element("p", { className: "message" });
       const texts = [element("p", { className: "state" }), element("p", { className: "state" })];
       const head = element("h2", {}, [swatch, name]);
-      const card = element("article", {}, [head, mesh, message, queue, ...texts]);
+      const why = element("p", { className: "rule", textContent: `Takes ${rule}.` });
+      const card = element("article", {}, [head, why, mesh, message, queue, ...texts]);
       listen(mesh, place);
       return { name, place, swatch, mesh, queue, message, texts, card };
     });
@@ -217,6 +268,8 @@ async function start() {
     const height = Math.max(200, MESH_PART * document.documentElement.clientHeight);
     view.places = new Places(state.picture, width, height);
     $("planes").textContent = view.places.sentence();
+    const pictures = state.panels.filter(({ run }) => run).map(({ run }) => jobsOf(run));
+    keepColours(view.known, pictures, view.places);
     for (const { place, name, swatch, legend, mesh, queue, message, texts, card } of cards) {
       drawSwatch(swatch, place, view.colours);
       drawSwatch(legend, place, view.colours);
@@ -257,6 +310,10 @@ async function start() {
   };
 
   const say = (text) => ($("said").textContent = text);
+  /** Writes what was done into the address; not for each picture while playing. */
+  const keepAddress = () => {
+    if (!playing) history.replaceState(null, "", `#${addressOf(story)}`);
+  };
   /** Sends a command; returns whether it was carried out. */
   const act = (command, isQuiet) => {
     try {
@@ -267,31 +324,90 @@ async function start() {
       $("error").textContent = error.message;
       return false;
     }
+    remember(story.commands, command);
+    keepAddress();
     draw();
     return true;
   };
 
-  /** Starts with an empty machine and the chosen strategies. */
-  const restart = () => {
+  /** Shows the choices of a story in the fields. */
+  const fill = ({ machine, strategies, load, seed }) => {
+    Object.assign($("machine"), { value: machine });
+    Object.assign($("seed"), { value: seed });
+    choose(strategies);
+    $("load").value = load;
+  };
+  /** Chooses strategies, also such as do not serve the machine. */
+  const choose = (names) => {
+    for (const [place, select] of selects.entries()) {
+      const name = names[place] ?? "";
+      const options = [...select.options].map(({ value }) => value);
+      const isNew = !options.includes(name);
+      if (isNew) select.append(element("option", { value: name, textContent: name }));
+      select.value = name;
+    }
+  };
+
+  /** Starts with an empty machine and the chosen strategies; then come the commands. */
+  const restart = (commands = []) => {
     play(false);
-    const chosen = selects.map(({ value }) => value).filter(Boolean);
-    const machine = $("machine").value;
+    const next = {
+      machine: $("machine").value,
+      strategies: selects.map(({ value }) => value).filter(Boolean),
+      load: $("load").value,
+      seed: $("seed").value || "0",
+      commands: [],
+    };
     const before = state;
     Object.assign(view, { canvas: null, cursor: null, corner: null });
+    const { machine, strategies, load, seed } = next;
     try {
-      const [load, seed] = [$("load").value, $("seed").value || 0];
-      state = send(`start ${load} ${seed} ${chosen.join(",")} ${machine}`);
+      state = send(`start ${load} ${seed} ${strategies.join()} ${machine}`);
     } catch (error) {
       $("error").textContent = error.message;
       $("machine").setAttribute("aria-invalid", "true");
-      return;
+      return false;
     }
     $("error").textContent = "";
     $("machine").removeAttribute("aria-invalid");
+    if (story) stories.push(story);
+    story = next;
     if (before?.machine !== state.machine || !before) fillSelects();
     makeCards();
     say(state.message);
+    try {
+      for (const command of commands) {
+        for (const part of partsOf(command)) state = send(part);
+        remember(story.commands, command);
+        if (command.startsWith("load ")) $("load").value = command.slice(5);
+      }
+    } catch (error) {
+      $("error").textContent = error.message;
+    }
+    keepAddress();
     draw();
+    return true;
+  };
+  /** One step back: without the latest command, or to the machine before. */
+  const back = () => {
+    play(false);
+    const last = story.commands.at(-1);
+    const to = last ? { ...story, commands: story.commands.slice(0, -1) } : stories.pop();
+    if (!to) {
+      say("there is no step before");
+      return;
+    }
+    fill(to);
+    // The story that it went back from is not a step.
+    if (restart(to.commands)) stories.pop();
+    say(last ? `back to before: ${last}` : `back to ${state.machine}`);
+  };
+  /** Starts with what the address says. */
+  const readAddress = () => {
+    const to = storyOf(location.hash.slice(1));
+    fill(to);
+    wanted = to.strategies;
+    return restart(to.commands);
   };
   /** Lists the strategies that serve the machine, and the chosen ones. */
   const fillSelects = () => {
@@ -305,8 +421,11 @@ async function start() {
     }
   };
 
-  /** Replaces strategies that do not serve the machine. */
-  const replaceUnserved = () => {
+  /** Starts with another machine and the wanted strategies; those that do not serve it are
+   * replaced. */
+  const changeMachine = () => {
+    choose(wanted);
+    if (!restart()) return;
     const unserved = state.panels.filter(({ run }) => !run).map(({ name }) => name);
     if (!unserved.length) return;
     for (const select of selects.filter(({ value }) => unserved.includes(value))) {
@@ -316,6 +435,8 @@ async function start() {
       select.value = other ?? "";
     }
     restart();
+    // The machine without the replacements is not a step.
+    stories.pop();
     say(`${state.message}; it is not served by ${unserved.join(", ")}`);
   };
 
@@ -428,7 +549,9 @@ async function start() {
       before = performance.now();
       requestAnimationFrame(frame);
     }
+    const hasEnded = playing && !on;
     playing = on;
+    if (hasEnded) keepAddress();
     $("play").textContent = on ? "Pause" : "Play";
     $("play").setAttribute("aria-pressed", on);
   };
@@ -438,8 +561,12 @@ async function start() {
     restart();
   });
   $("setup").addEventListener("change", (event) => {
-    restart();
-    if (event.target === $("machine")) replaceUnserved();
+    if (event.target === $("machine")) changeMachine();
+    else {
+      const place = selects.indexOf(event.target);
+      if (place >= 0) wanted[place] = event.target.value;
+      restart();
+    }
   });
   $("asking").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -455,12 +582,14 @@ async function start() {
   });
   $("load").addEventListener("input", () => act(`load ${$("load").value}`));
   $("step").addEventListener("click", step);
+  $("back").addEventListener("click", back);
   $("play").addEventListener("click", () => play(!playing));
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.matches("input:not([type=radio], [type=range]), select");
     if (isTyping || event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === "p") play(!playing);
     else if (event.key === "n") step();
+    else if (event.key === "b") back();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     setColours();
@@ -470,14 +599,17 @@ async function start() {
 
   setColours();
   chooseTool();
-  for (const [place, select] of selects.entries()) {
-    const name = STRATEGIES_FIRST[place];
-    select.append(element("option", { value: name, textContent: name }));
+  addEventListener("hashchange", readAddress);
+  const isGiven = location.hash.length > 1;
+  if (!isGiven || !readAddress()) {
+    const { textContent } = $("error");
+    wanted = [...STRATEGIES_FIRST];
+    fill({ machine: "mesh 16x16", strategies: wanted, load: "0", seed: "1" });
+    restart(COMMANDS_FIRST);
+    $("error").textContent = textContent;
   }
-  restart();
-  for (const command of COMMANDS_FIRST) act(command);
   // For scripts that drive the page.
-  window.lab = { state: () => state, places: () => view.places, act, send };
+  window.lab = { state: () => state, places: () => view.places, colours: view.known, act, send };
   document.documentElement.dataset.ready = "true";
 }
 

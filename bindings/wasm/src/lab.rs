@@ -7,6 +7,7 @@ use meshalloc::{Flags, Grid, JobId, NODES_MAX, NodeId, Request, Shape, StrategyK
 use crate::boxes::DIMENSIONS_MAX;
 use crate::picture::{Picture, node_at, node_text};
 use crate::report::{PanelReport, Report};
+use crate::rules::rule;
 use crate::run::Run;
 use crate::workload::{Arrival, Workload};
 
@@ -113,8 +114,7 @@ impl Lab {
     ///
     /// When there is no such machine or strategy, there are too many, or the load is too high.
     pub fn new(machine: &str, strategies: &[String], load: u32, seed: u32) -> Result<Self, String> {
-        let grid: Grid = machine
-            .trim()
+        let grid: Grid = sides(machine)
             .parse()
             .map_err(|error| format!("machine \"{machine}\": {error}"))?;
         if grid.nodes() > PROCESSORS_MAX || grid.dimensions() > DIMENSIONS_MAX {
@@ -174,8 +174,7 @@ impl Lab {
                 Ok(format!("load {percent} %"))
             }
             Command::Request(text) => {
-                let shape: Shape = text
-                    .trim()
+                let shape: Shape = sides(text)
                     .parse()
                     .map_err(|error| format!("request \"{text}\": {error}"))?;
                 let job = self.name_job();
@@ -319,14 +318,17 @@ impl Lab {
         let (points, end) = self.runs().next().map_or((0, 0), |run| run.history().end());
         let panels = self.panels.iter_mut().map(|panel| {
             let name = panel.kind.name().to_owned();
+            let rule = rule(panel.kind);
             match &mut panel.run {
                 Ok(run) => PanelReport {
                     name,
+                    rule,
                     run: Some(run.report()),
                     error: None,
                 },
                 Err(error) => PanelReport {
                     name,
+                    rule,
                     run: None,
                     error: Some(error.clone()),
                 },
@@ -346,6 +348,13 @@ impl Lab {
             panels: panels.collect(),
         }
     }
+}
+
+/// The text in the form in which the core reads sides: `4 X 3` is `4x3`.
+fn sides(text: &str) -> String {
+    let text = text.to_ascii_lowercase();
+    let parts: Vec<_> = text.split('x').map(str::trim).collect();
+    parts.join("x")
 }
 
 fn check_load(load: u32) -> Result<(), String> {

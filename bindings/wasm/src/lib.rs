@@ -7,6 +7,7 @@ mod history;
 mod lab;
 mod picture;
 mod report;
+mod rules;
 mod run;
 mod workload;
 

@@ -98,6 +98,8 @@ pub(crate) struct RunReport {
 pub(crate) struct PanelReport {
     /// The strategy.
     pub name: String,
+    /// The rule by which it chooses a place.
+    pub rule: Option<&'static str>,
     /// Its state.
     pub run: Option<RunReport>,
     /// Why it has none.

@@ -173,6 +173,7 @@ fn the_page_learns_where_jobs_are_and_why_a_request_is_refused() {
     let panels = &started["done"]["panels"];
     assert_eq!(panels[0]["run"]["boxesTotal"], 1);
     assert_eq!(panels[0]["run"]["largest"], "4x3 at 0,0");
+    assert_eq!(panels[0]["rule"], "the first place row by row, not turned");
     let error = "the strategy does not serve this machine: torus 4x3, \
                  expected two-dimensional meshes";
     assert_eq!(panels[2]["error"], error);
@@ -215,6 +216,22 @@ fn the_page_learns_where_jobs_are_and_why_a_request_is_refused() {
     let over_time = &released["done"]["panels"][0]["run"]["overTime"];
     assert_eq!(over_time[0], json!([500, 500, 500, 0]));
     assert_eq!(over_time[1], json!([0, 500, 0, 0]));
+}
+
+#[test]
+fn spaces_and_capitals_around_an_x_change_nothing() {
+    let mut lab = None;
+    let state = run(&mut lab, "start 0 1 first-fit,best-fit Mesh 16 X 8");
+    assert_eq!(state["done"]["machine"], "mesh 16x8");
+    for (number, text) in (1..).zip(["4x3", "4 x 3", "4X3", " 4 X3 ", "4x 3"]) {
+        let state = run(&mut lab, &format!("request {text}"));
+        let said = format!("job {number} asks for 4x3");
+        assert_eq!(state["done"]["message"], said, "{text}");
+    }
+    for text in ["4 3", "4xx3", "x", "4 by 3"] {
+        let reply = run(&mut lab, &format!("request {text}"));
+        assert!(reply["failed"].is_string(), "{text}: {reply}");
+    }
 }
 
 #[test]

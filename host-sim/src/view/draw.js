@@ -43,18 +43,23 @@ function freeColour(first, neighbours, colour) {
   return first;
 }
 
-/** Chooses colours for jobs so that jobs that touch differ. Jobs in `known`, which maps numbers to
- * colours, keep theirs. Afterwards `known` has exactly these jobs. */
-function keepColours(known, jobs, places) {
+/** Chooses colours for the jobs of pictures of the same places. A job has one colour in all of
+ * them, another than jobs that it touches in one. Jobs in `known`, which maps numbers to colours,
+ * keep theirs. Afterwards `known` has exactly these jobs. */
+function keepColours(known, pictures, places) {
   const old = new Map(known);
   known.clear();
-  for (const { number } of jobs) if (old.has(number)) known.set(number, old.get(number));
-  const cells = new Owners(jobs, places);
-  const colour = jobs.map(({ number }) => known.get(number));
-  for (const [place, { number, rects }] of jobs.entries()) {
-    const neighbours = [...cells.around(rects)].filter((other) => other !== place);
-    colour[place] ??= freeColour(number % JOB_COLOURS.length, neighbours, colour);
-    known.set(number, colour[place]);
+  const numbers = new Set(pictures.flatMap((jobs) => jobs.map(({ number }) => number)));
+  for (const number of numbers) if (old.has(number)) known.set(number, old.get(number));
+  const owners = pictures.map((jobs) => new Owners(jobs, places));
+  const itself = JOB_COLOURS.map((_, colour) => colour);
+  for (const number of [...numbers].filter((number) => !known.has(number))) {
+    const used = pictures.flatMap((jobs, at) => {
+      const rects = jobs.find((job) => job.number === number)?.rects ?? [];
+      const others = [...owners[at].around(rects)].map((place) => jobs[place].number);
+      return others.filter((other) => other !== number).map((other) => known.get(other));
+    });
+    known.set(number, freeColour(number % JOB_COLOURS.length, used, itself));
   }
 }
 
