@@ -102,17 +102,17 @@ impl<'m> Allocator<'m> {
         Ok(Self::build(memory, tickets, grid, strategy, jobs))
     }
 
-    /// Another machine or strategy in the same memory. All processors become free and not faulty.
+    /// Another machine or strategy in the same memory, which was checked ([`Allocator::check`]).
+    /// All processors become free and not faulty.
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::new`]; then nothing has changed.
+    /// Those of [`AnyStrategy::switch`].
     pub(crate) fn switch(
         &mut self,
         grid: Grid,
         strategy: StrategyKind,
     ) -> Result<(), ConfigureError> {
-        self.check(&grid, strategy)?;
         self.strategy.switch(strategy, grid)?;
         self.clear(grid);
         Ok(())

@@ -66,9 +66,9 @@ pub use allocator::Allocator;
 pub use blocks::Draft;
 #[cfg(feature = "restore")]
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
-pub use controller::Controller;
 #[cfg(feature = "restore")]
-pub use controller::{Effect, Restoring};
+pub use controller::Restoring;
+pub use controller::{Commit, Controller};
 pub use cube::{Cube, CubeError};
 pub use error::{AllocateError, ConfigureError, Error, IllegalProposal, Refusal};
 pub use grid::{

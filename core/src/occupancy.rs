@@ -237,7 +237,6 @@ impl<'m> Occupancy<'m> {
     }
 
     /// The number of faulty processors of a block of the machine. O(words) of the block.
-    #[cfg(feature = "restore")]
     pub(crate) fn faulty_in(&self, block: Block) -> u32 {
         let mut faulty = 0;
         self.layout.words(block, |word, bits| {

@@ -51,7 +51,7 @@ pub(crate) const LOOK_INSTRUCTIONS: u32 = 500;
 /// let look = |_, _: &meshalloc::View<'_, '_>| looks.set(looks.get() + 1);
 /// let pauses = Pauses::new(1, &look);
 /// let submit = Change::submit(JobId(1), Request::submesh(3, 2));
-/// controller.begin(&submit, 0, Some(&pauses))?;
+/// controller.begin(&submit, 0, Some(&pauses), None)?;
 /// controller.advance(Some(&pauses));
 /// assert!(looks.get() > 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

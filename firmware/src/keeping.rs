@@ -1,22 +1,22 @@
 //! What a server keeps over resets: [`Keep`]. [`Forgetful`] keeps nothing; `durable` (feature
 //! `durable`) keeps a journal.
 //!
-//! A change is recorded ([`Record`]) before it is carried out, and so before its reply leaves.
-//! Since the controller decides deterministically, the last checkpoint and the records after it
-//! lead to the same state again: configuration, faults, jobs, queue, reservations, schedulers,
-//! sessions and what is remembered in them. A change that cannot be recorded is refused and changes
-//! nothing.
+//! A change is recorded ([`Record`]) when it is about to take effect ([`Commit`]), and so before
+//! its reply leaves. Since the controller decides deterministically, the last checkpoint and the
+//! records after it lead to the same state again: configuration, faults, jobs, queue, reservations,
+//! schedulers, sessions and what is remembered in them. A change that cannot be recorded is refused
+//! and changes nothing.
 //!
-//! A change without an effect is not recorded: one that is refused, or that finds everything as it
-//! says. So a client that repeats such changes does not wear the flash out. The statistics of
-//! refused changes are therefore kept by checkpoints only. A submission that never waits is refused
-//! or granted by its only attempt. If it is granted, it is recorded after that attempt, and before
-//! any reply shows the grant.
+//! A change that is refused takes no effect, so it is not recorded. Nor is one that finds
+//! everything as it says and only sets the clock, unless clients name the time. So a client that
+//! repeats such changes does not wear the flash out. The statistics of refused changes are
+//! therefore kept by checkpoints only.
+//!
+//! [`Commit`]: meshalloc::Commit
 
 use meshalloc::{Change, Controller, Ticks};
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::ProtocolError;
 use crate::sessions::Sessions;
 
 #[cfg(feature = "durable")]
@@ -40,65 +40,33 @@ pub struct Record {
 /// Stands for the server itself instead of the number of a session.
 pub const NO_SESSION: u32 = 0;
 
-/// Whether there is room for the growth of the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
-    /// There is.
-    Enough,
-    /// There is none until the state has become smaller.
-    Full,
-    /// It is known after a checkpoint, which is due now.
-    Unknown,
-}
-
-/// The record could not be written.
+/// A checkpoint could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotKept;
 
-/// When a change is recorded.
+/// Why a record was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// Never: it changes nothing.
-    Never,
-    /// Before it is carried out, if clients name the time. Otherwise never: it only sets the clock,
-    /// which goes on by itself.
-    IfTimeIsNamed,
-    /// Before it is carried out.
-    Before,
-    /// After its only attempt, if that granted the job.
-    Granted,
+pub enum NoRecord {
+    /// There is no room for what the change adds to the state until that has become smaller.
+    Full,
+    /// Whether there is room for it is known after a checkpoint, which is due now.
+    Uncounted,
+    /// There is no room for the record, which a checkpoint may make, or the memory fails.
+    Failed,
 }
 
 /// Something that outlives a reset.
 pub trait Keep {
-    /// When the change is recorded if the controller carries it out next, at the time `at`.
+    /// Whether anything does.
+    const KEEPS: bool;
+
+    /// Writes the record of a change that adds at most `adds` bytes to the state. When it returns,
+    /// a reset does not lose it.
     ///
     /// # Errors
     ///
-    /// `Unread`: it would destroy a state that was not read.
-    fn when(
-        &self,
-        controller: &Controller<'_>,
-        change: &Change,
-        at: Ticks,
-    ) -> Result<When, ProtocolError>;
-
-    /// The bytes by which the kept state may grow through this change, which the controller has not
-    /// carried out yet.
-    fn growth(&self, controller: &Controller<'_>, change: &Change) -> usize;
-
-    /// Whether there is room for this growth, as far as is known.
-    fn room_for(&mut self, growth: usize) -> Room;
-
-    /// Whether there is room for the record and for this growth now; a checkpoint may make some.
-    fn has_room(&self, record: &Record, growth: usize) -> bool;
-
-    /// Writes a record. When it returns, a reset does not lose it.
-    ///
-    /// # Errors
-    ///
-    /// When there is no room for the record or for this growth, or the memory fails.
-    fn append(&mut self, record: &Record, growth: usize) -> Result<(), NotKept>;
+    /// When it was not written.
+    fn append(&mut self, record: &Record, adds: usize) -> Result<(), NoRecord>;
 
     /// Counts the instructions of a Cortex-M4 that a recorded change took. Carrying it out again
     /// takes as many.
@@ -147,23 +115,9 @@ impl Meantime for Sessions {
 pub struct Forgetful;
 
 impl Keep for Forgetful {
-    fn when(&self, _: &Controller<'_>, _: &Change, _: Ticks) -> Result<When, ProtocolError> {
-        Ok(When::Never)
-    }
+    const KEEPS: bool = false;
 
-    fn growth(&self, _: &Controller<'_>, _: &Change) -> usize {
-        0
-    }
-
-    fn room_for(&mut self, _: usize) -> Room {
-        Room::Enough
-    }
-
-    fn has_room(&self, _: &Record, _: usize) -> bool {
-        true
-    }
-
-    fn append(&mut self, _: &Record, _: usize) -> Result<(), NotKept> {
+    fn append(&mut self, _: &Record, _: usize) -> Result<(), NoRecord> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use meshalloc::storage::{HeapStorage, Needs};
-use meshalloc::{Change, Configuration, Controller, Flags, Grid, Machine, Mesh, NodeId};
+use meshalloc::{Change, Commit, Configuration, Controller, Flags, Grid, Machine, Mesh, NodeId};
 use meshalloc_host_sim::replay;
 use meshalloc_sim::scenario::{self, Foreign};
 use meshalloc_sim::workload::{Columns, Log, LogForm, LogOptions};
@@ -92,6 +92,9 @@ pub fn operations(bytes: &[u8]) {
     carry_out(configuration, &changes);
 }
 
+/// The most bytes that a free slot adds to a checkpoint: an item and a number.
+const FREE_SLOT: usize = 4;
+
 /// Carries changes out on a machine of cubes, if the strategy serves one.
 fn carry_out(configuration: Configuration, changes: &[Change]) {
     let Configuration {
@@ -124,10 +127,21 @@ fn carry_out(configuration: Configuration, changes: &[Change]) {
         len
     };
     for (now, change) in (0..).step_by(10).zip(changes) {
-        let growth = controller.growth(change) + controller.growth_by_time();
-        let most = saved(&controller) + growth;
-        // It may be refused.
-        let _ = controller.handle(change, now);
+        let before = saved(&controller) + controller.growth_by_time();
+        // It may be refused, and leave a free slot.
+        let mut adds = FREE_SLOT;
+        let mut on_commit = |commit: Commit| {
+            adds = commit.adds;
+            Ok(())
+        };
+        let _ = controller.begin(change, now, None, Some(&mut on_commit));
+        while controller.advance(None) {}
+        while let Some((ends, job)) = controller.lease_ended(controller.clock()) {
+            let ended = controller.begin(&Change::EndLease { job }, ends, None, None);
+            assert!(ended.is_ok(), "{ended:?}");
+            while controller.advance(None) {}
+        }
+        let most = before + adds;
         controller.check_invariants();
         board::check_apart(&controller);
         let len = saved(&controller);

@@ -172,7 +172,9 @@ pub fn ask(controller: &mut Controller<'_>, change: &Change) -> Answer {
 ///
 /// When an event is not what a view promises.
 pub fn ask_at(controller: &mut Controller<'_>, change: &Change, now: Ticks) -> Answer {
-    let mut answer = ask_for(controller, |controller| controller.begin(change, now, None));
+    let mut answer = ask_for(controller, |controller| {
+        controller.begin(change, now, None, None)
+    });
     if let (Change::Submit { job, .. }, Ok(_)) = (change, answer.outcome) {
         answer.state = controller.view().job(*job).ok().map(|report| report.state);
     }
@@ -213,7 +215,7 @@ fn ask_for(
             controller.advance(None);
         } else if let Some((ends, job)) = controller.lease_ended(controller.clock()) {
             let end = Change::EndLease { job };
-            let ended = controller.begin(&end, ends, None);
+            let ended = controller.begin(&end, ends, None, None);
             assert!(matches!(ended, Ok(Outcome::Released { .. })), "{ended:?}");
         } else {
             break;

@@ -43,10 +43,11 @@ pub(crate) unsafe fn with(
 ///
 /// As for [`Handle::with`].
 unsafe fn change(controller: *mut Controller, change: Change, now: u64) -> i32 {
-    let begin = |controller: &mut CoreController| match controller.begin(&change, now, None)? {
-        Happened::Released { processors } => count(processors),
-        _ => Ok(0),
-    };
+    let begin =
+        |controller: &mut CoreController| match controller.begin(&change, now, None, None)? {
+            Happened::Released { processors } => count(processors),
+            _ => Ok(0),
+        };
     // SAFETY: the caller promises it.
     unsafe { with(controller, begin) }
 }
@@ -229,7 +230,7 @@ pub unsafe extern "C" fn meshalloc_controller_end_lease(
         let Some((ends, job)) = controller.lease_ended(now) else {
             return Ok(0);
         };
-        controller.begin(&Change::EndLease { job }, ends, None)?;
+        controller.begin(&Change::EndLease { job }, ends, None, None)?;
         Ok(1)
     };
     // SAFETY: the caller promises it.
@@ -294,7 +295,7 @@ unsafe fn set_faulty(
             true => Change::MarkFaulty { block },
             false => Change::ClearFaulty { block },
         };
-        let Happened::Faults(report) = controller.begin(&change, now, None)? else {
+        let Happened::Faults(report) = controller.begin(&change, now, None, None)? else {
             return Ok(0);
         };
         if let Some(place) = place {

@@ -206,7 +206,7 @@ impl Controller {
     fn change(&mut self, change: &Change, now: Ticks) -> PyResult<Outcome> {
         let outcome = self
             .served
-            .with_dependent_mut(|_, controller| controller.begin(change, now, None));
+            .with_dependent_mut(|_, controller| controller.begin(change, now, None, None));
         self.settle(now);
         outcome.map_err(not_done)
     }
@@ -223,7 +223,7 @@ impl Controller {
                     return false;
                 };
                 controller
-                    .begin(&Change::EndLease { job }, ends, None)
+                    .begin(&Change::EndLease { job }, ends, None, None)
                     .is_ok()
             });
             if !goes_on {

@@ -1,6 +1,8 @@
-//! By how many bytes a checkpoint may grow. A caller with little room for it asks before it carries
-//! a change out, so that the state can be saved at any later time.
+//! By how many bytes a checkpoint may grow. A caller with little room for it learns that before a
+//! change takes effect, so that the state can be saved at any later time.
 
+#[cfg(doc)]
+use super::Commit;
 use super::Controller;
 #[cfg(feature = "leases")]
 use super::leases::SavedLease;
@@ -29,14 +31,9 @@ const NUMBERS: usize = NUMBERS_MAX - 2;
 const ITEM: usize = 2;
 
 impl Controller<'_> {
-    /// The most bytes that this change may add to a checkpoint ([`Controller::save`]), with the
-    /// grant or the reservation that follows from it. [`Controller::growth_by_time`] counts what
-    /// longer times add. 0 for a change that adds nothing for good.
-    ///
-    /// # Time complexity
-    ///
-    /// O(waiting jobs) for a job, else O(1).
-    pub fn growth(&self, change: &Change) -> usize {
+    /// [`Commit::adds`] of this change, which is about to take effect: 0 if it adds nothing for
+    /// good.
+    pub(super) fn growth(&self, change: &Change) -> usize {
         match change {
             Change::Submit {
                 job,
@@ -46,12 +43,12 @@ impl Controller<'_> {
                 let lease = lease.map_or(0, |_| lease_len(*job));
                 self.growth_of_job(*job, request, lease)
             }
-            // No such job, or a renewal, adds nothing.
+            // A renewal adds nothing.
             Change::Lease {
                 job,
                 ticks: Some(_),
-            } if self.jobs.find(*job).is_some() && self.lease(*job).is_none() => lease_len(*job),
-            Change::MarkFaulty { block } if self.machine().contains(*block) => {
+            } if self.lease(*job).is_none() => lease_len(*job),
+            Change::MarkFaulty { block } => {
                 let working = self.machine().nodes() - self.occupancy().faulty_count();
                 self.bytes_of_nodes(self.machine().area(*block).min(working) as usize)
             }
@@ -60,7 +57,7 @@ impl Controller<'_> {
     }
 
     /// The most bytes that are added to a checkpoint without a further change, or by changes whose
-    /// [`Controller::growth`] is 0: by grants to the jobs that wait, and as times and counts become
+    /// [`Commit::adds`] is 0: by grants to the jobs that wait, and as times and counts become
     /// longer.
     ///
     /// # Time complexity
@@ -92,10 +89,6 @@ impl Controller<'_> {
     }
 
     fn growth_of_job(&self, job: JobId, request: &Request, lease: usize) -> usize {
-        // It is refused.
-        if self.jobs.find(job).is_some() {
-            return 0;
-        }
         let nodes = match self.strategy().kind().holds() {
             Holds::Processors | Holds::Parts => {
                 let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);

@@ -24,7 +24,7 @@ use crate::checkpoint::{ItemKind, RestoreError, Writer, consistent};
 #[cfg(feature = "leases")]
 use crate::error::Error;
 #[cfg(feature = "leases")]
-use crate::jobs::LeaseEnded;
+use crate::jobs::{Cell, LeaseEnded, Slot};
 #[cfg(doc)]
 use crate::message::Change;
 #[cfg(feature = "leases")]
@@ -55,40 +55,32 @@ impl Controller<'_> {
     }
 
     /// When the job's lease ends.
-    #[cfg(feature = "restore")]
     pub(super) fn lease(&self, job: JobId) -> Option<Ticks> {
         let slot = self.jobs.find(job)?;
         self.jobs.lease(slot)
     }
 
-    /// Gives a job a lease of this duration from now on, or none. One that would last until the end
-    /// of time is none.
-    pub(super) fn set_lease(
-        &mut self,
-        job: JobId,
-        ticks: Option<NonZeroU64>,
-        now: Ticks,
-    ) -> Result<(), Error> {
-        let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
-        self.clock = self.clock.max(now);
+    /// Gives a job a lease of this duration from the clock on, or none. One that would last until
+    /// the end of time is none.
+    pub(super) fn set_lease(&mut self, slot: Slot, ticks: Option<NonZeroU64>) {
         let ends = ticks.map(|ticks| self.clock.saturating_add(ticks.get()));
         self.jobs.set_lease(slot, ends);
-        Ok(())
+    }
+
+    /// The job, whose lease has ended.
+    pub(super) fn ended(&self, job: JobId, now: Ticks) -> Result<Cell, Error> {
+        let cell = self.jobs.cell_of(job).ok_or(Error::UnknownJob)?;
+        let ends = self.jobs.lease(self.jobs.in_cell(cell));
+        match ends.is_some_and(|ends| ends <= self.clock.max(now)) {
+            true => Ok(cell),
+            false => Err(Error::LeaseRuns),
+        }
     }
 
     /// Releases a job whose lease has ended. Returns the number of processors that it held.
-    pub(super) fn end_lease(
-        &mut self,
-        job: JobId,
-        now: Ticks,
-        pauses: Option<&Pauses<'_>>,
-    ) -> Result<u32, Error> {
-        let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
-        let ends = self.jobs.lease(slot);
-        if ends.is_none_or(|ends| ends > self.clock.max(now)) {
-            return Err(Error::LeaseRuns);
-        }
-        let processors = self.release(job, now, pauses)?;
+    pub(super) fn end_lease(&mut self, cell: Cell, now: Ticks, pauses: Option<&Pauses<'_>>) -> u32 {
+        let job = self.jobs.get(self.jobs.in_cell(cell)).id();
+        let processors = self.release(cell, now, pauses);
         self.events += 1;
         let ended = LeaseEnded {
             job,
@@ -96,7 +88,7 @@ impl Controller<'_> {
             processors,
         };
         self.jobs.remember_end(self.events, ended);
-        Ok(processors)
+        processors
     }
 }
 
@@ -121,7 +113,6 @@ impl Controller<'_> {
         false
     }
 
-    #[cfg(feature = "restore")]
     pub(super) const fn lease(&self, _: JobId) -> Option<Ticks> {
         None
     }

@@ -5,8 +5,7 @@
 //! reports events. [`Controller::handle`] is a loop over them. There is no I/O and no clock: the
 //! simulator passes its virtual time, the firmware that of its clock.
 
-#[cfg(feature = "restore")]
-mod effect;
+mod commit;
 mod faults;
 #[cfg(feature = "restore")]
 mod growth;
@@ -16,8 +15,7 @@ mod pass;
 #[cfg(feature = "restore")]
 mod state;
 
-#[cfg(feature = "restore")]
-pub use effect::Effect;
+pub use commit::{Commit, OnCommit};
 #[cfg(feature = "restore")]
 pub use state::Restoring;
 
@@ -25,7 +23,7 @@ use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
 use crate::handle::Tickets;
-use crate::jobs::{JobSlot, JobTable, Slot};
+use crate::jobs::{Cell, JobSlot, JobTable, Slot};
 use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
 use crate::pause::{Pause, Pauses};
@@ -33,7 +31,7 @@ use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, SchedulerKind, Trigger, Try};
 use crate::storage::Memory;
 use crate::strategy::{AnyStrategy, Strategy};
-use crate::view::{Status, View};
+use crate::view::{Status, View, check_block};
 
 /// Serves the processors of one machine.
 ///
@@ -170,12 +168,12 @@ impl<'m> Controller<'m> {
     /// Those of [`Controller::begin`], except `Busy`.
     pub fn handle(&mut self, change: &Change, now: Ticks) -> Result<Outcome, Error> {
         self.finish();
-        let outcome = self.begin_kept(change, now, None, &mut || true)?;
+        let outcome = self.begin(change, now, None, None)?;
         self.finish();
         while self.may_lease_have_ended(self.clock)
             && let Some((ends, job)) = self.lease_ended(self.clock)
         {
-            self.begin(&Change::EndLease { job }, ends, None)?;
+            self.begin(&Change::EndLease { job }, ends, None, None)?;
             self.finish();
         }
         Ok(outcome)
@@ -196,10 +194,18 @@ impl<'m> Controller<'m> {
     /// Time does not go back: a `now` before the latest one counts as the latest one. It begins
     /// anew with [`Change::Configure`] and [`Change::Reset`].
     ///
+    /// `on_commit` is for a caller that keeps a record of changes. It is called once for each
+    /// change that takes effect, when all checks have passed and before anything has changed: for a
+    /// submission that never waits, when its attempt has granted the job, and before a query shows
+    /// it. A strategy that looks at the latest requests ([`Strategy::looks_ahead`]) remembers that
+    /// of a submission also if the job is then refused, so this is announced. If `on_commit`
+    /// returns an error, everything is as before, with statistics; only for a job that never waits a
+    /// strategy that draws at random has drawn, and outdated reservations may have been made anew.
+    ///
     /// # Errors
     ///
-    /// [`Error::Busy`] while a pass is under way. Else, by change, and then nothing but statistics
-    /// has changed:
+    /// [`Error::Busy`] while a pass is under way, and those of `on_commit`. Else, by change, and
+    /// then nothing but statistics has changed:
     ///
     /// - `Configure`: [`Error::Configure`].
     /// - `Submit`: [`Error::Refused`], [`Error::NotLegal`].
@@ -217,36 +223,15 @@ impl<'m> Controller<'m> {
     /// - `MarkFaulty`, `ClearFaulty`: that of [`Allocator::mark_faulty`] or
     ///   [`Allocator::clear_faulty`], and O(blocks held).
     /// - `Configure`, `Reset`: O(words + jobs), and what the strategy takes to begin.
+    /// - With `on_commit` also what that takes, and O(waiting jobs + words).
+    // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn begin(
         &mut self,
         change: &Change,
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
-    ) -> Result<Outcome, Error> {
-        self.begin_kept(change, now, pauses, &mut || true)
-    }
-
-    /// [`Controller::begin`] for a caller that keeps a record of each grant. When the only attempt
-    /// of a submission that never waits has granted the job, and before a query shows it, `keep` is
-    /// called. If that returns false, everything is as before the submission, with statistics. Two
-    /// things stay: a strategy that draws at random has drawn, and one that looks ahead remembers
-    /// the request.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Controller::begin`], and [`Refusal::TableFull`] if `keep` returned false.
-    ///
-    /// # Time complexity
-    ///
-    /// That of [`Controller::begin`], and that of `keep`.
-    // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub fn begin_kept(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        pauses: Option<&Pauses<'_>>,
-        keep: &mut dyn FnMut() -> bool,
+        on_commit: Option<OnCommit<'_>>,
     ) -> Result<Outcome, Error> {
         if self.is_scheduling() {
             return Err(Error::Busy { left: self.left() });
@@ -254,8 +239,15 @@ impl<'m> Controller<'m> {
         if !cfg!(feature = "leases") && change.is_about_leases() {
             return Err(Error::LeasesNotBuilt);
         }
+        if let Change::MarkFaulty { block } | Change::ClearFaulty { block } = *change {
+            check_block(self.machine(), block)?;
+        }
         match *change {
-            Change::Configure(configuration) => self.configure(configuration, now)?,
+            Change::Configure(configuration) => {
+                let scheduler = self.checked(&configuration)?;
+                self.commit(on_commit, change, now)?;
+                self.configure(configuration, scheduler, now)?;
+            }
             Change::Submit {
                 job,
                 ref request,
@@ -265,36 +257,50 @@ impl<'m> Controller<'m> {
                 )]
                 lease,
             } => {
-                self.submit(job, request, now, pauses, keep)
-                    .map_err(|refusal| self.explained(refusal, request))?;
+                #[cfg_attr(not(feature = "leases"), allow(unused_variables))]
+                let slot = self.submit((job, request), change, now, pauses, on_commit)?;
                 #[cfg(feature = "leases")]
                 if lease.is_some() {
-                    self.set_lease(job, lease, now)?;
+                    self.set_lease(slot, lease);
                 }
             }
             Change::Release { job } => {
-                let processors = self.release(job, now, pauses)?;
+                let cell = self.jobs.cell_of(job).ok_or(Error::UnknownJob)?;
+                self.commit(on_commit, change, now)?;
+                let processors = self.release(cell, now, pauses);
                 return Ok(Outcome::Released { processors });
             }
             #[cfg(feature = "leases")]
-            Change::Lease { job, ticks } => self.set_lease(job, ticks, now)?,
+            Change::Lease { job, ticks } => {
+                let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
+                self.commit(on_commit, change, now)?;
+                self.clock = self.clock.max(now);
+                self.set_lease(slot, ticks);
+            }
             #[cfg(feature = "leases")]
             Change::EndLease { job } => {
-                let processors = self.end_lease(job, now, pauses)?;
+                let cell = self.ended(job, now)?;
+                self.commit(on_commit, change, now)?;
+                let processors = self.end_lease(cell, now, pauses);
                 return Ok(Outcome::Released { processors });
             }
             // Refused above.
             #[cfg(not(feature = "leases"))]
             Change::Lease { .. } | Change::EndLease { .. } => {}
             Change::MarkFaulty { block } => {
-                let report = self.set_faulty(block, true, now, pauses)?;
+                self.commit(on_commit, change, now)?;
+                let report = self.set_faulty(block, true, now, pauses);
                 return Ok(Outcome::Faults(report));
             }
             Change::ClearFaulty { block } => {
-                let report = self.set_faulty(block, false, now, pauses)?;
+                self.commit(on_commit, change, now)?;
+                let report = self.set_faulty(block, false, now, pauses);
                 return Ok(Outcome::Faults(report));
             }
-            Change::Reset => self.reset(now),
+            Change::Reset => {
+                self.commit(on_commit, change, now)?;
+                self.reset(now);
+            }
         }
         Ok(Outcome::Done)
     }
@@ -407,22 +413,34 @@ impl<'m> Controller<'m> {
         View::new(&self.jobs, occupancy, pool, status)
     }
 
-    fn configure(
-        &mut self,
-        Configuration {
+    /// The scheduler of a configuration that can be served.
+    fn checked(&self, configuration: &Configuration) -> Result<AnyScheduler, ConfigureError> {
+        let Configuration {
             machine,
             strategy,
             scheduler,
-        }: Configuration,
-        now: Ticks,
-    ) -> Result<(), ConfigureError> {
+        } = configuration;
         if !self.jobs.is_empty() {
             return Err(ConfigureError::JobsPresent);
         }
-        let begun = AnyScheduler::new(scheduler)?;
+        let scheduler = AnyScheduler::new(*scheduler)?;
+        self.allocator.check(machine, *strategy)?;
+        Ok(scheduler)
+    }
+
+    /// Serves a configuration that was checked, with its scheduler.
+    fn configure(
+        &mut self,
+        configuration: Configuration,
+        scheduler: AnyScheduler,
+        now: Ticks,
+    ) -> Result<(), ConfigureError> {
+        let Configuration {
+            machine, strategy, ..
+        } = configuration;
         self.allocator.switch(machine, strategy)?;
-        self.scheduler_kind = scheduler;
-        self.scheduler = begun;
+        self.scheduler_kind = configuration.scheduler;
+        self.scheduler = scheduler;
         self.forget(now);
         Ok(())
     }
@@ -513,28 +531,48 @@ impl<'m> Controller<'m> {
     #[inline(always)]
     fn submit(
         &mut self,
-        job: JobId,
-        request: &Request,
+        (job, request): (JobId, &Request),
+        change: &Change,
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
-        keep: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Refusal> {
+        on_commit: Option<OnCommit<'_>>,
+    ) -> Result<Slot, Error> {
         let now = self.clock.max(now);
-        let slot = self
-            .enter(job, request, now)
-            .inspect_err(|_| self.counts.refused += 1)?;
-        if request.flags.contains(Flags::NO_WAIT) {
-            self.try_only(slot, now, pauses, keep)?;
+        let (demand, cell) = match self.vacancy(job, request) {
+            Ok(vacancy) => vacancy,
+            Err(refusal) => return Err(self.refused(refusal, request)),
+        };
+        let looks_ahead = self.strategy().looks_ahead();
+        if self.jobs.is_full() && !looks_ahead {
+            return Err(self.refused(Refusal::TableFull, request));
+        }
+        let announced = self.announced(on_commit, change, now);
+        // A job that never waits is tried first, unless the strategy remembers its request anyway.
+        let never_waits = request.flags.contains(Flags::NO_WAIT);
+        let (at_once, if_granted) = match never_waits && !looks_ahead {
+            true => (None, announced),
+            false => (announced, None),
+        };
+        commit::commit(at_once)?;
+        self.allocator.strategy.arrived(request);
+        let slot = match self.jobs.submit((job, cell), request, demand, now) {
+            Ok(slot) => slot,
+            Err(refusal) => return Err(self.refused(refusal, request)),
+        };
+        if never_waits {
+            self.try_only(slot, now, pauses, if_granted)?;
         } else {
             self.clock = now;
             self.schedule(Trigger::Arrival(slot));
         }
         self.counts.submitted += 1;
-        Ok(())
+        Ok(slot)
     }
 
-    /// The refusal of a request as an error, with the nearest legal shapes if its own is not one.
-    fn explained(&self, refusal: Refusal, _request: &Request) -> Error {
+    /// Counts a submission that is refused. Returns the error, with the nearest legal shapes if its
+    /// own is not one.
+    fn refused(&mut self, refusal: Refusal, _request: &Request) -> Error {
+        self.counts.refused += 1;
         #[cfg(feature = "machine")]
         if refusal == Refusal::NotLegal {
             let machine = self.allocator.description();
@@ -544,28 +582,17 @@ impl<'m> Controller<'m> {
         refusal.into()
     }
 
-    /// Enters a job into the table. A strategy that looks at the latest requests learns of the
-    /// request also where there is no room for the job, but not if it could never be granted or its
-    /// name is taken.
+    /// What the request demands, and where its name goes in the table.
     #[inline(always)]
-    fn enter(&mut self, job: JobId, request: &Request, now: Ticks) -> Result<Slot, Refusal> {
+    fn vacancy(&self, job: JobId, request: &Request) -> Result<(u32, Cell), Refusal> {
         let demand = self.allocator.demand(request)?;
-        let entered = self.jobs.submit(job, request, demand, now);
-        if entered != Err(Refusal::DuplicateJob) {
-            self.allocator.strategy.arrived(request);
-        }
-        entered
+        Ok((demand, self.jobs.cell_for(job)?))
     }
 
-    /// Returns the number of processors that the job held.
+    /// Removes a job. Returns the number of processors that it held.
     #[inline(always)]
-    fn release(
-        &mut self,
-        job: JobId,
-        now: Ticks,
-        pauses: Option<&Pauses<'_>>,
-    ) -> Result<u32, Error> {
-        let held = self.jobs.remove(job).ok_or(Error::UnknownJob)?;
+    fn release(&mut self, job: Cell, now: Ticks, pauses: Option<&Pauses<'_>>) -> u32 {
+        let held = self.jobs.remove(job);
         self.clock = self.clock.max(now);
         let processors = match held {
             Some(allocation) => {
@@ -577,6 +604,6 @@ impl<'m> Controller<'m> {
         };
         self.counts.released += 1;
         self.schedule(Trigger::Departure);
-        Ok(processors)
+        processors
     }
 }

@@ -1,7 +1,8 @@
 //! Scheduling passes: the attempts that follow an arrival or a departure, one after another.
 
+use super::commit::{Announced, commit};
 use super::{Controller, status};
-use crate::error::Refusal;
+use crate::error::{Error, Refusal};
 use crate::jobs::Slot;
 use crate::pause::Pauses;
 use crate::request::Ticks;
@@ -46,12 +47,12 @@ impl<'m> Controller<'m> {
     }
 
     /// Begins a scheduling pass with a job that has just arrived and never waits, if the scheduler
-    /// lets it try at once, it is granted, and `keep` returns true.
+    /// lets it try at once and it is granted. Announces that before a query shows it.
     ///
     /// # Errors
     ///
-    /// Why it was not granted. The job is gone; only statistics and the event number may have
-    /// changed, and if `keep` returned false not even these.
+    /// Why it was not granted: then the job is gone, and only statistics and the event number may
+    /// have changed. Or why the change cannot be committed: then not even these have.
     #[allow(
         unreachable_code,
         unused_mut,
@@ -65,8 +66,8 @@ impl<'m> Controller<'m> {
         slot: Slot,
         now: Ticks,
         pauses: Option<&Pauses<'_>>,
-        keep: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Refusal> {
+        announced: Announced<'_>,
+    ) -> Result<(), Error> {
         let clock = core::mem::replace(&mut self.clock, now);
         let (scheduler, mut world) = self.world(pauses);
         let may_try = scheduler.may_try_only(&mut world, slot);
@@ -79,8 +80,11 @@ impl<'m> Controller<'m> {
             Some(next) if next.job() == slot => self.step(next, false, pauses),
             _ => Err(Refusal::QueueNotEmpty),
         };
-        let is_kept = outcome.is_err() || keep();
-        if outcome.is_ok() && is_kept {
+        let committed = match outcome {
+            Ok(()) => commit(announced),
+            Err(refusal) => Err(refusal.into()),
+        };
+        if committed.is_ok() {
             return Ok(());
         }
         // No scheduler changes a reservation after an attempt that was granted, so only the job
@@ -90,12 +94,11 @@ impl<'m> Controller<'m> {
             self.allocator.give_back(held.head(), None);
         }
         (self.scheduler, self.clock) = before;
-        if !is_kept {
-            (self.events, self.counts) = (events, counts);
-            return Err(Refusal::TableFull);
+        match outcome {
+            Ok(()) => (self.events, self.counts) = (events, counts),
+            Err(_) => self.counts.refused += 1,
         }
-        self.counts.refused += 1;
-        outcome
+        committed
     }
 
     /// Tries to place a job, tells the scheduler how that went, and learns which job tries next. If

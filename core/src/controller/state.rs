@@ -426,8 +426,9 @@ impl Restoring<'_, '_> {
             counts,
         } = from.take()?;
         consistent(events <= GRANT_NUMBER_MAX && counts.largest() <= COUNT_MAX)?;
-        self.controller
-            .configure(configuration, 0)
+        let scheduler = self.controller.checked(&configuration);
+        scheduler
+            .and_then(|scheduler| self.controller.configure(configuration, scheduler, 0))
             .map_err(RestoreError::Configure)?;
         (self.clock, self.events, self.counts) = (clock, events, counts);
         (self.items, self.stage) = (1, Some(ItemKind::Head));

@@ -44,6 +44,10 @@ pub(crate) use state::SavedJob;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(Link);
 
+/// Where the index has a name, or takes one, until the next job comes or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell(usize);
+
 /// A doubly linked list through the slots.
 #[derive(Clone, Copy, Debug)]
 struct List {
@@ -195,8 +199,7 @@ impl<'m> JobTable<'m> {
     ///
     /// O(1) expected.
     pub fn find(&self, id: JobId) -> Option<Slot> {
-        let cell = index::cell_of(self.index, self.slots, id).ok()?;
-        Some(Slot(self.index[cell]))
+        Some(self.in_cell(self.cell_of(id)?))
     }
 
     /// The job in a slot.
@@ -249,24 +252,54 @@ impl<'m> JobTable<'m> {
             .map(|(job, next)| (next, job))
     }
 
-    /// Adds a job to the end of the wait queue.
+    /// Where the index has a name.
+    #[inline(always)]
+    pub(crate) fn cell_of(&self, id: JobId) -> Option<Cell> {
+        let cell = index::cell_of(self.index, self.slots, id).ok()?;
+        Some(Cell(cell))
+    }
+
+    /// The job whose name is in this cell.
+    #[inline]
+    pub(crate) fn in_cell(&self, Cell(cell): Cell) -> Slot {
+        Slot(self.index[cell])
+    }
+
+    /// Where the index takes a new name.
     ///
     /// # Errors
     ///
-    /// `DuplicateJob`, `TableFull`.
+    /// `DuplicateJob`.
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(crate) fn cell_for(&self, id: JobId) -> Result<Cell, Refusal> {
+        match index::cell_of(self.index, self.slots, id) {
+            Ok(_) => Err(Refusal::DuplicateJob),
+            Err(cell) => Ok(Cell(cell)),
+        }
+    }
+
+    /// Whether there is no room for another job.
+    #[inline]
+    pub(crate) const fn is_full(&self) -> bool {
+        self.free == NONE && self.fresh == self.slots.len()
+    }
+
+    /// Adds a job to the end of the wait queue. Its name goes to this cell.
+    ///
+    /// # Errors
+    ///
+    /// `TableFull`.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn submit(
         &mut self,
-        id: JobId,
+        (id, Cell(cell)): (JobId, Cell),
         request: &Request,
         demand: u32,
         now: Ticks,
     ) -> Result<Slot, Refusal> {
         let slots = &mut *self.slots;
-        let Err(cell) = index::cell_of(self.index, slots, id) else {
-            return Err(Refusal::DuplicateJob);
-        };
         let slot = if self.free != NONE {
             let slot = self.free;
             self.free = slots[slot as usize].next;
@@ -351,26 +384,17 @@ impl<'m> JobTable<'m> {
             .filter(move |job| job.reserved_from().is_some_and(|from| from < time))
     }
 
-    /// Removes the job with this name. Returns its allocation if it ran, `Some(None)` if it waited,
-    /// `None` if there is no such job. Never needs room.
-    #[inline(always)]
-    pub(crate) fn remove(&mut self, id: JobId) -> Option<Option<Chain>> {
-        let cell = index::cell_of(self.index, self.slots, id).ok()?;
-        let slot = self.index[cell];
-        Some(self.remove_from(cell, slot))
-    }
-
     /// Removes the job in this slot. Returns its blocks if it ran.
     pub(crate) fn remove_slot(&mut self, slot: Slot) -> Option<Chain> {
-        self.remove(self.get(slot).id).flatten()
+        self.remove(self.cell_of(self.get(slot).id)?)
     }
 
-    /// Removes the job in this slot, whose entry in the index is in this cell. Returns its blocks
-    /// if it ran.
+    /// Removes the job of this name. Returns its blocks if it ran. Never needs room.
     // One copy on the board, to save flash.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn remove_from(&mut self, cell: usize, slot: Link) -> Option<Chain> {
+    pub(crate) fn remove(&mut self, Cell(cell): Cell) -> Option<Chain> {
+        let slot = self.index[cell];
         let slots = &mut *self.slots;
         let job = &mut slots[slot as usize];
         let is_reserved_for = job.is_reserved_for();

@@ -65,7 +65,9 @@ fn unit(x: u16) -> Submesh {
 
 /// A job joins the queue.
 fn wait(table: &mut JobTable<'_>, id: u32) -> Result<Slot, Refusal> {
-    table.submit(JobId(id), &REQUEST, REQUEST.processors, 7)
+    let id = JobId(id);
+    let cell = table.cell_for(id)?;
+    table.submit((id, cell), &REQUEST, REQUEST.processors, 7)
 }
 
 /// Grants a waiting job this number of blocks. Returns false if the pool has too little room.
@@ -82,7 +84,8 @@ fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks:
 
 fn end(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot) {
     let id = table.get(slot).id();
-    let held = table.remove(id).flatten();
+    let cell = table.cell_of(id).expect("it is there");
+    let held = table.remove(cell);
     pool.free(held.expect("it runs"));
 }
 
@@ -353,9 +356,10 @@ fn running_jobs_that_end_together_are_sorted_as_they_were_granted() {
             estimate: estimate.and_then(core::num::NonZero::new),
             ..REQUEST
         };
-        let slot = table
-            .submit(JobId(id), &request, 1, 0)
-            .expect("there is room");
+        let id = JobId(id);
+        let cell = table.cell_for(id).expect("it is new");
+        let slot = table.submit((id, cell), &request, 1, 0);
+        let slot = slot.expect("there is room");
         assert!(grant(&mut table, &mut pool, slot, 1));
     }
     let (mut last, mut sorted) = (None, 0);

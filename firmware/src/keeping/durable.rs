@@ -10,7 +10,7 @@
 //! Otherwise, once the room for records is used up, even the release that makes the state smaller
 //! could not be recorded. So a change is refused if the state to which it may lead could take more
 //! than three quarters of a region. That counts all that jobs may hold when they are granted, and
-//! times as long as they become in years ([`Controller::growth`], [`Controller::growth_by_time`]).
+//! times as long as they become in years ([`Commit::adds`], [`Controller::growth_by_time`]).
 //! The room left for growth is counted with each checkpoint, and again when little is left. A
 //! checkpoint may take seven eighths: sessions, ends of leases, and what strategies remember of
 //! requests become longer, too, by some hundred bytes.
@@ -24,12 +24,12 @@
 //! their submissions are carried out again only where the table has the same room.
 
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Change, Controller, Effect, Error, Outcome, Pauses, Strategy as _, Ticks};
+use meshalloc::{Change, Controller, Error, Outcome, Pauses, Strategy as _, Ticks};
 use serde::{Deserialize, Serialize};
 
-use super::{Keep, Meantime, NO_SESSION, NotKept, Record, Room, When};
+use super::{Keep, Meantime, NO_SESSION, NoRecord, NotKept, Record};
 use crate::journal::{Journal, JournalError, Loss, PAYLOAD_MAX, Recovered, Replayed};
-use crate::protocol::{Origin, ProtocolError};
+use crate::protocol::Origin;
 use crate::sessions::Sessions;
 
 /// The first byte of a chunk with a part of the controller's state.
@@ -90,9 +90,6 @@ pub struct Durable<F, const REGIONS: usize> {
     since: Since,
     /// The instructions that a restore takes for attempts.
     work: u64,
-    /// Whether the journal has a state that was not read. It stays as it is until a checkpoint of
-    /// another is committed.
-    is_unread: bool,
     /// What the greetings of the next boot tell, too.
     notice: Option<Notice>,
 }
@@ -117,55 +114,25 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
 }
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
-    fn when(
-        &self,
-        controller: &Controller<'_>,
-        change: &Change,
-        at: Ticks,
-    ) -> Result<When, ProtocolError> {
-        if self.is_unread && !matches!(change, Change::Reset) {
-            return Err(ProtocolError::Unread);
+    const KEEPS: bool = true;
+
+    fn append(&mut self, record: &Record, adds: usize) -> Result<(), NoRecord> {
+        let adds = Self::entry_bytes(adds);
+        if adds > self.left {
+            if self.since < Since::Changes {
+                return Err(NoRecord::Full);
+            }
+            self.since = Since::Asked;
+            return Err(NoRecord::Uncounted);
         }
-        Ok(match controller.effect(change, at) {
-            Effect::Nothing => When::Never,
-            Effect::Time => When::IfTimeIsNamed,
-            Effect::State => When::Before,
-            Effect::IfGranted => When::Granted,
-        })
-    }
-
-    fn growth(&self, controller: &Controller<'_>, change: &Change) -> usize {
-        Self::entry_bytes(controller.growth(change))
-    }
-
-    fn room_for(&mut self, growth: usize) -> Room {
-        if growth <= self.left {
-            return Room::Enough;
-        }
-        if self.since < Since::Changes {
-            return Room::Full;
-        }
-        self.since = Since::Asked;
-        Room::Unknown
-    }
-
-    fn has_room(&self, record: &Record, growth: usize) -> bool {
-        growth <= self.left
-            && encode(record, &mut [0; PAYLOAD_MAX]).is_ok_and(|bytes| self.has_entry(bytes))
-    }
-
-    fn append(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
         let mut room = [0; PAYLOAD_MAX];
-        let bytes = encode(record, &mut room)?;
-        if growth > self.left || !self.has_entry(bytes) {
-            return Err(NotKept);
-        }
+        let bytes = postcard::to_slice(record, &mut room).map_err(|_| NoRecord::Failed)?;
         self.since = self.since.max(match record.change {
-            Change::Lease { ticks: Some(_), .. } if growth == 0 => Since::Renewals,
+            Change::Lease { ticks: Some(_), .. } if adds == 0 => Since::Renewals,
             _ => Since::Changes,
         });
-        self.journal.append(bytes).map_err(|_| NotKept)?;
-        self.left -= growth;
+        self.journal.append(bytes).map_err(|_| NoRecord::Failed)?;
+        self.left -= adds;
         self.notice = Notice::after(self.notice, record);
         Ok(())
     }
@@ -228,24 +195,16 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         });
         match committed {
             Ok(()) => {
-                (self.left, self.work, self.is_unread) = (left, 0, false);
+                (self.left, self.work) = (left, 0);
                 self.since = match self.journal.room() {
                     // The region before cannot be closed: another checkpoint is due.
                     0 => Since::Asked,
                     _ => Since::Nothing,
                 };
             }
-            Err(NotKept) => self.journal.abandon_checkpoint(),
+            Err(_) => self.journal.abandon_checkpoint(),
         }
         committed
-    }
-}
-
-/// The bytes of a record.
-fn encode<'a>(record: &Record, room: &'a mut [u8]) -> Result<&'a [u8], NotKept> {
-    match postcard::to_slice(record, room) {
-        Ok(bytes) => Ok(bytes),
-        Err(_) => Err(NotKept),
     }
 }
 
@@ -290,7 +249,6 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             left: 0,
             since: Since::Changes,
             work: 0,
-            is_unread: false,
             notice: None,
         }
     }
@@ -298,14 +256,8 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
     /// Leaves the state of the journal as it is, unread.
     pub(crate) const fn leave_unread(&mut self) {
         self.journal.require_checkpoint();
-        self.is_unread = true;
         // A checkpoint of another state discards it.
         self.notice = Some(Notice::New);
-    }
-
-    /// Whether a record of this length has room.
-    fn has_entry(&self, record: &[u8]) -> bool {
-        Journal::<F, REGIONS>::chunk_bytes(record.len()) <= self.journal.room()
     }
 
     /// Whether the records take much room, or much time to be carried out again.
@@ -344,7 +296,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         }
         if self.replay_into(controller, sessions, pauses).is_err() {
             *sessions = Sessions::new();
-            let _ = controller.begin(&Change::Reset, 0, None);
+            let _ = controller.begin(&Change::Reset, 0, None, None);
             self.leave_unread();
             return Origin::Unread;
         }
@@ -433,7 +385,7 @@ fn repeat(
         at,
         change,
     } = *record;
-    let outcome = controller.begin(&change, at, Some(pauses));
+    let outcome = controller.begin(&change, at, Some(pauses), None);
     if session != NO_SESSION {
         let place = sessions.recall(client, session);
         sessions.remember(place, seq, Some(outcome));

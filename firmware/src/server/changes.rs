@@ -1,22 +1,34 @@
-//! How the server carries out a change: the record, the attempt, the reply.
+//! How the server carries a change out: the checks, the record, the attempts, the reply.
 //!
 //! ```text
-//!   order ──▶ busy? room? ──▶ record ──▶ begin ──▶ first attempt ──▶ reply
-//!                               │          │
-//!      for a job that never waits└─────────▶ record after its attempt
+//!   order ──▶ busy? ──▶ begin: checks ──▶ record ──▶ change ──▶ first attempt ──▶ reply
+//!                                │                                      ▲
+//!         a job that never waits └──▶ its attempt ──▶ record ───────────┘
 //! ```
 
 #[cfg(feature = "machine")]
 use meshalloc::Query;
-use meshalloc::{Change, Error, Outcome, Refusal, Ticks};
+use meshalloc::controller::OnCommit;
+use meshalloc::{Change, Commit, Error, Outcome, Refusal};
 
 use super::front::{Asked, Meanwhile, Order, increment};
 use super::{Port, Server, view};
 use crate::frame::Header;
-use crate::keeping::{Keep, NO_SESSION, NotKept, Record, Room, When};
-use crate::protocol::ProtocolError;
+use crate::keeping::{Keep, NO_SESSION, NoRecord, Record};
 #[cfg(feature = "machine")]
 use crate::protocol::ServerMessageRef;
+use crate::protocol::{Origin, ProtocolError};
+
+/// A change that was carried out, or was not because it was not recorded.
+struct Carried<E> {
+    begun: Result<Result<Outcome, Error>, NoRecord>,
+    /// Whether the client was answered UnderWay before the outcome was known.
+    is_under_way: bool,
+    /// Whether it was answered at all.
+    is_answered: bool,
+    /// The first error in writing.
+    result: Result<(), E>,
+}
 
 impl<K: Keep> Server<'_, K> {
     /// Carries out what a client asks for, and replies.
@@ -41,87 +53,46 @@ impl<K: Keep> Server<'_, K> {
             let view = view(&self.controller, true);
             return self.front.refuse(order, &view, port);
         }
-        let time = at.unwrap_or(self.time());
+        // It would destroy a state that was not read.
+        if self.front.origin == Origin::Unread && *change != Change::Reset {
+            return self.front.give_up(order, ProtocolError::Unread, port);
+        }
         let Header { client, seq, .. } = order.header;
         let record = Record {
             client,
             session: order.session,
             seq,
-            at: self.time_in_record(change, time),
+            at: at.unwrap_or(self.time()),
             change: *change,
         };
-        let when = match self.keep.when(&self.controller, change, record.at) {
-            Ok(When::IfTimeIsNamed) if self.front.sessions.virtual_clock == NO_SESSION => {
-                When::Never
+        let Carried {
+            begun,
+            is_under_way,
+            is_answered,
+            result,
+        } = self.carry(&record, Some(order), port);
+        let outcome = match begun {
+            Ok(outcome) => outcome,
+            Err(NoRecord::Failed) if !is_answered => {
+                let error = ProtocolError::NotKept;
+                return result.and(self.front.give_up(order, error, port));
             }
-            Ok(when) => when,
-            Err(error) => return self.front.give_up(order, error, port),
-        };
-        let mut growth = 0;
-        if when != When::Never {
-            growth = self.keep.growth(&self.controller, change);
-            // Counting the room takes long, so it is done between frames. Where the memory fails
-            // there is no count: then writing the record tells.
-            let room = match self.has_no_checkpoint {
-                true => Room::Enough,
-                false => self.keep.room_for(growth),
-            };
-            match room {
-                Room::Enough => {}
-                Room::Unknown => {
-                    let view = view(&self.controller, true);
-                    return self.front.refuse(order, &view, port);
+            Err(reason) => {
+                // If the client was answered UnderWay and the record failed, the same frame learns
+                // that the change was not carried out, a later one why. Counting the room takes
+                // long, so it is done between frames.
+                let error = match reason {
+                    NoRecord::Full => Refusal::TableFull.into(),
+                    NoRecord::Uncounted | NoRecord::Failed => Error::Busy { left: 1 },
+                };
+                if is_answered {
+                    self.conclude(order, Err(error));
+                    return result;
                 }
-                Room::Full => {
-                    let full = Some(Err(Refusal::TableFull.into()));
-                    let view = view(&self.controller, false);
-                    return self.front.settle(order, full, &view, port);
-                }
+                let view = view(&self.controller, self.has_work());
+                return result.and(self.front.settle(order, Some(Err(error)), &view, port));
             }
-            let kept = match when {
-                When::Granted => self.make_room(&record, growth),
-                _ => self.record(&record, growth),
-            };
-            if kept.is_err() {
-                return self.front.give_up(order, ProtocolError::NotKept, port);
-            }
-        }
-        let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, Some((order, None)));
-        let mut kept = Ok(());
-        let mut keep = || {
-            if when == When::Granted {
-                kept = self.keep.append(&record, growth);
-            }
-            kept.is_ok()
         };
-        let controller = &mut self.controller;
-        let outcome =
-            meanwhile.during(|pauses| controller.begin_kept(change, time, Some(pauses), &mut keep));
-        if kept.is_err() {
-            let (is_answered, result) = (meanwhile.unanswered.is_none(), meanwhile.result);
-            if is_answered {
-                // The same frame learns that the change was not carried out. A later one learns
-                // why.
-                self.conclude(order, Err(Error::Busy { left: 1 }));
-                return result;
-            }
-            let error = ProtocolError::NotKept;
-            return result.and(self.front.give_up(order, error, port));
-        }
-        let is_kept = when != When::Never && (when != When::Granted || outcome.is_ok());
-        if is_kept {
-            (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
-        }
-        // Whether the client was answered UnderWay before the outcome was known.
-        let is_under_way = meanwhile.unanswered.is_none();
-        if let Some((_, known)) = &mut meanwhile.unanswered {
-            *known = Some(outcome);
-        }
-        meanwhile.during(|pauses| self.controller.advance(Some(pauses)));
-        if is_kept {
-            self.keep.worked(meanwhile.spent);
-        }
-        let (is_answered, result) = (meanwhile.unanswered.is_none(), meanwhile.result);
         increment(&mut self.front.counters.changes);
         if is_under_way {
             self.conclude(order, outcome);
@@ -131,6 +102,97 @@ impl<K: Keep> Server<'_, K> {
         }
         let view = view(&self.controller, self.has_work());
         result.and(self.front.settle(order, Some(outcome), &view, port))
+    }
+
+    /// Carries a change out, with its record and the first attempt. If there is no room for the
+    /// record, a checkpoint makes some, and the change begins again. For a reset that is one of the
+    /// short state after the reset. The record of the reset follows, since only a record makes the
+    /// journal close the older regions: without it a lost checkpoint would bring the old jobs back.
+    fn carry<P: Port>(
+        &mut self,
+        record: &Record,
+        order: Option<&Order<'_>>,
+        port: &mut P,
+    ) -> Carried<P::Error> {
+        let first = self.carry_once(record, order, port);
+        let needs_checkpoint = match first.begun {
+            Err(NoRecord::Failed) => true,
+            // Where the memory fails there is no count.
+            Err(NoRecord::Full | NoRecord::Uncounted) => self.has_no_checkpoint,
+            Ok(_) => false,
+        };
+        if !needs_checkpoint {
+            return first;
+        }
+        let reset = (record.change == Change::Reset).then_some(record.at);
+        if self.checkpoint(reset).is_err() {
+            return Carried {
+                begun: Err(NoRecord::Failed),
+                ..first
+            };
+        }
+        let order = order.filter(|_| !first.is_answered);
+        let second = self.carry_once(record, order, port);
+        Carried {
+            is_under_way: first.is_answered || second.is_under_way,
+            result: first.result.and(second.result),
+            ..second
+        }
+    }
+
+    fn carry_once<P: Port>(
+        &mut self,
+        record: &Record,
+        order: Option<&Order<'_>>,
+        port: &mut P,
+    ) -> Carried<P::Error> {
+        let is_virtual = self.front.sessions.virtual_clock != NO_SESSION;
+        let mut kept = None;
+        let mut on_commit = |commit: Commit| {
+            // The clock of the server goes on by itself.
+            if commit.is_time_only && !is_virtual {
+                return Ok(());
+            }
+            let record = Record {
+                at: commit.at,
+                ..*record
+            };
+            let appended = self.keep.append(&record, commit.adds);
+            kept = Some(appended);
+            // The answer depends on `kept`.
+            appended.map_err(|_| Refusal::TableFull.into())
+        };
+        let on_commit: Option<OnCommit<'_>> = match K::KEEPS {
+            true => Some(&mut on_commit),
+            false => None,
+        };
+        let (change, at) = (&record.change, record.at);
+        let unanswered = order.map(|order| (order, None));
+        let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, unanswered);
+        let controller = &mut self.controller;
+        let outcome =
+            meanwhile.during(|pauses| controller.begin(change, at, Some(pauses), on_commit));
+        let is_under_way = meanwhile.unanswered.is_none();
+        let begun = match kept {
+            Some(Err(reason)) => Err(reason),
+            _ => Ok(outcome),
+        };
+        if begun.is_ok() {
+            if let Some((_, known)) = &mut meanwhile.unanswered {
+                *known = Some(outcome);
+            }
+            meanwhile.during(|pauses| controller.advance(Some(pauses)));
+            if kept.is_some() {
+                (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
+                self.keep.worked(meanwhile.spent);
+            }
+        }
+        Carried {
+            begun,
+            is_under_way,
+            is_answered: meanwhile.unanswered.is_none(),
+            result: meanwhile.result,
+        }
     }
 
     /// Searches for the largest slice, and replies.
@@ -176,63 +238,22 @@ impl<K: Keep> Server<'_, K> {
         settled
     }
 
-    /// Ends the lease that has ended first, if there is one. The attempts that follow are left.
+    /// Ends the lease that has ended first, if there is one.
     pub(super) fn end_lease<P: Port>(&mut self, port: &mut P) -> Result<(), P::Error> {
         let Some((at, job)) = self.controller.lease_ended(self.time()) else {
             return Ok(());
         };
-        let change = Change::EndLease { job };
         let record = Record {
             client: 0,
             session: NO_SESSION,
             seq: 0,
-            at: self.time_in_record(&change, at),
-            change,
+            at,
+            change: Change::EndLease { job },
         };
-        if self.record(&record, 0).is_err() {
-            self.has_no_lease_end = true;
-            return Ok(());
-        }
-        self.has_no_checkpoint = false;
-        let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
-        // It has ended, so there is no error.
-        let _ = meanwhile.during(|pauses| self.controller.begin(&change, at, Some(pauses)));
-        self.keep.worked(meanwhile.spent);
-        meanwhile.result
-    }
-
-    /// The time of a change in its record. A change that was not recorded may have set the clock
-    /// beyond the time that this one names.
-    fn time_in_record(&self, change: &Change, at: Ticks) -> Ticks {
-        match change {
-            Change::Configure(_) | Change::Reset => at,
-            _ => at.max(self.controller.clock()),
-        }
-    }
-
-    /// Makes sure that there is room for a record and for the growth of the state.
-    fn make_room(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
-        if self.keep.has_room(record, growth) {
-            return Ok(());
-        }
-        self.checkpoint(None)?;
-        match self.keep.has_room(record, growth) {
-            true => Ok(()),
-            false => Err(NotKept),
-        }
-    }
-
-    /// Records a change before it is carried out. If there is no room, a checkpoint makes some; for
-    /// a reset it is one of the short state after the reset. The record of the reset follows, since
-    /// only a record makes the journal close the older regions: without it a lost checkpoint would
-    /// bring the old jobs back.
-    pub(super) fn record(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
-        let reset = (record.change == Change::Reset).then_some(record.at);
-        let mut kept = self.keep.append(record, growth);
-        if kept.is_err() && self.checkpoint(reset).is_ok() {
-            kept = self.keep.append(record, growth);
-        }
-        kept
+        let carried = self.carry(&record, None, port);
+        // It has ended, so there is no other error.
+        self.has_no_lease_end = carried.begun.is_err();
+        carried.result
     }
 
     /// Remembers the outcome of a change that was answered as under way.

@@ -7,7 +7,7 @@ use meshalloc::{
 
 use super::*;
 use crate::frame::{ClientFrameBuffer, Header, SERVER_CONTENT_MAX};
-use crate::keeping::{Meantime, Record, Room, When};
+use crate::keeping::{Meantime, NoRecord, NotKept, Record};
 use crate::protocol::{ClientMessage, ProtocolError, ServerMessage};
 use crate::sessions::Remembered;
 
@@ -15,36 +15,20 @@ use crate::sessions::Remembered;
 /// state after a reset leaves room for records.
 #[derive(Debug, Default)]
 struct Full {
-    has_room: bool,
     is_empty: bool,
     checkpoints: u32,
     work: u64,
 }
 
 impl Keep for Full {
-    fn when(&self, _: &Controller<'_>, change: &Change, _: Ticks) -> Result<When, ProtocolError> {
-        Ok(match change {
-            Change::Submit { request, .. } if request.flags.contains(Flags::NO_WAIT) => {
-                When::Granted
-            }
-            _ => When::Before,
-        })
-    }
+    const KEEPS: bool = true;
 
-    fn growth(&self, _: &Controller<'_>, _: &Change) -> usize {
-        0
-    }
-
-    fn has_room(&self, _: &Record, _: usize) -> bool {
-        self.has_room
-    }
-
-    fn append(&mut self, _: &Record, _: usize) -> Result<(), NotKept> {
-        if self.is_empty { Ok(()) } else { Err(NotKept) }
-    }
-
-    fn room_for(&mut self, _: usize) -> Room {
-        Room::Enough
+    fn append(&mut self, _: &Record, _: usize) -> Result<(), NoRecord> {
+        if self.is_empty {
+            Ok(())
+        } else {
+            Err(NoRecord::Failed)
+        }
     }
 
     fn worked(&mut self, instructions: u64) {
@@ -97,15 +81,20 @@ fn ask<K: Keep>(server: &mut Server<'_, K>, seq: u32, message: &ClientMessage) -
 
 /// A submission that never waits, in a session that is opened for it.
 fn never_waits<K: Keep>(server: &mut Server<'_, K>) -> ClientMessage {
+    let request = Request::submesh(41, 53).with_flags(Flags::NO_WAIT);
+    in_session(server, Change::submit(JobId(1), request))
+}
+
+/// A change in a session that is opened for it.
+fn in_session<K: Keep>(server: &mut Server<'_, K>, change: Change) -> ClientMessage {
     let ServerMessage::Hello(greeting) = ask(server, 1, &ClientMessage::Hello) else {
         panic!("it is greeted");
     };
-    let request = Request::submesh(41, 53).with_flags(Flags::NO_WAIT);
     ClientMessage::Change {
         session: greeting.session,
         since: 0,
         at: None,
-        change: Change::submit(JobId(1), request),
+        change,
     }
 }
 
@@ -132,11 +121,7 @@ fn a_granted_job_that_cannot_be_recorded_is_gone_again() {
     ] {
         let mut storage = Storage::<128, 4>::new();
         let controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
-        let keep = Full {
-            has_room: true,
-            ..Full::default()
-        };
-        let server = Server::with(controller, 1, keep, Origin::New);
+        let server = Server::with(controller, 1, Full::default(), Origin::New);
         let mut server = server.pausing_after(slice);
         let submit = never_waits(&mut server);
         for expected in expected {
@@ -159,11 +144,7 @@ fn refused_attempts_bring_no_checkpoint_about() {
     let most = Request::submesh(64, 30);
     let submit = Change::submit(JobId(9), most);
     assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
-    let keep = Full {
-        has_room: true,
-        ..Full::default()
-    };
-    let mut server = Server::with(controller, 1, keep, Origin::New);
+    let mut server = Server::with(controller, 1, Full::default(), Origin::New);
     let submit = never_waits(&mut server);
     for seq in 2..10 {
         let fragmented = Err(Error::Refused(Refusal::Fragmented));
@@ -185,23 +166,20 @@ fn a_reset_makes_room_where_no_command_has_any() {
     let job = JobId(1);
     let submit = Change::submit(job, Request::submesh(2, 2));
     assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
-    let keep = Full::default();
-    let mut server = Server::with(controller, 1, keep, Origin::New);
-    let record = |change| Record {
-        client: 0,
-        session: NO_SESSION,
-        seq: 0,
-        at: 0,
-        change,
-    };
-    let mut keep = |change| {
-        let kept = server.record(&record(change), 0);
-        let has_job = server.controller.jobs().find(job).is_some();
-        (kept, has_job, server.keep.checkpoints)
-    };
-    assert_eq!(keep(Change::Release { job }), (Err(NotKept), true, 1));
-    // This checkpoint is of the empty state. The reset is carried out later.
-    assert_eq!(keep(Change::Reset), (Ok(()), true, 2));
+    let mut server = Server::with(controller, 1, Full::default(), Origin::New);
+    let release = in_session(&mut server, Change::Release { job });
+    let kept = outcome(ask(&mut server, 2, &release));
+    assert_eq!(kept, Err(ProtocolError::NotKept));
+    assert!(server.controller.jobs().find(job).is_some());
+    assert_eq!(server.keep.checkpoints, 1);
+    // This checkpoint is of the empty state. The reset is carried out after it.
+    let reset = in_session(&mut server, Change::Reset);
+    assert_eq!(
+        outcome(ask(&mut server, 3, &reset)),
+        Ok(Some(Ok(Outcome::Done)))
+    );
+    assert!(server.controller.jobs().is_empty());
+    assert_eq!(server.keep.checkpoints, 2);
 }
 
 #[test]
@@ -213,7 +191,7 @@ fn the_work_of_attempts_between_frames_is_counted() {
         assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
     }
     let release = Change::Release { job: JobId(1) };
-    let released = controller.begin(&release, 0, None);
+    let released = controller.begin(&release, 0, None, None);
     assert_eq!(released, Ok(Outcome::Released { processors: 4096 }));
     let keep = Full::default();
     let mut server = Server::with(controller, 1, keep, Origin::New);

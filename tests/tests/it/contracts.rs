@@ -6,8 +6,8 @@ use std::num::NonZeroU64;
 use meshalloc::storage::Needs;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocator, Change, Configuration, Controller, Error, Flags, JobId, NodeId, Outcome, Refusal,
-    Request, SchedulerKind, Shape, StrategyKind, Submesh, Threshold,
+    Allocator, Change, Commit, Configuration, Controller, Error, Flags, JobId, NodeId, Outcome,
+    Refusal, Request, SchedulerKind, Shape, StrategyKind, Submesh, Threshold,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{
@@ -237,15 +237,6 @@ fn a_chunk_begins_with_a_multiple_of_eight() {
     }
 }
 
-/// Strategies that keep something of a submission that was taken back.
-const fn remembers(kind: StrategyKind) -> bool {
-    use StrategyKind::{LeastExpectedBlocking, LebEstimates, Random};
-    matches!(
-        kind,
-        Random { .. } | LeastExpectedBlocking { .. } | LebEstimates { .. }
-    )
-}
-
 /// A grant that the caller could not keep leaves the state as it was, with statistics, also while
 /// another job waits and has a reservation.
 #[test]
@@ -288,11 +279,11 @@ fn a_grant_that_is_not_kept_changes_nothing() {
                 let saved = save(&controller);
                 let change = Change::submit(JobId(9), request);
                 let mut asked = 0;
-                let mut keep = || {
+                let mut on_commit = |_: Commit| {
                     asked += 1;
-                    false
+                    Err(Error::LeaseRuns)
                 };
-                let outcome = controller.begin_kept(&change, 3, None, &mut keep);
+                let outcome = controller.begin(&change, 3, None, Some(&mut on_commit));
                 let context = format!("{configuration:?}, after job {job}");
                 if asked == 0 {
                     // It passes no job that waits.
@@ -300,10 +291,10 @@ fn a_grant_that_is_not_kept_changes_nothing() {
                     assert_eq!(job, 2, "{context}: {outcome:?}");
                     continue;
                 }
-                let full = Err(Error::Refused(Refusal::TableFull));
-                assert_eq!((asked, outcome), (1, full), "{context}");
+                assert_eq!((asked, outcome), (1, Err(Error::LeaseRuns)), "{context}");
                 controller.check_invariants();
-                if !remembers(strategy) {
+                // It has drawn.
+                if !matches!(strategy, StrategyKind::Random { .. }) {
                     assert_eq!(save(&controller), saved, "{context}");
                     *(if job == 1 { &mut idle } else { &mut waiting }) += 1;
                 }

@@ -60,7 +60,7 @@ fn in_pauses(
     now: Ticks,
     pauses: &Pauses<'_>,
 ) -> Result<Outcome, Error> {
-    let outcome = controller.begin(command, now, Some(pauses));
+    let outcome = controller.begin(command, now, Some(pauses), None);
     let finish = |controller: &mut Controller<'_>| {
         let mut left = Vec::new();
         while controller.is_scheduling() {
@@ -77,7 +77,7 @@ fn in_pauses(
     };
     finish(controller);
     while let Some((ends, job)) = controller.lease_ended(0) {
-        let released = controller.begin(&Change::EndLease { job }, ends, None);
+        let released = controller.begin(&Change::EndLease { job }, ends, None, None);
         assert!(
             matches!(released, Ok(Outcome::Released { .. })),
             "{released:?}"
@@ -181,7 +181,7 @@ fn a_search_that_reads_rows_again_spends_what_that_takes() {
         for y in 0..SIDE {
             for x in (y % HEIGHT..SIDE).step_by(HEIGHT.into()) {
                 let block = Submesh::new(x, y, 1, 1).into();
-                let marked = controller.begin(&Change::MarkFaulty { block }, 0, None);
+                let marked = controller.begin(&Change::MarkFaulty { block }, 0, None, None);
                 assert!(marked.is_ok(), "{marked:?}");
                 while controller.advance(None) {}
             }
@@ -193,7 +193,7 @@ fn a_search_that_reads_rows_again_spends_what_that_takes() {
         };
         let pauses = Pauses::new(1, &on_pause);
         let submit = Change::submit(JobId(1), request.with_flags(Flags::NO_WAIT));
-        let outcome = controller.begin(&submit, 0, Some(&pauses));
+        let outcome = controller.begin(&submit, 0, Some(&pauses), None);
         assert_eq!(outcome, Err(Error::Refused(Refusal::Fragmented)));
         // A row of a window is read and combined word by word, at least five instructions each.
         let windows = u64::from(SIDE - HEIGHT + 1);

@@ -415,7 +415,7 @@ fn nothing_is_saved_while_jobs_are_tried() {
         submit(&mut controller, job, Request::submesh(4, 4));
     }
     let release = Change::Release { job: JobId(1) };
-    let released = controller.begin(&release, 0, None);
+    let released = controller.begin(&release, 0, None, None);
     assert_eq!(released, Ok(Outcome::Released { processors: 16 }));
     assert!(controller.is_scheduling());
     let mut parts = 0;

@@ -340,7 +340,7 @@ impl World<'_> {
     /// A change, and the attempts that follow from it, mostly.
     fn change(&mut self, change: &Change, line: &str) {
         let now = self.now;
-        let expected = match self.controller.begin(change, now, None) {
+        let expected = match self.controller.begin(change, now, None, None) {
             Ok(Outcome::Done) => Ok("0".to_owned()),
             Ok(Outcome::Released { processors }) => Ok(processors.to_string()),
             Ok(Outcome::Faults(report)) => {
@@ -391,7 +391,9 @@ impl World<'_> {
                 let expected = match self.controller.lease_ended(self.now) {
                     None => Ok("0".to_owned()),
                     Some((ends, job)) => {
-                        let ended = self.controller.begin(&Change::EndLease { job }, ends, None);
+                        let ended =
+                            self.controller
+                                .begin(&Change::EndLease { job }, ends, None, None);
                         ended.map(|_| "1".to_owned()).map_err(error)
                     }
                 };

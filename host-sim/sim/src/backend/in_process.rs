@@ -157,7 +157,7 @@ impl InProcess<'_> {
                 break;
             };
             let ended = Change::EndLease { job };
-            let ended = self.controller.begin(&ended, ends, None);
+            let ended = self.controller.begin(&ended, ends, None, None);
             debug_assert!(ended.is_ok(), "the lease has ended");
         }
         self.latest_seconds = watch.map(Stopwatch::seconds);
@@ -173,7 +173,10 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<Outcome, Error>, BackendError> {
-        Ok(self.carry_out(|controller| controller.begin(change, now, None), on_event))
+        Ok(self.carry_out(
+            |controller| controller.begin(change, now, None, None),
+            on_event,
+        ))
     }
 
     fn requeue(

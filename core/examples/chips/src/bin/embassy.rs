@@ -54,7 +54,7 @@ async fn control() {
     loop {
         let change = CHANGES.receive().await;
         // Take the time of your clock.
-        let outcome = controller.begin(&change, 0, None);
+        let outcome = controller.begin(&change, 0, None, None);
         core::hint::black_box(&outcome);
         // Other tasks run between two attempts.
         while controller.advance(None) {

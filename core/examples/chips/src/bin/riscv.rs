@@ -42,7 +42,7 @@ fn main() -> ! {
         if controller.advance(None) {
             // Other jobs may try: no other change can begin before that.
         } else if let Some(change) = next_change() {
-            let outcome = controller.begin(&change, milliseconds(), None);
+            let outcome = controller.begin(&change, milliseconds(), None, None);
             core::hint::black_box(&outcome);
         }
         for event in controller.view().events_since(known) {
