@@ -199,8 +199,9 @@ impl<'m> Controller<'m> {
     /// submission that never waits, when its attempt has granted the job, and before a query shows
     /// it. A strategy that looks at the latest requests ([`Strategy::looks_ahead`]) remembers that
     /// of a submission also if the job is then refused, so this is announced. If `on_commit`
-    /// returns an error, everything is as before, with statistics; only for a job that never waits a
-    /// strategy that draws at random has drawn, and outdated reservations may have been made anew.
+    /// returns an error, everything is as before, with statistics; only for a job that never waits
+    /// a strategy that draws at random has drawn, and outdated reservations may have been made
+    /// anew.
     ///
     /// # Errors
     ///
