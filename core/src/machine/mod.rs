@@ -38,8 +38,9 @@ use crate::texts::texts;
 pub const DESCRIBED_MAX: usize = 4;
 /// The most shapes in [`Machine::shapes`].
 pub const SHAPES_MAX: usize = 16;
-/// The most entries in [`Machine::placements`].
-pub const PLACEMENTS_MAX: usize = 16;
+/// The most entries in [`Machine::placements`]: few in a build without the feature `alloc`, where
+/// descriptions are in the flash of a board.
+pub const PLACEMENTS_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
 
 /// A number for each dimension, 1 from the last dimension on.
 pub(crate) type Extents = [u16; DESCRIBED_MAX];
@@ -174,7 +175,7 @@ pub struct Machine {
     /// The most processors of a slice.
     chips_max: u32,
     placements: [Placement; PLACEMENTS_MAX],
-    placements_len: u8,
+    placements_len: u16,
 }
 
 /// Why there is no such description.
@@ -192,8 +193,8 @@ pub enum MachineError {
     TooManyPlacements,
     /// A side of the machine is not a multiple of the cube's.
     CubeSide,
-    /// A placement is longer than a side of the machine, its seed is outside, or it wraps around
-    /// where the machine does not.
+    /// A placement or its spacing is longer than a side of the machine, its seed is outside, or it
+    /// wraps around where the machine does not.
     Placement,
 }
 
@@ -202,11 +203,11 @@ texts! { MachineError: {
         "expected 1 to 4 numbers, and as many as the machine has dimensions";
     MachineError::NoSide => "a side is 0, expected at least 1";
     MachineError::TooManyShapes => "more than 16 shapes";
-    MachineError::TooManyPlacements => "more than 16 placements";
+    MachineError::TooManyPlacements => "more than 256 placements, or 16 without `alloc`";
     MachineError::CubeSide => "a side of the machine is not a multiple of the cube's side";
     MachineError::Placement =>
-        "a placement is longer than a side of the machine, its seed is outside, or it wraps \
-         around where the machine does not";
+        "a placement or its spacing is longer than a side of the machine, its seed is outside, or \
+         it wraps around where the machine does not";
 } }
 
 /// Evaluates a `Result` in a constant function, or returns its error.
@@ -366,7 +367,7 @@ impl Machine {
                         && side.is_multiple_of(spacing)
                         && dims <= spacing
                     || dims == side && spacing == side && seed == 0;
-                if dims > side || seed >= side || !is_whole {
+                if dims > side || seed >= side || spacing > side || !is_whole {
                     return Err(MachineError::Placement);
                 }
                 dimension += 1;
@@ -380,7 +381,7 @@ impl Machine {
             self.placements[at] = placement;
             len += 1;
         }
-        self.placements_len = len as u8;
+        self.placements_len = len as u16;
         Ok(self)
     }
 

@@ -31,6 +31,7 @@ use crate::names;
 use crate::wording::counted;
 use crate::workload::empirical::names_file;
 
+mod hostlist;
 mod slurm;
 
 /// Where the description of a machine comes from.

@@ -14,17 +14,29 @@
 //!             anchor_spacing: { x: 2, y: 2, z: 2 }
 //! ```
 //!
-//! What else is in the file belongs to other parts of Slurm, and is not read.
+//! In place of `nodes` a torus may have `regions`, each a box with nodes of its own:
+//!
+//! ```yaml
+//!         regions:
+//!           - anchor: { x: 0, y: 0, z: 0 }
+//!             dims: { x: 4, y: 4, z: 2 }
+//!             nodes: node[0-31]
+//! ```
+//!
+//! What Slurm stops at is an error, in every torus of the file. So is a place without a node, where
+//! Slurm grants less than a slice. Other topologies in the file are not read.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use meshalloc::{Grid, Machine, MachineError, Placement};
+use meshalloc::{Grid, Machine, Placement};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::{RenderOptions, SnippetMode, Spanned};
 
-use super::Wrong;
+use super::{Wrong, hostlist};
+use crate::wording::counted;
 
 struct Topologies(Vec<Topology>);
 
@@ -34,19 +46,35 @@ struct Topology {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Torus3d {
-    toruses: Vec<Torus>,
+    toruses: Vec<Spanned<Torus>>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Torus {
     name: String,
     dims: Spanned<Numbers>,
+    nodes: Option<Spanned<String>>,
+    #[serde(default)]
+    regions: Vec<Spanned<Region>>,
     #[serde(default)]
     placements: Vec<Spanned<Places>>,
 }
 
+/// A box of places that have nodes.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Region {
+    #[serde(default)]
+    anchor: Numbers,
+    dims: Numbers,
+    nodes: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Places {
     dims: Numbers,
     #[serde(default)]
@@ -56,7 +84,7 @@ struct Places {
 }
 
 /// A number for each dimension; 0 where none is given.
-#[derive(Deserialize, Default)]
+#[derive(Clone, Copy, Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Numbers {
     x: u16,
@@ -65,8 +93,24 @@ struct Numbers {
 }
 
 impl Numbers {
-    const fn all(&self) -> [u16; 3] {
+    const fn all(self) -> [u16; 3] {
         [self.x, self.y, self.z]
+    }
+
+    fn volume(self) -> u64 {
+        self.all().map(u64::from).iter().product()
+    }
+
+    /// Whether this condition holds for the two numbers of some dimension.
+    fn any(self, other: Numbers, holds: impl Fn(u16, u16) -> bool) -> bool {
+        let mut both = self.all().into_iter().zip(other.all());
+        both.any(|(one, other)| holds(one, other))
+    }
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.x, self.y, self.z)
     }
 }
 
@@ -97,7 +141,7 @@ impl<'de> Deserialize<'de> for Topologies {
     }
 }
 
-/// The torus of this name, or the first one, with its name.
+/// The first torus of this name, or the first one, with its name.
 pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, Machine), Wrong> {
     let topologies: Topologies = serde_saphyr::from_str(text).map_err(|error| {
         let line = error.location().map(|at| at.line() as usize);
@@ -109,41 +153,168 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, Ma
         let reason = reason.replace('\n', ", ");
         Wrong { line, reason }
     })?;
-    let of_plugin = topologies.0.into_iter().filter_map(|of| of.torus3d);
-    let toruses: Vec<Torus> = of_plugin.flat_map(|of| of.toruses).collect();
-    let names: Vec<_> = toruses.iter().map(|torus| torus.name.clone()).collect();
-    let is_wanted = |torus: &Torus| name.is_none_or(|name| torus.name == name);
-    let Some(torus) = toruses.into_iter().find(is_wanted) else {
-        let reason = match (name, &*names.join(", ")) {
-            (_, "") => "no torus (expected torus3d with a list of toruses)".to_owned(),
-            (name, known) => {
-                let name = name.unwrap_or_default();
-                format!("no torus of the name {name:?} (expected one of {known})")
+    let mut machines: Vec<(String, Machine)> = Vec::new();
+    for Torus3d { toruses } in topologies.0.into_iter().filter_map(|of| of.torus3d) {
+        // Each topology has names and nodes of its own.
+        let first = machines.len();
+        let mut hosts = BTreeSet::new();
+        for torus in &toruses {
+            let Spanned {
+                value: torus,
+                referenced: at,
+                ..
+            } = torus;
+            let machine = machine(torus, &mut hosts).map_err(|(line, reason)| Wrong {
+                line: usize::try_from(line).ok().filter(|&line| line > 0),
+                reason: format!("torus {:?}: {reason}", torus.name),
+            })?;
+            if machines[first..]
+                .iter()
+                .any(|(name, _)| *name == torus.name)
+            {
+                return Err(Wrong {
+                    line: usize::try_from(at.line()).ok().filter(|&line| line > 0),
+                    reason: format!("name: two toruses have the name {:?}", torus.name),
+                });
             }
-        };
-        return Err(Wrong { line: None, reason });
+            machines.push((torus.name.clone(), machine));
+        }
+    }
+    let names: Vec<_> = machines.iter().map(|(name, _)| name.clone()).collect();
+    let is_wanted = |(torus, _): &(String, Machine)| name.is_none_or(|name| torus == name);
+    if let Some((name, machine)) = machines.into_iter().find(is_wanted) {
+        return Ok((Some(name), machine));
+    }
+    let reason = match (name, &*names.join(", ")) {
+        (_, "") => "no torus (expected torus3d with a list of toruses)".to_owned(),
+        (name, known) => {
+            let name = name.unwrap_or_default();
+            format!("no torus of the name {name:?} (expected one of {known})")
+        }
     };
-    let name = torus.name.clone();
-    let wrong = |line: u64, reason: &dyn fmt::Display| Wrong {
-        line: usize::try_from(line).ok().filter(|&line| line > 0),
-        reason: format!("torus {name:?}: {reason}"),
-    };
-    let line = torus.dims.referenced.line();
-    let grid = Grid::torus(&torus.dims.value.all()).map_err(|error| wrong(line, &error))?;
-    let mut machine = Machine::new(grid).map_err(|error| wrong(line, &error))?;
+    Err(Wrong { line: None, reason })
+}
+
+/// The machine of a torus, whose nodes join those of the others; or the line of the key that is
+/// wrong, and why.
+fn machine(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<Machine, (u64, String)> {
+    let Spanned {
+        value: dims,
+        referenced,
+        ..
+    } = torus.dims;
+    let at_dims = |error: &dyn fmt::Display| (referenced.line(), format!("dims: {error}"));
+    let grid = Grid::torus(&dims.all()).map_err(|error| at_dims(&error))?;
+    let machine = Machine::new(grid).map_err(|error| at_dims(&error))?;
+    check_nodes(torus, hosts)?;
     let mut placements = Vec::new();
     for place in &torus.placements {
+        let wrong = |reason: String| (place.referenced.line(), format!("placements: {reason}"));
         let Places {
-            dims,
-            anchor_seed,
-            anchor_spacing,
-        } = &place.value;
-        let placement = Placement::new(&dims.all(), &anchor_seed.all(), &anchor_spacing.all());
-        placements.extend(placement);
-        // One by one, so that the error has the line of the wrong one.
-        let with = placement.and_then(|_| machine.with_placements(&placements));
-        let line = place.referenced.line();
-        machine = with.map_err(|error: MachineError| wrong(line, &error))?;
+            dims: sides,
+            anchor_seed: seed,
+            anchor_spacing: spacing,
+        } = place.value;
+        if sides.any(dims, |side, of| side > of) {
+            let reason = format!("dims {sides} (expected at most those of the torus, {dims})");
+            return Err(wrong(reason));
+        }
+        if seed.any(dims, |seed, of| seed >= of) {
+            let reason = format!("anchor_seed {seed} (expected a place in the torus, {dims})");
+            return Err(wrong(reason));
+        }
+        // Slurm takes the sides only if all three are 0.
+        let is_given = spacing.all() != [0; 3];
+        if is_given && spacing.any(dims, |spacing, of| spacing == 0 || spacing > of) {
+            let reason = format!(
+                "anchor_spacing {spacing} (expected all of x, y and z, from 1 to those of the \
+                 torus, {dims}, or none)"
+            );
+            return Err(wrong(reason));
+        }
+        let placement = Placement::new(&sides.all(), &seed.all(), &spacing.all());
+        placements.push(placement.map_err(|error| wrong(error.to_string()))?);
     }
-    Ok((Some(torus.name), machine))
+    machine
+        .with_placements(&placements)
+        .map_err(|error| (referenced.line(), format!("placements: {error}")))
+}
+
+/// Checks that every place of a torus has one node, which no other place has. The nodes are added
+/// to those of the other toruses.
+fn check_nodes(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<(), (u64, String)> {
+    let dims = torus.dims.value;
+    let mut add = |line: u64, key: &str, text: &str, places: Numbers| {
+        let wrong = |reason: String| (line, format!("{key}: {reason}"));
+        let names = hostlist::names(text, places.volume())
+            .map_err(|reason| wrong(format!("{text:?}: {reason}")))?;
+        if names.len() as u64 != places.volume() {
+            return Err(wrong(format!(
+                "{text:?}: {} (expected {}, one for each place of {places})",
+                counted(names.len(), "node"),
+                places.volume()
+            )));
+        }
+        match names.into_iter().find(|name| !hosts.insert(name.clone())) {
+            Some(name) => Err(wrong(format!("node {name} is at two places"))),
+            None => Ok(()),
+        }
+    };
+    if let Some(nodes) = &torus.nodes {
+        let line = nodes.referenced.line();
+        return match torus.regions.is_empty() {
+            true => add(line, "nodes", &nodes.value, dims),
+            false => Err((line, "nodes and regions (expected one of them)".to_owned())),
+        };
+    }
+    let mut covered = 0;
+    for (at, region) in torus.regions.iter().enumerate() {
+        let line = region.referenced.line();
+        let wrong = |reason: String| Err((line, format!("regions: {reason}")));
+        let Region {
+            anchor,
+            dims: sides,
+            ref nodes,
+        } = region.value;
+        let end = |from: u16, len: u16| u32::from(from) + u32::from(len);
+        let axes = |of: &Region| {
+            let (from, len) = (of.anchor.all(), of.dims.all());
+            [0, 1, 2].map(|at| u32::from(from[at])..end(from[at], len[at]))
+        };
+        let own = axes(&region.value);
+        let is_outside = own
+            .iter()
+            .zip(dims.all())
+            .any(|(of, side)| of.end > side.into());
+        if sides.volume() == 0 || is_outside {
+            let reason = format!("{sides} at {anchor} (expected a box within the torus, {dims})");
+            return wrong(reason);
+        }
+        let overlaps = |other: &Spanned<Region>| {
+            let mut both = own.iter().zip(axes(&other.value));
+            both.all(|(own, of)| own.start < of.end && of.start < own.end)
+        };
+        if torus.regions[..at].iter().any(overlaps) {
+            return wrong(format!("{sides} at {anchor} overlaps another region"));
+        }
+        add(line, "regions: nodes", nodes, sides)?;
+        covered += sides.volume();
+    }
+    if covered == dims.volume() {
+        return Ok(());
+    }
+    let line = match torus.regions.first() {
+        Some(region) => region.referenced.line(),
+        None => torus.dims.referenced.line(),
+    };
+    let key = match torus.regions.is_empty() {
+        true => "nodes or regions",
+        false => "regions",
+    };
+    let places = dims.volume();
+    let reason = format!(
+        "{key}: {covered} of {places} places have a node (expected all: a machine with holes is \
+         not supported)"
+    );
+    Err((line, reason))
 }

@@ -126,7 +126,12 @@ fn errors_of_toml_have_file_and_line() {
         ),
         (
             "sides = [4, 4]\nplacements = [{ dims = [5, 1] }]\n",
-            "m.toml:2: placements: a placement is longer",
+            "m.toml:2: placements: a placement or its spacing is longer",
+        ),
+        (
+            "sides = [4, 4]\nwraps = [true, true]\n\
+             placements = [{ dims = [2, 1], spacing = [5, 1] }]\n",
+            "m.toml:3: placements: a placement or its spacing is longer",
         ),
         (
             "sides = [4, 4]\nplacements = [{ dim = [2, 1] }]\n",
@@ -162,14 +167,15 @@ const TOPOLOGY: &str = "\
           - dims: { x: 2, y: 2, z: 1 }
           - dims: { x: 2, y: 2, z: 2 }
             anchor_seed: { x: 1 }
-            anchor_spacing: { x: 2, y: 0, z: 2 }
+            anchor_spacing: { x: 2, y: 2, z: 2 }
       - name: large
         dims:
           x: 8
           y: 8
           z: 8
         regions:
-          - { begin: { x: 0, y: 0, z: 0 }, nodes: 'node[32-543]' }
+          - { anchor: { x: 0, y: 0, z: 0 }, dims: { x: 8, y: 8, z: 4 }, nodes: 'node[32-287]' }
+          - { anchor: { z: 4 }, dims: { x: 8, y: 8, z: 4 }, nodes: 'rack[0-3]n[00-63]' }
 ";
 
 #[test]
@@ -191,7 +197,8 @@ fn a_torus_of_slurm_is_a_machine() {
     let error = named("other").unwrap().read().unwrap_err();
     assert!(error.contains("no torus of the name \"other\" (expected one of small, large)"));
     // A file with a single topology.
-    let single = "torus3d:\n  toruses:\n    - {name: a, dims: {x: 2, y: 2, z: 2}}\n";
+    let single =
+        "torus3d:\n  toruses:\n    - {name: a, nodes: 'n[0-7]', dims: {x: 2, y: 2, z: 2}}\n";
     assert_eq!(of_file("a.yaml", single).unwrap().name, "a");
 }
 
@@ -205,15 +212,75 @@ fn errors_of_yaml_have_file_and_line() {
         (change("x: 4,", "x: four,"), "t.yaml:11: "),
         (
             change("y: 2, z: 1 }", "y: 9, z: 1 }"),
-            "t.yaml:14: torus \"small\": a placement",
+            "t.yaml:14: torus \"small\": placements: dims 2x9x1 (expected at most",
         ),
         (
             change("{ x: 4, y: 4, z: 2 }", "{ x: 4, y: 0, z: 2 }"),
-            "t.yaml:11: torus \"small\": ",
+            "t.yaml:11: torus \"small\": dims: ",
         ),
         (
             change("name: small", "nam: small"),
-            "t.yaml:13: missing field `name`",
+            "t.yaml:10: unknown field `nam`",
+        ),
+        (
+            change("seed: { x: 1 }", "seed: { x: 4 }"),
+            "t.yaml:15: torus \"small\": placements: anchor_seed 4x0x0 (expected a place in",
+        ),
+        (
+            change("y: 2, z: 2 }\n      - name", "y: 0, z: 2 }\n      - name"),
+            "t.yaml:15: torus \"small\": placements: anchor_spacing 2x0x2 (expected all of",
+        ),
+        (
+            change(
+                "{ x: 2, y: 2, z: 2 }\n      - name",
+                "{ x: 5, y: 2, z: 2 }\n      - name",
+            ),
+            "t.yaml:15: torus \"small\": placements: anchor_spacing 5x2x2 (expected all of",
+        ),
+        (
+            change("anchor_spacing", "anchor_space"),
+            "t.yaml:17: unknown field `anchor_space`",
+        ),
+        (
+            change("nodes: node[0-31]", "nodes: node[0-29]"),
+            "t.yaml:12: torus \"small\": nodes: \"node[0-29]\": 30 nodes (expected 32, one for",
+        ),
+        (
+            change("nodes: node[0-31]", "nodes: node[0-30],node7"),
+            "t.yaml:12: torus \"small\": nodes: node node7 is at two places",
+        ),
+        (
+            change("nodes: node[0-31]", "nodes: node[0-"),
+            "t.yaml:12: torus \"small\": nodes: \"node[0-\": brackets",
+        ),
+        (
+            change("        nodes: node[0-31]\n", ""),
+            "t.yaml:11: torus \"small\": nodes or regions: 0 of 32 places have a node",
+        ),
+        // What is wrong with another torus counts as well, as Slurm reads all of them.
+        (
+            change("node[32-287]", "node[31-286]"),
+            "t.yaml:24: torus \"large\": regions: nodes: node node31 is at two places",
+        ),
+        (
+            change("name: large", "name: small"),
+            "t.yaml:18: name: two toruses have the name \"small\"",
+        ),
+        (
+            change("        regions:\n", "        nodes: a\n        regions:\n"),
+            "t.yaml:23: torus \"large\": nodes and regions (expected one of them)",
+        ),
+        (
+            change("{ z: 4 }", "{ z: 3 }"),
+            "t.yaml:25: torus \"large\": regions: 8x8x4 at 0x0x3 overlaps another region",
+        ),
+        (
+            change("{ z: 4 }", "{ z: 5 }"),
+            "t.yaml:25: torus \"large\": regions: 8x8x4 at 0x0x5 (expected a box within",
+        ),
+        (
+            change("z: 4 }, nodes: 'rack[0-3]", "z: 3 }, nodes: 'rack[0-2]"),
+            "t.yaml:24: torus \"large\": regions: 448 of 512 places have a node (expected all",
         ),
         (
             "- topology: a\n  tree: {}\n".to_owned(),
@@ -230,6 +297,23 @@ fn errors_of_yaml_have_file_and_line() {
         assert!(error.starts_with(expected), "{text}\n{error}");
         assert!(!error.contains('\n'), "{error}");
     }
+    // As many placements as there are boxes of few sides.
+    let places = |count: u16| {
+        let place = |at| {
+            let [x, y, z] = [at % 8, at / 8 % 8, at / 64].map(|at| 1 + at);
+            format!("          - dims: {{ x: {x}, y: {y}, z: {z} }}\n")
+        };
+        let all: String = (0..count).map(place).collect();
+        let all = format!("        placements:\n{all}        regions:");
+        TOPOLOGY.replace("        regions:", &all)
+    };
+    let small = of_file("t.yaml", &places(256)).unwrap();
+    assert_eq!(small.machine.placements().len(), 2);
+    let error = of_file("t.yaml", &places(257)).unwrap_err();
+    assert!(
+        error.contains("torus \"large\": placements: more than 256"),
+        "{error}"
+    );
     // Aliases that would grow without bound are refused.
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for at in 1..12 {
