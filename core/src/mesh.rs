@@ -242,38 +242,6 @@ impl Submesh {
             && self.base.y <= node.y
             && node.y < self.base.y + self.sides.h
     }
-
-    /// Calls `visit` once with each submesh that has these sides and lies in a corner of this one.
-    /// Does not call it if the sides do not fit.
-    #[inline]
-    #[cfg(any(
-        feature = "reservations",
-        feature = "least-expected-blocking",
-        feature = "leb-estimates"
-    ))]
-    pub(crate) fn for_each_corner(self, sides: Sides, mut visit: impl FnMut(Submesh)) {
-        if !sides.fits_in(self.sides) {
-            return;
-        }
-        let Coord { x, y } = self.base;
-        let (right, top) = (x + (self.sides.w - sides.w), y + (self.sides.h - sides.h));
-        let mut corner = |x, y| {
-            visit(Submesh {
-                base: Coord { x, y },
-                sides,
-            });
-        };
-        corner(x, y);
-        if right != x {
-            corner(right, y);
-        }
-        if top != y {
-            corner(x, top);
-            if right != x {
-                corner(right, top);
-            }
-        }
-    }
 }
 
 impl From<Submesh> for Block {

@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 
 use crate::grid::{Grid, NaiveMachine, Place, lists};
+use crate::pods::Aligned;
 
 impl Grid {
     /// The positions of a box along a dimension, in order.
@@ -83,14 +84,34 @@ impl Grid {
     }
 
     /// The boxes of these extents in the corners of one: along each dimension they start where it
-    /// starts or end where it ends. None if they do not fit.
-    pub fn corners(&self, within: &Place, extent: &[u32]) -> Vec<Place> {
+    /// starts or end where it ends, or as close to that as slices may begin. None if they do not
+    /// fit.
+    pub fn corners(&self, within: &Place, extent: &[u32], aligned: Option<&Aligned>) -> Vec<Place> {
         if extent
             .iter()
             .zip(&within.extent)
             .any(|(own, most)| own > most)
         {
             return Vec::new();
+        }
+        if let Some(aligned) = aligned {
+            let steps = aligned.steps(extent);
+            let starts = |d: usize| {
+                let room = within.extent[d] - extent[d];
+                let all = (0..=room).map(|ahead| (within.start[d] + ahead) % self.sides()[d]);
+                let allowed: Vec<u32> = all.filter(|at| at % steps[d] == 0).collect();
+                let ends = [allowed.first(), allowed.last()].into_iter().flatten();
+                ends.copied().collect::<Vec<u32>>()
+            };
+            let starts: Vec<Vec<u32>> = (0..self.dimensions()).map(starts).collect();
+            let counts: Vec<u32> = starts.iter().map(|of| of.len() as u32).collect();
+            let place = |numbers: Vec<u32>| Place {
+                start: (0..numbers.len())
+                    .map(|d| starts[d][numbers[d] as usize - 1])
+                    .collect(),
+                extent: extent.to_vec(),
+            };
+            return lists(&counts).into_iter().map(place).collect();
         }
         let corner = |ends: Vec<u32>| {
             let start = (0..self.dimensions()).map(|d| {
@@ -199,19 +220,25 @@ impl NaiveMachine {
 
     /// Best fit: of the free boxes of these extents the first whose base node has the most busy
     /// neighbours.
-    pub fn best_base(&self, extent: &[u32]) -> Option<Place> {
-        self.best(extent, &|place| {
+    pub fn best_base(&self, extent: &[u32], aligned: Option<&Aligned>) -> Option<Place> {
+        self.best(extent, aligned, &|place| {
             self.busy_neighbours(self.grid().first_node(place), &|_| true)
         })
     }
 
     /// Busy list: of the free boxes of these extents the first with the largest boundary value.
-    pub fn best_boundary(&self, extent: &[u32]) -> Option<Place> {
-        self.best(extent, &|place| self.boundary(place))
+    pub fn best_boundary(&self, extent: &[u32], aligned: Option<&Aligned>) -> Option<Place> {
+        self.best(extent, aligned, &|place| self.boundary(place))
     }
 
-    fn best(&self, extent: &[u32], value: &dyn Fn(&Place) -> u32) -> Option<Place> {
+    fn best(
+        &self,
+        extent: &[u32],
+        aligned: Option<&Aligned>,
+        value: &dyn Fn(&Place) -> u32,
+    ) -> Option<Place> {
         let places = self.grid().places(extent).into_iter();
+        let places = places.filter(|place| aligned.is_none_or(|aligned| aligned.allows(place)));
         // Of equal ones `max_by_key` takes the last.
         let free = places.filter(|place| self.is_free(place)).rev();
         free.max_by_key(|place| value(place))
@@ -233,19 +260,28 @@ impl NaiveMachine {
                 highest_first,
             )
         });
-        // A cell for each node; a box takes a half for its size, and one for each dimension.
-        list.truncate(self.nodes() as usize / (1 + grid.dimensions()).div_ceil(2));
+        // A cell for each node; a box takes a half for its size, and one for each dimension. A
+        // submesh takes one cell.
+        if grid.w_h().is_none() {
+            list.truncate(self.nodes() as usize / (1 + grid.dimensions()).div_ceil(2));
+        }
         list
     }
 
     /// The free submesh list's place for a request that may be laid in each of these orders;
     /// `None` if no box of the list has room.
-    pub fn free_submesh_list_place(&self, orders: &[Vec<u32>]) -> Option<Place> {
+    pub fn free_submesh_list_place(
+        &self,
+        orders: &[Vec<u32>],
+        aligned: Option<&Aligned>,
+    ) -> Option<Place> {
         let grid = self.grid();
         let list = self.free_boxes();
         let mut candidates: Vec<Place> = Vec::new();
         for free in &list {
-            let corners = orders.iter().flat_map(|order| grid.corners(free, order));
+            let corners = orders
+                .iter()
+                .flat_map(|order| grid.corners(free, order, aligned));
             let corners: Vec<Place> = corners.collect();
             let left = |place: &Place| grid.left_without(free, place);
             let most = corners.iter().map(left).max();

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use meshalloc::{StrategyKind, Ticks};
 
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
+use crate::pods::Aligned;
 use crate::strategy::Wanted;
 use crate::submesh::Rect;
 
@@ -82,6 +83,8 @@ pub struct Foresight {
     budget: usize,
     recent: VecDeque<Expected>,
     outlook: Outlook,
+    /// Where slices may begin.
+    pub aligned: Option<Aligned>,
 }
 
 impl Foresight {
@@ -115,6 +118,7 @@ impl Foresight {
             budget: budget as usize,
             recent: first.collect(),
             outlook: Outlook::default(),
+            aligned: None,
         })
     }
 
@@ -209,7 +213,7 @@ impl Foresight {
             places.extend(
                 orders
                     .iter()
-                    .flat_map(|order| self.grid.corners(&free, order)),
+                    .flat_map(|order| self.grid.corners(&free, order, self.aligned.as_ref())),
             );
         }
         // In two dimensions (y1, x1, y2, x2).

@@ -100,19 +100,71 @@ pub fn folded(named: &[u32], may_rotate: bool) -> Vec<Vec<u32>> {
     forms.iter().flat_map(laid).collect()
 }
 
+/// Where slices begin on a machine with hosts: at multiples of a host's sides, or of their own
+/// where those are shorter.
+#[derive(Clone, Debug)]
+pub struct Aligned {
+    host: Vec<u32>,
+    /// Whether a host is turned for a slice that may be turned.
+    turns: bool,
+}
+
+impl Aligned {
+    /// Hosts of these sides.
+    pub fn new(host: &[u32], turns: bool) -> Self {
+        Aligned {
+            host: host.to_vec(),
+            turns,
+        }
+    }
+
+    /// At multiples of what a slice of these sides begins. Of all orders of the host, its own
+    /// first, the first counts in which the slice is a part of a host or consists of hosts.
+    pub fn steps(&self, sides: &[u32]) -> Vec<u32> {
+        let is_apt = |host: &Vec<u32>| {
+            let pairs: Vec<(u32, u32)> = sides.iter().copied().zip(host.iter().copied()).collect();
+            let is_part = pairs.iter().all(|(side, of)| side <= of);
+            is_part || pairs.iter().all(|(side, of)| side % of == 0)
+        };
+        let turned = if self.turns {
+            orders(&self.host)
+        } else {
+            Vec::new()
+        };
+        let mut hosts = [self.host.clone()].into_iter().chain(turned);
+        let host = hosts.find(is_apt).unwrap_or_else(|| self.host.clone());
+        host.iter()
+            .zip(sides)
+            .map(|(of, side)| *of.min(side))
+            .collect()
+    }
+
+    /// Whether a slice may have this place.
+    pub fn allows(&self, place: &Place) -> bool {
+        let steps = self.steps(&place.extent);
+        place
+            .start
+            .iter()
+            .zip(steps)
+            .all(|(at, step)| at % step == 0)
+    }
+}
+
 /// A machine of cubes that switches join.
 #[derive(Clone, Debug)]
 pub struct Cubes {
     grid: Grid,
     cube: Vec<u32>,
+    aligned: Aligned,
 }
 
 impl Cubes {
     /// The grid, cut into cubes of these sides.
-    pub fn new(grid: &Grid, cube: &[u32]) -> Self {
+    pub fn new(grid: &Grid, cube: &[u32], aligned: Aligned) -> Self {
         Cubes {
             grid: grid.clone(),
             cube: cube.to_vec(),
+            aligned,
         }
     }
 
@@ -162,13 +214,16 @@ impl Cubes {
 
     /// The offsets that are tried, x fastest.
     fn offsets(&self, sides: &[u32]) -> Vec<Vec<u32>> {
+        let steps = self.aligned.steps(sides);
         let choices = |at: usize| {
             let (whole, rest) = (sides[at] / self.cube[at], sides[at] % self.cube[at]);
-            match (whole, rest) {
+            let mut choices = match (whole, rest) {
                 (_, 0) => vec![0],
                 (0, rest) => (0..=self.cube[at] - rest).collect(),
                 (_, rest) => vec![0, self.cube[at] - rest],
-            }
+            };
+            choices.retain(|offset| rest == 0 || offset % steps[at].min(rest) == 0);
+            choices
         };
         let mut offsets = vec![Vec::new()];
         for at in (0..sides.len()).rev() {
@@ -363,6 +418,11 @@ pub fn is_legal(machine: &str, sides: &[u32]) -> bool {
         "tpu-v5p" => {
             let small: [&[u32]; 4] = [&[1, 2, 2], &[2, 2, 2], &[2, 2, 4], &[2, 4, 4]];
             is_listed(&small) || are_fours() && chips <= 6144
+        }
+        "tpu-v7x" => {
+            // Never turned.
+            let small = [[2, 2, 1], [2, 2, 2], [2, 2, 4], [2, 4, 4]];
+            small.iter().any(|shape| sides == shape) || are_fours() && chips <= 9216
         }
         "trn2-ultra" => sides[..2] == [4, 4] && sides[2] <= 4,
         "galaxy" => sorted[0] <= 4 && sorted[1] <= 8,

@@ -13,7 +13,7 @@ use crate::curve;
 use crate::foresight::{Foresight, Outlook};
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
-use crate::pods;
+use crate::pods::{self, Aligned};
 use crate::scattered::{Pages, sample};
 use crate::shaped;
 use crate::submesh::{Rect, Scan};
@@ -169,6 +169,8 @@ pub struct Strategy {
     list: OnceCell<Vec<Rect>>,
     /// The memory of the strategies that look ahead.
     foresight: Option<Foresight>,
+    /// Where slices may begin.
+    aligned: Option<Aligned>,
 }
 
 impl Strategy {
@@ -223,7 +225,18 @@ impl Strategy {
             }),
             list: OnceCell::new(),
             foresight: Foresight::new(kind, grid),
+            aligned: None,
         }
+    }
+
+    /// The same strategy on a machine whose slices begin only there.
+    #[must_use]
+    pub fn aligned(mut self, aligned: Aligned) -> Self {
+        if let Some(foresight) = &mut self.foresight {
+            foresight.aligned = Some(aligned.clone());
+        }
+        self.aligned = Some(aligned);
+        self
     }
 
     /// A request has arrived; it may be refused.
@@ -264,6 +277,7 @@ impl Strategy {
     pub fn where_busy(&self, busy: &[bool]) -> Self {
         let mut other = Strategy::new(self.kind, self.grid());
         other.foresight.clone_from(&self.foresight);
+        other.aligned.clone_from(&self.aligned);
         for node in (0..)
             .zip(busy)
             .filter(|&(_, &busy)| busy)
@@ -713,8 +727,10 @@ impl Strategy {
             | StrategyKind::LebEstimates { .. } => {
                 let place = match (&self.foresight, self.grid().w_h()) {
                     (Some(foresight), _) => foresight.place(&self.machine, wanted),
-                    (None, Some(_)) => self.find_submesh(wanted).map(Place::from),
-                    (None, None) => self.find_box(wanted),
+                    (None, Some(_)) if self.aligned.is_none() => {
+                        self.find_submesh(wanted).map(Place::from)
+                    }
+                    (None, _) => self.find_box(wanted),
                 };
                 place.map(Held::Box)
             }
@@ -733,17 +749,17 @@ impl Strategy {
         found
     }
 
-    /// The place of a strategy that compares boxes by their surroundings, on a grid that is no
-    /// two-dimensional mesh.
+    /// The place of a strategy that compares boxes by their surroundings, on any grid.
     fn find_box(&self, wanted: &Wanted) -> Option<Place> {
         let orders = self.shapes(wanted);
-        let machine = &self.machine;
+        let (machine, aligned) = (&self.machine, self.aligned.as_ref());
+        let mut all = orders.iter();
         match self.kind {
-            StrategyKind::BestFit => orders.iter().find_map(|order| machine.best_base(order)),
-            StrategyKind::BusyList => orders.iter().find_map(|order| machine.best_boundary(order)),
+            StrategyKind::BestFit => all.find_map(|order| machine.best_base(order, aligned)),
+            StrategyKind::BusyList => all.find_map(|order| machine.best_boundary(order, aligned)),
             // As adaptive scan where no box of the list has room.
             _ => {
-                let found = machine.free_submesh_list_place(&orders);
+                let found = machine.free_submesh_list_place(&orders, aligned);
                 found.or_else(|| self.first_free(wanted))
             }
         }
@@ -821,8 +837,12 @@ impl Strategy {
             start: vec![0; extent.len()],
             extent,
         };
+        let is_allowed = |place: &Place| {
+            let aligned = self.aligned.as_ref();
+            aligned.is_none_or(|aligned| aligned.allows(place))
+        };
         every_position(grid, &highest_first, &mut place, &mut |place| {
-            grid.has(place) && accept(place)
+            grid.has(place) && is_allowed(place) && accept(place)
         })
     }
 

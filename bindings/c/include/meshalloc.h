@@ -973,10 +973,12 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_MACHINE_TPU_V6E { { 16, 16 }, 2, 3, 4 }
 /** tpu-v5p: torus 16x20x28 */
 #define MESHALLOC_MACHINE_TPU_V5P { { 16, 20, 28 }, 3, 7, 5 }
+/** tpu-v7x: torus 16x24x24 */
+#define MESHALLOC_MACHINE_TPU_V7X { { 16, 24, 24 }, 3, 7, 6 }
 /** trn2-ultra: torus 4x4x4 */
-#define MESHALLOC_MACHINE_TRN2_ULTRA { { 4, 4, 4 }, 3, 7, 6 }
+#define MESHALLOC_MACHINE_TRN2_ULTRA { { 4, 4, 4 }, 3, 7, 7 }
 /** galaxy: mesh 8x4 */
-#define MESHALLOC_MACHINE_GALAXY { { 8, 4 }, 2, 0, 7 }
+#define MESHALLOC_MACHINE_GALAXY { { 8, 4 }, 2, 0, 8 }
 
 /* Initialisers of a meshalloc_strategy. */
 

@@ -170,7 +170,8 @@ pub struct Machine {
     shapes_len: u8,
     /// All other legal shapes have sides that are multiples of this.
     multiple: Option<Extents>,
-    /// A slice begins at multiples of this, or of its own side where that is smaller.
+    /// A slice begins at multiples of this, or of its own side where that is smaller;
+    /// [`Machine::steps`].
     align: Extents,
     /// The most processors of a slice.
     chips_max: u32,
@@ -323,7 +324,12 @@ impl Machine {
     }
 
     /// The same machine, whose slices begin at multiples of these, or of their own side where that
-    /// is smaller.
+    /// is smaller: those of a host, so that no two slices share one without need.
+    ///
+    /// A slice of 4 x 2 neither lies in a host of 2 x 4 nor consists of such hosts. Where requests
+    /// may be turned, the host is turned for it: the first order of the numbers, in ascending
+    /// lexicographic order, is taken in which the slice lies in one or consists of them. If there
+    /// is none, the host stays as it is. In cubes, multiples count within the cube.
     ///
     /// # Errors
     ///
@@ -432,8 +438,29 @@ impl Machine {
         self.cube.as_ref()
     }
 
-    pub(crate) const fn align_extents(&self) -> &Extents {
-        &self.align
+    /// At multiples of what a slice of these sides begins, by dimension: [`Machine::with_align`].
+    pub(crate) fn steps(&self, sides: &[u16]) -> Extents {
+        let sides = padded(sides);
+        let is_apt = |host: &Extents| {
+            let both = || sides.iter().zip(host);
+            both().all(|(side, of)| side <= of) || both().all(|(side, of)| side.is_multiple_of(*of))
+        };
+        let mut align = self.align;
+        if self.rotate && !is_apt(&align) {
+            let n = self.grid.dimensions();
+            let mut order = align;
+            order[..n].sort_unstable();
+            loop {
+                if is_apt(&order) {
+                    align = order;
+                    break;
+                }
+                if !next_order(&mut order[..n]) {
+                    break;
+                }
+            }
+        }
+        core::array::from_fn(|at| align[at].min(sides[at]))
     }
 
     pub(crate) const fn has_placements(&self) -> bool {

@@ -65,7 +65,9 @@ const TPU_V4: Machine = described!(
         [2, 2, 4],
         [2, 4, 4]
     )),
-    with_multiple(&[4, 4, 4])
+    with_multiple(&[4, 4, 4]),
+    // Hosts.
+    with_align(&[2, 2, 1])
 );
 
 const TPU_V5E: Machine = described!(
@@ -79,16 +81,30 @@ const TPU_V5E: Machine = described!(
         [8, 8],
         [8, 16],
         [16, 16]
-    ))
+    )),
+    // Hosts.
+    with_align(&[2, 4])
 );
 
 const TPU_V5P: Machine = described!(
     Grid::torus(&[16, 20, 28]),
     with_cube(&[4, 4, 4]),
     with_shapes(shapes!([2, 2, 1], [2, 2, 2], [2, 2, 4], [2, 4, 4])),
-    with_multiple(&[4, 4, 4])
+    with_multiple(&[4, 4, 4]),
+    // Hosts.
+    with_align(&[2, 2, 1])
 )
 .with_chips_max(6144);
+
+const TPU_V7X: Machine = described!(
+    Grid::torus(&[16, 24, 24]),
+    with_cube(&[4, 4, 4]),
+    with_shapes(shapes!([2, 2, 1], [2, 2, 2], [2, 2, 4], [2, 4, 4])),
+    with_multiple(&[4, 4, 4]),
+    // Smaller slices are partitions of a cube.
+    with_align(&[4, 4, 4])
+)
+.with_rotation(false);
 
 const TRN2_ULTRA: Machine = described!(
     Grid::torus(&[4, 4, 4]),
@@ -101,12 +117,13 @@ const GALAXY: Machine = described!(Grid::mesh(&[8, 4]));
 
 impl Machine {
     /// The names of the presets.
-    pub const PRESETS: [&str; 7] = [
+    pub const PRESETS: [&str; 8] = [
         "tpu-v3",
         "tpu-v4",
         "tpu-v5e",
         "tpu-v6e",
         "tpu-v5p",
+        "tpu-v7x",
         "trn2-ultra",
         "galaxy",
     ];
@@ -117,9 +134,10 @@ impl Machine {
     /// | preset | machine | legal slices |
     /// |---|---|---|
     /// | `tpu-v3` | torus 32x32 | 4x4, 4x8, 8x8, .., 32x32 |
-    /// | `tpu-v4` | torus 16x16x16, cubes of 4x4x4 | 1x1x1 to 2x4x4, and multiples of 4x4x4 |
-    /// | `tpu-v5e`, `tpu-v6e` | torus 16x16 | 1x1, 2x2, 2x4, 4x4, .., 16x16 |
-    /// | `tpu-v5p` | torus 16x20x28, cubes of 4x4x4 | 2x2x1 to 2x4x4, 4i x 4j x 4k up to 6,144 |
+    /// | `tpu-v4` | torus 16x16x16, cubes of 4x4x4, hosts of 2x2x1 | 1x1x1 to 2x4x4, and multiples of 4x4x4 |
+    /// | `tpu-v5e`, `tpu-v6e` | torus 16x16, hosts of 2x4 | 1x1, 2x2, 2x4, 4x4, .., 16x16 |
+    /// | `tpu-v5p` | torus 16x20x28, cubes of 4x4x4, hosts of 2x2x1 | 2x2x1 to 2x4x4, 4i x 4j x 4k up to 6,144 |
+    /// | `tpu-v7x` | torus 16x24x24, cubes of 4x4x4 | 2x2x1, 2x2x2, 2x2x4, 2x4x4, partitions of a cube; multiples of 4x4x4 |
     /// | `trn2-ultra` | torus 4x4x4 | 4x4x1, 4x4x2, 4x4x3, 4x4x4 |
     /// | `galaxy` | mesh 8x4 | any |
     pub const fn preset(name: &str) -> Option<Machine> {
@@ -128,6 +146,7 @@ impl Machine {
             b"tpu-v4" => Some(TPU_V4),
             b"tpu-v5e" | b"tpu-v6e" => Some(TPU_V5E),
             b"tpu-v5p" => Some(TPU_V5P),
+            b"tpu-v7x" => Some(TPU_V7X),
             b"trn2-ultra" => Some(TRN2_ULTRA),
             b"galaxy" => Some(GALAXY),
             _ => None,

@@ -1,5 +1,6 @@
 //! Boxes of any grid as an arc of positions along each dimension: [`Arc`].
 
+use super::steps::Steps;
 use crate::grid::{Block, DIMENSIONS_MAX, Grid};
 
 /// The positions of a box along one dimension: `len` of them from `start` on, around the ring if
@@ -128,12 +129,6 @@ impl Side {
             false => (to - self.len as u32) as u16,
         }
     }
-
-    /// Where an arc of this length starts that ends where `within` ends.
-    #[inline]
-    pub(crate) const fn start_at_end(self, within: Arc, len: u16) -> u16 {
-        self.moved(within.start, within.len - len)
-    }
 }
 
 /// The arcs of a block. One that starts elsewhere on a ring that it spans starts at 0.
@@ -188,12 +183,13 @@ pub(crate) fn left_without(grid: &Grid, whole: &[Arc], taken: &[Arc]) -> u32 {
 }
 
 /// Calls `visit` once with each box of these extents that lies in a corner of this one: along each
-/// dimension it starts where the box starts, or ends where it ends. Does not call it if the extents
-/// do not fit.
+/// dimension it starts where the box starts, or ends where it ends; with steps, as close to that as
+/// they let it begin. Does not call it if the extents do not fit.
 pub(crate) fn for_each_corner(
     grid: &Grid,
     within: &[Arc],
     extents: &[u16],
+    steps: Option<Steps>,
     mut visit: impl FnMut(&[Arc]),
 ) {
     let fits = |(within, extent): (&Arc, &u16)| *extent <= within.len;
@@ -202,9 +198,20 @@ pub(crate) fn for_each_corner(
     }
     let mut place = Arcs::default();
     let place = &mut place[..within.len()];
-    for ((place, within), &len) in place.iter_mut().zip(within).zip(extents) {
-        *place = Arc {
-            start: within.start,
+    // The two starts along each dimension.
+    let mut starts = [[0; 2]; DIMENSIONS_MAX];
+    for (dimension, (within, &len)) in within.iter().zip(extents).enumerate() {
+        let (side, room) = (Side::of(grid, dimension), within.len - len);
+        let ahead = match steps {
+            None => [0, room],
+            Some(steps) => match steps.ahead(dimension, side.len, within.start, room) {
+                Some(ahead) => ahead,
+                None => return,
+            },
+        };
+        starts[dimension] = ahead.map(|ahead| side.moved(within.start, ahead));
+        place[dimension] = Arc {
+            start: starts[dimension][0],
             len,
         };
     }
@@ -213,14 +220,13 @@ pub(crate) fn for_each_corner(
         visit(place);
         let mut dimension = 0;
         loop {
-            let (Some(place), Some(within)) = (place.get_mut(dimension), within.get(dimension))
-            else {
+            let Some(place) = place.get_mut(dimension) else {
                 return;
             };
-            let end = Side::of(grid, dimension).start_at_end(*within, place.len);
-            let is_at_start = place.start == within.start;
-            place.start = if is_at_start { end } else { within.start };
-            if place.start != within.start {
+            let [start, end] = starts[dimension];
+            let is_at_start = place.start == start;
+            place.start = if is_at_start { end } else { start };
+            if place.start != start {
                 break;
             }
             dimension += 1;

@@ -5,14 +5,13 @@
 //! log2(e) steps, each the AND of the bitmap with itself, turned along that dimension.
 
 use super::orders::next_order;
-use super::rectangles;
+use super::rectangles::{self, all_bases};
+use super::steps::Rule;
 use super::turned::reduce;
 use crate::blocks::Draft;
 use crate::grid::{Block, Grid, Shape, Tuple, sort_descending};
 use crate::layout::Layout;
-#[cfg(feature = "machine")]
-use crate::machine::{DESCRIBED_MAX, Extents, Machine};
-use crate::mesh::{Sides, Submesh};
+use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::{WORD_BITS, Word, complement, words_for};
@@ -24,7 +23,7 @@ pub(crate) struct NoneLeft {
 }
 
 /// The free box with the extents of a request, laid along dimensions 0, 1, .. as they are named and
-/// 1 in the others, that starts at the smallest node number.
+/// 1 in the others, that starts at the smallest node number at which the rule lets it begin.
 ///
 /// `scratch` has twice as many words as the occupancy, on a two-dimensional mesh as many.
 ///
@@ -40,12 +39,13 @@ pub(crate) struct NoneLeft {
 pub(crate) fn first_box(
     occupancy: &Occupancy<'_>,
     request: &Request,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    match occupancy.layout().is_plane() {
+    match occupancy.layout().is_plane() && rule.is_none() {
         true => first_rectangle(occupancy, request.sides(), scratch, draft),
-        false => first_named(occupancy, request, scratch, draft),
+        false => first_named(occupancy, request, rule, scratch, draft),
     }
 }
 
@@ -54,11 +54,12 @@ pub(crate) fn first_box(
 fn first_named(
     occupancy: &Occupancy<'_>,
     request: &Request,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     let extents = padded(occupancy.grid(), request.shape);
-    along(occupancy, &extents, scratch, draft).ok()
+    first_of_sides(occupancy, &extents, rule, scratch, draft)
 }
 
 /// [`first_box`] for the order in which the extents are named, then for every other distinct
@@ -77,14 +78,19 @@ fn first_named(
 pub(crate) fn first_in_any_order(
     occupancy: &Occupancy<'_>,
     request: &Request,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    if occupancy.layout().is_plane() {
-        let mut orientations = request.orientations();
-        return orientations.find_map(|sides| first_rectangle(occupancy, sides, scratch, draft));
+    if !occupancy.layout().is_plane() {
+        return first_of_assignments(occupancy, request, rule, scratch, draft);
     }
-    first_of_assignments(occupancy, request, scratch, draft)
+    let mut orientations = request.orientations();
+    match rule {
+        None => orientations.find_map(|sides| first_rectangle(occupancy, sides, scratch, draft)),
+        Some(_) => orientations
+            .find_map(|Sides { w, h }| first_of_sides(occupancy, &[w, h], rule, scratch, draft)),
+    }
 }
 
 // A function of its own, so that the search on a two-dimensional mesh stays short.
@@ -92,11 +98,12 @@ pub(crate) fn first_in_any_order(
 fn first_of_assignments(
     occupancy: &Occupancy<'_>,
     request: &Request,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     let named = padded(occupancy.grid(), request.shape);
-    let found = along(occupancy, &named, scratch, draft);
+    let found = along(occupancy, &named, rule, scratch, draft);
     if found.is_ok() || !request.may_rotate() {
         return found.ok();
     }
@@ -106,7 +113,7 @@ fn first_of_assignments(
     loop {
         let tried = match *extents == *named {
             true => found,
-            false => along(occupancy, &extents, scratch, draft),
+            false => along(occupancy, &extents, rule, scratch, draft),
         };
         match tried {
             Ok(block) => return Some(block),
@@ -133,62 +140,40 @@ pub(crate) fn first_rectangle(
     Some(Submesh { base, sides }.into())
 }
 
-/// The first free box with these sides by dimension, in the order of node numbers. On a described
-/// machine it begins at the multiples that the description demands. `scratch` is as for
-/// [`first_box`].
+/// The first free box with these sides by dimension, in the order of node numbers, that begins
+/// where the rule allows it. `scratch` is as for [`first_box`].
 ///
 /// # Time complexity
 ///
-/// That of [`first_box`]; with multiples O(words of a box) for each place.
-#[cfg(feature = "machine")]
+/// That of [`first_box`]; with a rule also O(1) for each free place before it.
 pub(crate) fn first_of_sides(
     occupancy: &Occupancy<'_>,
     sides: &[u16],
-    machine: Option<&Machine>,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
-    draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    if let Some(machine) = machine.filter(|machine| !machine.is_unaligned()) {
-        return first_aligned(occupancy, sides, machine.align_extents(), draft);
-    }
-    match occupancy.layout().is_plane() {
-        true => first_rectangle(occupancy, Sides::new(sides[0], sides[1]), scratch, draft),
-        false => along(occupancy, sides, scratch, draft).ok(),
-    }
-}
-
-/// The first free box whose start is a multiple of `align`, or of its own side where that is
-/// smaller, in each dimension.
-#[cfg(feature = "machine")]
-fn first_aligned(
-    occupancy: &Occupancy<'_>,
-    sides: &[u16],
-    align: &Extents,
     draft: &Draft<'_, '_>,
 ) -> Option<Block> {
-    let grid = occupancy.grid();
-    check_sides(occupancy.layout(), sides.iter().copied().enumerate()).ok()?;
-    let mut start = [0; DESCRIBED_MAX];
-    loop {
-        if let Some(block) = grid.block(&start[..sides.len()], sides) {
-            draft.spend(occupancy.layout().instructions(block));
-            if occupancy.is_free(block) {
-                return Some(block);
-            }
-        }
-        let mut at = 0;
-        loop {
-            // There may be as many sides as numbers in `align`: this is where they end.
-            let side = *sides.get(at)?;
-            // A sum that does not fit is not less than the grid's side either.
-            start[at] = start[at].saturating_add(side.min(align[at]));
-            if start[at] < grid.side(at) {
-                break;
-            }
-            start[at] = 0;
-            at += 1;
-        }
+    if !occupancy.layout().is_plane() {
+        return along(occupancy, sides, rule, scratch, draft).ok();
     }
+    let sides = Sides::new(sides[0], sides[1]);
+    let Some(rule) = rule else {
+        return first_rectangle(occupancy, sides, scratch, draft);
+    };
+    let grid = occupancy.grid();
+    if !sides.fits_in(Sides::new(grid.side(0), grid.side(1))) {
+        return None;
+    }
+    let steps = rule.steps(&[sides.w, sides.h]);
+    draft.spend_passes(2 + passes_along(sides.w) + passes_along(sides.h), grid);
+    let bases = all_bases(occupancy, sides, scratch);
+    let stride = occupancy.stride();
+    let mut words = bases.iter().enumerate();
+    let base = words.find_map(|(at, &bases)| {
+        let hit = bases & steps.columns(at, stride);
+        (hit != 0).then(|| Coord::of_lowest(hit, at, stride))
+    })?;
+    Some(Submesh { base, sides }.into())
 }
 
 /// The passes over the machine that [`leave_starts`] makes for this extent.
@@ -202,12 +187,14 @@ pub(crate) fn padded(grid: &Grid, shape: Shape) -> Tuple {
     Tuple::new(grid.dimensions(), |at| named.get(at).copied().unwrap_or(1))
 }
 
-/// The free box with these extents that starts at the smallest node number.
+/// The free box with these extents that starts at the smallest node number at which the rule lets
+/// it begin.
 fn along(
     occupancy: &Occupancy<'_>,
     extents: &[u16],
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
-    draft: &mut Draft<'_, '_>,
+    draft: &Draft<'_, '_>,
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
     check_sides(layout, extents.iter().copied().enumerate())?;
@@ -218,7 +205,18 @@ fn along(
             dimensions: dimension + 1,
         })?;
     }
-    let first = first_node(bases).ok_or(NoneLeft { dimensions: 0 })?;
+    let first = match rule.map(|rule| rule.steps(extents)) {
+        None => first_node(bases).ok_or(NoneLeft { dimensions: 0 })?,
+        Some(steps) => {
+            let is_allowed = |&node: &u32| {
+                draft.spend(100);
+                steps.allow(layout.grid(), node)
+            };
+            let dimensions = extents.len();
+            let first = nodes(bases).find(is_allowed);
+            first.ok_or(NoneLeft { dimensions })?
+        }
+    };
     Ok(layout.grid().block_at(first, |at| extents[at].into()))
 }
 
@@ -293,6 +291,19 @@ pub(super) fn leave_starts(
         true => Err(Nothing),
         false => Ok(()),
     }
+}
+
+/// The nodes that are left, in order.
+pub(super) fn nodes(bases: &[Word]) -> impl Iterator<Item = u32> {
+    let words = (0..).step_by(WORD_BITS as usize).zip(bases);
+    words.flat_map(|(first, &word)| {
+        let mut rest = word;
+        core::iter::from_fn(move || {
+            let bit = rest.trailing_zeros();
+            rest &= rest.checked_sub(1)?;
+            Some(first + bit)
+        })
+    })
 }
 
 /// The first node that is left.

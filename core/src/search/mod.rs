@@ -19,6 +19,7 @@ mod rows;
 pub(crate) mod selection;
 pub(crate) mod shapes;
 pub(crate) mod staircase;
+pub(crate) mod steps;
 #[cfg(feature = "any-grid")]
 pub(crate) mod surroundings;
 pub(crate) mod tree;

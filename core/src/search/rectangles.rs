@@ -2,6 +2,7 @@
 
 use super::few::FewBlocks;
 use super::rows::first_fit_unrolled;
+use super::steps::{Rule, has_room};
 use crate::blocks::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
@@ -249,7 +250,7 @@ pub(crate) fn for_each_maximal(
     });
 }
 
-/// Whether a submesh that the request allows is free anywhere.
+/// Whether a submesh that the request allows is free anywhere, where the rule lets it begin.
 ///
 /// # Time complexity
 ///
@@ -257,10 +258,11 @@ pub(crate) fn for_each_maximal(
 pub(crate) fn fits_somewhere(
     occupancy: &Occupancy<'_>,
     request: &Request,
+    rule: Option<Rule<'_>>,
     draft: &Draft<'_, '_>,
 ) -> bool {
     let spend = |instructions| draft.spend(instructions);
-    any_maximal(occupancy, &spend, |free| request.fits_in(free.sides))
+    any_maximal(occupancy, &spend, |free| has_room(free, request, rule))
 }
 
 /// Whether any maximal free submesh is `wanted`; calls it until one is.

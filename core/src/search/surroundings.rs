@@ -1,8 +1,9 @@
 //! The box with the best surroundings on any grid: best fit and the busy list.
 
 use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
-use super::boxes::{check_sides, free_nodes, leave_starts, padded, passes_along};
+use super::boxes::{check_sides, free_nodes, leave_starts, nodes, padded, passes_along};
 use super::orders::each_order;
+use super::steps::Rule;
 use super::turned::keep_below;
 use crate::blocks::Draft;
 use crate::grid::{Block, Grid};
@@ -21,8 +22,8 @@ pub(crate) enum Value {
 }
 
 /// The free box of the largest value with the extents of a request as they are named; of equal ones
-/// the one that starts at the smallest node number. `scratch` has twice as many words as the
-/// occupancy.
+/// the one that starts at the smallest node number. It begins where the rule allows it. `scratch`
+/// has twice as many words as the occupancy.
 ///
 /// # Time complexity
 ///
@@ -32,11 +33,12 @@ pub(crate) fn best_as_named(
     occupancy: &Occupancy<'_>,
     request: &Request,
     value: Value,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &Draft<'_, '_>,
 ) -> Option<Block> {
     let extents = padded(occupancy.grid(), request.shape);
-    best(occupancy, &extents, value, scratch, draft)
+    best(occupancy, &extents, value, rule, scratch, draft)
 }
 
 /// The same for the order in which the extents are named, then for every other order that the
@@ -45,15 +47,16 @@ pub(crate) fn best_in_any_order(
     occupancy: &Occupancy<'_>,
     request: &Request,
     value: Value,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &Draft<'_, '_>,
 ) -> Option<Block> {
     let named = padded(occupancy.grid(), request.shape);
-    let mut found = best(occupancy, &named, value, scratch, draft);
+    let mut found = best(occupancy, &named, value, rule, scratch, draft);
     if found.is_none() && request.may_rotate() {
         each_order(named, &mut |order| {
             if *order != named {
-                found = best(occupancy, order, value, scratch, draft);
+                found = best(occupancy, order, value, rule, scratch, draft);
             }
             found.is_none()
         });
@@ -65,6 +68,7 @@ fn best(
     occupancy: &Occupancy<'_>,
     extents: &[u16],
     value: Value,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &Draft<'_, '_>,
 ) -> Option<Block> {
@@ -91,32 +95,31 @@ fn best(
             Value::OfBase => 300,
             Value::OfBoundary => 700,
         };
+    let steps = rule.map(|rule| rule.steps(extents));
     let mut best: Option<(u32, Block)> = None;
-    for (at, &word) in bases.iter().enumerate() {
-        let mut rest = word;
-        while rest != 0 {
-            let base = at as u32 * WORD_BITS + rest.trailing_zeros();
-            rest &= rest - 1;
-            draft.spend(instructions);
-            let least = best.map_or(0, |(most, _)| most + 1);
-            let place = layout.grid().block_at(base, |at| extents[at].into());
-            let value = match value {
-                Value::OfBase => busy_neighbours(occupancy, base, least),
-                Value::OfBoundary => {
-                    let arcs = arcs_of(grid, place);
-                    // Where the place one further is free, nothing is busy on that side.
-                    let is_free = |dimension: usize, start: u16| {
-                        let stride = layout.axis(dimension).stride;
-                        let own = u32::from(arcs[dimension].start) * stride;
-                        let node = base - own + u32::from(start) * stride;
-                        bit(bases, node)
-                    };
-                    boundary(occupancy, &arcs[..extents.len()], least, is_free)
-                }
-            };
-            if let Some(value) = value {
-                best = Some((value, place));
+    for base in nodes(bases) {
+        draft.spend(instructions);
+        if steps.is_some_and(|steps| !steps.allow(grid, base)) {
+            continue;
+        }
+        let least = best.map_or(0, |(most, _)| most + 1);
+        let place = layout.grid().block_at(base, |at| extents[at].into());
+        let value = match value {
+            Value::OfBase => busy_neighbours(occupancy, base, least),
+            Value::OfBoundary => {
+                let arcs = arcs_of(grid, place);
+                // Where the place one further is free, nothing is busy on that side.
+                let is_free = |dimension: usize, start: u16| {
+                    let stride = layout.axis(dimension).stride;
+                    let own = u32::from(arcs[dimension].start) * stride;
+                    let node = base - own + u32::from(start) * stride;
+                    bit(bases, node)
+                };
+                boundary(occupancy, &arcs[..extents.len()], least, is_free)
             }
+        };
+        if let Some(value) = value {
+            best = Some((value, place));
         }
     }
     best.map(|(_, place)| place)

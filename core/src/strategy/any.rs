@@ -230,6 +230,15 @@ impl Strategy for AnyStrategy<'_> {
         with_chosen!(self, strategy => strategy.recognizes(request, sides))
     }
 
+    fn blocks_unmarked(&self) -> usize {
+        // Searches that know few blocks let slices begin anywhere.
+        #[cfg(feature = "machine")]
+        if self.machine.is_some_and(|machine| !machine.is_unaligned()) {
+            return 0;
+        }
+        with_chosen!(self, strategy => strategy.blocks_unmarked())
+    }
+
     delegate! { with_chosen:
         #[inline]
         fn arrived(&mut self, request: &Request);
@@ -273,8 +282,6 @@ impl Strategy for AnyStrategy<'_> {
 
         #[cfg(feature = "restore")]
         fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError>;
-
-        fn blocks_unmarked(&self) -> usize;
 
         fn check_invariants(&self, occupancy: &Occupancy<'_>);
     }

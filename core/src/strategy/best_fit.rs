@@ -17,6 +17,8 @@
 //! processor is the neighbour in both. A place that spans a ring starts at 0 there. Ties go to the
 //! base node with the smallest number.
 //!
+//! On a machine whose description aligns slices, only the places count at which a slice may begin.
+//!
 //! # Complexity and memory
 //!
 //! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else
@@ -84,6 +86,7 @@ use crate::request::Request;
 use crate::search::contact::{Bound, Contacts};
 use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
+use crate::search::steps::Rule;
 #[cfg(feature = "any-grid")]
 use crate::search::surroundings::{Value, best_as_named};
 use crate::word::Word;
@@ -114,17 +117,26 @@ impl Strategy for BestFit<'_> {
     ) -> bool {
         #[cfg(feature = "any-grid")]
         if !occupancy.layout().is_plane() {
-            let words = &mut *self.workspace.words;
-            let found = best_as_named(occupancy, request, Value::OfBase, words, draft);
+            let (rule, words) = (self.workspace.rule(), &mut *self.workspace.words);
+            let found = best_as_named(occupancy, request, Value::OfBase, rule, words, draft);
             return found.map(|block| draft.push(block)).is_some();
         }
-        let place = best(occupancy, request.sides(), self.workspace.words);
+        let rule = self.workspace.rule();
+        let place = best(occupancy, request.sides(), rule, self.workspace.words);
         place.map(|submesh| draft.push(submesh)).is_some()
     }
 }
 
-fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option<Submesh> {
-    if let Some(blocks) = FewBlocks::of(occupancy) {
+fn best(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    rule: Option<Rule<'_>>,
+    scratch: &mut [Word],
+) -> Option<Submesh> {
+    let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
+    if steps.is_none()
+        && let Some(blocks) = FewBlocks::of(occupancy)
+    {
         let mesh = occupancy.grid();
         let (w, h) = (mesh.side(0), mesh.side(1));
         return blocks.best(sides, |place, near| {
@@ -144,6 +156,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
     // Only base nodes with at least `most` busy neighbours of their own can be better.
     let mut bound = Bound::new(Sides::new(1, 1), most);
     for (at, &bases) in bases.iter().enumerate() {
+        let bases = bases & steps.map_or(Word::MAX, |steps| steps.columns(at, stride));
         if bases == 0 {
             continue;
         }

@@ -23,6 +23,8 @@
 //!   every other distinct order, ones included, in ascending lexicographic order. Ties go to the
 //!   base node with the smallest number.
 //!
+//! On a machine whose description aligns slices, only the places count at which a slice may begin.
+//!
 //! # Complexity and memory
 //!
 //! While few blocks are busy, O(blocks^3) on any mesh: only places whose sides are in line with
@@ -96,6 +98,7 @@ use crate::request::Request;
 use crate::search::contact::{Bound, Contacts};
 use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
+use crate::search::steps::Rule;
 #[cfg(feature = "any-grid")]
 use crate::search::surroundings::{Value, best_in_any_order};
 use crate::word::{Column, Span, WORD_BITS, Word, low_half};
@@ -126,13 +129,15 @@ impl Strategy for BusyList<'_> {
     ) -> bool {
         #[cfg(feature = "any-grid")]
         if !occupancy.layout().is_plane() {
-            let words = &mut *self.workspace.words;
-            let found = best_in_any_order(occupancy, request, Value::OfBoundary, words, draft);
+            let (rule, words) = (self.workspace.rule(), &mut *self.workspace.words);
+            let value = Value::OfBoundary;
+            let found = best_in_any_order(occupancy, request, value, rule, words, draft);
             return found.map(|block| draft.push(block)).is_some();
         }
+        let rule = self.workspace.rule();
         request
             .orientations()
-            .find_map(|sides| best(occupancy, sides, self.workspace.words, draft))
+            .find_map(|sides| best(occupancy, sides, rule, self.workspace.words, draft))
             .map(|submesh| draft.push(submesh))
             .is_some()
     }
@@ -142,10 +147,14 @@ impl Strategy for BusyList<'_> {
 fn best(
     occupancy: &Occupancy<'_>,
     sides: Sides,
+    rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Submesh> {
-    if let Some(blocks) = FewBlocks::of(occupancy) {
+    let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
+    if steps.is_none()
+        && let Some(blocks) = FewBlocks::of(occupancy)
+    {
         let mesh = occupancy.grid();
         let (w, h) = (mesh.side(0), mesh.side(1));
         return blocks.best(sides, |place, near| {
@@ -158,10 +167,10 @@ fn best(
     let mut best: Option<(u32, Submesh)> = None;
     let mut bound = Bound::new(sides, 0);
     for (at, &places) in bases.iter().enumerate() {
+        let mut places = places & steps.map_or(Word::MAX, |steps| steps.columns(at, stride));
         if places == 0 {
             continue;
         }
-        let mut places = places;
         loop {
             let worth = places & contacts.may_reach(at, &bound);
             if worth == 0 {

@@ -137,12 +137,12 @@ pub(super) fn propose_box(
     request: &Request,
     draft: &mut Draft<'_, '_>,
 ) -> bool {
-    let (grid, machine) = (occupancy.grid(), workspace.machine);
-    let mut trials = Trials::new(lays, machine, grid, request, request.shape);
+    let (grid, rule) = (occupancy.grid(), workspace.rule());
+    let mut trials = Trials::new(lays, workspace.machine, grid, request, request.shape);
     let found = trials.find_map(|trial| {
         draft.spend(2000);
         let sides = &trial.sides[..grid.dimensions()];
-        first_of_sides(occupancy, sides, machine, workspace.words, draft)
+        first_of_sides(occupancy, sides, rule, workspace.words, draft)
     });
     found.map(|block| draft.push(block)).is_some()
 }

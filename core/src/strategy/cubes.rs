@@ -21,6 +21,10 @@
 //! processors first, ties by number. A job holds a block for each part, in the order of the sets of
 //! sides that are cut ([`Slice`](crate::Slice)).
 //!
+//! Where the description aligns slices, a part that is cut begins at multiples of its alignment.
+//! With the sides of a cube these are multiples of the part's own sides: the cubes are divided into
+//! *partitions*.
+//!
 //! `cubes:fold` tries the request and every box into which one of its sides folds, as
 //! [`Folding`](crate::StrategyKind::Folding) does: by the number of cubes, then the longest side,
 //! the sum of the sides, and lexicographic order.
@@ -137,11 +141,11 @@ impl Strategy for Cubes<'_> {
         ) else {
             return false;
         };
-        let align = machine.map_or([1; DESCRIBED_MAX], |machine| *machine.align_extents());
         let mut search = Search::new(occupancy, cube, count, self.workspace.list, draft);
         for trial in Self::trials(&self.grid, machine, self.fold, request) {
             draft.spend(2000);
-            let Some(offset) = search.best_offset(&trial.sides, &align, draft) else {
+            let steps = machine.map_or([1; DESCRIBED_MAX], |of| of.steps(&trial.sides));
+            let Some(offset) = search.best_offset(&trial.sides, &steps, draft) else {
                 continue;
             };
             search.fit(&trial.sides, &offset, u32::MAX, draft, true);
@@ -207,11 +211,12 @@ impl<'a> Search<'a> {
     }
 
     /// The offset at which a slice of these sides leaves the fewest free processors in its cubes,
-    /// the first of these. `None` if it fits nowhere.
+    /// the first of these. `None` if it fits nowhere. Cut parts begin at multiples of the steps
+    /// within their cubes, or of their own side where that is smaller.
     fn best_offset(
         &mut self,
         sides: &Extents,
-        align: &Extents,
+        steps: &Extents,
         draft: &mut Draft<'_, '_>,
     ) -> Option<Extents> {
         // Each part needs cubes with as many free processors.
@@ -236,14 +241,14 @@ impl<'a> Search<'a> {
                     return best.map(|(_, offset)| offset);
                 }
                 let (whole, rest) = (sides[at] / self.cube[at], sides[at] % self.cube[at]);
-                let last = self.cube[at] - rest;
-                let step = match whole {
-                    0 => align[at].min(sides[at]),
-                    _ => last,
-                };
-                if rest > 0 && step <= last - offset[at] {
-                    offset[at] += step;
-                    break;
+                if rest > 0 {
+                    let last = self.cube[at] - rest;
+                    let own = steps[at].min(rest);
+                    let step = if whole == 0 { own } else { last };
+                    if step <= last - offset[at] && step.is_multiple_of(own) {
+                        offset[at] += step;
+                        break;
+                    }
                 }
                 offset[at] = 0;
                 at += 1;

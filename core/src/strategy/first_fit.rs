@@ -87,10 +87,6 @@
 //! ```
 
 use super::Strategy;
-#[cfg(feature = "machine")]
-use super::StrategyKind;
-#[cfg(feature = "machine")]
-use super::common::propose_box;
 use super::common::{demand_as_named, demand_in_any_order};
 use crate::blocks::Draft;
 use crate::error::Refusal;
@@ -134,14 +130,8 @@ macro_rules! scans {
                 request: &Request,
                 draft: &mut Draft<'_, '_>,
             ) -> bool {
-                #[cfg(feature = "machine")]
-                if let Some(machine) = self.workspace.machine
-                    && !machine.is_unaligned()
-                {
-                    let lays = StrategyKind::$name.into();
-                    return propose_box(lays, &mut self.workspace, occupancy, request, draft);
-                }
-                let found = $first(occupancy, request, self.workspace.words, draft);
+                let rule = self.workspace.rule();
+                let found = $first(occupancy, request, rule, self.workspace.words, draft);
                 found.map(|block| draft.push(block)).is_some()
             }
         }

@@ -202,6 +202,14 @@ impl StrategyKind {
             self,
             StrategyKind::FirstFit
                 | StrategyKind::AdaptiveScan
+                | StrategyKind::FreeSubmeshList
+                | StrategyKind::BestFit
+                | StrategyKind::BusyList
+                | StrategyKind::FixedOrientation
+                | StrategyKind::FlexFold
+                | StrategyKind::AllShapes
+                | StrategyKind::LeastExpectedBlocking { .. }
+                | StrategyKind::LebEstimates { .. }
                 | StrategyKind::Folding
                 | StrategyKind::Cubes { .. }
                 | StrategyKind::Torus3d

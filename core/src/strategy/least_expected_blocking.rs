@@ -58,6 +58,9 @@
 //! - An expected request that names a number of processors counts as the most compact of its shapes
 //!   that fit the machine. A demand for rings does not count. Where the machine's description
 //!   forbids turning, an expected request fits only in its own orientation.
+//! - Where the description aligns slices, the candidates are the places closest to the corners at
+//!   which a slice may begin. Where an expected request would begin does not count: it fits into
+//!   every box that is large enough.
 //! - The place of a reservation, which is a supposition, is chosen as if no job ran and none
 //!   waited.
 //!

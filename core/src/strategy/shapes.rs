@@ -112,7 +112,7 @@ use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::boxes::first_rectangle;
+use crate::search::boxes::first_of_sides;
 use crate::search::few::blocks_for_first_fit;
 use crate::search::shapes::{all_shapes, folds};
 
@@ -153,9 +153,10 @@ macro_rules! shape_strategies {
                 draft: &mut Draft<'_, '_>,
             ) -> bool {
                 let mut shapes = $shapes(request, self.mesh.sides());
-                let scratch = &mut *self.workspace.words;
-                let found =
-                    shapes.find_map(|sides| first_rectangle(occupancy, sides, scratch, draft));
+                let (rule, scratch) = (self.workspace.rule(), &mut *self.workspace.words);
+                let found = shapes.find_map(|Sides { w, h }| {
+                    first_of_sides(occupancy, &[w, h], rule, scratch, draft)
+                });
                 found.map(|block| draft.push(block)).is_some()
             }
         }

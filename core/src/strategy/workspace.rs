@@ -3,6 +3,7 @@
 
 #[cfg(feature = "machine")]
 use crate::machine::Machine;
+use crate::search::steps::Rule;
 use crate::word::Word;
 
 /// The memory that a strategy may use as it likes.
@@ -16,6 +17,20 @@ pub(crate) struct Workspace<'m> {
     /// The description of the machine.
     #[cfg(feature = "machine")]
     pub(crate) machine: Option<&'m Machine>,
+}
+
+impl<'m> Workspace<'m> {
+    /// The rule of the description about where slices begin, if there is one.
+    pub(crate) fn rule(&self) -> Option<Rule<'m>> {
+        #[cfg(feature = "machine")]
+        {
+            Rule::of(self.machine)
+        }
+        #[cfg(not(feature = "machine"))]
+        {
+            None
+        }
+    }
 }
 
 /// How much memory a strategy needs in addition to the occupancy.

@@ -10,6 +10,7 @@ use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
 use crate::search::rectangles::for_each_maximal;
+use crate::search::steps::for_each_corner;
 use crate::strategy::Strategy;
 
 impl Supposition<'_, '_> {
@@ -123,7 +124,7 @@ impl Supposition<'_, '_> {
         for_each_maximal(self.supposed, &spend, |free| {
             for &sides in &sides[..count] {
                 spend(4 * (300 + 60 * given_back_len));
-                free.for_each_corner(sides, |place| {
+                for_each_corner(free, sides, None, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
                     let withheld = place.area() - busy(place);
                     let key = (withheld, [low.y, low.x, high.y, high.x]);

@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use crate::program::{Ended, host_sim, host_sim_in};
 
-/// The machine of PODS section 1 as a file with other whitespace and order than any that is made.
+/// The preset `tpu-v4` as a file with other whitespace and order than any that is made.
 const TPU_V4: &str = "\
 chips-max = 4096
+align = [2, 2, 1]
 multiple = [4, 4, 4]
 shapes = ['1x1x1', '1x1x2', '1x2x2', '2x2x2', '2x2x4', '2x4x4']
 cube = [4, 4, 4]

@@ -4,6 +4,7 @@
 //! compared: `MESHALLOC_STATES=100000 MESHALLOC_OPERATIONS=1000000 cargo test --release
 //! -p meshalloc-tests --test across -- pods`.
 
+mod aligned;
 mod cubes;
 mod folding;
 mod largest;

@@ -29,6 +29,7 @@ use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::steps::{Rule, for_each_corner};
 use crate::word::{Span, WORD_BITS, Word, bit, low_half, next_bit};
 
 /// Rows of at most this many words are handled as one number.
@@ -435,13 +436,15 @@ impl Space for Bands<'_> {
         &mut self,
         _: &Occupancy<'_>,
         request: &Request,
+        rule: Option<Rule<'_>>,
         candidates: &mut Candidates<'_>,
         spend: &dyn Fn(u32),
     ) {
         self.for_each_maximal_meeting(&[], spend, &mut |free| {
             spend(1_500 + (300 * self.len() + 100 * candidates.len()) as u32);
             for sides in request.orientations() {
-                free.for_each_corner(sides, |place| {
+                let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
+                for_each_corner(free, sides, steps, |place| {
                     candidates.consider(place.into(), |least| self.contact(place, free, least));
                 });
             }

@@ -30,6 +30,7 @@ use crate::request::{Request, Ticks};
 use crate::search::boxes::first_in_any_order;
 #[cfg(feature = "any-grid")]
 use crate::search::maximal::{Planes, words_for_boxes};
+use crate::search::steps::Rule;
 use crate::word::{WORD_BITS, Word, low_half};
 
 mod bands;
@@ -126,12 +127,13 @@ impl<'a> Parts<'a> {
 
 /// The free processors of a machine, with blocks that can become free for a while.
 trait Space {
-    /// Considers every corner of every free box that is maximal, in all orders of the extents that
-    /// the request allows.
+    /// Considers every corner of every free box that is maximal, or the places closest to it where
+    /// the rule lets a slice begin, in all orders of the extents that the request allows.
     fn find(
         &mut self,
         occupancy: &Occupancy<'_>,
         request: &Request,
+        rule: Option<Rule<'_>>,
         candidates: &mut Candidates<'_>,
         spend: &dyn Fn(u32),
     );
@@ -257,6 +259,7 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let spend = |instructions| draft.spend(instructions);
+        let rule = self.workspace.rule();
         let parts = Parts::new(self.workspace.words, self.division);
         if self.seen.is_none() {
             self.expected.wait([None; _], parts.table);
@@ -295,7 +298,7 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
                 &mut bands
             }
         };
-        space.find(occupancy, request, &mut candidates, &spend);
+        space.find(occupancy, request, rule, &mut candidates, &spend);
         candidates.sort(&spend);
         self.latest = (running.len(), candidates.len());
         if candidates.len() > 1 {
@@ -327,8 +330,9 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        let rule = self.workspace.rule();
         let parts = Parts::new(self.workspace.words, self.division);
-        first_in_any_order(supposed, request, parts.space, draft).is_some()
+        first_in_any_order(supposed, request, rule, parts.space, draft).is_some()
     }
 
     fn arrived(&mut self, request: &Request) {

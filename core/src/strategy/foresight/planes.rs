@@ -9,6 +9,7 @@ use crate::search::arcs::{Arc, Side, arcs_of, area, block_of, for_each_corner, o
 use crate::search::boxes::padded;
 use crate::search::maximal::Planes;
 use crate::search::orders::each_order;
+use crate::search::steps::Rule;
 use crate::search::surroundings::boundary;
 
 impl Space for Planes<'_> {
@@ -16,6 +17,7 @@ impl Space for Planes<'_> {
         &mut self,
         occupancy: &Occupancy<'_>,
         request: &Request,
+        rule: Option<Rule<'_>>,
         candidates: &mut Candidates<'_>,
         spend: &dyn Fn(u32),
     ) {
@@ -28,7 +30,8 @@ impl Space for Planes<'_> {
             }
             let mut corners = |extents: &Tuple| {
                 spend(200);
-                for_each_corner(grid, free, extents, |place| {
+                let steps = rule.map(|rule| rule.steps(extents));
+                for_each_corner(grid, free, extents, steps, |place| {
                     spend(2_500 + 50 * candidates.len() as u32);
                     candidates.consider(block_of(grid, place), |least| {
                         boundary(occupancy, place, least, |dimension, start| {

@@ -10,6 +10,7 @@ use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, left
 use crate::search::boxes::{first_in_any_order, padded};
 use crate::search::maximal::Planes;
 use crate::search::orders::each_order;
+use crate::search::steps::Rule;
 use crate::strategy::Workspace;
 
 /// The free submesh list of a grid, made for a decision and kept while nothing changes.
@@ -39,6 +40,7 @@ impl BoxList {
         workspace: &mut Workspace<'_>,
         draft: &mut Draft<'_, '_>,
     ) -> Option<Block> {
+        let rule = workspace.rule();
         // There may be memory for a larger machine.
         let cells = &mut workspace.list[..self.grid.nodes() as usize];
         let mut list = List {
@@ -63,12 +65,13 @@ impl BoxList {
         let mut best = Best {
             list: &list,
             named: padded(&self.grid, request.shape),
+            rule,
             found: None,
         };
         best.find(request.may_rotate(), draft);
         match best.found {
             Some(found) => Some(block_of(&self.grid, best.arcs(&found.place))),
-            None => first_in_any_order(occupancy, request, workspace.words, draft),
+            None => first_in_any_order(occupancy, request, rule, workspace.words, draft),
         }
     }
 }
@@ -181,6 +184,7 @@ fn precedence(arcs: &[Arc]) -> impl Ord {
 struct Best<'a> {
     list: &'a List<'a>,
     named: Tuple,
+    rule: Option<Rule<'a>>,
     found: Option<Candidate>,
 }
 
@@ -215,7 +219,8 @@ impl Best<'_> {
             let within = self.list.arcs(from);
             let within = &within[..named.len()];
             let size = self.list.size(from);
-            // The orders with the largest reservation factor; all corners have the same.
+            // The orders with the largest reservation factor; all corners have the same, unless a
+            // rule moves them.
             let mut most = None;
             let each = |visit: &mut dyn FnMut(&Tuple)| match may_rotate {
                 true => each_order(named, &mut |order| {
@@ -232,18 +237,29 @@ impl Best<'_> {
                 continue;
             }
             each(&mut |order| {
-                if self.left_beside(within, size, order) == most {
-                    for_each_corner(self.list.grid, within, order, |place| {
-                        self.consider(place, from, draft);
-                    });
+                if self.left_beside(within, size, order) < most {
+                    return;
                 }
+                let (grid, steps) = (self.list.grid, self.rule.map(|rule| rule.steps(order)));
+                for_each_corner(grid, within, order, steps, |place| {
+                    if steps.is_none() || Some(left_without(grid, within, place)) == most {
+                        self.consider(place, from, draft);
+                    }
+                });
             });
         }
     }
 
-    /// The reservation factor of a corner of these extents against a box; `None` if it does not
-    /// fit.
+    /// The reservation factor of a corner of these extents against a box, with a rule the largest
+    /// one; `None` if it does not fit.
     fn left_beside(&self, within: &[Arc], size: u32, extents: &[u16]) -> Option<u32> {
+        if let Some(rule) = self.rule {
+            let (grid, mut most) = (self.list.grid, None);
+            for_each_corner(grid, within, extents, Some(rule.steps(extents)), |place| {
+                most = most.max(Some(left_without(grid, within, place)));
+            });
+            return most;
+        }
         let mut left = 0;
         for (arc, &extent) in within.iter().zip(extents) {
             let rest = arc.len.checked_sub(extent)?;

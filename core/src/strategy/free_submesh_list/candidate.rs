@@ -6,6 +6,7 @@ use super::entry::Entry;
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::request::Request;
+use crate::search::steps::{Rule, for_each_corner};
 
 /// The best place for a request in this list of dominant free submeshes, which is in order. The
 /// request fits into the mesh in one orientation at least.
@@ -13,12 +14,14 @@ pub(super) fn best_place(
     list: &[u64],
     request: &Request,
     mesh: Submesh,
+    rule: Option<Rule<'_>>,
     draft: &Draft<'_, '_>,
 ) -> Option<Submesh> {
     let mut best = Best {
         list,
         requested: request.sides(),
         mesh: mesh.into(),
+        rule,
         found: None,
     };
     best.find(request.may_rotate(), draft);
@@ -38,6 +41,7 @@ struct Best<'a> {
     list: &'a [u64],
     requested: Sides,
     mesh: Entry,
+    rule: Option<Rule<'a>>,
     /// The best so far.
     found: Option<Candidate>,
 }
@@ -72,6 +76,10 @@ impl Best<'_> {
             // reservation factor against it, or in both if they are equal. All four corners have
             // the same factor.
             let submesh = Entry(cell);
+            if let Some(rule) = self.rule {
+                self.consider_allowed(submesh, rule, may_turn, from);
+                continue;
+            }
             let sides = submesh.sides();
             let straight = left_beside(self.requested, sides);
             let across = match may_turn {
@@ -86,6 +94,29 @@ impl Best<'_> {
                 self.consider_corners(submesh, turned, from);
             }
         }
+    }
+
+    /// Considers the places closest to the corners of a submesh, `list[from]`, at which a slice may
+    /// begin: those with the largest reservation factor against it.
+    #[inline(never)]
+    fn consider_allowed(&mut self, submesh: Entry, rule: Rule<'_>, may_turn: bool, from: usize) {
+        let turned = may_turn.then(|| self.requested.rotated());
+        let orientations = [Some(self.requested), turned];
+        let each = |visit: &mut dyn FnMut(Entry)| {
+            for sides in orientations.into_iter().flatten() {
+                let steps = rule.steps(&[sides.w, sides.h]);
+                let visit = |place: Submesh| visit(place.into());
+                for_each_corner(submesh.into(), sides, Some(steps), visit);
+            }
+        };
+        let left = |place: Entry| submesh.left_without(submesh.sides(), place);
+        let mut most = None;
+        each(&mut |place| most = most.max(Some(left(place))));
+        each(&mut |place| {
+            if Some(left(place)) == most {
+                self.consider(place, from);
+            }
+        });
     }
 
     /// Considers the places of these sides in the corners of a submesh, `list[from]`.

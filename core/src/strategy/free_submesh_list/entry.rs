@@ -186,7 +186,7 @@ impl Entry {
     ///   +---------------+
     /// ```
     #[inline]
-    fn left_without(self, Sides { w, h }: Sides, taken: Entry) -> u32 {
+    pub(super) fn left_without(self, Sides { w, h }: Sides, taken: Entry) -> u32 {
         // In each lane the distance between the sides of the two: l, d, r, u. If the two do not
         // overlap, one of them is as long as the submesh or longer.
         let left = lanes_over(taken.lanes(), self.lanes());

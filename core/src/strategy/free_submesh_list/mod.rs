@@ -31,6 +31,12 @@
 //! - Faulty processors count as allocated submeshes of one node.
 //! - Any other grid than a two-dimensional mesh: see below.
 //!
+//! # Aligned slices
+//!
+//! Where a description aligns slices, the candidates are the places closest to the corners at which
+//! a slice may begin. They differ in what they leave of the submesh, so of those from one submesh,
+//! in all orientations, the ones with the largest reservation factor against it count.
+//!
 //! # On any grid
 //!
 //! With the feature `any-grid` the strategy serves any grid. The rules are the same, with boxes in
@@ -141,6 +147,7 @@ use crate::request::Request;
 #[cfg(feature = "any-grid")]
 use crate::search::boxes::first_in_any_order;
 use crate::search::rectangles::{fits_somewhere, for_each_maximal};
+use crate::search::steps::{Rule, has_room};
 use crate::word::runs;
 
 #[cfg(feature = "any-grid")]
@@ -204,12 +211,13 @@ impl PlaneList {
         memory: &mut [u64],
         occupancy: &Occupancy<'_>,
         request: &Request,
+        rule: Option<Rule<'_>>,
         draft: &mut Draft<'_, '_>,
     ) -> Result<Option<Submesh>, NoRoom> {
         let spend = |instructions| draft.spend(instructions);
         let len = list::build(memory, occupancy, &spend)?;
         let whole = self.mesh.whole();
-        Ok(best_place(&memory[..len], request, whole, draft))
+        Ok(best_place(&memory[..len], request, whole, rule, draft))
     }
 
     /// The list of the supposed occupancy is made behind the list that is kept, or over it if there
@@ -219,14 +227,15 @@ impl PlaneList {
         memory: &mut [u64],
         supposed: &Occupancy<'_>,
         request: &Request,
+        rule: Option<Rule<'_>>,
         draft: &mut Draft<'_, '_>,
     ) -> Option<Submesh> {
-        match self.place_in(&mut memory[self.len..], supposed, request, draft) {
+        match self.place_in(&mut memory[self.len..], supposed, request, rule, draft) {
             Ok(place) => place,
             Err(NoRoom) => {
                 self.is_overwritten = true;
                 // There is room for any list.
-                self.place_in(memory, supposed, request, draft)
+                self.place_in(memory, supposed, request, rule, draft)
                     .unwrap_or(None)
             }
         }
@@ -346,11 +355,12 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        let rule = self.workspace.rule();
         let place = match &mut self.form {
             Form::Plane(plane) => {
                 // The paper's steps 1 and 2 of `Alloc`.
                 let list = &self.workspace.list[..plane.len];
-                best_place(list, request, plane.mesh.whole(), draft).map(Block::from)
+                best_place(list, request, plane.mesh.whole(), rule, draft).map(Block::from)
             }
             #[cfg(feature = "any-grid")]
             Form::Boxes(boxes) => boxes.place(_occupancy, request, &mut self.workspace, draft),
@@ -364,9 +374,10 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        let rule = self.workspace.rule();
         let place = match &mut self.form {
             Form::Plane(plane) => {
-                let place = plane.suppose(self.workspace.list, supposed, request, draft);
+                let place = plane.suppose(self.workspace.list, supposed, request, rule, draft);
                 place.map(Block::from)
             }
             #[cfg(feature = "any-grid")]
@@ -386,15 +397,18 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        let rule = self.workspace.rule();
         match &self.form {
-            Form::Plane(_) if occupancy.is_supposed() => fits_somewhere(occupancy, request, draft),
+            Form::Plane(_) if occupancy.is_supposed() => {
+                fits_somewhere(occupancy, request, rule, draft)
+            }
             Form::Plane(plane) => {
                 let mut list = plane.submeshes(self.workspace.list);
-                list.any(|submesh| request.fits_in(submesh.sides))
+                list.any(|submesh| has_room(submesh, request, rule))
             }
             #[cfg(feature = "any-grid")]
             Form::Boxes(_) => {
-                first_in_any_order(occupancy, request, self.workspace.words, draft).is_some()
+                first_in_any_order(occupancy, request, rule, self.workspace.words, draft).is_some()
             }
         }
     }

@@ -81,8 +81,8 @@ mod image {
     const DESCRIBED: Machine = match Machine::preset(env!("MESHALLOC_MACHINE")) {
         Some(machine) => machine,
         None => panic!(
-            "MESHALLOC_MACHINE: expected tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p, trn2-ultra or \
-             galaxy"
+            "MESHALLOC_MACHINE: expected tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p, tpu-v7x, \
+             trn2-ultra or galaxy"
         ),
     };
     #[cfg(described)]

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 ///
-/// When it is not such a list, or has more than a thousand names more than `most`.
+/// When it is no list of nodes, or has more than a thousand names more than `most`.
 pub(super) fn names(list: &str, most: u64) -> Result<Vec<String>, String> {
     let most = usize::try_from(most)
         .unwrap_or(usize::MAX)

@@ -230,7 +230,7 @@ settings! {
         read = names::cube, record = names::cube_text, not = ["mesh", "wrap", "torus"];
 
     /// A machine that gives only certain slices: tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p,
-    /// trn2-ultra, galaxy, a TOML file, or a torus of Slurm's topology.yaml (FILE.yaml or
+    /// tpu-v7x, trn2-ultra, galaxy, a TOML file, or a torus of Slurm's topology.yaml (FILE.yaml or
     /// FILE.yaml:TORUS); `host-sim list machines` shows them
     machine: named MachineSource = "NAME|FILE", MACHINE, not = ["mesh", "wrap", "torus", "cube"];
 

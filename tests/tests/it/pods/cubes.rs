@@ -4,7 +4,7 @@ use meshalloc::{
     Block, Grid as Machine, Machine as Described, NodeId, Refusal, Slice, StrategyKind,
 };
 use meshalloc_tests::convert;
-use meshalloc_tests::pods::{Cubes, Form};
+use meshalloc_tests::pods::{Aligned, Cubes, Form};
 use meshalloc_tests::random::Random;
 
 use super::{CUBES, check_slice, has_rings, named, random_request, setting, shape, with};
@@ -29,7 +29,8 @@ fn slices_in_cubes_are_those_of_the_naive_form_and_their_links_meet() {
             .expect("a machine");
         let model = convert::grid(grid);
         let cube: Vec<u32> = cube.iter().map(|&side| side.into()).collect();
-        let naive = Cubes::new(&model, &cube);
+        let anywhere = Aligned::new(&vec![1; cube.len()], true);
+        let naive = Cubes::new(&model, &cube, anywhere);
         let longest = if sides.len() == 1 { 12 } else { 7 };
         for fold in [false, true] {
             with(&machine, StrategyKind::Cubes { fold }, |allocator| {

@@ -1,14 +1,11 @@
-//! Presets and rules: what is legal, what is aligned, and that no grant breaks a rule.
+//! Presets: what is legal, and that no grant breaks a rule.
 
 use std::collections::BTreeSet;
 
-use meshalloc::{
-    Block, Flags, Grid as Machine, Machine as Described, NodeId, Refusal, Request, Shape, Slice,
-    StrategyKind,
-};
+use meshalloc::{Block, Flags, Machine as Described, Refusal, Request, Shape, Slice, StrategyKind};
 use meshalloc_tests::convert;
-use meshalloc_tests::grid::{Place, lists};
-use meshalloc_tests::pods;
+use meshalloc_tests::grid::lists;
+use meshalloc_tests::pods::{self, Aligned};
 use meshalloc_tests::random::Random;
 
 use super::{CUBES, FOLD, check_slice, random_request, setting, shape, with};
@@ -17,7 +14,7 @@ use super::{CUBES, FOLD, check_slice, random_request, setting, shape, with};
 /// has the rings that are demanded, and its links meet; each refusal of a shape is right.
 #[test]
 fn no_grant_is_illegal_on_any_preset() {
-    let operations = setting("MESHALLOC_OPERATIONS", 1500);
+    let operations = setting("MESHALLOC_OPERATIONS", 3000);
     let mut random = Random::new(11);
     for name in Described::PRESETS {
         let machine = Described::preset(name).expect("a preset");
@@ -30,11 +27,17 @@ fn no_grant_is_illegal_on_any_preset() {
             StrategyKind::AdaptiveScan,
             StrategyKind::Folding,
             StrategyKind::FirstFit,
+            StrategyKind::FreeSubmeshList,
+            StrategyKind::BestFit,
+            StrategyKind::BusyList,
+            StrategyKind::LeastExpectedBlocking { budget: 64 },
         ];
         if cube.is_some() {
             kinds.extend([CUBES, FOLD]);
         }
         let n = grid.dimensions();
+        let host: Vec<u32> = machine.align().iter().map(|&side| side.into()).collect();
+        let aligned = Aligned::new(&host, machine.rotates());
         for &kind in &kinds {
             let is_cubes = matches!(kind, StrategyKind::Cubes { .. });
             let in_cubes = cube.as_deref().filter(|_| is_cubes);
@@ -83,6 +86,10 @@ fn no_grant_is_illegal_on_any_preset() {
                                 slice.sides().iter().map(|&s| u32::from(s)).product::<u32>(),
                                 chips
                             );
+                            for &block in blocks.iter().filter(|_| !is_cubes) {
+                                let place = convert::place(convert::machine(&model), block);
+                                assert!(aligned.allows(&place), "{name} {kind} {place:?}");
+                            }
                             if operation % 16 == 0 || operations < 10_000 {
                                 check_slice(&slice, &model, in_cubes, &request, &blocks);
                             }
@@ -148,80 +155,51 @@ fn legal_shapes_are_those_that_are_published() {
     }
 }
 
-/// Aligned slices begin at multiples, and the first of them is taken.
+/// A slice of eight processors in a pod with hosts of 2 x 4 has a host of its own, turned or not,
+/// and one of four a half of a host.
 #[test]
-fn aligned_slices_begin_at_multiples() {
-    let mut random = Random::new(5);
-    for (sides, align) in [(&[8_u16, 8][..], &[4_u16, 2][..]), (&[4, 6, 5], &[2, 3, 4])] {
-        for wraps in [false, true] {
-            let grid = if wraps {
-                Machine::torus(sides)
-            } else {
-                Machine::mesh(sides)
-            };
-            let grid = grid.expect("a grid");
-            let machine = Described::new(grid)
-                .and_then(|machine| machine.with_align(align))
-                .expect("a machine");
-            let model = convert::grid(grid);
-            for kind in [
-                StrategyKind::FirstFit,
-                StrategyKind::AdaptiveScan,
-                StrategyKind::Folding,
-            ] {
-                with(&machine, kind, |allocator| {
-                    for _ in 0..setting("MESHALLOC_STATES", 2000) / 20 {
-                        for _ in 0..random.below(grid.nodes() / 2) {
-                            let node = NodeId(random.below(grid.nodes()));
-                            allocator.mark_faulty(grid.unit(node).expect("a node"));
-                        }
-                        let extents: Vec<u32> = sides.iter().map(|_| 1 + random.below(4)).collect();
-                        let orders = match kind {
-                            StrategyKind::FirstFit => vec![extents.clone()],
-                            StrategyKind::Folding => pods::folded(&extents, true),
-                            _ => {
-                                let all = meshalloc_tests::grid::orders(&extents).into_iter();
-                                let others = all.filter(|order| *order != extents);
-                                [extents.clone()].into_iter().chain(others).collect()
-                            }
-                        };
-                        let expected = orders.into_iter().find_map(|extent| {
-                            (0..model.nodes()).find_map(|node| {
-                                let start = model.position(node);
-                                let is_aligned = (0..start.len()).all(|at| {
-                                    start[at].is_multiple_of(u32::from(align[at]).min(extent[at]))
-                                });
-                                let place = Place {
-                                    start,
-                                    extent: extent.clone(),
-                                };
-                                let is_free = is_aligned
-                                    && model.has(&place)
-                                    && model
-                                        .nodes_of(&place)
-                                        .into_iter()
-                                        .all(|node| !allocator.occupancy().is_busy(NodeId(node)));
-                                is_free.then_some(place)
-                            })
-                        });
-                        let answer = allocator.allocate(&shape(&extents));
-                        match (expected, answer) {
-                            (Some(place), Ok(job)) => {
-                                let blocks: Vec<Block> =
-                                    allocator.blocks(&job).expect("held").collect();
-                                assert_eq!(blocks, [convert::block(grid, &place)], "{kind}");
-                                allocator.release(job).expect("it is held");
-                            }
-                            (None, Err(_)) => {}
-                            (expected, answer) => {
-                                panic!("{kind} {extents:?}: {expected:?} {answer:?}")
-                            }
-                        }
-                        let all = grid.block(&vec![0; sides.len()], sides).expect("all");
-                        allocator.clear_faulty(all);
+fn no_small_slice_straddles_a_host() {
+    let mut random = Random::new(52);
+    for (name, kind) in [
+        ("tpu-v5e", StrategyKind::FirstFit),
+        ("tpu-v5e", StrategyKind::AdaptiveScan),
+        ("tpu-v6e", StrategyKind::FreeSubmeshList),
+        (
+            "tpu-v6e",
+            StrategyKind::LeastExpectedBlocking { budget: 64 },
+        ),
+    ] {
+        let machine = Described::preset(name).expect("a preset");
+        with(&machine, kind, |allocator| {
+            let mut held = Vec::new();
+            for _ in 0..2000 {
+                let shapes = [[2, 4], [4, 2], [2, 2], [1, 1], [4, 4]];
+                let sides = shapes[random.below(shapes.len() as u32) as usize];
+                let Ok(job) = allocator.allocate(&shape(&sides)) else {
+                    for _ in 0..held.len() / 2 {
+                        let job = held.swap_remove(random.below(held.len() as u32) as usize);
+                        allocator.release(job).expect("it is held");
                     }
-                });
+                    continue;
+                };
+                let block = allocator.blocks(&job).expect("held").next().expect("one");
+                let (start, extent) = (machine.grid().start(block), machine.grid().extent(block));
+                let hosts = |host: [u16; 2]| {
+                    let [across, up] = [0, 1].map(|at| {
+                        let last = start[at] + extent[at] - 1;
+                        last / host[at] - start[at] / host[at] + 1
+                    });
+                    across * up
+                };
+                let expected = sides.iter().product::<u32>().div_ceil(8);
+                let fewest = hosts([2, 4]).min(hosts([4, 2]));
+                assert_eq!(
+                    u32::from(fewest),
+                    expected,
+                    "{name} {kind} {start:?} {extent:?}"
+                );
+                held.push(job);
             }
-        }
+        });
     }
 }

@@ -1,0 +1,190 @@
+//! Where boxes may begin on a machine whose description aligns slices: [`Steps`].
+
+#[cfg(not(feature = "machine"))]
+use core::{convert::Infallible, marker::PhantomData};
+
+use crate::grid::Grid;
+#[cfg(feature = "machine")]
+use crate::machine::Machine;
+use crate::mesh::{Coord, Sides, Submesh};
+use crate::request::Request;
+use crate::word::{WORD_BITS, Word};
+
+/// The rule of a description about where slices begin. There is none without descriptions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule<'m> {
+    #[cfg(feature = "machine")]
+    machine: &'m Machine,
+    #[cfg(not(feature = "machine"))]
+    never: (Infallible, PhantomData<&'m ()>),
+}
+
+impl<'m> Rule<'m> {
+    /// The rule of this description; `None` if slices may begin anywhere.
+    #[cfg(feature = "machine")]
+    pub(crate) fn of(machine: Option<&'m Machine>) -> Option<Self> {
+        let machine = machine.filter(|machine| !machine.is_unaligned())?;
+        Some(Rule { machine })
+    }
+
+    /// Where boxes of these sides, by dimension, may begin.
+    pub(crate) fn steps(self, sides: &[u16]) -> Steps {
+        #[cfg(feature = "machine")]
+        {
+            Steps(self.machine.steps(sides))
+        }
+        #[cfg(not(feature = "machine"))]
+        {
+            let _ = sides;
+            match self.never.0 {}
+        }
+    }
+}
+
+/// Whether there is a place for the request in this free submesh.
+pub(crate) fn has_room(free: Submesh, request: &Request, rule: Option<Rule<'_>>) -> bool {
+    let Some(rule) = rule else {
+        return request.fits_in(free.sides);
+    };
+    request.orientations().any(|sides: Sides| {
+        let mut is_any = false;
+        let steps = rule.steps(&[sides.w, sides.h]);
+        for_each_corner(free, sides, Some(steps), |_| is_any = true);
+        is_any
+    })
+}
+
+/// Along each dimension a box begins at multiples of a number; there are at most four dimensions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps([u16; 4]);
+
+impl Steps {
+    fn step(self, dimension: usize) -> u16 {
+        self.0.get(dimension).copied().unwrap_or(1)
+    }
+
+    fn allows(self, dimension: usize, at: u32) -> bool {
+        at.is_multiple_of(self.step(dimension).into())
+    }
+
+    /// Whether a box may begin at this node of a grid.
+    pub(crate) fn allow(self, grid: &Grid, node: u32) -> bool {
+        let mut rest = node;
+        (0..grid.dimensions()).all(|dimension| {
+            let side = u32::from(grid.side(dimension));
+            let at = rest % side;
+            rest /= side;
+            self.allows(dimension, at)
+        })
+    }
+
+    /// The nodes of a word at which a submesh may begin: word `at` of a two-dimensional mesh in
+    /// rows of `stride` words.
+    ///
+    /// ```text
+    ///   steps (2, 3)      row 3   1 . 1 . 1 . 1 .
+    ///                     row 2   . . . . . . . .
+    ///                     row 1   . . . . . . . .
+    ///                     row 0   1 . 1 . 1 . 1 .
+    /// ```
+    pub(crate) fn columns(self, at: usize, stride: usize) -> Word {
+        if !self.allows(1, (at / stride) as u32) {
+            return 0;
+        }
+        let first = (at % stride) as u32 * WORD_BITS;
+        let step = u32::from(self.step(0));
+        let mut columns = 0;
+        let mut x = first.next_multiple_of(step) - first;
+        while x < WORD_BITS {
+            columns |= 1 << x;
+            x += step;
+        }
+        columns
+    }
+
+    /// How far ahead of `start` a box may begin that has this much room along a dimension of length
+    /// `side`: the least and the greatest number of positions, around the ring if need be. `None`
+    /// if it begins nowhere.
+    ///
+    /// ```text
+    ///   step 4, a ring of 12     0 1 2 3 4 5 6 7 8 9 a b
+    ///   from 6 on, a room of 8   ^   v         * * . . .      ahead: 2 and 6
+    /// ```
+    pub(crate) fn ahead(
+        self,
+        dimension: usize,
+        side: u16,
+        start: u16,
+        room: u16,
+    ) -> Option<[u16; 2]> {
+        let (side, start, room) = (u32::from(side), u32::from(start), u32::from(room));
+        let step = u32::from(self.step(dimension));
+        // Behind the end of a ring comes 0; elsewhere there is no room for that.
+        let first = start.next_multiple_of(step).min(side) - start;
+        let behind = (start + room) % side % step;
+        (first <= room).then(|| [first as u16, (room - behind) as u16])
+    }
+}
+
+/// Calls `visit` once with each submesh that has these sides and lies in a corner of this one, or
+/// where the steps let it begin closest to the corner. Does not call it if the sides do not fit.
+#[inline]
+pub(crate) fn for_each_corner(
+    within: Submesh,
+    sides: Sides,
+    steps: Option<Steps>,
+    mut visit: impl FnMut(Submesh),
+) {
+    if !sides.fits_in(within.sides) {
+        return;
+    }
+    let Coord { x, y } = within.base;
+    let (w, h) = (within.sides.w - sides.w, within.sides.h - sides.h);
+    let [[left, right], [low, top]] = match steps {
+        None => [[0, w], [0, h]],
+        Some(steps) => {
+            let columns = steps.ahead(0, u16::MAX, x, w);
+            let (Some(columns), Some(rows)) = (columns, steps.ahead(1, u16::MAX, y, h)) else {
+                return;
+            };
+            [columns, rows]
+        }
+    };
+    let mut corner = |across, up| {
+        visit(Submesh {
+            base: Coord::new(x + across, y + up),
+            sides,
+        });
+    };
+    corner(left, low);
+    if right != left {
+        corner(right, low);
+    }
+    if top != low {
+        corner(left, top);
+        if right != left {
+            corner(right, top);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Steps;
+
+    /// Every stretch of every ring and line of up to nine positions, position by position.
+    #[test]
+    fn the_first_and_the_last_start_are_those_of_a_look_at_each() {
+        for (side, step) in (1..10_u16).flat_map(|side| (1..10_u16).map(move |step| (side, step))) {
+            for (start, room) in (0..side).flat_map(|at| (0..side).map(move |room| (at, room))) {
+                let is_start = |ahead: &u16| ((start + ahead) % side).is_multiple_of(step);
+                let mut starts = (0..=room).filter(is_start);
+                let expected = starts
+                    .next()
+                    .map(|first| [first, starts.next_back().unwrap_or(first)]);
+                let found = Steps([1, step, 1, 1]).ahead(1, side, start, room);
+                assert_eq!(found, expected, "{side} {step} {start} {room}");
+            }
+        }
+    }
+}
