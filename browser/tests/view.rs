@@ -734,16 +734,26 @@ fn times_are_read_in_the_unit_of_their_length() {
     }
     let steps = window.eval("[0.03, 1, 1.1, 2.5, 7, 51].map((least) => roundStep(least))");
     assert_eq!(steps, serde_json::json!([0.05, 1, 2, 5, 10, 100]));
+    // The axis of a curve of .8 % ends at 1 %.
+    let tops = window.eval("[0, 0.8, 1.2, 45, 65, 100].map((most) => percentAbove(most, 100))");
+    assert_eq!(tops, serde_json::json!([0.1, 1, 2, 50, 100, 100]));
+    let texts = window.eval("valueTicks({ most: 41, percent: 1 }, 76)");
+    assert_eq!(
+        texts,
+        serde_json::json!([[0, "0 %"], [20.5, "0.5 %"], [41, "1 %"]])
+    );
 }
 
 /// At many moments of each run: the processors that are down, and whether a job runs on them; pairs
 /// of jobs that touch, and those of them that share a colour although it has fewer neighbours than
-/// there are colours. The processors of jobs by themselves are compared with the sum of the state.
+/// there are colours and neither has started again. The processors of jobs by themselves are
+/// compared with the sum of the state, and the colours of a job with its first.
 const AT_MOMENTS: &str = "view.page.runs.map((run) => { \
      const { meta } = view.page; const found = { down: [], onDown: 0, pairs: 0, same: 0 }; \
+     if (run.job.some((job, at) => run.colour[at] !== run.colour[job])) throw new Error('colour'); \
      for (let part = 1; part < 200; part++) { \
        const now = run.end * part / 200; const state = stateAt(run, now, meta.nodes); \
-       const cells = Cells.of(planesOf(meta)); const placed = [...state.running, ...state.stopped]; \
+       const cells = Cells.of(planesOf(run.meta)); const placed = [...state.running, ...state.stopped]; \
        for (const at of placed) cells.take(rectsAt(run, at), at); \
        if (cells.owners.filter((at) => at >= 0).length !== state.held) throw new Error('held'); \
        const down = new Cells(cells.width, cells.height); down.take(downAt(run, now), 1); \
@@ -753,9 +763,11 @@ const AT_MOMENTS: &str = "view.page.runs.map((run) => { \
        found.onDown += nodes.filter((at) => state.running.includes(cells.owners[at])).length; \
        for (const at of placed) { \
          const around = [...cells.around(rectsAt(run, at))].filter((other) => other !== at); \
-         const colours = new Set(around.map((other) => run.colour[other])); \
+         const firsts = around.filter((other) => other < run.count); \
+         const colours = new Set(firsts.map((other) => run.colour[other])); \
          found.pairs += around.length; \
-         if (colours.size < 7 && colours.has(run.colour[at])) found.same++; } } \
+         const isFirst = at < run.count && colours.size < 7; \
+         if (isFirst && colours.has(run.colour[at])) found.same++; } } \
      return found; })";
 
 #[test]

@@ -35,14 +35,18 @@ class Frame {
 /** The fraction of a span that has passed; 0 if the span has no length. */
 const partOf = (time, end) => (end > 0 ? time / end : 0);
 
-/** The numbers at the vertical axis, each as value and text. */
-function valueTicks(chart, height) {
-  const { most, isPart } = chart;
-  const ticks = roundTicks(isPart ? 100 : most, Math.max(1, Math.floor(height / TICK_HEIGHT)));
+/** The top of the axis of a curve that reaches `most` of `all`, in percent: a round number. */
+const percentAbove = (most, all) => Math.min(100, roundStep(Math.max(0.1, (100 * most) / all)));
+
+/** The numbers at the vertical axis, each as value and text. `percent` is what its top stands for,
+ * `null` for numbers of jobs. */
+function valueTicks({ most, percent }, height) {
+  const ticks = roundTicks(percent ?? most, Math.max(1, Math.floor(height / TICK_HEIGHT)));
   // Jobs are whole numbers.
-  const whole = ticks.filter((value) => isPart || Number.isInteger(value));
+  const whole = ticks.filter((value) => percent !== null || Number.isInteger(value));
+  const text = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
   return whole.map((value) =>
-    isPart ? [(value / 100) * most, `${value} %`] : [value, countText(value)],
+    percent === null ? [value, countText(value)] : [(value / percent) * most, `${text(value)} %`],
   );
 }
 
@@ -75,9 +79,9 @@ function drawAxes(context, frame, chart, meta, colours) {
   }
 }
 
-/** Draws a curve for each run, and marks the present and the times in which a job waits and
- * runs. */
-function drawChart(canvas, chart, { meta, runs }, now, mark, colours) {
+/** Draws a curve for each run that `isShown` by its place, and marks the present and the times in
+ * which a job waits and runs. */
+function drawChart(canvas, chart, { meta, runs }, isShown, now, mark, colours) {
   const width = canvas.parentElement.clientWidth;
   const context = fitted(canvas, width, CHART_HEIGHT);
   const frame = new Frame(width, meta.end, chart.most);
@@ -99,6 +103,7 @@ function drawChart(canvas, chart, { meta, runs }, now, mark, colours) {
   }
   drawAxes(context, frame, chart, meta, colours);
   for (const [place, run] of runs.entries()) {
+    if (!isShown(place)) continue;
     const values = run[chart.name];
     styleRun(context, place, colours);
     context.lineWidth = 1.5;

@@ -129,7 +129,9 @@ function readRun(reader, about, jobs, meta) {
   run.interruptions = run.ends.filter((at) => interrupted[at]);
   run.failures = meta.restart === null ? null : readFailures(reader, about);
   run.keys = keys(run);
-  run.colour = coloursOf(run, meta);
+  // The machine as it is drawn for this run: with its cubes only if switches join them.
+  run.meta = { ...meta, digits: about.digits, cube: about.cube };
+  run.colour = coloursOf(run);
   return run;
 }
 
@@ -181,11 +183,11 @@ function readFailures(reader, about) {
   return { count: outages, start, end, ends, ...areas, spares, spared, time, down, held };
 }
 
-/** Colours each stretch, in the order of starts. The first candidate is the colour of the job's
- * number or of its stretch before. Colours of jobs that touch the stretch at its start are
- * skipped. */
-function coloursOf(run, meta) {
-  const { job, start, leave, next, starts, ends } = run;
+/** Colours each job when it starts for the first time. The first candidate is the colour of its
+ * number. Colours of jobs that touch it then are skipped. It keeps its colour when it starts
+ * again. */
+function coloursOf(run) {
+  const { job, meta, start, leave, next, starts, ends } = run;
   const colour = Uint8Array.from(job, (number) => number % JOB_COLOURS.length);
   const cells = Cells.of(planesOf(meta));
   let ended = 0;
@@ -196,10 +198,7 @@ function coloursOf(run, meta) {
     }
     if (leave[at] <= start[at] && !(run.keeps && run.interrupted[at])) continue;
     const rects = rectsAt(run, at);
-    // A job that continues on the same processors keeps its colour.
-    if (!run.keeps || at < run.count) {
-      colour[at] = freeColour(colour[at], cells.around(rects), colour);
-    }
+    if (at < run.count) colour[at] = freeColour(colour[at], cells.around(rects), colour);
     cells.take(rects, at);
     if (next[at] >= 0) colour[next[at]] = colour[at];
   }

@@ -33,7 +33,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use meshalloc::{Block, Flags, Grid, Machine, Slice, Ticks};
+use meshalloc::{Block, Flags, Grid, Lays, Machine, Slice, Ticks};
 use serde_json::{Value, json};
 
 use crate::map::layout::{Layout, ONE_ROW, Plan};
@@ -72,8 +72,18 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     let machine = experiment.machine;
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.machine);
-    let plan = Plan::of(machine, description);
-    let layout = Layout::new(plan, ONE_ROW, 1);
+    let layouts: Vec<_> = histories
+        .iter()
+        .map(|history| {
+            // Where switches do not join cubes, a slice is a box of neighbours in planes.
+            let in_cubes = matches!(Lays::from(history.strategy), Lays::InCubes { .. });
+            Layout::new(
+                Plan::of(machine, description.filter(|_| in_cubes)),
+                ONE_ROW,
+                1,
+            )
+        })
+        .collect();
     let mut columns = Columns::default();
     // Every run has the same jobs; some runs have fewer.
     let longest = histories.iter().max_by_key(|history| history.jobs.len());
@@ -83,25 +93,24 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         .iter()
         .map(|history| Slices::new(history, description))
         .collect();
-    for (history, slices) in histories.iter().zip(&slices) {
-        push_run(history, &layout, slices, &mut columns);
-        push_failures(history, &layout, &mut columns);
+    for ((history, layout), slices) in histories.iter().zip(&layouts).zip(&slices) {
+        push_run(history, layout, slices, &mut columns);
+        push_failures(history, layout, &mut columns);
     }
     let end = histories.iter().map(|history| history.end).max();
     let end = end.unwrap_or(0);
     // What a report of a single replication would show.
     let results = histories.iter().map(|history| vec![history.result.clone()]);
     let results = experiment.summaries(results.collect());
-    let runs = histories.iter().zip(&results).zip(&slices);
-    let runs = runs.map(|((history, result), slices)| run(history, result, slices, end));
-    let digits = layout.digits().map(|(digit, is_up)| {
-        json!({
-            "dimension": digit.number,
-            "side": digit.side,
-            "step": digit.step,
-            "descends": digit.descends,
-            "isUp": is_up,
-        })
+    let runs = histories
+        .iter()
+        .zip(&results)
+        .zip(layouts.iter().zip(&slices));
+    let runs = runs.map(|((history, result), (layout, slices))| {
+        let mut run = run(history, result, slices, end);
+        run["digits"] = digits(layout);
+        run["cube"] = json!(layout.plan.cube.map(|cube| cube.to_vec()));
+        run
     });
     let wraps = (0..machine.dimensions()).map(|dimension| machine.wraps(dimension));
     let dimensions = machine
@@ -116,9 +125,7 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         "ticks": unit.ticks_each(),
         "end": end,
         "points": POINTS,
-        "digits": digits.collect::<Vec<_>>(),
         "wraps": wraps.collect::<Vec<_>>(),
-        "cube": plan.cube.map(|cube| cube.to_vec()),
         "dimensions": dimensions.collect::<Vec<_>>(),
         "highFirst": machine.is_written_high_first(),
         "jobs": jobs.len(),
@@ -136,6 +143,20 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         meta: meta.to_string().replace('<', "\\u003c"),
         columns: STANDARD.encode(written.expect("a vector takes all bytes")),
     }
+}
+
+/// The digits of coordinates along both sides of a picture.
+fn digits(layout: &Layout) -> Value {
+    let digits = layout.digits().map(|(digit, is_up)| {
+        json!({
+            "dimension": digit.number,
+            "side": digit.side,
+            "step": digit.step,
+            "descends": digit.descends,
+            "isUp": is_up,
+        })
+    });
+    digits.collect()
 }
 
 /// A time in which a job runs, or a job that never started.

@@ -271,14 +271,19 @@ function drawTogether(context, rects, colour, lines) {
   context.fill(path);
 }
 
-/** Draws a text in the middle of a rectangle, if there is room. */
-function drawNumber(context, text, [left, top, width, height], ink) {
+/** Draws a text in the middle of a rectangle, if there is room beside these marks. */
+function drawNumber(context, text, [left, top, width, height], ink, marks) {
   if (width <= 7 * text.length + 4 || height <= 13) return;
+  const [x, y] = [left + width / 2, top + height / 2];
+  const meets = ({ box }) =>
+    Math.abs(box[0] + box[2] / 2 - x) < (box[2] + 7 * text.length) / 2 &&
+    Math.abs(box[1] + box[3] / 2 - y) < (box[3] + 11) / 2;
+  if (marks.some(meets)) return;
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.font = LABEL_FONT;
   context.fillStyle = ink;
-  context.fillText(text, left + width / 2, top + height / 2 + 0.5);
+  context.fillText(text, x, y + 0.5);
 }
 
 /** The boxes for the number of a job: its largest part; if several planes are shown, every part; in
@@ -317,6 +322,7 @@ function drawJobs(context, jobs, places, colours, chosen) {
   const thin = [[colours.paper, places.cell >= 5 ? 2 : 1]];
   const thick = [[colours.paper, 9], [colours.ink, 5]];
   const isCubes = Boolean(places.meta.cube);
+  const marks = places.marks();
   const draw = ({ number, rects, ranks, fill, ink }, place, lines) => {
     const parts = rects.map((rect) => places.rect(...rect)).filter((rect) => rect);
     const [inside, outside] = isCubes ? [joints[place], []] : [[], joints[place]];
@@ -326,11 +332,12 @@ function drawJobs(context, jobs, places, colours, chosen) {
       for (const [rank, cell] of ranks.entries()) {
         const [x, y] = [cell % owners.width, Math.floor(cell / owners.width)];
         const rect = places.rect(x, y, 1, 1);
-        if (rect) drawNumber(context, String(rank), rect, ink);
+        if (rect) drawNumber(context, String(rank), rect, ink, marks);
       }
       return;
     }
-    for (const box of boxesOf(rects, places)) drawNumber(context, String(number), box, ink);
+    const boxes = boxesOf(rects, places);
+    for (const box of boxes) drawNumber(context, String(number), box, ink, marks);
   };
   for (const [place, job] of jobs.entries()) draw(job, place, thin);
   const place = jobs.findIndex(({ job }) => job === chosen);
@@ -346,6 +353,11 @@ function drawJobs(context, jobs, places, colours, chosen) {
     draw(jobs[place], place, thick);
   }
   drawLabels(context, places, colours, jobs, owners);
+  for (const { text, box: [left, top, , height] } of marks) {
+    context.strokeText(text, left, top + height / 2);
+    context.fillStyle = colours.soft;
+    context.fillText(text, left, top + height / 2);
+  }
   return owners;
 }
 

@@ -83,7 +83,7 @@ async function start() {
     return { run, place, mesh, queue, swatch, state, card, drawn: [] };
   });
   // A machine that is wide in every arrangement of its planes.
-  const { w, h, across, up } = planesOf(meta);
+  const { w, h, across, up } = planesOf(runs[0].meta);
   $("meshes").classList.toggle("wide", w > 2.5 * h * across * up);
   $("meshes").classList.toggle("layered", layers > 1);
   $("layers").hidden = layers < 2;
@@ -92,7 +92,10 @@ async function start() {
 
   const legend = runs.map((run, place) => {
     const swatch = element("canvas", { className: "key" });
-    return { swatch, place, entry: element("span", {}, [swatch, run.name]) };
+    // Which curves are drawn is chosen, if there are several.
+    const box = element("input", { type: "checkbox", checked: true, hidden: runs.length === 1 });
+    box.addEventListener("change", () => redraw());
+    return { swatch, place, box, entry: element("label", {}, [box, swatch, run.name]) };
   });
   const signs = failureSigns(meta).map(([name, text]) => {
     const swatch = element("canvas", { className: "key sign" });
@@ -117,9 +120,10 @@ async function start() {
     const canvas = element("canvas", { className: "chart" });
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", title);
-    const isPart = name !== "waiting";
+    const percent = name === "waiting" ? null : percentAbove(most, meta.nodes);
+    const top = percent === null ? Math.max(1, most) : (percent / 100) * meta.nodes;
     $("charts").append(element("h2", { textContent: title }), canvas);
-    return { name, canvas, isPart, most: isPart ? meta.nodes : Math.max(1, most) };
+    return { name, canvas, percent, most: top };
   });
 
   /** The places of a card's processors, computed again only if the size of the window changes. */
@@ -133,11 +137,11 @@ async function start() {
     const size = [width, Math.max(least, room), layer()];
     if (String(size) !== card.size) {
       card.size = String(size);
-      card.places = new Places(meta, ...size);
+      card.places = new Places(card.run.meta, ...size);
       let height = size[1];
       while (layers > 1 && card.places.cell < CELL_MIN && height < LAYERS_HEIGHT_MAX) {
         height *= 1.2;
-        card.places = new Places(meta, width, height, layer());
+        card.places = new Places(card.run.meta, width, height, layer());
       }
     }
     return card.places;
@@ -146,7 +150,10 @@ async function start() {
     document.documentElement.style.scrollPaddingBottom = `${$("controls").offsetHeight + 4}px`;
     document.documentElement.style.scrollPaddingTop = `${$("layers").offsetHeight}px`;
     // Before the meshes, which get the remaining room.
-    $("planes").textContent = placesOf(cards[0]).sentence();
+    const texts = cards.map((card) => placesOf(card).sentence());
+    const isAlike = texts.every((text) => text === texts[0]);
+    const named = texts.map((text, place) => `${runs[place].name}: ${text}`);
+    $("planes").textContent = isAlike ? texts[0] : named.join(" ");
     const text = layerText(meta, Number(slider.value));
     $("layer-name").textContent = alone.checked ? text : "all layers";
     slider.setAttribute("aria-valuetext", text);
@@ -195,7 +202,8 @@ async function start() {
       : "";
     for (const { swatch, place } of legend) drawSwatch(swatch, place, colours);
     for (const { name, swatch } of signs) drawSign(swatch, name, colours);
-    for (const chart of charts) drawChart(chart.canvas, chart, page, now, mark, colours);
+    const isShown = (place) => legend[place].box.checked;
+    for (const chart of charts) drawChart(chart.canvas, chart, page, isShown, now, mark, colours);
     $("time").textContent = `${timeText(meta, now)} of ${timeText(meta, meta.end)}`;
     $("speed").textContent = rateText(meta, speed);
     scrub.value = partOf(now, meta.end) * scrub.max;

@@ -299,6 +299,32 @@ class Places {
     return labels;
   }
 
+  /** The coordinates in the upper left corners of the planes of the cubes at the left edge, with
+   * or without names, where there is room: the texts with their boxes. */
+  marks() {
+    const { cube, dimensions } = this.meta;
+    const { w, h, across, up, axes } = this.planes;
+    if (!cube || this.layer !== null || product(cube.slice(2)) < 2) return [];
+    const within = ({ dimension, step }) => step < cube[dimension];
+    const wide = product(axes[0].shown.filter(within).map(({ side }) => side));
+    const marks = [];
+    for (let p = 0; p < across; p++) {
+      if (p % this.columns >= wide) continue;
+      for (let q = 0; q < up; q++) {
+        const [P, Q] = this.toAll([p, q]);
+        const at = (_, number) => this.coordinate([P * w, Q * h], number + 2);
+        const numbers = dimensions.slice(2).map(at);
+        const names = numbers.map((number, place) => `${dimensions[place + 2].name} ${number}`);
+        const [left, top] = this.corner(p, q);
+        const width = (text) => text.length * CHARACTER_WIDTH + 4;
+        const text = [names.join(", "), numbers.join(",")].find((of) => width(of) <= w * this.cell);
+        if (text === undefined || h * this.cellUp < LABEL_HEIGHT) continue;
+        marks.push({ text, box: [left + 2, top + 1, width(text), LABEL_HEIGHT - 2] });
+      }
+    }
+    return marks;
+  }
+
   /** The coordinates left of the planes and below the last ones. A plane has the first coordinate
    * and, if there is room, the last; a cube has the first. */
   ticks() {
