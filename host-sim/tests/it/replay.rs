@@ -644,7 +644,8 @@ fn every_machine_serves_a_replay() {
     assert_eq!(
         ended.stderr,
         "error: --strategy naive does not align its slices, which al, a mesh 8x8x4, requires \
-         (expected one of first-fit, adaptive-scan, folding)\n"
+         (expected one of first-fit, adaptive-scan, free-submesh-list, best-fit, busy-list, \
+         least-expected-blocking, leb-estimates, folding)\n"
     );
     let ended = host_sim_fed(folder.path(), &format!("{line} partner"), "");
     let part = "--strategy partner serves k-ary n-cubes, not al, a mesh";
