@@ -232,7 +232,7 @@ async function start() {
     const canvas = element("canvas", { className: "chart" });
     canvas.setAttribute("role", "img");
     const section = element("section", {}, [element("h2", { textContent: title }), canvas]);
-    return { title, level, canvas, section, name: `level${level}`, isPart: true, most: 1000 };
+    return { title, level, canvas, section, name: `level${level}`, percent: 100, most: 1000 };
   });
   const legend = element("p", { className: "legend" });
   $("charts").append(legend, ...charts.map(({ section }) => section));
@@ -300,7 +300,7 @@ async function start() {
     );
     const time = Math.min(state.now, state.end);
     for (const chart of charts) {
-      drawChart(chart.canvas, chart, { meta, runs }, time, null, view.colours);
+      drawChart(chart.canvas, chart, { meta, runs }, () => true, time, null, view.colours);
       const now = state.panels.filter(({ run }) => run);
       const values = now.map(({ name, run }) => `${name} ${percentText(run.levels[chart.level])}`);
       chart.canvas.setAttribute("aria-label", `${chart.title}, now: ${values.join(", ")}`);

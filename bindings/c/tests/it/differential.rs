@@ -32,7 +32,7 @@ const CASES: [(&str, [&str; 5]); 4] = [
     (
         // Its description gives the legal slices.
         "tpu-v4",
-        ["cubes", "cubes:fold", "folding", "first-fit", "naive"],
+        ["cubes", "cubes:fold", "folding", "first-fit", "best-fit"],
     ),
     (
         "mesh 16x16",
