@@ -137,12 +137,11 @@ fn a_job_has_one_colour_in_all_meshes() {
     let colours = window.eval(
         "(() => [...document.querySelectorAll('canvas.mesh')].map((mesh, place) => { \
          const { numbers, jobs: { first, rects } } = lab.state().panels[place].run; \
-         const context = mesh.getContext('2d'); \
-         const ratio = window.devicePixelRatio || 1; \
-         return numbers.map((number, at) => { \
-         const [left, top] = lab.places().rect(...rects[first[at]]); \
-         const [x, y] = [left + 5, top + 5].map((side) => Math.floor(side * ratio)); \
-         return [number, context.getImageData(x, y, 1, 1).data.slice(0, 3).join()]; }); }))()",
+         const { data } = mesh.getContext('2d').getImageData(0, 0, mesh.width, mesh.height); \
+         return numbers.map((number, job) => { \
+         const [left, top] = lab.places().rect(...rects[first[job]]); \
+         const at = 4 * (Math.floor(top + 5) * mesh.width + Math.floor(left + 5)); \
+         return [number, data.slice(at, at + 3).join()]; }); }))()",
     );
     let mut known = std::collections::BTreeMap::new();
     let mut meshes = 0;
