@@ -49,8 +49,9 @@
 //! - If the pool has no room for the blocks of a reservation, the whole machine is reserved.
 //! - In a reservation by number a faulty processor of a running job counts as one that becomes
 //!   free.
-//! - If jobs without an estimate hold processors that the head needs, the head gets no reservation
-//!   and all others may pass it: it is unknown whether they delay it.
+//! - If faulty processors, or jobs without an estimate, leave the head no place even after all
+//!   other jobs have ended, it gets no reservation and all others may pass it without limit: it is
+//!   unknown whether they delay it.
 //! - A job that never waits ([`Flags::NO_WAIT`]) is granted what it would get if it could wait.
 //!   Where reservations have to be made anew, they are, but no other job starts: if one of the jobs
 //!   before it could, it is refused. Its refusal delays nobody, and the next arrival makes the

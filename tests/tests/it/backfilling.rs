@@ -549,6 +549,33 @@ fn a_fault_that_moves_between_held_processors_moves_the_reservation() {
     }
 }
 
+/// The head needs all processors, of which one is down: it has no reservation, and jobs of any
+/// length pass it. After the repair it has one, and they do not.
+#[test]
+fn a_head_without_a_place_for_its_faults_is_passed_without_limit() {
+    for scheduler in [EASY, SchedulerKind::Conservative] {
+        let mut memory = HeapMemory::new(mesh(6, 1), 8);
+        let configuration = configuration(mesh(6, 1), StrategyKind::FirstFit, scheduler);
+        let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+        let lasting = |w, estimate| Request::submesh(w, 1).with_estimate(estimate);
+        let reserved_from = |controller: &Controller<'_>| {
+            let jobs = controller.jobs();
+            jobs.get(jobs.queue().head().expect("it waits"))
+                .reserved_from()
+        };
+        set_faulty(&mut controller, 0, true);
+        assert_eq!(submit(&mut controller, 1, lasting(6, 50)).grants, []);
+        for (job, estimate) in [(2, 1000), (3, 2000)] {
+            let granted = submit(&mut controller, job, lasting(2, estimate)).grants;
+            assert_eq!((granted.len(), reserved_from(&controller)), (1, None));
+        }
+        set_faulty(&mut controller, 0, false);
+        assert_eq!(reserved_from(&controller), Some(2000));
+        assert_eq!(submit(&mut controller, 4, lasting(1, 3000)).grants, []);
+        controller.check_invariants();
+    }
+}
+
 /// Two allocators carry out the same operations; one also gets suppositions. It answers like the
 /// naive strategy, and both continue alike: a supposition changes no data of a strategy.
 #[test]

@@ -12,6 +12,7 @@ use crate::workload::text_file::TextFile;
 
 mod closed_forms;
 mod naive;
+mod passes;
 
 const SECOND: Ticks = 1_000_000;
 
