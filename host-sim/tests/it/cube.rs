@@ -190,7 +190,7 @@ fn options_of_the_other_kind_of_machine_are_explained() {
         ),
         (
             "run --cube k=4,n=3 --service uniform:10,5",
-            &["SHORTEST over 0 and not over LONGEST"],
+            &["SHORTEST of 0 or more and not over LONGEST"],
         ),
         ("run --cube k=4,n=3 --batch 0", &["expected a whole number"]),
         (

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::program::skipped;
+use crate::program::{host_sim_in, skipped};
 
 /// The documents: those at the top and each page of the book.
 fn pages() -> Vec<PathBuf> {
@@ -253,6 +253,62 @@ fn outputs_are_those_of_the_golden_page() {
 #[test]
 fn decisions_are_those_of_the_golden_page() {
     check_golden("decisions.golden");
+}
+
+/// Pictures of the documents: the page with the command, the command up to the name of its file,
+/// and the picture. The commands of others take minutes.
+const PICTURES: [(&str, &str, &str); 4] = [
+    (
+        "README.md",
+        "run --mesh 32x32 --side-range 1..12 --strategy ff,fsl,naive --load 0.8 --jobs 2000 \
+         --replications 2 --scheduler fcfs --plot map --plot-output",
+        "docs/pictures/meshes.svg",
+    ),
+    (
+        "docs/lookahead.md",
+        "run --strategy fsl,leb --load .5 --jobs 2000 --replications 1 --plot map:jobs=500 \
+         --plot-output",
+        "docs/lookahead/map.svg",
+    ),
+    (
+        "docs/lookahead.md",
+        "compare --strategy ff,fsl,leb,naive --load .3,.4,.5 --jobs 4000 --replications 10 --output",
+        "docs/lookahead/compare.svg",
+    ),
+    (
+        "docs/start/first-comparison.md",
+        "run --mesh 32x16 --strategy ff,fsl --side-lengths uniform-decreasing --load .8 --jobs 1000 \
+         --replications 1 --plot map:jobs=200 --plot-output",
+        "docs/pictures/map.svg",
+    ),
+];
+
+#[test]
+fn pictures_are_what_their_commands_write() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut faults = Vec::new();
+    for (page, command, picture) in PICTURES {
+        let text = fs::read_to_string(root.join(page))
+            .unwrap()
+            .replace("\\\n", " ");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let shown = command.trim_end_matches(" --plot-output");
+        assert!(words.join(" ").contains(shown), "{page} has no {shown}");
+        let folder = tempfile::tempdir().unwrap();
+        host_sim_in(folder.path(), &format!("{command} it.svg")).good();
+        let drawn = fs::read_to_string(folder.path().join("it.svg")).unwrap();
+        let known = root.join(picture);
+        if drawn != fs::read_to_string(&known).unwrap() {
+            faults.push(picture);
+            if env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some() {
+                fs::write(known, drawn).unwrap();
+            }
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "their commands write other pictures: {faults:?}"
+    );
 }
 
 #[test]

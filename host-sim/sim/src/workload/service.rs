@@ -185,7 +185,7 @@ impl ServiceDistribution {
                 lo_seconds,
                 hi_seconds,
             } => {
-                let shortest = || bad("SHORTEST over 0 and not over LONGEST");
+                let shortest = || bad("SHORTEST of 0 or more and not over LONGEST");
                 if !(0.0..=hi_seconds).contains(&lo_seconds) {
                     return Err(shortest());
                 }
@@ -237,8 +237,8 @@ impl FromStr for ServiceDistribution {
                 mean_seconds: over_0("mean")?,
             },
             "uniform" => ServiceDistribution::Uniform {
-                lo_seconds: over_0("shortest time")?,
-                hi_seconds: over_0("longest time")?,
+                lo_seconds: any(name, "shortest time", next()?)?,
+                hi_seconds: any(name, "longest time", next()?)?,
             },
             "hyper-exponential" => ServiceDistribution::HyperExponential {
                 first: over_0("probability of the first mean")?,
@@ -345,6 +345,7 @@ mod tests {
         for (text, mean, variance) in [
             ("exponential:10", 10.0, 100.0),
             ("uniform:5,10", 7.5, 25.0 / 12.0),
+            ("uniform:0,20", 10.0, 400.0 / 12.0),
             (
                 "hyper-exponential:0.9,5,55",
                 10.0,
@@ -447,7 +448,8 @@ mod tests {
                  uniform:SHORTEST,LONGEST)",
             ),
             ("FILE:x", "unknown service distribution \"FILE:x\" (known: "),
-            ("uniform:10,5", "SHORTEST over 0 and not over LONGEST"),
+            ("uniform:10,5", "SHORTEST of 0 or more and not over LONGEST"),
+            ("uniform:-1,5", "SHORTEST of 0 or more and not over LONGEST"),
             ("exponential:1e300", "a mean of 0.001 or more"),
             ("exponential:1e-8", "a mean of 0.001 or more"),
             (
