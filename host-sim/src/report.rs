@@ -16,8 +16,8 @@ use meshalloc_sim::experiment::{Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::{
-    failures_text, log_text, measured_text, messages_text, reservations_text, slowdown_text,
-    workload_text,
+    failures_text, log_text, measured_text, messages_text, misses_text, reservations_text,
+    slowdown_text, workload_text,
 };
 use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
 use meshalloc_sim::scenario::Resolved;
@@ -354,6 +354,7 @@ impl Report<'_> {
         }
         notes.extend(legend(self.results.iter()));
         notes.extend(identical_text(self.results));
+        notes.extend(misses_text(self.scenario.plan.scheduler).map(str::to_owned));
         notes.extend(reservations_text(
             self.scenario.plan.scheduler,
             self.scenario.plan.workload.estimates(),

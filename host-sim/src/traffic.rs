@@ -18,11 +18,12 @@ use crate::progress::Bar;
 use crate::report::{Document, table, trimmed};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use meshalloc_sim::experiment::{self, Progress};
+use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::network::{Link, Parameters};
 use meshalloc_sim::results::MetricSummary;
 use meshalloc_sim::scenario::{REPLICATIONS_DEFAULT, SEED_DEFAULT, Scenario, SettingError};
-use meshalloc_sim::statistics::{Estimate, Sampling};
+use meshalloc_sim::statistics::{Estimate, Sampling, Spread};
 use meshalloc_sim::traffic::{Measured, OpenLoop, Pattern};
 use meshalloc_sim::wording::{Number, counted, number};
 
@@ -172,11 +173,11 @@ impl TrafficResult {
     fn new(rate: f64, runs: &[Measured]) -> Self {
         let saturated = 2 * runs.iter().filter(|run| run.saturated).count() > runs.len();
         let too_short = !saturated && runs.iter().any(|run| run.too_short);
-        let metric = |has_meaning: bool, value: fn(&Measured) -> Option<f64>| {
+        let metric = |has_meaning: bool, spread: Spread, value: fn(&Measured) -> Option<f64>| {
             let values: Vec<_> = runs.iter().map(value).collect();
             let all: Option<Vec<f64>> = values.iter().copied().collect();
             let all = all.filter(|_| has_meaning);
-            let estimate = all.and_then(|all| Estimate::of(&all, Sampling::Independent));
+            let estimate = all.and_then(|all| Estimate::of(&all, Sampling::Independent, spread));
             MetricSummary::new(estimate, values)
         };
         let mut links = runs.first().map_or_else(Vec::new, |run| run.links.clone());
@@ -187,13 +188,17 @@ impl TrafficResult {
         TrafficResult {
             rate,
             metrics: TrafficMetrics {
-                message_latency: metric(!too_short && !saturated, |run| run.latency),
-                hops: metric(!too_short, |run| run.hops),
-                blocked_time: metric(!too_short, |run| run.blocked),
-                offered: metric(true, |run| Some(run.offered)),
-                accepted: metric(true, |run| Some(run.accepted)),
-                link_utilization_max: metric(true, Measured::link_utilization_max),
-                link_utilization: metric(true, Measured::link_utilization),
+                message_latency: metric(
+                    !too_short && !saturated,
+                    Metric::MessageLatency.spread(),
+                    |run| run.latency,
+                ),
+                hops: metric(!too_short, Metric::Hops.spread(), |run| run.hops),
+                blocked_time: metric(!too_short, Metric::BlockedTime.spread(), |run| run.blocked),
+                offered: metric(true, Spread::Even, |run| Some(run.offered)),
+                accepted: metric(true, Spread::Even, |run| Some(run.accepted)),
+                link_utilization_max: metric(true, Spread::Even, Measured::link_utilization_max),
+                link_utilization: metric(true, Spread::Even, Measured::link_utilization),
             },
             saturated,
             too_short,

@@ -18,6 +18,8 @@ pub struct Case {
     pub rule: Rule,
     /// What is compared.
     pub metric: Metric,
+    /// The paper's number of replications, as far as it gives one.
+    pub replications: Option<usize>,
     /// What the claim is about; rules about one system have one line.
     pub lines: Vec<Line>,
     /// The systems that it is compared with, for rules about several.

@@ -15,5 +15,5 @@ mod saturation;
 #[cfg(test)]
 mod tests;
 
-pub use judgement::{At, Claim, Compared, Judgement, Verdict, tally};
+pub use judgement::{At, CLOCKED, Claim, Compared, Judgement, Verdict, tally};
 pub use saturation::{Backlog, Ladder};

@@ -11,7 +11,7 @@ use super::setting::Setting;
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::simulation::RunResult;
-use meshalloc_sim::statistics::{Estimate, Sample};
+use meshalloc_sim::statistics::{Estimate, Sample, Spread};
 
 /// One strategy under one setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,7 +196,7 @@ impl Measurements {
         Some(Sample {
             values: result.runs.iter().filter_map(part).collect(),
             sampling: result.sampling,
-            signed: false,
+            spread: Spread::Even,
         })
     }
 

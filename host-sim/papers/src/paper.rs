@@ -50,9 +50,11 @@ impl Paper {
             figure: case.figure,
             text: case.text.clone(),
             paper: case.paper.clone(),
+            is_clocked: !case.metric.is_reproducible(),
             judgement: case.rule.judge(&Evidence {
                 measurements,
                 metric: case.metric,
+                replications: case.replications,
                 lines: &case.lines,
                 rivals: &case.rivals,
             }),
@@ -469,6 +471,7 @@ impl<'f> Reader<'f> {
                 paper: paper.transpose()?,
                 rule,
                 metric: metric(&self.fill(&row.metric, &scope)?)?,
+                replications: self.paper_replications(row.figure),
                 lines: self.lines(row, &scope, &row.who)?,
                 rivals: match &row.rivals[..] {
                     [] => Vec::new(),
@@ -478,6 +481,12 @@ impl<'f> Reader<'f> {
         };
         let scopes = self.product(&Scope::new(), &row.each)?;
         scopes.into_iter().map(case).collect()
+    }
+
+    /// The paper's number of replications in this figure.
+    fn paper_replications(&self, figure: u32) -> Option<usize> {
+        let mut rows = self.file.figures.iter().filter(|row| row.number == figure);
+        rows.find_map(|row| row.paper_replications)
     }
 
     fn rule(&self, row: &Table, scope: &Scope<'f>) -> Result<Rule, String> {

@@ -261,7 +261,7 @@ fn measurements_are_compared_pair_by_pair() {
     use measure::{Cell, Point, Reading};
     use meshalloc_sim::backend::InProcessBackends;
     use meshalloc_sim::statistics::BLOCKS_MIN;
-    use meshalloc_sim::statistics::{Estimate, Interval, Sampling};
+    use meshalloc_sim::statistics::{Estimate, Interval, Sampling, Spread};
 
     let metric = meshalloc_sim::metrics::Metric::Utilization;
     let paper = paper("chuang-wu");
@@ -296,7 +296,7 @@ fn measurements_are_compared_pair_by_pair() {
     let difference = measurements.difference(&own, &other, metric);
     assert_eq!(
         difference,
-        Estimate::of_differences(&differences, Sampling::Independent)
+        Estimate::of(&differences, Sampling::Independent, Spread::Even)
     );
     let pair = Point {
         at: String::new(),

@@ -8,6 +8,8 @@
 //! (10,000) with the same jobs. Each of SEEDS samples (1,000) draws n of these runs, with
 //! replacement; the true mean is that of all of them.
 //!
+//! At the end of each load stands every metric of first fit, by its name, below Student's interval.
+//!
 //! The columns: samples whose interval holds the true mean; samples whose interval is below it; the
 //! mean width as a multiple of Student's mean width; the largest width as a multiple of Student's
 //! of the same sample.
@@ -17,8 +19,8 @@ use std::error::Error;
 use meshalloc::{Mesh, StrategyKind};
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Replications};
-use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::statistics::{Estimate, Interval, Sampling};
+use meshalloc_sim::metrics::{Metric, RunValues};
+use meshalloc_sim::statistics::{Estimate, Interval, Sampling, Spread};
 use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -55,6 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             table(load, what, methods, &values, seeds);
         }
         ratios(load, &runs, seeds);
+        all_metrics(load, &runs, seeds);
     }
     Ok(())
 }
@@ -66,6 +69,8 @@ struct Runs {
     waiting: [f64; 2],
     /// Of first fit.
     waiting_at_end: f64,
+    /// All metrics of first fit.
+    values: RunValues,
 }
 
 fn runs(load: f64, replications: u32) -> Result<Vec<Runs>, Box<dyn Error>> {
@@ -90,6 +95,7 @@ fn runs(load: f64, replications: u32) -> Result<Vec<Runs>, Box<dyn Error>> {
                 value(1, run, Metric::WaitingDelay)?,
             ],
             waiting_at_end: value(0, run, Metric::WaitingAtEnd)?,
+            values: results[0].runs[run].values,
         })
     };
     (0..replications as usize).map(both).collect()
@@ -141,13 +147,34 @@ fn ratios(load: f64, runs: &[Runs], seeds: usize) {
         let intervals = (0..seeds).map(|_| {
             let sample = drawn(runs, size, &mut rng);
             let (own, other) = (column(&sample, 1), column(&sample, 0));
-            let ratio = Estimate::paired_ratio(&own, &other, Sampling::Independent);
+            let ratio = Estimate::paired_ratio(&own, &other, Sampling::Independent, Spread::Skewed);
             let ratio = ratio.expect("both wait");
             let arm = students_arm(size as f64, ratio.deviation.expect("several runs"));
             let students = Interval::around(ratio.mean, arm);
             (known(Some(ratio)), students)
         });
         row("in use for ratios", size, truth, intervals);
+    }
+}
+
+/// Each metric of first fit that differs between runs: Student's interval beside the one in use.
+fn all_metrics(load: f64, runs: &[Runs], seeds: usize) {
+    println!("\nload {load}, every metric:");
+    for metric in Metric::ALL {
+        let values: Option<Vec<f64>> = runs.iter().map(|run| run.values[metric]).collect();
+        let Some(values) = values.filter(|values| values.iter().any(|it| *it != values[0])) else {
+            continue;
+        };
+        let truth = mean(&values);
+        for size in SIZES {
+            let mut rng = ChaCha8Rng::seed_from_u64(size as u64);
+            let samples: Vec<Vec<f64>> =
+                (0..seeds).map(|_| drawn(&values, size, &mut rng)).collect();
+            let students = || samples.iter().map(|sample| student(sample));
+            let in_use = samples.iter().map(|sample| of(sample, metric.spread()));
+            row("Student's t", size, truth, students().zip(students()));
+            row(metric.name(), size, truth, in_use.zip(students()));
+        }
     }
 }
 
@@ -177,7 +204,7 @@ type Method = (&'static str, fn(&[f64], &mut ChaCha8Rng) -> Interval);
 /// The first [`ANY_SIGN`] are for values of any sign, too.
 const METHODS: [Method; 11] = [
     ("in use for differences", |values, _| {
-        known(Estimate::of_differences(values, Sampling::Independent))
+        of(values, Spread::SkewedDifferences)
     }),
     ("Student's t", |values, _| student(values)),
     ("Johnson 1978", |values, _| johnson(values)),
@@ -187,9 +214,7 @@ const METHODS: [Method; 11] = [
     }),
     ("bootstrap-t", bootstrap_t),
     ("BCa", bca),
-    ("in use for means", |values, _| {
-        known(Estimate::of(values, Sampling::Independent))
-    }),
+    ("in use for means", |values, _| of(values, Spread::Skewed)),
     ("Student's t, logarithm of mean", |values, _| {
         log_of_mean(values)
     }),
@@ -199,6 +224,10 @@ const METHODS: [Method; 11] = [
     ("Cox", |values, _| cox(values)),
 ];
 const ANY_SIGN: usize = 7;
+
+fn of(values: &[f64], spread: Spread) -> Interval {
+    known(Estimate::of(values, Sampling::Independent, spread))
+}
 
 fn known(estimate: Option<Estimate>) -> Interval {
     estimate.and_then(|it| it.ci95).expect("several values")

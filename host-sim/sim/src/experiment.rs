@@ -249,7 +249,7 @@ impl StrategyResult {
         Some(Sample {
             values: values.collect::<Option<_>>()?,
             sampling: self.sampling,
-            signed: false,
+            spread: metric.spread(),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use meshalloc::Refusal;
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::{Estimate, Interval};
+use crate::statistics::{Estimate, Interval, Spread};
 use crate::time::TimeUnit;
 
 /// Run times count as at least this in the bounded slowdown unless another threshold is given, in
@@ -61,6 +61,8 @@ enum Fact {
     /// Only runs with this setting or option have it.
     Needs(&'static str),
     DependsOnLength,
+    /// Its values are skewed from replication to replication.
+    Skewed,
 }
 
 macro_rules! metrics {
@@ -192,6 +194,7 @@ metrics! {
         "processor utilization ({})", "utilization\n({})";
     /// Failed attempts with at least as many free processors as requested, as a part of all such
     /// attempts. A strategy that grants submeshes needs as many as the requested submesh has.
+    /// Attempts that a reservation of another job refuses count, too.
     AllocationMiss, "allocation_miss", Fraction,
         "Kim and Yoon 1995", [OfTheRun],
         "allocation miss ({} of valid attempts)", "allocation\nmiss ({})";
@@ -215,14 +218,15 @@ metrics! {
         "mean search time ({} a job)", "search\n({}/job)";
     /// Free processors, as a part of all, averaged over the same time as the utilization. They
     /// count only while the first job of the queue needs no more than are free, by the rule of the
-    /// allocation miss. Processors that a job holds beyond its request are not free.
+    /// allocation miss. Processors that a job holds beyond its request are not free. The paper does
+    /// not define it; the average over time is this project's.
     ExternalFragmentation, "external_fragmentation", Fraction,
         "Chuang and Wu", [OfTheRun],
         "external fragmentation ({} of all)", "ext. frag-\nment. ({})";
     /// Jobs that wait when the last measured job arrives, without this one. Not measured where
     /// departures are.
     WaitingAtEnd, "waiting_at_last_arrival", Count,
-        "this project", [OfTheRun],
+        "this project", [OfTheRun, Skewed],
         "jobs waiting at the last arrival", "waiting_at_last_arrival";
     /// Mean time of a message of a measured job from its request for the injection channel to the
     /// delivery of its last flit.
@@ -235,7 +239,7 @@ metrics! {
         "hops", "hops";
     /// Mean delay of a message of a measured job, compared with an empty network.
     BlockedTime, "blocked_time", Time,
-        "Lo, Windisch, Liu and Nitzberg 1997", [Needs("pattern")],
+        "Lo, Windisch, Liu and Nitzberg 1997", [Needs("pattern"), Skewed],
         "mean blocked time of a message ({})", "blocked\ntime ({})";
     /// Mean over jobs of the mean distance between two processors of the job, in hops; a job with
     /// one processor counts as 0.
@@ -388,7 +392,7 @@ impl Metric {
     pub fn needs(self) -> Option<&'static str> {
         self.facts().iter().find_map(|fact| match fact {
             Fact::Needs(key) => Some(*key),
-            Fact::OfTheRun | Fact::DependsOnLength => None,
+            Fact::OfTheRun | Fact::DependsOnLength | Fact::Skewed => None,
         })
     }
 
@@ -396,6 +400,16 @@ impl Metric {
     /// it.
     pub fn is_of_served_jobs(self) -> bool {
         !self.facts().contains(&Fact::OfTheRun)
+    }
+
+    /// How its values spread from replication to replication. The example `intervals` measures how
+    /// often the interval of each metric holds the true mean.
+    pub fn spread(self) -> Spread {
+        let facts = self.facts();
+        match facts.contains(&Fact::DependsOnLength) || facts.contains(&Fact::Skewed) {
+            true => Spread::Skewed,
+            false => Spread::Even,
+        }
     }
 
     /// Whether it depends on the length of the run where the backlog grows.

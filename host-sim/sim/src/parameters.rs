@@ -100,16 +100,25 @@ pub fn log_text(log: &Log) -> String {
 
 /// What is missing where a scheduler that reserves by estimates gets none.
 pub fn reservations_text(scheduler: SchedulerKind, estimates: EstimateModel) -> Option<String> {
-    let reserves = matches!(
-        scheduler,
-        SchedulerKind::Easy { .. } | SchedulerKind::Conservative
-    );
-    (reserves && estimates == EstimateModel::None).then(|| {
+    (reserves(scheduler) && estimates == EstimateModel::None).then(|| {
         format!(
             "{}: without estimates (`--estimates`) the end of a job is unknown, so jobs that fit pass those that do not without limit.",
             scheduler.info().name
         )
     })
+}
+
+/// What allocation misses count under a scheduler that makes reservations.
+pub fn misses_text(scheduler: SchedulerKind) -> Option<&'static str> {
+    reserves(scheduler)
+        .then_some("allocation miss: attempts that a reservation refuses count, too.")
+}
+
+const fn reserves(scheduler: SchedulerKind) -> bool {
+    matches!(
+        scheduler,
+        SchedulerKind::Easy { .. } | SchedulerKind::Conservative
+    )
 }
 
 /// Estimates in a few words, where they are not the default.

@@ -68,10 +68,10 @@ pub struct MetricSummary {
     /// The mean; `null` if a synthetic workload saturates the strategy, so that the mean depends on
     /// the length of the run.
     mean: Option<f64>,
-    /// Lower end of the 95 % confidence interval: Student's t on the logarithm of the mean, with
-    /// arms 1 + 1/n times as long, n being the number of replications; `null` with a single one.
-    /// For a resampled log: Student's t with the standard deviation of the replications as standard
-    /// error, which more replications do not narrow.
+    /// Lower end of the 95 % confidence interval: Student's t; for waiting and what grows with it
+    /// on the logarithm of the mean, with arms 1 + 1/n times as long, n being the number of
+    /// replications; `null` with a single one. For a resampled log: Student's t with the standard
+    /// deviation of the replications as standard error, which more replications do not narrow.
     low: Option<f64>,
     /// Upper end of this interval.
     high: Option<f64>,

@@ -16,18 +16,21 @@
 //!
 //! # Intervals
 //!
-//! Intervals of resampled replications are Student's. Independent ones measure waiting delays,
-//! which are skewed: Student's interval misses the mean too often, nearly always from below.
-//! [`Estimate`] differs from it in two ways:
+//! Intervals of resampled replications are Student's, and so are those of independent ones that
+//! spread [evenly](Spread::Even), as utilizations do. Waiting delays are [skewed](Spread::Skewed):
+//! Student's interval misses the mean too often, nearly always from below. [`Estimate`] then
+//! differs from it in two ways:
 //!
-//! - Means and ratios of quantities that are never below 0 are estimated on a logarithmic scale:
-//!   the standard error of the logarithm of a mean is that of the mean over the mean (the delta
-//!   method). The ends are transformed back, so the upper arm is longer than the lower one, and no
-//!   end is below 0. The interval of [differences](Estimate::of_differences) is symmetric.
+//! - Means and ratios are estimated on a logarithmic scale: the standard error of the logarithm of
+//!   a mean is that of the mean over the mean (the delta method). The ends are transformed back, so
+//!   the upper arm is longer than the lower one, and no end is below 0. The interval of
+//!   [differences](Spread::SkewedDifferences) is symmetric.
 //! - Both arms, on their scale, are `1 + 1/n` times as long as Student's, `n` being the number of
 //!   replications. A sample of skewed values without a large one has too small a deviation, and
 //!   does not show it: a factor that depends on its skewness would lengthen the intervals that are
 //!   long already.
+//!
+//! Which of the two a metric has, [`Metric::spread`](crate::metrics::Metric::spread) says.
 //!
 //! No interval is more than [`WIDTH_MAX`] times as wide as Student's. The method was chosen by
 //! measurement among Student's interval, Johnson's, Hall's and Cox's, the bootstrap-t and BCa:
@@ -72,6 +75,18 @@ pub enum Sampling {
     Resampled,
 }
 
+/// How the values of replications spread, and so which interval their mean has; see the
+/// [module](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// About as far above the mean as below, as utilizations do.
+    Even,
+    /// Never below 0, and now and then far above the mean, as waiting delays do.
+    Skewed,
+    /// As differences of such values do.
+    SkewedDifferences,
+}
+
 /// Why an error to reach is no end of [resampled](Sampling::Resampled) replications.
 pub const NOT_NARROWED: &str =
     "those of a log are drawn from one sample, and more of them do not narrow an interval";
@@ -81,8 +96,8 @@ impl Sampling {
     pub const fn interval_meaning(self) -> &'static str {
         match self {
             Sampling::Independent => {
-                "± or [low, high]: 95 % confidence interval, Student's t on the logarithm of the\n\
-                 mean, with arms 1 + 1/runs times as long."
+                "± or [low, high]: 95 % confidence interval, Student's t; of waiting, and what\n\
+                 grows with it, on the log of the mean, with arms 1 + 1/runs times as long."
             }
             Sampling::Resampled => {
                 "±: 95 % confidence interval, Student's t.\n\
@@ -99,8 +114,8 @@ pub struct Sample {
     pub values: Vec<f64>,
     /// How replications come about.
     pub sampling: Sampling,
-    /// Whether these are differences, which may be below 0.
-    pub signed: bool,
+    /// How they spread.
+    pub spread: Spread,
 }
 
 impl Sample {
@@ -112,10 +127,7 @@ impl Sample {
     /// The same over the first `replications`; `None` where there are fewer.
     pub fn estimate_of_first(&self, replications: usize) -> Option<Estimate> {
         let values = self.values.get(..replications)?;
-        match self.signed {
-            true => Estimate::of_differences(values, self.sampling),
-            false => Estimate::of(values, self.sampling),
-        }
+        Estimate::of(values, self.sampling, self.spread)
     }
 
     /// Half the mean width of intervals of `block` values; `None` below [`BLOCKS_MIN`] blocks.
@@ -138,7 +150,8 @@ impl Sample {
     /// an error is asked for, one may have needed more than the other.
     pub fn ratio_to(&self, other: &Sample) -> Option<Estimate> {
         let both = self.values.len().min(other.values.len());
-        Estimate::paired_ratio(&self.values[..both], &other.values[..both], self.sampling)
+        let (own, other) = (&self.values[..both], &other.values[..both]);
+        Estimate::paired_ratio(own, other, self.sampling, self.spread)
     }
 
     /// By how much each value is over that of `other`, over the replications that both have.
@@ -147,7 +160,10 @@ impl Sample {
         Sample {
             values: pairs.map(|(own, other)| own - other).collect(),
             sampling: self.sampling,
-            signed: true,
+            spread: match self.spread {
+                Spread::Even => Spread::Even,
+                Spread::Skewed | Spread::SkewedDifferences => Spread::SkewedDifferences,
+            },
         }
     }
 }
@@ -193,32 +209,24 @@ pub struct Estimate {
 pub const WIDTH_MAX: f64 = 2.0;
 
 impl Estimate {
-    /// The mean of values that are not below 0, one a replication, and its interval; `None` without
-    /// values.
+    /// The mean of values, one a replication, and its interval; `None` without values.
     ///
     /// ```
-    /// use meshalloc_sim::statistics::{Estimate, Sampling};
+    /// use meshalloc_sim::statistics::{Estimate, Sampling, Spread};
     /// let values = [9.0, 10.0, 11.0];
-    /// let estimate = Estimate::of(&values, Sampling::Independent).unwrap();
+    /// let estimate = Estimate::of(&values, Sampling::Independent, Spread::Skewed).unwrap();
     /// assert_eq!((estimate.mean, estimate.deviation), (10.0, Some(1.0)));
     /// // Student's quantile for 2 degrees of freedom, lengthened by 1 + 1/3.
     /// let arm = 4.0 / 3.0 * 4.3027 * 0.1 / 3f64.sqrt();
     /// let interval = estimate.ci95.unwrap();
     /// assert!((interval.low - 10.0 * f64::exp(-arm)).abs() < 1e-3);
     /// assert!((interval.high - 10.0 * f64::exp(arm)).abs() < 1e-3);
-    /// let estimate = Estimate::of(&values, Sampling::Resampled).unwrap();
+    /// let estimate = Estimate::of(&values, Sampling::Independent, Spread::Even).unwrap();
+    /// assert!((estimate.ci95.unwrap().half_width() - 4.3027 / 3f64.sqrt()).abs() < 1e-4);
+    /// let estimate = Estimate::of(&values, Sampling::Resampled, Spread::Skewed).unwrap();
     /// assert!((estimate.ci95.unwrap().half_width() - 4.3027).abs() < 1e-4);
     /// ```
-    pub fn of(values: &[f64], sampling: Sampling) -> Option<Self> {
-        Estimate::of_values(values, sampling, Scale::Logarithmic)
-    }
-
-    /// The mean of differences, one a replication, and its interval; `None` without values.
-    pub fn of_differences(values: &[f64], sampling: Sampling) -> Option<Self> {
-        Estimate::of_values(values, sampling, Scale::Linear)
-    }
-
-    fn of_values(values: &[f64], sampling: Sampling, scale: Scale) -> Option<Self> {
+    pub fn of(values: &[f64], sampling: Sampling, spread: Spread) -> Option<Self> {
         if values.is_empty() {
             return None;
         }
@@ -228,12 +236,12 @@ impl Estimate {
             mean,
             &deviations,
             sampling,
-            scale,
+            spread,
         ))
     }
 
     /// A number whose replications deviate from it by these.
-    fn with_deviations(mean: f64, deviations: &[f64], sampling: Sampling, scale: Scale) -> Self {
+    fn with_deviations(mean: f64, deviations: &[f64], sampling: Sampling, spread: Spread) -> Self {
         let count = deviations.len();
         let n = count as f64;
         let deviation = (count > 1).then(|| {
@@ -245,11 +253,12 @@ impl Estimate {
                 return Some(Interval::around(mean, 0.0));
             }
             let quantile = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.975);
-            let (scale, student, lengthened) = match sampling {
-                Sampling::Independent => (scale, deviation / n.sqrt(), 1.0 + 1.0 / n),
-                Sampling::Resampled => (Scale::Linear, deviation, 1.0),
-            };
-            Some(scale.interval(mean, quantile * student, lengthened))
+            Some(match sampling {
+                Sampling::Independent => {
+                    spread.interval(mean, quantile * deviation / n.sqrt(), 1.0 + 1.0 / n)
+                }
+                Sampling::Resampled => Interval::around(mean, quantile * deviation),
+            })
         };
         Estimate {
             mean,
@@ -269,8 +278,9 @@ impl Estimate {
     /// has no width, `None` without an interval.
     ///
     /// ```
-    /// use meshalloc_sim::statistics::{Estimate, Sampling};
-    /// let estimate = Estimate::of_differences(&[9.0, 10.0, 11.0], Sampling::Resampled).unwrap();
+    /// use meshalloc_sim::statistics::{Estimate, Sampling, Spread};
+    /// let values = [9.0, 10.0, 11.0];
+    /// let estimate = Estimate::of(&values, Sampling::Independent, Spread::Even).unwrap();
     /// let half_width = estimate.ci95.unwrap().half_width();
     /// // Law's target / (1 + target).
     /// let error = estimate.relative_error().unwrap();
@@ -311,12 +321,12 @@ impl Estimate {
         })
     }
 
-    /// The ratio of the means of paired values that are not below 0, `a` over `b`, with the
+    /// The ratio of the means of paired values, which spread like this, `a` over `b`, with the
     /// interval of the ratio (Law, Simulation Modeling and Analysis: the residuals `a - ratio * b`
     /// have mean 0, and are independent or resampled as the pairs are). `None` when there are no
     /// pairs, the lengths differ, or `b` is 0 on average. With common random numbers what was hard
     /// for both of a pair cancels.
-    pub fn paired_ratio(a: &[f64], b: &[f64], sampling: Sampling) -> Option<Self> {
+    pub fn paired_ratio(a: &[f64], b: &[f64], sampling: Sampling, spread: Spread) -> Option<Self> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let below = mean(b);
         if a.len() != b.len() || a.is_empty() || below == 0.0 {
@@ -325,27 +335,23 @@ impl Estimate {
         let ratio = mean(a) / below;
         let residual = |(a, b): (&f64, &f64)| (a - ratio * b) / below;
         let residuals: Vec<f64> = a.iter().zip(b).map(residual).collect();
-        let scale = Scale::Logarithmic;
+        let spread = match spread {
+            Spread::Even => Spread::Even,
+            Spread::Skewed | Spread::SkewedDifferences => Spread::Skewed,
+        };
         Some(Estimate::with_deviations(
-            ratio, &residuals, sampling, scale,
+            ratio, &residuals, sampling, spread,
         ))
     }
 }
 
-/// The scale on which an interval is symmetric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scale {
-    Linear,
-    /// Of numbers over 0.
-    Logarithmic,
-}
-
-impl Scale {
+impl Spread {
     /// The interval around a mean where Student's has the half-width `student`.
     fn interval(self, mean: f64, student: f64, lengthened: f64) -> Interval {
         let arm = student * lengthened.min(WIDTH_MAX);
         match self {
-            Scale::Logarithmic if mean > 0.0 => {
+            Spread::Even => Interval::around(mean, student),
+            Spread::Skewed if mean > 0.0 => {
                 // The width is 2 sinh(arm), in means.
                 let widest = (WIDTH_MAX * student / mean).asinh();
                 let arm = (arm / mean).min(widest);
@@ -354,7 +360,7 @@ impl Scale {
                     high: mean * arm.exp(),
                 }
             }
-            Scale::Linear | Scale::Logarithmic => Interval::around(mean, arm),
+            Spread::Skewed | Spread::SkewedDifferences => Interval::around(mean, arm),
         }
     }
 }

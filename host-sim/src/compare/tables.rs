@@ -7,6 +7,7 @@ use super::{Comparison, Row, short};
 use crate::failure::{Failure, Incomplete};
 use crate::report::{self, cell, fits, table, trimmed};
 use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::parameters;
 use meshalloc_sim::workload::TimeUnit;
 
 pub(super) fn write_tables(
@@ -83,11 +84,14 @@ pub(super) fn write_tables(
     if let (Some(sampling), true) = (sampling, compared.replications() > 1) {
         writeln!(output, "{}", sampling.interval_meaning())?;
     }
+    let misses = compared.schedulers.iter();
+    if let Some(note) = misses.copied().find_map(parameters::misses_text) {
+        writeln!(output, "{note}")?;
+    }
     for &scheduler in &compared.schedulers {
-        if let Some(note) = meshalloc_sim::parameters::reservations_text(
-            scheduler,
-            compared.any().workload.estimates(),
-        ) {
+        if let Some(note) =
+            parameters::reservations_text(scheduler, compared.any().workload.estimates())
+        {
             writeln!(output, "{note}")?;
         }
     }

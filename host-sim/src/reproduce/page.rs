@@ -7,7 +7,7 @@ use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot;
 use crate::report::refused_percent;
-use meshalloc_papers::claims::{Claim, Verdict, tally};
+use meshalloc_papers::claims::{CLOCKED, Claim, Verdict, tally};
 use meshalloc_papers::extent::Extent;
 use meshalloc_papers::figure::{Curve, Figure, Panel};
 use meshalloc_papers::measure::{Cell, Measurements, Shown};
@@ -179,9 +179,9 @@ fn intervals(figures: &[Figure]) -> String {
     let mut kinds = Vec::new();
     if any(Sampling::Independent) {
         kinds.push(
-            "over independent replications: Student's t on the logarithm of the mean, with arms \
-             1 + 1/n times as long, n being the number of replications; those of differences are \
-             symmetric",
+            "over independent replications: Student's t; of waiting and what grows with it on the \
+             logarithm of the mean, with arms 1 + 1/n times as long, n being the number of \
+             replications; those of differences are symmetric",
         );
     }
     if any(Sampling::Resampled) {
@@ -240,11 +240,15 @@ fn section(content: &Content<'_>, number: u32) -> Result<Markup, String> {
         .iter()
         .filter(|figure| figure.number == number)
         .collect();
-    let claims: Vec<&Claim> = content
-        .claims
-        .iter()
-        .filter(|claim| claim.figure == number)
-        .collect();
+    let claims = content.claims.iter();
+    let of_figure = claims.filter(|claim| claim.figure == number);
+    let (clocked, simulated): (Vec<&Claim>, Vec<&Claim>) =
+        of_figure.partition(|claim| claim.is_clocked);
+    let caption = format!("Claims of figure {number}");
+    let tables = [
+        (&caption, &simulated),
+        (&format!("{caption} {CLOCKED}"), &clocked),
+    ];
     let mut shown = Vec::new();
     for (place, figure) in figures.iter().enumerate() {
         let mut pictures = Vec::new();
@@ -264,7 +268,9 @@ fn section(content: &Content<'_>, number: u32) -> Result<Markup, String> {
     Ok(html! {
         section {
             @for part in shown { (part) }
-            @if !claims.is_empty() { (claims_table(number, &claims)) }
+            @for (caption, claims) in tables {
+                @if !claims.is_empty() { (claims_table(caption, claims)) }
+            }
             @for figure in figures {
                 @for panel in &figure.panels {
                     (panel_table(panel, figure.paper_replications, content.measurements))
@@ -285,8 +291,7 @@ fn picture(figure: &Figure, panel: &Panel, measurements: &Measurements) -> Resul
     Ok(html! { div.panel { (PreEscaped(svg)) } })
 }
 
-fn claims_table(number: u32, claims: &[&Claim]) -> Markup {
-    let caption = format!("Claims of figure {number}");
+fn claims_table(caption: &str, claims: &[&Claim]) -> Markup {
     let table = html! {
         table.claims {
             caption { (caption) }
@@ -319,7 +324,7 @@ fn claims_table(number: u32, claims: &[&Claim]) -> Markup {
             }
         }
     };
-    scrolled(&caption, &table)
+    scrolled(caption, &table)
 }
 
 const fn class(verdict: Verdict) -> &'static str {

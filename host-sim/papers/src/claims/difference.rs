@@ -16,7 +16,7 @@ pub(super) fn difference(found: &[At<Estimate>], paper: f64, error: f64) -> Judg
             (low, high)
         };
         match () {
-            () if high <= 0.0 => Verdict::DoesNotHold,
+            () if high < 0.0 => Verdict::DoesNotHold,
             () if low <= 0.0 => Verdict::NotDecided,
             () if high >= paper.abs() - error => Verdict::Holds,
             () => Verdict::Weaker,
@@ -113,6 +113,7 @@ mod tests {
             (-1.0, 2.0, Verdict::NotDecided),
             (3.0, 2.0, Verdict::DoesNotHold),
             (0.0, 20.0, Verdict::NotDecided),
+            (0.0, 0.0, Verdict::NotDecided),
         ] {
             let judged = difference(&at(mean, width), -13.3, 2.3).verdict;
             assert_eq!(judged, expected, "{mean} +- {width}");

@@ -68,6 +68,27 @@ pub(super) fn range(gains: &[At<Compared>], low: f64, high: f64) -> Judgement {
     judgement(verdict, gains, rule)
 }
 
+/// The sum of the gains that are on a side, each between -1 and 1, so that none outweighs all
+/// others. Where one system alone is saturated, it is as far from 0 as the farthest of the others.
+fn balance(gains: &[At<Compared>], level: f64) -> f64 {
+    let on_a_side = gains.iter().filter_map(|gain| {
+        let sign = match side(&gain.value, level)? {
+            Side::Over => 1.0,
+            Side::Below => -1.0,
+            Side::Level | Side::Open => return None,
+        };
+        let number = gain.value.number();
+        Some((sign, number.map(|gain| gain.mean.clamp(-1.0, 1.0))))
+    });
+    let on_a_side: Vec<(f64, Option<f64>)> = on_a_side.collect();
+    let numbers = on_a_side.iter().filter_map(|(_, gain)| gain.map(f64::abs));
+    let farthest = numbers.max_by(f64::total_cmp).unwrap_or(1.0);
+    let gains = on_a_side.iter();
+    gains
+        .map(|(sign, gain)| gain.unwrap_or(sign * farthest))
+        .sum()
+}
+
 /// One is below the other wherever both were measured.
 pub(super) fn everywhere(gains: &[At<Compared>]) -> Judgement {
     let sides = sides(gains, LEVEL);
@@ -77,21 +98,22 @@ pub(super) fn everywhere(gains: &[At<Compared>]) -> Judgement {
     let (below, open) = (count(Side::Below), count(Side::Open));
     let nearly_all = |count: usize| !is_over_open_max(all - count, all);
     let verdict = match () {
-        () if below > 0 && over > below => Verdict::Weaker,
+        () if below > 0 && balance(gains, LEVEL) > 0.0 => Verdict::Weaker,
         () if below > 0 => Verdict::DoesNotHold,
         () if all == 0 => Verdict::NotDecided,
         () if nearly_all(over) => Verdict::Holds,
         // As the open points turn out.
         () if nearly_all(over + open) => Verdict::NotDecided,
         () if over > 0 => Verdict::Weaker,
-        () if open > 0 => Verdict::NotDecided,
-        () => Verdict::DoesNotHold,
+        () => Verdict::NotDecided,
     };
     let rule = format!(
         "holds if the gain is over 0 at {} % of the points or more, and below 0 at none; weaker if \
-         it is over 0 at fewer, but at more than below; does not hold otherwise; not decided where \
-         that depends on open points, at which the interval holds 0 or a mean still grows with the \
-         run. Within {} % of 0 a point is level",
+         it is over 0 at fewer, or below 0 at some and the mean of all that are over or below 0 is over \
+         0; does not hold if that mean is not over 0; not decided where that depends on open points, at \
+         which the interval holds 0 or a mean still grows with the run, or where there is no \
+         difference. Within {} % of 0 a point is level. In that mean a gain or loss counts as 100 % at \
+         most, and where one of the two is saturated as the largest of the other points",
         100 - OPEN_MAX,
         percent(LEVEL)
     );

@@ -14,7 +14,7 @@ pub enum Verdict {
     Weaker,
     /// Not so.
     DoesNotHold,
-    /// The run was too short to tell.
+    /// The run was too short to tell, or what is compared does not differ.
     NotDecided,
 }
 
@@ -129,6 +129,8 @@ pub struct Claim {
     pub text: String,
     /// The paper's number; `None` if the claim is not the paper's.
     pub paper: Option<String>,
+    /// Whether it is about times on the clock, which change with the machine.
+    pub is_clocked: bool,
     /// The verdict and our numbers.
     pub judgement: Judgement,
 }
@@ -184,16 +186,24 @@ pub(super) fn percent(part: f64) -> f64 {
     (part * 1000.0).round() / 10.0
 }
 
-/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; those not of the paper apart.
+/// What is said of claims about times on the clock.
+pub const CLOCKED: &str = "about search times, which change with the machine";
+
+/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; those about search times and those
+/// that are not the paper's apart.
 pub fn tally<'c>(claims: impl Iterator<Item = &'c Claim>) -> String {
-    let (papers, others): (Vec<&Claim>, Vec<&Claim>) =
-        claims.partition(|claim| claim.paper.is_some());
-    let counts = |claims: &[&Claim], whose: &str| {
+    let (clocked, simulated): (Vec<&Claim>, Vec<&Claim>) =
+        claims.partition(|claim| claim.is_clocked);
+    let (papers, others): (Vec<&Claim>, Vec<&Claim>) = simulated
+        .into_iter()
+        .partition(|claim| claim.paper.is_some());
+    let counts = |claims: &[&Claim], which: &str| {
         let claimed = counted(claims.len(), "claim");
-        (!claims.is_empty()).then(|| format!("{claimed}{whose}: {}", verdicts_text(claims)))
+        (!claims.is_empty()).then(|| format!("{claimed}{which}: {}", verdicts_text(claims)))
     };
     let parts = [
         counts(&papers, ""),
+        counts(&clocked, &format!(" {CLOCKED}")),
         counts(&others, " that the paper does not make"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")

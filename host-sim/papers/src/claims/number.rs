@@ -7,12 +7,16 @@ use super::judgement::{
 use meshalloc_sim::statistics::{BLOCKS_MIN, Estimate};
 use meshalloc_sim::wording::number as number_text;
 
+/// Which error a paper's number has.
+const WHICH_ERROR: &str =
+    "the stated one or, if larger, that of a mean over as many replications as the paper has";
+
 /// A share is the paper's statement: `paper`, which has itself an error of plus or minus `error`;
 /// all as parts of 1. `unit` is `points` or `%`.
 pub(super) fn share(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
     let rule = format!(
-        "holds if the interval meets the paper's number give or take its own error, {error:.1} {unit}; does not hold otherwise; not \
-         decided if its half-width is over {width:.1} {unit}",
+        "holds if the interval meets the paper's number give or take its own error, {error:.1} {unit} ({WHICH_ERROR}); does not \
+         hold otherwise; not decided if its half-width is over {width:.1} {unit}",
         error = error * 100.0,
         width = WIDTH_MAX * error * 100.0,
     );
@@ -24,7 +28,7 @@ pub(super) fn share(found: Option<Estimate>, paper: f64, error: f64, unit: &str)
 /// A difference of shares is the paper's statement; the rest as in [`share`].
 pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
     let rule = format!(
-        "holds if the interval reaches the paper's number less its own error, {error:.1} {unit}; weaker if it is over 0 \
+        "holds if the interval reaches the paper's number less its own error, {error:.1} {unit} ({WHICH_ERROR}); weaker if it is over 0 \
          but stays below; does not hold if it is below 0; not decided if it holds 0 or its half-width is over \
          {width:.0} {unit}. More than the paper's is not counted against the claim, but named",
         error = error * 100.0,
@@ -32,7 +36,7 @@ pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str
     );
     compared(found, paper, error, unit, rule, |(low, high)| match () {
         () if high - low > 2.0 * HALF_WIDTH_MAX => Verdict::NotDecided,
-        () if high <= 0.0 => Verdict::DoesNotHold,
+        () if high < 0.0 => Verdict::DoesNotHold,
         () if low <= 0.0 => Verdict::NotDecided,
         () if high >= paper - error => Verdict::Holds,
         () => Verdict::Weaker,

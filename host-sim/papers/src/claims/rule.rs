@@ -9,7 +9,7 @@ use super::judgement::{At, Compared, Judgement, OPEN_MAX, Verdict, is_over_open_
 use super::number::{between, exact, nothing, number, part_of, share};
 use super::ratios::{close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
-use crate::measure::{Line, Measurements, Point, Reading, Shown};
+use crate::measure::{Cell, Line, Measurements, Point, Reading, Shown};
 use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::statistics::Estimate;
 
@@ -69,7 +69,8 @@ pub enum Rule {
     Number {
         /// The paper's, in percent.
         number: f64,
-        /// Its error, in percent of each number that went into it.
+        /// The stated error, in percent of each number that went into it. Where a mean over as many
+        /// replications as the paper has is less exact, its error counts.
         error: f64,
         /// `points` or `%`.
         unit: String,
@@ -142,6 +143,8 @@ pub struct Evidence<'e> {
     pub measurements: &'e Measurements,
     /// What is compared.
     pub metric: Metric,
+    /// The paper's number of replications, as far as it gives one.
+    pub replications: Option<usize>,
     /// What the claim is about.
     pub lines: &'e [Line],
     /// The systems that it is compared with.
@@ -261,7 +264,8 @@ impl Rule {
                 let paper = part(paper);
                 match evidence.points() {
                     [only] if only.own == only.other => {
-                        share(evidence.mean(only), paper, part(error) * paper, unit)
+                        let error = evidence.papers_error(&only.own, part(error) * paper);
+                        share(evidence.mean(only), paper, error, unit)
                     }
                     points => {
                         let (found, error) = evidence.differences(points, part(error));
@@ -474,7 +478,20 @@ impl Evidence<'_> {
         };
         let cells = points.iter().flat_map(|point| [&point.own, &point.other]);
         let mean = |cell| self.measurements.reading(cell, self.metric).estimate();
-        let errors = cells.filter_map(|cell| Some(error * mean(cell)?.mean));
+        let errors = cells.filter_map(|cell| {
+            let stated = error * mean(cell)?.mean;
+            Some(self.papers_error(cell, stated))
+        });
         (found, errors.fold(0.0, f64::hypot))
+    }
+
+    /// The error of a paper's number: the stated one or, where it is larger, that of a mean over as
+    /// many replications as the paper has, by those measured here.
+    fn papers_error(&self, cell: &Cell, stated: f64) -> f64 {
+        let measured = self.replications.and_then(|count| {
+            let measurements = self.measurements;
+            measurements.half_width_in_blocks(cell, self.metric, count)
+        });
+        measured.map_or(stated, |measured| measured.max(stated))
     }
 }

@@ -104,6 +104,11 @@ impl Ladder {
         }
     }
 
+    /// Whether both sustain the same of the loads, as far as these tell.
+    fn is_level_with(&self, other: &Ladder) -> bool {
+        (self.top(), self.limit()) == (other.top(), other.limit())
+    }
+
     fn text(&self) -> String {
         let has = |backlog| move |step: &&(f64, Backlog)| step.1 == backlog;
         let first = self.steps.iter().find(has(Backlog::Grows));
@@ -185,6 +190,7 @@ pub(super) fn saturates_later(own: &[Ladder], other: &Ladder) -> Judgement {
         () if has(Some(true)) && has(Some(false)) => Verdict::Weaker,
         () if has(None) => Verdict::NotDecided,
         () if has(Some(true)) => Verdict::Holds,
+        () if own.iter().all(|own| own.is_level_with(other)) => Verdict::NotDecided,
         () => Verdict::DoesNotHold,
     };
     let top = |ladder: &Ladder| match ladder.top() {
@@ -197,7 +203,8 @@ pub(super) fn saturates_later(own: &[Ladder], other: &Ladder) -> Judgement {
         ours: format!("sustained: {}; {}", mine.join(", "), top(other)),
         details: own.iter().chain([other]).map(Ladder::text).collect(),
         rule: "holds if it sustains a higher of the loads offered in every variant, weaker if in some, does not hold \
-               if in none; not decided where that depends on loads at which replications disagree, or nothing was saturated"
+               if in none; not decided where that depends on loads at which replications disagree, where all sustain \
+               the same of these loads, or nothing was saturated"
             .to_owned(),
     }
 }

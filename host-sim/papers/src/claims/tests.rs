@@ -98,7 +98,8 @@ fn everywhere_wants_the_same_sign_at_all_points() {
         by(0.001, 0.002),
         by(0.05, 0.10),
     );
-    let cases: [(&[Compared], Verdict); 14] = [
+    let slightly_below = by(-0.02, 0.01);
+    let cases: [(&[Compared], Verdict); 20] = [
         (&[over, over, level, Compared::OtherSaturated], Holds),
         // At one of five points.
         (&[over, level, level, level, level], Weaker),
@@ -108,10 +109,25 @@ fn everywhere_wants_the_same_sign_at_all_points() {
         (&[over, over, over, open], Holds),
         (&[over, over, below], Weaker),
         (&[over, over, open, Compared::OwnSaturated], Weaker),
+        (&[over, Compared::OwnSaturated], DoesNotHold),
+        (
+            &[Compared::OtherSaturated, Compared::OwnSaturated],
+            DoesNotHold,
+        ),
+        // Far over at one point and a little below at another, where one is saturated.
+        (
+            &[over, by(0.04, 0.01), slightly_below, Compared::OwnSaturated],
+            Weaker,
+        ),
+        // A little below at more points than it is far over.
+        (&[over, slightly_below, slightly_below], Weaker),
+        (&[below, by(0.05, 0.01), by(0.05, 0.01)], DoesNotHold),
         (&[over, below], DoesNotHold),
         (&[below, level], DoesNotHold),
         (&[over, open], NotDecided),
-        (&[level, level], DoesNotHold),
+        // No difference says nothing about who is better.
+        (&[level, level], NotDecided),
+        (&[by(0.0, 0.0), by(0.0, 0.0)], NotDecided),
         (&[Compared::BothSaturated], NotDecided),
         (&[], NotDecided),
     ];
@@ -282,11 +298,12 @@ fn the_mean_of_gains_keeps_their_error() {
 }
 
 #[test]
-fn claims_that_the_paper_does_not_make_are_counted_apart() {
+fn claims_of_the_clock_and_those_that_the_paper_does_not_make_are_counted_apart() {
     let claim = |paper: Option<&str>, verdict| Claim {
         figure: 1,
         text: String::new(),
         paper: paper.map(str::to_owned),
+        is_clocked: false,
         judgement: Judgement {
             verdict,
             ours: String::new(),
@@ -304,6 +321,16 @@ fn claims_that_the_paper_does_not_make_are_counted_apart() {
     assert_eq!(
         tally(papers.iter().chain([&other])),
         format!("{text}; {of_other}")
+    );
+    let clocked = Claim {
+        is_clocked: true,
+        ..claim(Some("less"), Verdict::DoesNotHold)
+    };
+    let of_clocked = "1 claim about search times, which change with the machine: 0 hold, 0 weaker, \
+                      1 does not hold, 0 not decided";
+    assert_eq!(
+        tally(papers.iter().chain([&other, &clocked])),
+        format!("{text}; {of_clocked}; {of_other}")
     );
     assert_eq!(tally([other].iter()), of_other);
     assert_eq!(tally([].iter()), "");
@@ -348,7 +375,7 @@ fn a_number_is_compared_with_the_papers_less_its_error() {
         ),
         (
             Some(estimate(0.0, 0.0)),
-            DoesNotHold,
+            NotDecided,
             "less than the paper's",
         ),
         (

@@ -154,7 +154,8 @@ impl Experiment {
 
     /// Here an interval of a fraction may go beyond 1: the stop rule judges all of its arms.
     fn estimate(&self, runs: &[RunResult], metric: Metric) -> Option<Estimate> {
-        Estimate::of(&values(runs, metric), self.workload.sampling())
+        let values = values(runs, metric);
+        Estimate::of(&values, self.workload.sampling(), metric.spread())
     }
 }
 

@@ -269,7 +269,7 @@ fn a_single_server_waits_as_queueing_theory_says() {
         (Metric::Utilization, rho),
     ] {
         let values: Vec<f64> = runs.iter().map(|run| run.values[metric].unwrap()).collect();
-        let estimate = Estimate::of(&values, Sampling::Independent).unwrap();
+        let estimate = Estimate::of(&values, Sampling::Independent, metric.spread()).unwrap();
         // A margin over the interval keeps one seed in twenty from failing; it stays under 12 %.
         let margin = 1.5 * estimate.ci95.unwrap().half_width();
         assert!(margin < 0.12 * expected, "{}: {estimate:?}", metric.name());

@@ -6,7 +6,7 @@ use std::path::Path;
 use meshalloc::{Mesh, StrategyKind, Ticks};
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Replications};
-use meshalloc_sim::statistics::{Estimate, Sampling};
+use meshalloc_sim::statistics::{Estimate, Sampling, Spread};
 use meshalloc_sim::workload::log::WEEK;
 use meshalloc_sim::workload::{Job, Log, LogOptions, Resample, Workload};
 
@@ -209,7 +209,7 @@ fn resampled_weeks_offer_the_load_in_the_mean() {
         jobs(&log, 1, replication).iter().map(work).sum::<f64>() / (100.0 * stretched)
     });
     let loads: Vec<f64> = loads.collect();
-    let estimate = Estimate::of(&loads, Sampling::Independent).unwrap();
+    let estimate = Estimate::of(&loads, Sampling::Independent, Spread::Even).unwrap();
     assert!(
         (estimate.mean - 0.25).abs() < 2.0 * estimate.ci95.unwrap().half_width(),
         "{estimate:?}"

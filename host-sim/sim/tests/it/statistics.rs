@@ -1,5 +1,5 @@
 use meshalloc_sim::statistics::{
-    Delays, Estimate, Interval, Moments, Sampling, Trend, empty_start_bias,
+    Delays, Estimate, Interval, Moments, Sampling, Spread, Trend, empty_start_bias,
 };
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -13,32 +13,40 @@ fn student(values: &[f64]) -> Interval {
     Interval::around(mean, arm)
 }
 
+fn skewed(values: &[f64]) -> Estimate {
+    Estimate::of(values, Sampling::Independent, Spread::Skewed).unwrap()
+}
+
 fn interval_of(values: &[f64]) -> Interval {
-    let estimate = Estimate::of(values, Sampling::Independent).unwrap();
-    estimate.ci95.unwrap()
+    skewed(values).ci95.unwrap()
 }
 
 #[test]
-fn intervals_of_differences_use_students_quantiles() {
+fn symmetric_intervals_use_students_quantiles() {
     // Quantiles of the 95 % interval from printed tables, degrees of freedom 1, 7, 9, 29.
     for (n, quantile) in [(2, 12.706), (8, 2.365), (10, 2.262), (30, 2.045)] {
         // Deviations of +-1 in pairs: squares add up to n.
         let values: Vec<f64> = (0..n).map(|i| f64::from(i % 2 * 2)).collect();
         let expected = quantile / f64::from(n - 1).sqrt();
         let lengthened = expected * (1.0 + 1.0 / f64::from(n));
-        for (sampling, expected) in [
-            (Sampling::Independent, lengthened),
-            (Sampling::Resampled, expected * f64::from(n).sqrt()),
+        let resampled = expected * f64::from(n).sqrt();
+        for (sampling, spread, expected) in [
+            (Sampling::Independent, Spread::Even, expected),
+            (Sampling::Independent, Spread::SkewedDifferences, lengthened),
+            (Sampling::Resampled, Spread::Even, resampled),
+            (Sampling::Resampled, Spread::Skewed, resampled),
+            (Sampling::Resampled, Spread::SkewedDifferences, resampled),
         ] {
-            let estimate = Estimate::of_differences(&values, sampling).unwrap();
+            let estimate = Estimate::of(&values, sampling, spread).unwrap();
             let Interval { low, high } = estimate.ci95.unwrap();
             for arm in [1.0 - low, high - 1.0] {
                 assert!((arm / expected - 1.0).abs() < 5e-4, "{n}: {arm} {expected}");
             }
         }
     }
-    assert_eq!(Estimate::of(&[], Sampling::Independent), None);
-    let one = Estimate::of(&[3.0], Sampling::Independent).unwrap();
+    let of_nothing = Estimate::of(&[], Sampling::Independent, Spread::Even);
+    assert_eq!(of_nothing, None);
+    let one = skewed(&[3.0]);
     assert_eq!((one.mean, one.ci95, one.deviation), (3.0, None, None));
 }
 
@@ -75,7 +83,7 @@ fn no_interval_is_more_than_twice_as_wide_as_students() {
 #[test]
 fn equal_values_have_an_interval_without_width() {
     for value in [0.0, 7.0] {
-        let estimate = Estimate::of(&[value; 10], Sampling::Independent).unwrap();
+        let estimate = skewed(&[value; 10]);
         assert_eq!(estimate.ci95, Some(Interval::around(value, 0.0)));
         assert_eq!(estimate.relative_error(), Some(0.0));
     }
@@ -130,24 +138,28 @@ fn bias_of_the_empty_start_needs_a_spread() {
 fn paired_ratio_profits_from_pairs() {
     let b = [10.0, 20.0, 30.0];
     let a = [5.0, 10.0, 15.0];
-    let ratio = Estimate::paired_ratio(&a, &b, Sampling::Independent).unwrap();
+    let independent =
+        |a: &[f64], b: &[f64], spread| Estimate::paired_ratio(a, b, Sampling::Independent, spread);
+    let ratio = independent(&a, &b, Spread::Skewed).unwrap();
     let exact = Interval::around(0.5, 0.0);
     assert_eq!((ratio.mean, ratio.ci95), (0.5, Some(exact)));
     assert!(interval_of(&a).half_width() > 10.0);
     // Both ends of the inverse ratio are the inverse ends.
     let b = [11.0, 18.0, 31.0];
-    let ratio = |a, b| Estimate::paired_ratio(a, b, Sampling::Independent).unwrap();
+    let ratio = |a, b| independent(a, b, Spread::Skewed).unwrap();
     let (ends, inverse) = (ratio(&a, &b).ci95.unwrap(), ratio(&b, &a).ci95.unwrap());
     assert!((ends.low * inverse.high - 1.0).abs() < 1e-12);
     assert!((ends.high * inverse.low - 1.0).abs() < 1e-12);
-    assert_eq!(
-        Estimate::paired_ratio(&a, &b[..2], Sampling::Independent),
-        None
+    // Of values that spread evenly it is Student's: residuals 5 - 11/2, 10 - 18/2, 15 - 31/2.
+    let even = independent(&a, &b, Spread::Even).unwrap();
+    let arm = 4.302_65 * (1.5_f64 / 2.0 / 3.0).sqrt() / 20.0;
+    assert_eq!(even.mean, 0.5);
+    assert!(
+        (even.ci95.unwrap().half_width() - arm).abs() < 1e-6,
+        "{even:?}"
     );
-    assert_eq!(
-        Estimate::paired_ratio(&a, &[0.0; 3], Sampling::Independent),
-        None
-    );
+    assert_eq!(independent(&a, &b[..2], Spread::Skewed), None);
+    assert_eq!(independent(&a, &[0.0; 3], Spread::Skewed), None);
 }
 
 #[test]

@@ -94,7 +94,8 @@ fn saturates_later_in_all_some_or_no_variants() {
     for (own, verdict) in [
         (vec![high.clone(), high.clone()], Verdict::Holds),
         (vec![low.clone(), high.clone()], Verdict::Weaker),
-        (vec![low.clone(), low.clone()], Verdict::DoesNotHold),
+        // No difference says nothing about which is higher.
+        (vec![low.clone(), low.clone()], Verdict::NotDecided),
         (vec![low.clone(), open.clone()], Verdict::NotDecided),
         (vec![], Verdict::NotDecided),
     ] {
@@ -113,6 +114,7 @@ fn saturates_later_in_all_some_or_no_variants() {
         (&high, &open, Verdict::Holds),
         (&some, &nowhere, Verdict::DoesNotHold),
         (&low, &open, Verdict::DoesNotHold),
+        (&low, &high, Verdict::DoesNotHold),
     ] {
         let judgement = saturates_later(std::slice::from_ref(own), rival);
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
