@@ -3,7 +3,6 @@
 //! Each step tries a part of the port, in the order in which they depend on each other. A step that
 //! fails says what was expected and what came.
 
-use core::num::NonZeroU64;
 use std::format;
 use std::string::{String, ToString as _};
 use std::time::{Duration, Instant};
@@ -30,18 +29,17 @@ pub struct SmokeError {
 /// The sides of the mesh, and its processors.
 const SIDE: u16 = 8;
 const PROCESSORS: u32 = SIDE as u32 * SIDE as u32;
-/// The lease whose end shows how fast the board's clock goes.
-const LEASE_MS: NonZeroU64 = NonZeroU64::new(2_000).unwrap();
+/// The time between two grants that shows how fast the board's clock goes.
+const PAUSE: Duration = Duration::from_secs(2);
 /// How much that may be off by the clock of this host.
 pub const CLOCK_OFF: Duration = Duration::from_millis(500);
-/// Long after the end of the lease.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Round trips whose frames must arrive without a fault.
 const ROUND_TRIPS: u32 = 200;
 
 /// Tries a board: greeting, configuration, jobs, the line and the clock. All of its jobs are
-/// forgotten. `report` gets a line for each step that has passed. `clock_off` is how much a lease
-/// of two seconds may be off, usually [`CLOCK_OFF`]. An emulator whose host is busy loses ticks.
+/// forgotten. `report` gets a line for each step that has passed. `clock_off` is how much two
+/// seconds of the board's clock may be off, usually [`CLOCK_OFF`]. An emulator whose host is busy
+/// loses ticks.
 ///
 /// # Errors
 ///
@@ -161,59 +159,42 @@ pub fn smoke_reset<L: Line>(
     Ok(())
 }
 
-/// A lease ends by the clock of the board: at the right time, if that is right.
+/// The clock of the board goes as fast as that of this host, by the times of two grants.
+/// Every image has these.
 fn clock<L: Line>(
     client: &mut Client<L>,
     clock_off: Duration,
     report: &mut dyn FnMut(&str),
 ) -> Result<(), SmokeError> {
     const STEP: &str = "clock";
-    let leased = Change::Submit {
-        job: JobId(1),
-        request: Request::submesh(1, 1),
-        lease: Some(LEASE_MS),
+    let mut granted = |job| {
+        let seen = call(
+            client,
+            STEP,
+            &Change::submit(JobId(job), Request::submesh(1, 1)),
+        )?;
+        check(STEP, seen.grants(job, 1), "a grant", &seen)?;
+        Ok((Instant::now(), seen.events[0].at))
     };
-    let begun = Instant::now();
-    let seen = call(client, STEP, &leased)?;
-    if seen.outcome == Err(Error::LeasesNotBuilt) {
-        report("clock: not tried, the image has no leases");
-        return Ok(());
+    let (begun, first) = granted(1)?;
+    std::thread::sleep(PAUSE);
+    let (ended, second) = granted(2)?;
+    let (here, there) = (
+        ended - begun,
+        Duration::from_millis(second.saturating_sub(first)),
+    );
+    let [here_ms, there_ms] = [here, there].map(|time| time.as_millis());
+    if here.abs_diff(there) > clock_off {
+        let reason = format!(
+            "expected {here_ms} ms between two grants, they are {there_ms} ms apart by the board's \
+             clock: it goes at another speed"
+        );
+        return Err(fail(STEP, reason));
     }
-    check(STEP, seen.grants(1, 1), "a grant", &seen)?;
-    while begun.elapsed() < PATIENCE {
-        let mut has_ended = false;
-        client
-            .events(&mut |event, _| has_ended |= event.what == Happened::LeaseEnded)
-            .map_err(|error| failed(STEP, &error))?;
-        if !has_ended {
-            continue;
-        }
-        let elapsed = begun.elapsed();
-        let expected = Duration::from_millis(LEASE_MS.get());
-        if elapsed.abs_diff(expected) > clock_off {
-            return Err(fail(
-                STEP,
-                format!(
-                    "expected a lease of {LEASE_MS} ms to end after that time, it ended after \
-                     {} ms: the board's clock goes at another speed",
-                    elapsed.as_millis()
-                ),
-            ));
-        }
-        report(&format!(
-            "clock: a lease of {LEASE_MS} ms ended after {} ms",
-            elapsed.as_millis()
-        ));
-        return Ok(());
-    }
-    Err(fail(
-        STEP,
-        format!(
-            "expected a lease of {LEASE_MS} ms to end, it has not after {} s: the board's clock \
-             stands still",
-            PATIENCE.as_secs()
-        ),
-    ))
+    report(&format!(
+        "clock: two grants are {there_ms} ms apart, {here_ms} by this host"
+    ));
+    Ok(())
 }
 
 fn mesh() -> Grid {
