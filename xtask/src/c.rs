@@ -5,7 +5,7 @@
 //!     include/meshalloc.h
 //!     lib/libmeshalloc.a, lib/cmake/meshalloc/, lib/pkgconfig/
 //!     zephyr/          a module for Zephyr
-//!     README.md, LICENSE-APACHE, LICENSE-MIT
+//!     README.md, LICENSE-APACHE, LICENSE-MIT, LICENSE-CRATES
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use meshalloc_firmware::boards::{self, Info};
 
+use crate::licences;
 use crate::setup;
 use crate::shell::{cmd, root, run, shell, succeeds, target_dir};
 use crate::tables::{Table, code};
@@ -95,9 +96,10 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
         features.push("--no-default-features".to_owned());
         features.push(format!("--features=save,{names}"));
     }
+    let options = &features;
     run!(
         "cargo rustc --package meshalloc-c --lib --crate-type staticlib --profile {profile}
-         --target {target} --target-dir {folder} {features...}"
+         --target {target} --target-dir {folder} {options...}"
     )?;
 
     let (sh, version) = (shell(), env!("CARGO_PKG_VERSION"));
@@ -111,6 +113,8 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
     sh.copy_file(library, archive.join("lib/libmeshalloc.a"))?;
     let parts = ["include", "zephyr", "README.md"].map(|part| format!("{PACKAGE}/{part}"));
     run!("cp -r {parts...} LICENSE-APACHE LICENSE-MIT {archive}")?;
+    let crates = licences::text("meshalloc-c", target, &features)?;
+    sh.write_file(archive.join(licences::FILE), crates)?;
     for (file, to) in [
         ("meshalloc-config.cmake", "lib/cmake/meshalloc"),
         ("meshalloc-config-version.cmake", "lib/cmake/meshalloc"),

@@ -1,17 +1,25 @@
 //! `cargo xtask docs`: the files that are generated, and the book.
 
-use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, ensure};
 use meshalloc::{SchedulerKind, StrategyInfo, StrategyKind};
+use object::read::elf::ElfFile32;
 
 use crate::shell::{cmd, root, run, shell, succeeds, target_dir};
 use crate::tables::{Row, Table, code};
-use crate::{instructions, setup, size, web};
+use crate::{image, instructions, licences, setup, size, web};
 
 /// Writes all generated files, measures what has no row in the tables of measurements, and builds
 /// the book.
 pub(crate) fn run() -> Result<()> {
     for (table, rows) in tables() {
         table.write(&rows)?;
+    }
+    for (file, text) in licences::of_python()? {
+        shell().write_file(file, text)?;
     }
     // Golden frames of the protocol, reference pages, outputs that the documents show, hashes of
     // new strategies, and the header for C.
@@ -21,19 +29,32 @@ pub(crate) fn run() -> Result<()> {
         ("meshalloc-tests", "across", &["word_lengths::"]),
         ("meshalloc-c", "it", &["header"]),
     ] {
+        run!("cargo test --no-run --package {package} --test {test}")?;
         let command = || cmd!("cargo test --package {package} --test {test} -- {filters...}");
-        // A test that has refreshed a file fails once.
-        if command()
-            .env("MESHALLOC_REFRESH_GOLDEN", "1")
-            .run()
-            .is_err()
-        {
+        let before = written()?;
+        // A test that has written a file anew fails once, which is no news to anyone.
+        let refreshing = command().env("MESHALLOC_REFRESH_GOLDEN", "1").quiet();
+        let refreshed = refreshing.ignore_stdout().ignore_stderr().run();
+        for (file, _) in written()?.difference(&before) {
+            println!("out of date, written anew: {file}");
+        }
+        if refreshed.is_err() {
             command().run()?;
         }
     }
     size::add_missing()?;
     instructions::add_missing()?;
     book()
+}
+
+/// The files of the repository, and when each was written.
+fn written() -> Result<BTreeSet<(String, SystemTime)>> {
+    let files = cmd!("git ls-files").quiet().read()?;
+    let stamp = |file: &str| {
+        let written = fs::metadata(root().join(file)).ok()?.modified().ok()?;
+        Some((file.to_owned(), written))
+    };
+    Ok(files.lines().filter_map(stamp).collect())
 }
 
 /// Builds the book with mdBook, if that is installed.
@@ -120,11 +141,19 @@ fn parameters(parameters: &[(&str, &str)], unit: u64) -> String {
     parameters.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The program in the guide "Link the core", built for a chip without atomic compare-and-swap. A
-/// line `<!-- file: NAME -->` before a block of code makes it a file of the program.
+/// The programs in the guide "Link the core", built for a chip without atomic compare-and-swap. A
+/// line `<!-- file: NAME -->` before a block of code makes it a file of the package.
+///
+/// # Errors
+///
+/// Also when a program has less code than the least strategy takes: the compiler then found that it
+/// never does anything.
 pub(crate) fn guide() -> Result<()> {
     const PAGE: &str = "docs/guides/link-the-core.md";
-    setup::target("thumbv6m-none-eabi")?;
+    const TARGET: &str = "thumbv6m-none-eabi";
+    /// Start-up code and what the programs do without a strategy take 2,300 bytes.
+    const FLASH_MIN: u64 = 5_000;
+    setup::target(TARGET)?;
     let (sh, folder) = (shell(), target_dir().join("guide"));
     let core = root().join("core").display().to_string();
     for part in sh.read_file(PAGE)?.split("\n<!-- file: ").skip(1) {
@@ -145,8 +174,19 @@ pub(crate) fn guide() -> Result<()> {
     }
     // The same versions of dependencies as in the workspace.
     sh.copy_file("Cargo.lock", folder.join("Cargo.lock"))?;
-    let _inside = sh.push_dir(folder);
-    run!("cargo build --release --target-dir target")
+    let _inside = sh.push_dir(&folder);
+    run!("cargo build --release --target-dir target")?;
+    for program in ["allocator", "controller"] {
+        let path = format!("target/{TARGET}/release/{program}");
+        let data = sh.read_binary_file(path)?;
+        let (flash, ram) = image::sizes(&ElfFile32::parse(&*data)?);
+        println!("{program}: {flash} bytes of flash, {ram} of static RAM");
+        ensure!(
+            flash >= FLASH_MIN,
+            "{program} does nothing (expected {FLASH_MIN} bytes or more)"
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -131,22 +131,26 @@ impl Image {
 
     /// The bytes of flash and static RAM that it takes.
     pub(crate) fn sizes(&self) -> Result<(u64, u64)> {
-        let (elf, mut flash, mut ram) = (self.elf()?, 0, 0);
-        for section in elf.sections() {
-            let header = section.elf_section_header();
-            let flags = header.sh_flags(elf.endian());
-            // Initialised variables count twice: flash holds their values until the start copies
-            // them.
-            let is_loaded = flags.contains(elf::SHF_ALLOC);
-            if is_loaded && header.sh_type(elf.endian()) != elf::SHT_NOBITS {
-                flash += section.size();
-            }
-            if is_loaded && flags.contains(elf::SHF_WRITE) {
-                ram += section.size();
-            }
-        }
-        Ok((flash, ram))
+        Ok(sizes(&self.elf()?))
     }
+}
+
+/// The bytes of flash and static RAM that a program takes.
+pub(crate) fn sizes(elf: &ElfFile32<'_, Endianness>) -> (u64, u64) {
+    let (mut flash, mut ram) = (0, 0);
+    for section in elf.sections() {
+        let header = section.elf_section_header();
+        let flags = header.sh_flags(elf.endian());
+        // Initialised variables count twice: flash holds their values until the start copies them.
+        let is_loaded = flags.contains(elf::SHF_ALLOC);
+        if is_loaded && header.sh_type(elf.endian()) != elf::SHT_NOBITS {
+            flash += section.size();
+        }
+        if is_loaded && flags.contains(elf::SHF_WRITE) {
+            ram += section.size();
+        }
+    }
+    (flash, ram)
 }
 
 /// The environment variable that names the machine of an image, and the machine of the images of

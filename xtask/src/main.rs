@@ -14,6 +14,7 @@ mod checks;
 mod docs;
 mod image;
 mod instructions;
+mod licences;
 mod panics;
 mod python;
 mod setup;

@@ -246,6 +246,35 @@ fn each_page_of_the_book_is_in_its_summary() {
     assert!(missing.is_empty(), "docs/SUMMARY.md lacks {missing:?}");
 }
 
+/// A function or variant that the README of core names, as `Type::name`, is public.
+#[test]
+fn the_readme_of_core_names_public_items() {
+    let mut sources = Vec::new();
+    files(&root().join("core/src"), &["rs"], &mut sources);
+    let code: String = sources.into_iter().map(|(_, text)| text).collect();
+    let readme = fs::read_to_string(root().join("core/README.md")).unwrap();
+    let spans = readme.split('`').skip(1).step_by(2);
+    let named: Vec<&str> = spans
+        .filter_map(|span| span.split_once("::"))
+        .filter(|(kind, _)| kind.starts_with(char::is_uppercase))
+        .filter(|(kind, _)| kind.chars().all(char::is_alphanumeric))
+        .map(|(_, name)| name)
+        .collect();
+    assert!(
+        named.contains(&"advance") && named.contains(&"Lease"),
+        "{named:?}"
+    );
+    let is_public = |name: &str| match name.starts_with(char::is_uppercase) {
+        true => code.contains(&format!("    {name}")),
+        false => ["", "const "].iter().any(|kind| {
+            code.contains(&format!("pub {kind}fn {name}("))
+                || code.contains(&format!("pub {kind}fn {name}<"))
+        }),
+    };
+    let private: Vec<&&str> = named.iter().filter(|name| !is_public(name)).collect();
+    assert!(private.is_empty(), "no public item of core: {private:?}");
+}
+
 #[test]
 fn each_rule_finds_what_breaks_it() {
     let long = "x".repeat(COLUMNS + 1);
