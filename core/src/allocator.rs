@@ -23,7 +23,9 @@ use crate::request::Request;
 use crate::storage::{AllocatorMemory, Needs, Processors};
 #[cfg(feature = "machine")]
 use crate::strategy::Holds;
-use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace, demand_on};
+use crate::strategy::{
+    AnyStrategy, Room, ServedStrategy, Strategy, StrategyKind, Workspace, demand_on,
+};
 use crate::supposition::Supposition;
 
 /// About the instructions for a look at a number of processors, or for the search for one of its
@@ -61,6 +63,8 @@ pub struct Allocator<'m, S = AnyStrategy<'m>> {
     pub(crate) pool: BlockPool<'m>,
     /// For suppositions.
     supposed: Occupancy<'m>,
+    /// The first proposal of a strategy of your own that was not legal.
+    pub(crate) illegal: Option<IllegalProposal>,
     /// How many allocations there must be room for.
     jobs: u32,
     /// Those of a controller have no handles.
@@ -94,46 +98,15 @@ impl<'m> Allocator<'m> {
         strategy: StrategyKind,
         jobs: u32,
     ) -> Result<Self, ConfigureError> {
-        let words = memory.words();
-        let blocks = cells_in_use(memory.blocks.len(), NONE as usize);
-        check(words, blocks, &memory.workspace, &grid, strategy, jobs)?;
+        let room = Room {
+            words: memory.words(),
+            blocks: cells_in_use(memory.blocks.len(), NONE as usize),
+            jobs,
+        };
+        check(room, &memory.workspace, &grid, strategy)?;
         let workspace = core::mem::take(&mut memory.workspace);
         let strategy = AnyStrategy::new(strategy, grid, workspace)?;
         Ok(Self::build(memory, tickets, grid, strategy, jobs))
-    }
-
-    /// Another machine or strategy in the same memory, which was checked ([`Allocator::check`]).
-    /// All processors become free and not faulty.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AnyStrategy::switch`].
-    pub(crate) fn switch(
-        &mut self,
-        grid: Grid,
-        strategy: StrategyKind,
-    ) -> Result<(), ConfigureError> {
-        self.strategy.switch(strategy, grid)?;
-        self.clear(grid);
-        Ok(())
-    }
-
-    /// Whether this strategy can serve this machine in the memory of this allocator.
-    ///
-    /// # Errors
-    ///
-    /// Those of the function [`check`].
-    pub(crate) fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
-        let words = self.occupancy.capacity_words();
-        let blocks = self.pool.capacity() as usize;
-        let workspace = self.strategy.workspace();
-        check(words, blocks, workspace, grid, strategy, self.jobs)
-    }
-
-    /// The description of the machine.
-    #[cfg(feature = "machine")]
-    pub(crate) const fn description(&self) -> Option<&'m Machine> {
-        self.strategy.machine()
     }
 
     /// The largest slice that could be placed now, and the largest free box.
@@ -162,7 +135,7 @@ impl<'m> Allocator<'m> {
     /// The same with pauses.
     #[cfg(feature = "machine")]
     pub(crate) fn largest_with(&mut self, pause: Option<&Pause<'_, 'm>>) -> LargestReport {
-        let (grid, machine) = (*self.occupancy.grid(), self.description());
+        let (grid, machine) = (*self.occupancy.grid(), self.strategy.machine());
         let strategy = self.strategy.kind();
         self.occupancy.settle();
         let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
@@ -211,11 +184,6 @@ impl<'m> Allocator<'m> {
         }
     }
 
-    /// The entries that a strategy's list has room for.
-    pub(crate) const fn list_capacity(&self) -> u32 {
-        self.strategy.workspace().list.len() as u32
-    }
-
     /// Finds processors for a request and takes them.
     ///
     /// # Errors
@@ -231,6 +199,63 @@ impl<'m> Allocator<'m> {
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
         let blocks = self.search(request)?;
         Ok(self.hand_out(blocks))
+    }
+}
+
+impl<'m, S: ServedStrategy> Allocator<'m, S> {
+    /// An allocator with a strategy of your own, for this number of jobs; those of a controller
+    /// have no handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::with_strategy`].
+    pub(crate) fn with_own(
+        memory: Processors<'m>,
+        tickets: Tickets<'m>,
+        grid: Grid,
+        strategy: S,
+        jobs: u32,
+    ) -> Result<Self, ConfigureError> {
+        if memory.words() < Occupancy::words_needed(&grid) {
+            return Err(ConfigureError::MachineTooLarge);
+        }
+        Ok(Self::build(memory, tickets, grid, strategy, jobs))
+    }
+
+    /// Another machine or strategy in the same memory, which was checked ([`Allocator::check`]).
+    /// All processors become free and not faulty.
+    pub(crate) fn switch(&mut self, grid: Grid, strategy: StrategyKind) {
+        self.strategy.switch(strategy, grid);
+        self.clear(grid);
+    }
+
+    /// Whether this strategy can serve this machine in the memory of this allocator.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ServedStrategy::check`].
+    pub(crate) fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
+        let room = Room {
+            words: self.occupancy.capacity_words(),
+            blocks: self.pool.capacity() as usize,
+            jobs: self.jobs,
+        };
+        self.strategy
+            .check(strategy, grid, self.occupancy.grid(), room)
+    }
+
+    /// Lets a proposal pass. One of a strategy of your own is checked: if it is not legal, it is
+    /// refused as `Fragmented`, and the reason is kept.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, blocks: Chain, wanted: u32) -> Result<(), Refusal> {
+        if S::IS_CHECKED
+            && let Err(illegal) = self.check_proposal(blocks, wanted)
+        {
+            self.pool.free(blocks);
+            self.illegal.get_or_insert(illegal);
+            return Err(Refusal::Fragmented);
+        }
+        Ok(())
     }
 }
 
@@ -278,6 +303,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             strategy,
             pool: BlockPool::new(blocks),
             supposed: Occupancy::new(grid, supposed, &mut [], None),
+            illegal: None,
             jobs,
             tickets,
         };
@@ -705,26 +731,27 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 }
 
-/// Whether this strategy can serve this machine in this memory: this many words for each bitmap,
-/// this many blocks and this workspace, for this number of jobs.
+/// Whether this strategy can serve this machine in this memory.
 ///
 /// # Errors
 ///
 /// The first of these: `BadParameter`; `MachineTooLarge` if there are too few words;
-/// `StrategyNotBuilt`;
-/// `OtherMachine` if the workspace has the description of another machine; `MachineUnsuitable`;
+/// `StrategyNotBuilt`; `OtherMachine` if the workspace has the description of another machine; `MachineUnsuitable`;
 /// `StrategyMemory` if there are too few blocks, or the workspace is too small.
-fn check(
-    words: usize,
-    blocks: usize,
+pub(crate) fn check(
+    room: Room,
     workspace: &Workspace<'_>,
     grid: &Grid,
     strategy: StrategyKind,
-    jobs: u32,
 ) -> Result<(), ConfigureError> {
     if !strategy.is_valid() {
         return Err(ConfigureError::BadParameter);
     }
+    let Room {
+        words,
+        blocks,
+        jobs,
+    } = room;
     let jobs = jobs as usize;
     let needs = Needs::of(strategy, grid, jobs);
     if needs.words > words {
@@ -769,7 +796,12 @@ mod tests {
             let blocks = cells_in_use(needs.blocks, none);
             let workspace = Workspace::default();
             let kind = StrategyKind::Naive;
-            check(needs.words, blocks, &workspace, &machine, kind, 4)
+            let room = Room {
+                words: needs.words,
+                blocks,
+                jobs: 4,
+            };
+            check(room, &workspace, &machine, kind)
         };
         let too_few = Err(ConfigureError::StrategyMemory);
         assert_eq!(suffices(usize::from(u16::MAX)), too_few);

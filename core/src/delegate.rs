@@ -19,11 +19,11 @@ macro_rules! delegate {
     };
     ($with:ident:
         $(#[$meta:meta])*
-        fn $method:ident(&mut self $(, $argument:ident: $type:ty)* $(,)?) $(-> $result:ty)?;
+        fn $method:ident $(<$parameter:ident: $bound:ident>)? (&mut self $(, $argument:ident: $type:ty)* $(,)?) $(-> $result:ty)?;
         $($rest:tt)*
     ) => {
         $(#[$meta])*
-        fn $method(&mut self $(, $argument: $type)*) $(-> $result)? {
+        fn $method $(<$parameter: $bound>)? (&mut self $(, $argument: $type)*) $(-> $result)? {
             $with!(self, value => value.$method($($argument),*))
         }
         delegate! { $with: $($rest)* }

@@ -88,11 +88,14 @@ pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};
 pub use pause::Pauses;
 pub use request::{Flags, JobId, Request, Ticks};
-pub use scheduler::{SchedulerInfo, SchedulerKind, Threshold};
+pub use scheduler::{
+    AnyScheduler, Attempt, Scheduler, SchedulerInfo, SchedulerKind, ServedScheduler, Threshold,
+    Trigger, Try, World,
+};
 pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
-    AnyStrategy, CurveFit, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo,
-    StrategyKind, StrategyTextError,
+    AnyStrategy, CurveFit, Holds, PageOrder, Room, ServedStrategy, Serves, Strategy, StrategyForm,
+    StrategyInfo, StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;
 pub use view::{Status, View};

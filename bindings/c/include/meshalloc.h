@@ -1162,14 +1162,14 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_WORD_ 8u
 #define MESHALLOC_BLOCK_ 12u
 #define MESHALLOC_JOB_ 108u
-#define MESHALLOC_ALLOCATOR_ 1728u
-#define MESHALLOC_CONTROLLER_ 2432u
+#define MESHALLOC_ALLOCATOR_ 1760u
+#define MESHALLOC_CONTROLLER_ 2496u
 #else
 #define MESHALLOC_WORD_ 4u
 #define MESHALLOC_BLOCK_ 10u
 #define MESHALLOC_JOB_ 86u
-#define MESHALLOC_ALLOCATOR_ 1544u
-#define MESHALLOC_CONTROLLER_ 2208u
+#define MESHALLOC_ALLOCATOR_ 1576u
+#define MESHALLOC_CONTROLLER_ 2256u
 #endif
 
 /* What strategies need, for the sizes below. */

@@ -28,8 +28,8 @@ pub const SIZES_64: Sizes = Sizes {
     link: 4,
     block: 12,
     job: 96,
-    allocator: 1728,
-    controller: 2432,
+    allocator: 1760,
+    controller: 2496,
 };
 
 #[doc(hidden)]
@@ -38,8 +38,8 @@ pub const SIZES_32: Sizes = Sizes {
     link: 2,
     block: 10,
     job: 80,
-    allocator: 1544,
-    controller: 2208,
+    allocator: 1576,
+    controller: 2256,
 };
 
 /// What this build has.

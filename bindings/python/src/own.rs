@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use meshalloc::{Block, Draft, Grid, IllegalProposal, NodeId, Occupancy, Refusal, Strategy, Ticks};
+use meshalloc::{
+    Block, Draft, Grid, IllegalProposal, NodeId, Occupancy, Refusal, ServedStrategy, Strategy,
+    Ticks,
+};
 use meshalloc_sim::backend::own::{self, Policy};
 use meshalloc_sim::workload::TimeUnit;
 use pyo3::IntoPyObjectExt;
@@ -108,17 +111,18 @@ impl Request {
     }
 }
 
-/// A strategy written in Python.
+/// A strategy written in Python. Copies share its object.
+#[derive(Clone)]
 pub(crate) struct OwnStrategy {
-    propose: Py<PyAny>,
-    demand: Option<Py<PyAny>>,
+    propose: Arc<Py<PyAny>>,
+    demand: Option<Arc<Py<PyAny>>>,
     machine: Grid,
     /// That of the estimates.
     unit: TimeUnit,
     /// The read-only array that it gets.
-    occupancy: Py<PyAny>,
+    occupancy: Arc<Py<PyAny>>,
     /// The memory of that.
-    cells: PyBuffer<u8>,
+    cells: Arc<PyBuffer<u8>>,
     /// Whether the array shows another occupancy than the machine's.
     is_stale: bool,
     shared: Arc<Shared>,
@@ -154,12 +158,14 @@ impl OwnStrategy {
             begin.call1((&occupancy,))?;
         }
         Ok(OwnStrategy {
-            propose: propose.unbind(),
-            demand: object.getattr_opt("demand")?.map(Bound::unbind),
+            propose: propose.unbind().into(),
+            demand: object
+                .getattr_opt("demand")?
+                .map(|demand| demand.unbind().into()),
             machine,
             unit,
-            occupancy: occupancy.unbind(),
-            cells: PyBuffer::get(&bytes)?,
+            occupancy: occupancy.unbind().into(),
+            cells: PyBuffer::get(&bytes)?.into(),
             is_stale: false,
             shared,
         })
@@ -193,7 +199,7 @@ impl OwnStrategy {
     }
 
     fn asked(&self, py: Python<'_>, request: &meshalloc::Request) -> PyResult<Option<Vec<Block>>> {
-        let arguments = (&self.occupancy, self.shown(request));
+        let arguments = (&*self.occupancy, self.shown(request));
         let proposal = self.propose.bind(py).call1(arguments)?;
         if proposal.is_none() {
             return Ok(None);
@@ -241,6 +247,8 @@ fn nodes(machine: &Grid, block: Block) -> impl Iterator<Item = u32> {
     })
 }
 
+impl ServedStrategy for OwnStrategy {}
+
 impl Strategy for OwnStrategy {
     fn demand(&self, request: &meshalloc::Request) -> Result<u32, Refusal> {
         let processors = request.processors;
@@ -267,6 +275,9 @@ impl Strategy for OwnStrategy {
         request: &meshalloc::Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        if self.shared.has_failed() {
+            return false;
+        }
         if std::mem::take(&mut self.is_stale) {
             self.show_all(occupancy);
         }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use meshalloc::{Configuration, Machine, StrategyKind};
-use meshalloc_sim::backend::own::{self, first_come};
+use meshalloc_sim::backend::own::{self, Queued, StrategyBackends};
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends, PolicyBackends};
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress};
 use meshalloc_sim::names;
@@ -283,10 +283,11 @@ impl Backends for Lent<'_> {
             shared.fail(error);
             BackendError::Interrupted
         })?;
-        match self.scheduler.clone() {
-            None => own::lend(configuration, strategy, first_come, body),
-            Some(scheduler) => own::lend(configuration, strategy, scheduler, body),
+        if let Some(scheduler) = self.scheduler.clone() {
+            return own::lend(configuration, strategy, Queued::new(scheduler), body);
         }
+        let strategy = |_| strategy.clone();
+        StrategyBackends { strategy }.with(configuration, description, body)
     }
 }
 

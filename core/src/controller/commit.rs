@@ -5,6 +5,8 @@ use super::Controller;
 use crate::error::Error;
 use crate::message::Change;
 use crate::request::Ticks;
+use crate::scheduler::ServedScheduler;
+use crate::strategy::ServedStrategy;
 
 /// A change that is about to take effect. All checks have passed, and nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub(super) fn commit(announced: Announced<'_>) -> Result<(), Error> {
     }
 }
 
-impl Controller<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// What is to be announced of the change if it takes effect next.
     #[inline(always)]
     pub(super) fn announced<'a>(

@@ -6,9 +6,10 @@ use crate::jobs::JobSlot;
 use crate::message::FaultReport;
 use crate::pause::{LOOK_INSTRUCTIONS, Pause, Pauses};
 use crate::request::Ticks;
-use crate::scheduler::{Scheduler, Trigger};
+use crate::scheduler::{ServedScheduler, Trigger};
+use crate::strategy::ServedStrategy;
 
-impl Controller<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// Marks the processors of a block of the machine as faulty, or as working.
     pub(super) fn set_faulty(
         &mut self,

@@ -11,8 +11,10 @@ use crate::checkpoint::{NUMBERS_MAX, item_len};
 use crate::jobs::JobSlot;
 use crate::message::Change;
 use crate::request::{JobId, Request, Ticks};
-use crate::scheduler::SchedulerKind;
-use crate::strategy::{Holds, Strategy};
+use crate::scheduler::{SchedulerKind, ServedScheduler};
+#[cfg(feature = "machine")]
+use crate::strategy::MachineCubes;
+use crate::strategy::{Holds, ServedStrategy};
 
 /// The longest time, the most attempts, and the most later events that the bound covers.
 const TIME: Ticks = (1 << 42) - 1;
@@ -30,7 +32,7 @@ const NUMBERS: usize = NUMBERS_MAX - 2;
 /// Bytes of an item in addition to its numbers: kind and length.
 const ITEM: usize = 2;
 
-impl Controller<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// [`Commit::adds`] of this change, which is about to take effect: 0 if it adds nothing for
     /// good.
     pub(super) fn growth(&self, change: &Change) -> usize {
@@ -89,7 +91,7 @@ impl Controller<'_> {
     }
 
     fn growth_of_job(&self, job: JobId, request: &Request, lease: usize) -> usize {
-        let nodes = match self.strategy().kind().holds() {
+        let nodes = match self.strategy().holds() {
             Holds::Processors | Holds::Parts => {
                 let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);
                 let left = most.saturating_sub(self.nodes_of_queue());
@@ -112,7 +114,7 @@ impl Controller<'_> {
     /// The numbers of nodes in the blocks that a request may be granted, or that may be reserved
     /// for it.
     fn nodes_of(&self, request: &Request) -> usize {
-        match self.strategy().kind().holds() {
+        match self.strategy().holds() {
             Holds::OneBlock => 2,
             Holds::TwoBlocks => 4,
             // A block has two numbers, and two processors or more, or one. One block that is
@@ -124,7 +126,7 @@ impl Controller<'_> {
                 let has_pages = holds == Holds::Processors && !self.strategy().takes_any();
                 let processors = processors.next_multiple_of(if has_pages { 2 } else { 1 });
                 // With `Holds::Parts` each block lies in a cube of its own and has two numbers.
-                let in_cubes = self.strategy().cubes().filter(|_| holds == Holds::Parts);
+                let in_cubes = self.cubes().filter(|_| holds == Holds::Parts);
                 let most = in_cubes.map_or(u32::MAX, |cubes| 2 * cubes);
                 let processors = processors.min(most) as usize;
                 match self.may_reserve_blocks() {
@@ -133,6 +135,17 @@ impl Controller<'_> {
                 }
             }
         }
+    }
+
+    /// The number of cubes of the machine, if its description has some.
+    fn cubes(&self) -> Option<u32> {
+        #[cfg(feature = "machine")]
+        if let Some(machine) = self.strategy().description()
+            && let Some(cubes) = MachineCubes::of(machine)
+        {
+            return Some(cubes.count as u32);
+        }
+        None
     }
 
     /// Whether blocks may be reserved for jobs that wait, not just a number of processors.
@@ -150,7 +163,7 @@ impl Controller<'_> {
         let queue = self.jobs.queue();
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
         let nodes = jobs.map(|request| self.nodes_of(request)).sum();
-        match self.strategy().kind().holds() {
+        match self.strategy().holds() {
             Holds::Processors | Holds::Parts => self.nodes_to_grant(queue.len()).min(nodes),
             _ => nodes,
         }

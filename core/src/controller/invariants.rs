@@ -5,10 +5,10 @@ use super::Controller;
 use crate::grid::Block;
 #[cfg(feature = "reservations")]
 use crate::jobs::JobSlot;
-#[cfg(feature = "reservations")]
-use crate::strategy::Strategy;
+use crate::scheduler::ServedScheduler;
+use crate::strategy::ServedStrategy;
 
-impl Controller<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// Asserts every invariant of the whole. For tests; slow.
     pub fn check_invariants(&self) {
         self.jobs.check_invariants();

@@ -30,9 +30,11 @@ use crate::message::Change;
 #[cfg(feature = "leases")]
 use crate::pause::Pauses;
 use crate::request::{JobId, Ticks};
+use crate::scheduler::ServedScheduler;
+use crate::strategy::ServedStrategy;
 
 #[cfg(feature = "leases")]
-impl Controller<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// The job whose lease has ended first by now, and when that was; of several the one with the
     /// least name.
     ///
@@ -100,7 +102,7 @@ impl Controller<'_> {
     clippy::needless_pass_by_ref_mut,
     reason = "the methods of a build with leases"
 )]
-impl Controller<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     pub const fn lease_ended(&mut self, _: Ticks) -> Option<(Ticks, JobId)> {
         None
     }
@@ -127,7 +129,7 @@ pub(super) enum SavedLease {
 }
 
 #[cfg(all(feature = "leases", feature = "restore"))]
-impl Controller<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     pub(super) fn save_leases(&self, to: &mut Writer<'_>) {
         to.begin(ItemKind::Leases);
         for (job, ends) in self.jobs.save_leases() {

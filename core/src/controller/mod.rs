@@ -20,7 +20,7 @@ pub use commit::{Commit, OnCommit};
 pub use state::Restoring;
 
 use crate::allocator::Allocator;
-use crate::error::{ConfigureError, Error, Refusal};
+use crate::error::{ConfigureError, Error, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
 use crate::handle::Tickets;
 use crate::jobs::{Cell, JobSlot, JobTable, Slot};
@@ -28,9 +28,11 @@ use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Q
 use crate::occupancy::Occupancy;
 use crate::pause::{Pause, Pauses};
 use crate::request::{Flags, JobId, Request, Ticks};
-use crate::scheduler::{AnyScheduler, SchedulerKind, Trigger, Try};
-use crate::storage::Memory;
-use crate::strategy::{AnyStrategy, Strategy};
+use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Trigger, Try};
+use crate::storage::{Memory, Processors};
+#[cfg(doc)]
+use crate::strategy::Holds;
+use crate::strategy::{AnyStrategy, ServedStrategy, StrategyKind};
 use crate::view::{Status, View, check_block};
 
 /// Serves the processors of one machine.
@@ -81,10 +83,12 @@ use crate::view::{Status, View, check_block};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Controller<'m> {
-    allocator: Allocator<'m>,
+pub struct Controller<'m, S = AnyStrategy<'m>, D = AnyScheduler> {
+    allocator: Allocator<'m, S>,
     jobs: JobTable<'m>,
-    scheduler: AnyScheduler,
+    scheduler: D,
+    /// The names of the strategy and the scheduler in answers.
+    strategy_kind: StrategyKind,
     scheduler_kind: SchedulerKind,
     /// The latest time of a change.
     clock: Ticks,
@@ -98,22 +102,22 @@ pub struct Controller<'m> {
 
 /// What queries show of the parts of a controller.
 #[inline]
-fn status<'a, 'm: 'a>(
-    allocator: &Allocator<'m>,
-    scheduler: &'a SchedulerKind,
+fn status<'a, S: ServedStrategy + 'a>(
+    strategy: &S,
+    (strategy_kind, scheduler): (StrategyKind, &'a SchedulerKind),
     counts: &'a Counts,
     events: u64,
     left: u32,
 ) -> Status<'a> {
     Status {
-        strategy: allocator.strategy().kind(),
+        strategy: strategy_kind,
         scheduler,
         events,
         left,
         counts,
-        list: allocator.list_capacity(),
+        list: strategy.list_capacity(),
         #[cfg(feature = "machine")]
-        machine: allocator.description(),
+        machine: strategy.description(),
     }
 }
 
@@ -125,11 +129,87 @@ impl<'m> Controller<'m> {
     /// Those of [`Allocator::new`]. A strategy that holds one block a job needs one for each job
     /// that the memory has room for.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, ConfigureError> {
+        let scheduler = AnyScheduler::new(configuration.scheduler)?;
+        Self::with_scheduler(memory, configuration, scheduler)
+    }
+}
+
+impl<'m, D: ServedScheduler> Controller<'m, AnyStrategy<'m>, D> {
+    /// A controller with a scheduler of your own. The configuration has the machine, the strategy,
+    /// and the name under which answers and checkpoints show the scheduler.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::new`].
+    #[inline]
+    pub fn with_scheduler(
+        memory: Memory<'m>,
+        configuration: Configuration,
+        scheduler: D,
+    ) -> Result<Self, ConfigureError> {
         let Configuration {
-            machine,
-            strategy,
-            scheduler,
+            machine, strategy, ..
         } = configuration;
+        Self::build(memory, configuration, scheduler, |processors, jobs| {
+            Allocator::with_parts(processors, Tickets::default(), machine, strategy, jobs)
+        })
+    }
+
+    /// Answers a query, as [`View::answer`] does, and [`Query::Largest`] too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`View::answer`]; for [`Query::Largest`] [`Error::Busy`] only while a pass is under
+    /// way.
+    ///
+    /// # Time complexity
+    ///
+    /// [`Query::Largest`] takes that of the strategy for each legal shape that is larger than the
+    /// answer, and the search for the largest free box: O(N * lines * lines of a box) on a machine
+    /// of N processors in the worst case.
+    pub fn answer(&mut self, query: &Query, pauses: Option<&Pauses<'_>>) -> Result<Answer, Error> {
+        #[cfg(feature = "machine")]
+        if *query == Query::Largest && !self.is_scheduling() {
+            let (_, world) = self.world(pauses);
+            let pause = Pause::with_jobs(world.pauses, world.jobs);
+            let largest = world.allocator.largest_with(pause.as_ref());
+            return Ok(Answer::Largest(largest));
+        }
+        let _ = pauses;
+        self.view().answer(query)
+    }
+}
+
+impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
+    /// A controller with a strategy of your own, and a scheduler of your own or of this crate
+    /// ([`AnyScheduler::new`]). The configuration has the machine, and the names under which
+    /// answers and checkpoints show strategy and scheduler. The strategy brings its own memory.
+    ///
+    /// Proposals of the strategy are checked. One that is not legal is refused as
+    /// [`Refusal::Fragmented`], and [`Controller::illegal_proposal`] has the reason.
+    ///
+    /// # Errors
+    ///
+    /// `MachineTooLarge` when there are too few words of occupancy.
+    pub fn with_own(
+        memory: Memory<'m>,
+        configuration: Configuration,
+        strategy: S,
+        scheduler: D,
+    ) -> Result<Self, ConfigureError> {
+        let grid = configuration.machine;
+        Self::build(memory, configuration, scheduler, |processors, jobs| {
+            Allocator::with_own(processors, Tickets::default(), grid, strategy, jobs)
+        })
+    }
+
+    #[inline(always)]
+    fn build(
+        memory: Memory<'m>,
+        configuration: Configuration,
+        scheduler: D,
+        allocator: impl FnOnce(Processors<'m>, u32) -> Result<Allocator<'m, S>, ConfigureError>,
+    ) -> Result<Self, ConfigureError> {
         let Memory {
             processors,
             slots,
@@ -137,23 +217,30 @@ impl<'m> Controller<'m> {
             order,
         } = memory;
         let jobs = JobTable::new(slots, index, order);
-        let room = jobs.capacity();
         Ok(Controller {
-            allocator: Allocator::with_parts(
-                processors,
-                Tickets::default(),
-                machine,
-                strategy,
-                room,
-            )?,
+            allocator: allocator(processors, jobs.capacity())?,
             jobs,
-            scheduler: AnyScheduler::new(scheduler)?,
-            scheduler_kind: scheduler,
+            scheduler,
+            strategy_kind: configuration.strategy,
+            scheduler_kind: configuration.scheduler,
             clock: 0,
             events: 0,
             candidate: None,
             counts: Counts::default(),
         })
+    }
+
+    /// The processors that must be free for an attempt for this request to be valid: as many as the
+    /// request names, or fewer if the strategy needs fewer ([`Holds::requested`]).
+    pub fn requested(&self, request: &Request) -> u32 {
+        let named = self.strategy().holds().requested(request);
+        let demand = self.allocator.demand(request);
+        demand.map_or(named, |demand| demand.min(named))
+    }
+
+    /// Why the first illegal proposal of a strategy of your own was refused.
+    pub const fn illegal_proposal(&self) -> Option<IllegalProposal> {
+        self.allocator.illegal
     }
 
     /// Carries a change out, with all attempts that follow from it, and ends the leases that have
@@ -247,7 +334,7 @@ impl<'m> Controller<'m> {
             Change::Configure(configuration) => {
                 let scheduler = self.checked(&configuration)?;
                 self.commit(on_commit, change, now)?;
-                self.configure(configuration, scheduler, now)?;
+                self.configure(configuration, scheduler, now);
             }
             Change::Submit {
                 job,
@@ -306,30 +393,6 @@ impl<'m> Controller<'m> {
         Ok(Outcome::Done)
     }
 
-    /// Answers a query, as [`View::answer`] does, and [`Query::Largest`] too.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`View::answer`]; for [`Query::Largest`] [`Error::Busy`] only while a pass is under
-    /// way.
-    ///
-    /// # Time complexity
-    ///
-    /// [`Query::Largest`] takes that of the strategy for each legal shape that is larger than the
-    /// answer, and the search for the largest free box: O(N * lines * lines of a box) on a machine
-    /// of N processors in the worst case.
-    pub fn answer(&mut self, query: &Query, pauses: Option<&Pauses<'_>>) -> Result<Answer, Error> {
-        #[cfg(feature = "machine")]
-        if *query == Query::Largest && !self.is_scheduling() {
-            let (_, world) = self.world(pauses);
-            let pause = Pause::with_jobs(world.pauses, world.jobs);
-            let largest = world.allocator.largest_with(pause.as_ref());
-            return Ok(Answer::Largest(largest));
-        }
-        let _ = pauses;
-        self.view().answer(query)
-    }
-
     /// Whether the strategy would find a place for the request now, as [`Allocator::fits`] does.
     ///
     /// # Time complexity
@@ -353,7 +416,7 @@ impl<'m> Controller<'m> {
     pub const fn configuration(&self) -> Configuration {
         Configuration {
             machine: *self.machine(),
-            strategy: self.strategy().kind(),
+            strategy: self.strategy_kind,
             scheduler: self.scheduler_kind,
         }
     }
@@ -379,8 +442,13 @@ impl<'m> Controller<'m> {
     }
 
     /// The strategy.
-    pub const fn strategy(&self) -> &AnyStrategy<'m> {
+    pub const fn strategy(&self) -> &S {
         self.allocator.strategy()
+    }
+
+    /// The scheduler.
+    pub const fn scheduler(&self) -> &D {
+        &self.scheduler
     }
 
     /// A job's blocks, in the order in which the strategy named them; none while it waits.
@@ -409,13 +477,14 @@ impl<'m> Controller<'m> {
     #[cfg_attr(not(target_os = "none"), inline)]
     pub fn view(&self) -> View<'_, 'm> {
         let (occupancy, pool) = self.allocator.parts();
-        let (scheduler, left) = (&self.scheduler_kind, self.left());
-        let status = status(&self.allocator, scheduler, &self.counts, self.events, left);
+        let names = (self.strategy_kind, &self.scheduler_kind);
+        let strategy = self.allocator.strategy();
+        let status = status(strategy, names, &self.counts, self.events, self.left());
         View::new(&self.jobs, occupancy, pool, status)
     }
 
     /// The scheduler of a configuration that can be served.
-    fn checked(&self, configuration: &Configuration) -> Result<AnyScheduler, ConfigureError> {
+    fn checked(&self, configuration: &Configuration) -> Result<D, ConfigureError> {
         let Configuration {
             machine,
             strategy,
@@ -424,30 +493,24 @@ impl<'m> Controller<'m> {
         if !self.jobs.is_empty() {
             return Err(ConfigureError::JobsPresent);
         }
-        let scheduler = AnyScheduler::new(*scheduler)?;
+        let scheduler = self.scheduler.anew(*scheduler)?;
         self.allocator.check(machine, *strategy)?;
         Ok(scheduler)
     }
 
     /// Serves a configuration that was checked, with its scheduler.
-    fn configure(
-        &mut self,
-        configuration: Configuration,
-        scheduler: AnyScheduler,
-        now: Ticks,
-    ) -> Result<(), ConfigureError> {
+    fn configure(&mut self, configuration: Configuration, scheduler: D, now: Ticks) {
         let Configuration {
             machine, strategy, ..
         } = configuration;
-        self.allocator.switch(machine, strategy)?;
-        self.scheduler_kind = configuration.scheduler;
+        self.allocator.switch(machine, strategy);
+        (self.strategy_kind, self.scheduler_kind) = (strategy, configuration.scheduler);
         self.scheduler = scheduler;
         self.forget(now);
-        Ok(())
     }
 
     fn reset(&mut self, now: Ticks) {
-        if let Ok(scheduler) = AnyScheduler::new(self.scheduler_kind) {
+        if let Ok(scheduler) = self.scheduler.anew(self.scheduler_kind) {
             self.scheduler = scheduler;
         }
         self.allocator.clear(*self.machine());
@@ -576,7 +639,7 @@ impl<'m> Controller<'m> {
         self.counts.refused += 1;
         #[cfg(feature = "machine")]
         if refusal == Refusal::NotLegal {
-            let machine = self.allocator.description();
+            let machine = self.strategy().description();
             let nearest = machine.map_or([None; _], |machine| machine.nearest(_request));
             return Error::NotLegal { nearest };
         }

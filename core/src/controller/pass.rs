@@ -3,12 +3,13 @@
 use super::commit::{Announced, commit};
 use super::{Controller, status};
 use crate::error::{Error, Refusal};
-use crate::jobs::Slot;
+use crate::jobs::{JobSlot, Slot};
 use crate::pause::Pauses;
 use crate::request::Ticks;
-use crate::scheduler::{AnyScheduler, Attempt, Scheduler, Trigger, Try, World};
+use crate::scheduler::{Attempt, ServedScheduler, Trigger, Try, World};
+use crate::strategy::ServedStrategy;
 
-impl<'m> Controller<'m> {
+impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// Whether a scheduling pass is under way.
     pub const fn is_scheduling(&self) -> bool {
         self.candidate.is_some()
@@ -133,13 +134,14 @@ impl<'m> Controller<'m> {
     #[inline(always)]
     fn attempt(&mut self, attempted: Try, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
         let slot = attempted.job();
-        let holds = self.strategy().kind().holds();
+        let holds = self.strategy().holds();
         let (_, mut world) = self.world(pauses);
         let free = world.free();
         let outcome = world.place(attempted);
         // An attempt is valid if at least as many processors are free as requested; what a strategy
         // holds beyond the request does not count. One that was granted is.
-        let valid = outcome.is_ok() || free >= holds.requested(self.jobs.get(slot).request());
+        let is_valid = |job: &JobSlot| free >= holds.requested(job.request()).min(job.demand());
+        let valid = outcome.is_ok() || is_valid(self.jobs.get(slot));
         let missed = valid && outcome.is_err();
         self.counts.attempts += 1;
         self.counts.valid_attempts += u64::from(valid);
@@ -160,12 +162,14 @@ impl<'m> Controller<'m> {
     pub(super) fn world<'a>(
         &'a mut self,
         pauses: Option<&'a Pauses<'a>>,
-    ) -> (&'a mut AnyScheduler, World<'a, 'm>) {
+    ) -> (&'a mut D, World<'a, 'm, S>) {
         let pauses = match pauses.filter(|_| Pauses::BUILT) {
             Some(pauses) => {
                 // At least 1: the attempt under way is not finished.
-                let (scheduler, left) = (&self.scheduler_kind, self.left().max(1));
-                let status = status(&self.allocator, scheduler, &self.counts, self.events, left);
+                let left = self.left().max(1);
+                let names = (self.strategy_kind, &self.scheduler_kind);
+                let strategy = self.allocator.strategy();
+                let status = status(strategy, names, &self.counts, self.events, left);
                 Some((pauses, status))
             }
             None => None,

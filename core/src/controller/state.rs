@@ -13,8 +13,8 @@ use crate::message::{Configuration, Counts};
 use crate::node::NodeId;
 use crate::pool::{Chain, Link, NONE};
 use crate::request::Ticks;
-use crate::scheduler::Scheduler;
-use crate::strategy::Strategy;
+use crate::scheduler::{AnyScheduler, ServedScheduler};
+use crate::strategy::{AnyStrategy, ServedStrategy};
 
 /// What comes first.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ fn block_from_ends(grid: &Grid, (first, last): (u32, u32)) -> Result<Block, Rest
     Ok(block)
 }
 
-impl Controller<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// Hands over all that later decisions and answers depend on, in parts of at most
     /// [`PART_MAX`](crate::checkpoint::PART_MAX) bytes, for [`Controller::restore`]. It reads only:
     /// saved twice, the parts are the same.
@@ -239,11 +239,11 @@ impl Controller<'_> {
     }
 }
 
-impl<'m> Controller<'m> {
+impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// Begins to restore the parts that [`Controller::save`] has handed over. The present state is
     /// forgotten at once. Memory, strategies and schedulers may differ from those of the image that
     /// saved the parts, as long as they suffice.
-    pub fn restore(&mut self) -> Restoring<'_, 'm> {
+    pub fn restore(&mut self) -> Restoring<'_, 'm, S, D> {
         self.reset(0);
         self.jobs.begin_restoring();
         Restoring {
@@ -294,8 +294,12 @@ enum Purpose {
 /// or when it is dropped before it is finished, the controller is without jobs and faults, as after
 /// a reset at time 0; it has the configuration of the checkpoint if that was read, else its own.
 #[derive(Debug)]
-pub struct Restoring<'a, 'm> {
-    controller: &'a mut Controller<'m>,
+pub struct Restoring<'a, 'm, S = AnyStrategy<'m>, D = AnyScheduler>
+where
+    S: ServedStrategy,
+    D: ServedScheduler,
+{
+    controller: &'a mut Controller<'m, S, D>,
     /// What the latest item was about; `None` before the first.
     stage: Option<ItemKind>,
     items: u32,
@@ -315,7 +319,7 @@ pub struct Restoring<'a, 'm> {
     is_finished: bool,
 }
 
-impl Restoring<'_, '_> {
+impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
     /// Takes the next part.
     ///
     /// # Errors
@@ -428,7 +432,7 @@ impl Restoring<'_, '_> {
         consistent(events <= GRANT_NUMBER_MAX && counts.largest() <= COUNT_MAX)?;
         let scheduler = self.controller.checked(&configuration);
         scheduler
-            .and_then(|scheduler| self.controller.configure(configuration, scheduler, 0))
+            .map(|scheduler| self.controller.configure(configuration, scheduler, 0))
             .map_err(RestoreError::Configure)?;
         (self.clock, self.events, self.counts) = (clock, events, counts);
         (self.items, self.stage) = (1, Some(ItemKind::Head));
@@ -563,7 +567,7 @@ fn each_block(
     Ok(())
 }
 
-impl Drop for Restoring<'_, '_> {
+impl<S: ServedStrategy, D: ServedScheduler> Drop for Restoring<'_, '_, S, D> {
     fn drop(&mut self) {
         if !self.is_finished {
             self.controller.reset(0);

@@ -4,9 +4,8 @@ use core::convert::Infallible;
 
 use super::*;
 use crate::delegate::delegate;
-use crate::error::ConfigureError;
 
-/// Defines [`AnyScheduler`], and the macro `with_chosen`, which evaluates an expression for the
+/// Defines [`Chosen`], how it is made, and the macro `with_chosen`, which evaluates an expression for the
 /// scheduler that was chosen.
 macro_rules! schedulers {
     (($number:ident, $second:ident, $d:tt) $(
@@ -15,9 +14,9 @@ macro_rules! schedulers {
             $($rest:tt)*
         }
     )*) => {
-        /// A scheduler chosen at run time.
+        /// A scheduler of this build.
         #[derive(Clone, Debug)]
-        pub(crate) enum AnyScheduler {
+        enum Chosen {
             $(
                 #[cfg(feature = $name)]
                 $kind($kind),
@@ -33,12 +32,12 @@ macro_rules! schedulers {
             /// # Errors
             ///
             /// `BadParameter`; `SchedulerNotBuilt`: its feature is off.
-            pub(crate) const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
+            pub const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
                 match kind {
                     _ if !kind.is_valid() => Err(ConfigureError::BadParameter),
                     $(
                         #[cfg(feature = $name)]
-                        SchedulerKind::$kind $($bound)? => Ok(AnyScheduler::$kind($new)),
+                        SchedulerKind::$kind $($bound)? => Ok(AnyScheduler(Chosen::$kind($new))),
                     )*
                     #[allow(unreachable_patterns, reason = "reached when a feature is off")]
                     _ => Err(ConfigureError::SchedulerNotBuilt),
@@ -51,9 +50,9 @@ macro_rules! schedulers {
                 match $d any {
                     $(
                         #[cfg(feature = $name)]
-                        AnyScheduler::$kind($d scheduler) => $d result,
+                        AnyScheduler(Chosen::$kind($d scheduler)) => $d result,
                     )*
-                    AnyScheduler::Never($d scheduler) => $d result,
+                    AnyScheduler(Chosen::Never($d scheduler)) => $d result,
                 }
             };
         }
@@ -62,15 +61,27 @@ macro_rules! schedulers {
 
 table!(schedulers $);
 
+/// A scheduler chosen at run time.
+#[derive(Clone, Debug)]
+pub struct AnyScheduler(Chosen);
+
 impl Scheduler for AnyScheduler {
     delegate! { with_chosen:
         #[inline(always)]
-        fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try>;
+        fn first<S: Strategy>(
+            &mut self,
+            world: &mut World<'_, '_, S>,
+            trigger: Trigger,
+        ) -> Option<Try>;
 
-        fn may_try_only(&mut self, world: &mut World<'_, '_>, job: Slot) -> bool;
+        fn may_try_only<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, job: Slot) -> bool;
 
         #[inline(always)]
-        fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
+        fn next<S: Strategy>(
+            &mut self,
+            world: &mut World<'_, '_, S>,
+            attempt: Attempt,
+        ) -> Option<Try>;
 
         fn left(&self, queue: Queue<'_>, next: Slot) -> u32;
 
@@ -84,12 +95,18 @@ impl Scheduler for AnyScheduler {
     }
 }
 
+impl ServedScheduler for AnyScheduler {
+    fn anew(&self, kind: SchedulerKind) -> Result<Self, ConfigureError> {
+        AnyScheduler::new(kind)
+    }
+}
+
 impl Scheduler for Infallible {
-    fn first(&mut self, _: &mut World<'_, '_>, _: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(&mut self, _: &mut World<'_, '_, S>, _: Trigger) -> Option<Try> {
         match *self {}
     }
 
-    fn next(&mut self, _: &mut World<'_, '_>, _: Attempt) -> Option<Try> {
+    fn next<S: Strategy>(&mut self, _: &mut World<'_, '_, S>, _: Attempt) -> Option<Try> {
         match *self {}
     }
 }

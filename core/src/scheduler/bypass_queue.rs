@@ -40,6 +40,7 @@
 
 use super::{Attempt, Scheduler, Trigger, Try, World};
 use crate::request::Ticks;
+use crate::strategy::Strategy;
 
 /// Bypass queue.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +61,7 @@ impl BypassQueue {
 }
 
 impl Scheduler for BypassQueue {
-    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger) -> Option<Try> {
         let head = world.queue().head()?;
         self.head_tries = true;
         match trigger {
@@ -69,7 +70,7 @@ impl Scheduler for BypassQueue {
         }
     }
 
-    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+    fn next<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, attempt: Attempt) -> Option<Try> {
         let head = world.queue().get(world.queue().head()?);
         if attempt.outcome.is_ok() && self.head_tries {
             return attempt.following.map(Try::Freely);

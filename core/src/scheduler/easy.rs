@@ -110,6 +110,7 @@ use super::{Attempt, Scheduler, Trigger, Try, World};
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::jobs::{JobSlot, Slot};
 use crate::request::Flags;
+use crate::strategy::Strategy;
 
 /// EASY backfilling.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +136,7 @@ impl Easy {
 
     /// Whether the reservations would stay the same if they were made anew: no job has started
     /// since then, and no running job has used up its estimate. A departure makes them anew anyway.
-    fn are_reservations_valid(&self, world: &World<'_, '_>) -> bool {
+    fn are_reservations_valid<S: Strategy>(&self, world: &World<'_, '_, S>) -> bool {
         self.reserved_with == Some(world.free()) && !world.is_any_overdue()
     }
 }
@@ -145,7 +146,7 @@ fn never_waits(job: &JobSlot) -> bool {
 }
 
 impl Scheduler for Easy {
-    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger) -> Option<Try> {
         let queue = world.queue();
         let Some(head) = queue.head() else {
             // The last waiting job has left.
@@ -164,7 +165,7 @@ impl Scheduler for Easy {
         Some(Try::AroundReservations(head))
     }
 
-    fn may_try_only(&mut self, world: &mut World<'_, '_>, job: Slot) -> bool {
+    fn may_try_only<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, job: Slot) -> bool {
         if self.are_reservations_valid(world) {
             return true;
         }
@@ -187,7 +188,7 @@ impl Scheduler for Easy {
     }
 
     #[inline]
-    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+    fn next<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, attempt: Attempt) -> Option<Try> {
         let reserves = self.refused < self.reservations_max;
         if attempt.outcome.is_err() {
             if self.refused == 0 {

@@ -1,6 +1,7 @@
 //! First come, first served (FCFS): only the head of the queue may try.
 
 use super::{Attempt, Scheduler, Trigger, Try, World};
+use crate::strategy::Strategy;
 
 /// First come, first served.
 ///
@@ -11,7 +12,7 @@ pub(crate) struct Fcfs;
 
 impl Scheduler for Fcfs {
     #[inline]
-    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger) -> Option<Try> {
         let head = world.queue().head()?;
         match trigger {
             Trigger::Arrival(job) => (job == head).then_some(Try::Freely(job)),
@@ -20,7 +21,7 @@ impl Scheduler for Fcfs {
     }
 
     #[inline]
-    fn next(&mut self, _world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+    fn next<S: Strategy>(&mut self, _world: &mut World<'_, '_, S>, attempt: Attempt) -> Option<Try> {
         if attempt.outcome.is_ok() {
             attempt.following.map(Try::Freely)
         } else {

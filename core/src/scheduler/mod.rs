@@ -1,4 +1,4 @@
-//! Scheduling policies: the [`Scheduler`] trait, and [`AnyScheduler`] to choose one at run time.
+//! Which waiting job may try: the [`Scheduler`] trait, and [`AnyScheduler`] to choose at run time.
 //!
 //! A scheduler decides which waiting job may try. After every arrival and every departure the
 //! controller runs a *pass*: it asks the scheduler for a job, tries to place the job, reports the
@@ -16,9 +16,10 @@
 
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
-use crate::error::Refusal;
+use crate::error::{ConfigureError, Refusal};
 use crate::jobs::{Queue, Slot};
 use crate::request::Ticks;
+use crate::strategy::Strategy;
 
 #[macro_use]
 mod table;
@@ -28,9 +29,9 @@ pub(crate) mod kind;
 mod reservations;
 mod world;
 
-pub(crate) use any::AnyScheduler;
+pub use any::AnyScheduler;
 pub use kind::{SchedulerInfo, SchedulerKind, Threshold};
-pub(crate) use world::World;
+pub use world::World;
 
 /// The files of the schedulers in this build.
 macro_rules! modules {
@@ -46,7 +47,7 @@ table!(modules);
 
 /// What starts a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trigger {
+pub enum Trigger {
     /// This job has just joined the end of the queue.
     Arrival(Slot),
     /// Processors have become free, or a waiting job has left the queue. Running jobs may have
@@ -56,7 +57,7 @@ pub(crate) enum Trigger {
 
 /// The job that tries, and the processors that it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Try {
+pub enum Try {
     /// The job may take any free processors.
     Freely(Slot),
     /// The job must leave the processors free that are reserved for other jobs
@@ -67,7 +68,7 @@ pub(crate) enum Try {
 
 impl Try {
     /// The job.
-    pub(crate) const fn job(self) -> Slot {
+    pub const fn job(self) -> Slot {
         match self {
             Try::Freely(job) => job,
             #[cfg(feature = "reservations")]
@@ -78,7 +79,7 @@ impl Try {
 
 /// The outcome of a job's attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Attempt {
+pub struct Attempt {
     /// The job. A granted job is no longer in the queue.
     pub job: Slot,
     /// The job after it in the queue.
@@ -93,19 +94,20 @@ pub(crate) struct Attempt {
 }
 
 /// A job scheduling policy.
-pub(crate) trait Scheduler {
+pub trait Scheduler {
     /// The first job to try after this; `None` if no job may try.
-    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try>;
+    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger)
+    -> Option<Try>;
 
     /// Whether this job, which has just arrived and never waits, may try at all. Called before
     /// [`Scheduler::first`]; a refusal of the job does not undo what it has changed.
-    fn may_try_only(&mut self, _world: &mut World<'_, '_>, _job: Slot) -> bool {
+    fn may_try_only<S: Strategy>(&mut self, _world: &mut World<'_, '_, S>, _job: Slot) -> bool {
         true
     }
 
     /// The job to try after this attempt; `None` ends the pass. No scheduler changes a reservation
     /// after an attempt that was granted.
-    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
+    fn next<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, attempt: Attempt) -> Option<Try>;
 
     /// An upper bound of the jobs that may still try in this pass, where `next` tries next. The
     /// default suits schedulers that try in the order of the queue: `next` and the jobs after it.
@@ -131,4 +133,15 @@ pub(crate) trait Scheduler {
     fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)
     }
+}
+
+/// A scheduler that a [`Controller`](crate::Controller) can have: [`AnyScheduler`], or your own.
+pub trait ServedScheduler: Scheduler + Clone {
+    /// The scheduler of this kind before any job. A scheduler of your own keeps its rule, whatever
+    /// the kind.
+    ///
+    /// # Errors
+    ///
+    /// `BadParameter` or `SchedulerNotBuilt` if there is none.
+    fn anew(&self, kind: SchedulerKind) -> Result<Self, ConfigureError>;
 }

@@ -52,6 +52,7 @@ use super::{Attempt, Scheduler, Threshold, Trigger, Try, World};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{COUNT_MAX, Reader, RestoreError, Writer, consistent};
 use crate::request::{JobId, Ticks};
+use crate::strategy::Strategy;
 
 /// Modified FCFS.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +87,7 @@ impl ModifiedFcfs {
     }
 
     /// Resets the counts if the head has left the queue. A job that returned may be before it.
-    fn update_head(&mut self, world: &World<'_, '_>) {
+    fn update_head<S: Strategy>(&mut self, world: &World<'_, '_, S>) {
         let (queue, now) = (world.queue(), world.now);
         let named = |slot| {
             let job = queue.get(slot);
@@ -127,7 +128,7 @@ impl ModifiedFcfs {
 }
 
 impl Scheduler for ModifiedFcfs {
-    fn first(&mut self, world: &mut World<'_, '_>, trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger) -> Option<Try> {
         self.update_head(world);
         let head = world.queue().head()?;
         match trigger {
@@ -143,7 +144,7 @@ impl Scheduler for ModifiedFcfs {
         }
     }
 
-    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+    fn next<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, attempt: Attempt) -> Option<Try> {
         if attempt.outcome.is_ok() {
             if !attempt.has_run {
                 self.allocated += 1;

@@ -37,9 +37,9 @@ use crate::request::{Request, Ticks};
 use crate::strategy::Strategy;
 use crate::supposition::Supposition;
 
-impl<'m> World<'_, 'm> {
+impl<'m, S: Strategy> World<'_, 'm, S> {
     /// Whether a running job has used up its estimate. It is then expected to end at once.
-    pub(crate) fn is_any_overdue(&self) -> bool {
+    pub fn is_any_overdue(&self) -> bool {
         let now = self.now;
         self.jobs
             .running()
@@ -60,7 +60,7 @@ impl<'m> World<'_, 'm> {
     /// # Time complexity
     ///
     /// O(jobs up to the last one that holds a reservation).
-    pub(crate) fn cancel_reservations(&mut self) {
+    pub fn cancel_reservations(&mut self) {
         self.jobs.cancel_reservations();
         self.allocator.pool.cancel_reserved();
     }
@@ -169,7 +169,7 @@ impl<'m> World<'_, 'm> {
     /// when more processors are free ([`Strategy::is_monotone`]). Any other reservation takes one
     /// supposition for each running job and reservation, since reservations take processors away
     /// again.
-    pub(crate) fn reserve(&mut self, job: Slot) {
+    pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
         let reserved = match self.allocator.strategy().takes_any() {
             true => self.earliest_processors(job),
@@ -262,7 +262,10 @@ impl<'m> World<'_, 'm> {
         &mut self,
         from: Ticks,
         until: Ticks,
-    ) -> (Supposition<'_, 'm>, impl Iterator<Item = Chain> + Clone) {
+    ) -> (
+        Supposition<'_, 'm, S>,
+        impl Iterator<Item = Chain> + Clone + use<'_, 'm, S>,
+    ) {
         let (jobs, now) = (&*self.jobs, self.now);
         let has_ended = move |job: &&JobSlot| job.ends(now).is_some_and(|end| end <= from);
         let ended = jobs.running_sorted().take_while(has_ended);
@@ -338,7 +341,12 @@ impl<'m> World<'_, 'm> {
 }
 
 /// Withholds the reservations that overlap the time from `from` until `until`.
-fn withhold(jobs: &JobTable<'_>, supposition: &mut Supposition<'_, '_>, from: Ticks, until: Ticks) {
+fn withhold<S: Strategy>(
+    jobs: &JobTable<'_>,
+    supposition: &mut Supposition<'_, '_, S>,
+    from: Ticks,
+    until: Ticks,
+) {
     for job in jobs.reserved_before(until) {
         if job.ends(from).is_none_or(|end| end != from) {
             supposition.withhold_reserved(job);

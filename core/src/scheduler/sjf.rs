@@ -43,6 +43,7 @@
 use super::{Attempt, Scheduler, Trigger, Try, World};
 use crate::jobs::{Queue, Slot};
 use crate::request::Ticks;
+use crate::strategy::Strategy;
 
 /// Shortest job first.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,7 @@ impl ShortestJobFirst {
         ShortestJobFirst { threshold }
     }
 
-    fn choice(&self, world: &World<'_, '_>) -> Option<Try> {
+    fn choice<S: Strategy>(&self, world: &World<'_, '_, S>) -> Option<Try> {
         let queue = world.queue();
         let head = queue.head()?;
         let waited = world.now.saturating_sub(queue.get(head).submitted());
@@ -69,11 +70,11 @@ impl ShortestJobFirst {
 }
 
 impl Scheduler for ShortestJobFirst {
-    fn first(&mut self, world: &mut World<'_, '_>, _trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, _trigger: Trigger) -> Option<Try> {
         self.choice(world)
     }
 
-    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+    fn next<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, attempt: Attempt) -> Option<Try> {
         attempt.outcome.ok()?;
         self.choice(world)
     }

@@ -3,11 +3,13 @@
 use super::Try;
 use crate::allocator::Allocator;
 use crate::error::Refusal;
-use crate::jobs::{JobTable, Queue, Slot};
+use crate::jobs::{JobSlot, JobTable, Queue, Slot};
+use crate::occupancy::Occupancy;
 use crate::outlook::Placing;
 use crate::pause::{Pause, Pauses};
 use crate::pool::Chain;
 use crate::request::{Request, Ticks};
+use crate::strategy::{AnyStrategy, ServedStrategy, Strategy};
 use crate::view::Status;
 
 /// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
@@ -17,34 +19,16 @@ use crate::view::Status;
 /// the attempt. A reservation is a note on a waiting job. It binds only jobs that try with
 /// [`Try::AroundReservations`](super::Try).
 #[derive(Debug)]
-pub(crate) struct World<'a, 'm> {
+pub struct World<'a, 'm, S = AnyStrategy<'m>> {
     pub(crate) jobs: &'a mut JobTable<'m>,
-    pub(crate) allocator: &'a mut Allocator<'m>,
+    pub(crate) allocator: &'a mut Allocator<'m, S>,
     /// The present time.
     pub(crate) now: Ticks,
     /// The pauses of the work, and what they show of the controller.
     pub(crate) pauses: Option<(&'a Pauses<'a>, Status<'a>)>,
 }
 
-impl<'m> World<'_, 'm> {
-    /// The number of free processors.
-    pub(crate) const fn free(&self) -> u32 {
-        self.allocator.occupancy().free()
-    }
-
-    /// The waiting jobs, in the order of their arrival.
-    #[inline]
-    pub(crate) fn queue(&self) -> Queue<'_> {
-        self.jobs.queue()
-    }
-
-    /// The expected end of a waiting job if it started at `start`; `Ticks::MAX` without an
-    /// estimate.
-    pub(crate) fn would_end(&self, job: Slot, start: Ticks) -> Ticks {
-        let estimate = self.jobs.get(job).request().estimate;
-        estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
-    }
-
+impl<'m, S: ServedStrategy> World<'_, 'm, S> {
     /// Tries to allocate processors to a waiting job. Taking them may pause, since long lists are
     /// changed; queries then show busy processors that no job holds yet.
     #[inline(always)]
@@ -54,10 +38,47 @@ impl<'m> World<'_, 'm> {
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
-        let pause = Pause::with_jobs(self.pauses, self.jobs);
         let blocks = blocks?;
+        let wanted = self.jobs.get(attempted.job()).request().processors;
+        self.allocator.admit(blocks, wanted)?;
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
         self.allocator.take(blocks, pause.as_ref());
         Ok(blocks)
+    }
+}
+
+impl<'m, S: Strategy> World<'_, 'm, S> {
+    /// The present time.
+    pub const fn now(&self) -> Ticks {
+        self.now
+    }
+
+    /// Which processors are busy.
+    pub const fn occupancy(&self) -> &Occupancy<'m> {
+        self.allocator.occupancy()
+    }
+
+    /// The running jobs, in no particular order.
+    pub fn running(&self) -> impl Iterator<Item = &JobSlot> {
+        self.jobs.running()
+    }
+
+    /// The number of free processors.
+    pub const fn free(&self) -> u32 {
+        self.allocator.occupancy().free()
+    }
+
+    /// The waiting jobs, in the order of their arrival.
+    #[inline]
+    pub fn queue(&self) -> Queue<'_> {
+        self.jobs.queue()
+    }
+
+    /// The expected end of a waiting job if it started at `start`; `Ticks::MAX` without an
+    /// estimate.
+    pub fn would_end(&self, job: Slot, start: Ticks) -> Ticks {
+        let estimate = self.jobs.get(job).request().estimate;
+        estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
     }
 
     /// Lets the strategy search for a job that may take any free processors.

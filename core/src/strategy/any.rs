@@ -125,35 +125,6 @@ impl<'m> AnyStrategy<'m> {
         with_chosen!(self, strategy => &strategy.workspace)
     }
 
-    /// Becomes another strategy, or the same one for another machine, in the same memory, under the
-    /// conditions of [`AnyStrategy::new`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AnyStrategy::new`]. It never fails, as the caller has checked the strategy and
-    /// the machine before (`Allocator::check`). A failure would lose the memory.
-    pub(crate) fn switch(
-        &mut self,
-        kind: StrategyKind,
-        machine: Grid,
-    ) -> Result<(), ConfigureError> {
-        let workspace = with_chosen!(self, strategy => &mut strategy.workspace);
-        *self = Self::new(kind, machine, core::mem::take(workspace))?;
-        Ok(())
-    }
-
-    /// The number of cubes of the machine, if its description has some.
-    #[cfg(feature = "restore")]
-    pub(crate) const fn cubes(&self) -> Option<u32> {
-        #[cfg(feature = "machine")]
-        if let Some(machine) = self.machine
-            && let Some(cubes) = memory::Cubes::of(machine)
-        {
-            return Some(cubes.count as u32);
-        }
-        None
-    }
-
     /// The dominant free submeshes, if the strategy is `free-submesh-list` on a two-dimensional
     /// mesh.
     #[cfg(feature = "free-submesh-list")]
@@ -284,6 +255,44 @@ impl Strategy for AnyStrategy<'_> {
         fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError>;
 
         fn check_invariants(&self, occupancy: &Occupancy<'_>);
+    }
+}
+
+impl ServedStrategy for AnyStrategy<'_> {
+    const IS_CHECKED: bool = false;
+
+    fn holds(&self) -> Holds {
+        self.kind.holds()
+    }
+
+    #[cfg(feature = "machine")]
+    fn description<'a>(&self) -> Option<&'a Machine>
+    where
+        Self: 'a,
+    {
+        self.machine
+    }
+
+    fn list_capacity(&self) -> u32 {
+        self.workspace().list.len() as u32
+    }
+
+    fn check(
+        &self,
+        kind: StrategyKind,
+        grid: &Grid,
+        _present: &Grid,
+        room: Room,
+    ) -> Result<(), ConfigureError> {
+        crate::allocator::check(room, self.workspace(), grid, kind)
+    }
+
+    fn switch(&mut self, kind: StrategyKind, grid: Grid) {
+        let workspace = with_chosen!(self, strategy => &mut strategy.workspace);
+        // It never fails after the check. A failure would lose the memory.
+        if let Ok(strategy) = Self::new(kind, grid, core::mem::take(workspace)) {
+            *self = strategy;
+        }
     }
 }
 

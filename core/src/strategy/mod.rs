@@ -27,6 +27,8 @@ use crate::blocks::Draft;
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
+#[cfg(feature = "machine")]
+use crate::machine::Machine;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
@@ -51,9 +53,9 @@ pub use any::AnyStrategy;
 pub use foresight::Candidate;
 pub(crate) use gather::Gather;
 pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
-#[cfg(feature = "machine")]
-pub(crate) use memory::list_of_cubes;
 pub(crate) use memory::scratch_and_list;
+#[cfg(feature = "machine")]
+pub(crate) use memory::{Cubes as MachineCubes, list_of_cubes};
 pub use serves::Serves;
 pub use text::StrategyTextError;
 pub(crate) use workspace::Workspace;
@@ -204,6 +206,67 @@ pub trait Strategy {
 
     /// Asserts every invariant of the strategy's data. For tests; it may be slow.
     fn check_invariants(&self, _occupancy: &Occupancy<'_>) {}
+}
+
+/// A strategy that a [`Controller`](crate::Controller) can have: [`AnyStrategy`], or your own, for
+/// which the defaults suffice (`impl ServedStrategy for MyStrategy {}`).
+pub trait ServedStrategy: Strategy {
+    /// Whether proposals are checked before they take effect. Only a strategy whose proposals are
+    /// always legal may say no.
+    const IS_CHECKED: bool = true;
+
+    /// What an allocation holds. It says how many processors must be free for an attempt to be
+    /// valid ([`Holds::requested`]).
+    fn holds(&self) -> Holds {
+        Holds::OneBlock
+    }
+
+    /// The description of the machine, if the strategy keeps its rules.
+    #[cfg(feature = "machine")]
+    fn description<'a>(&self) -> Option<&'a Machine>
+    where
+        Self: 'a,
+    {
+        None
+    }
+
+    /// The entries for which its list has room.
+    fn list_capacity(&self) -> u32 {
+        0
+    }
+
+    /// Whether it can serve this grid, under the name of this kind, in this room.
+    ///
+    /// # Errors
+    ///
+    /// Why not. A strategy of your own serves the grid for which it was made, which is `present`.
+    fn check(
+        &self,
+        _kind: StrategyKind,
+        grid: &Grid,
+        present: &Grid,
+        _room: Room,
+    ) -> Result<(), ConfigureError> {
+        if grid == present {
+            Ok(())
+        } else {
+            Err(ConfigureError::MachineUnsuitable)
+        }
+    }
+
+    /// Serves this grid under the name of this kind, which [`ServedStrategy::check`] allowed.
+    fn switch(&mut self, _kind: StrategyKind, _grid: Grid) {}
+}
+
+/// The memory of an allocator without that of its strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Words of each bitmap.
+    pub words: usize,
+    /// Blocks that can be held.
+    pub blocks: usize,
+    /// The number of jobs that must find room.
+    pub jobs: u32,
 }
 
 /// The number of free processors that the request takes on the machine.

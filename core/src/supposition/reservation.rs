@@ -13,7 +13,7 @@ use crate::search::rectangles::for_each_maximal;
 use crate::search::steps::for_each_corner;
 use crate::strategy::Strategy;
 
-impl Supposition<'_, '_> {
+impl<S: Strategy> Supposition<'_, '_, S> {
     /// Lets the strategy search here for a job that may start now. Nothing was given back here, and
     /// the job would fit if nothing was withheld.
     ///
@@ -61,6 +61,12 @@ impl Supposition<'_, '_> {
             }
             Err(_) => return None,
         };
+        // A strategy of your own may propose anything.
+        let grid = self.supposed.grid();
+        if !self.pool.iter(chain).all(|block| grid.contains(block)) {
+            self.pool.free(chain);
+            return None;
+        }
         if chain.len() > 1 {
             self.pool.reserve(chain);
             return Some(Reserved::Blocks(chain.links()));

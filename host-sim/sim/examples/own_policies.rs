@@ -5,8 +5,8 @@
 //! ```
 
 use meshalloc::{
-    Block, Draft, Grid, Mesh, Occupancy, Refusal, Request, Shape, Strategy, StrategyKind, Submesh,
-    Ticks,
+    Block, Draft, Grid, Mesh, Occupancy, Refusal, Request, ServedStrategy, Shape, Strategy,
+    StrategyKind, Submesh, Ticks,
 };
 use meshalloc_sim::backend::own::{OwnBackends, Waiting, first_come};
 use meshalloc_sim::metrics::Metric;
@@ -21,7 +21,7 @@ use meshalloc_sim::scenario::{Results, RunError, Scenario, StrategyChoice};
 ///   0  . . b b a a  2 x 2 processors are free is <2, 0>
 ///      0 1 2 3 4 5  x
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LastFit(Mesh);
 
 impl LastFit {
@@ -35,6 +35,9 @@ impl LastFit {
         (extents[0], extents.get(1).copied().unwrap_or(1))
     }
 }
+
+// A controller can have it.
+impl ServedStrategy for LastFit {}
 
 impl Strategy for LastFit {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {

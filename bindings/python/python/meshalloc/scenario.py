@@ -170,8 +170,7 @@ class Scenario:
     ) -> Results:
         """Simulates it.
 
-        `strategy` and `scheduler` are your own, in place of those of the settings; with a strategy
-        of your own and no scheduler, jobs are served first come, first served. `name` names the
+        `strategy` and `scheduler` are your own, in place of those of the settings. `name` names the
         strategy in the results. `progress` is called about 20 times a second with the jobs that
         have left and the number that is expected. With `jobs` the results have a table of single
         jobs (`Results.jobs`), which takes memory for each.
@@ -196,11 +195,6 @@ class Scenario:
         given = dict(self._given)
         if strategy is not None:
             given.pop("strategy", None)
-            if scheduler is None and self.settings["scheduler"] != "fcfs":
-                raise ScenarioError(
-                    f"`scheduler` is {self.settings['scheduler']} (expected fcfs, or a scheduler of"
-                    " your own, where the strategy is your own)"
-                )
         if scheduler is not None:
             given.pop("scheduler", None)
         if name is not None and strategy is None and len(self.settings["strategy"]) > 1:

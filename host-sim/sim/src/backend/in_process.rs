@@ -5,8 +5,9 @@ use std::slice::IterMut;
 use meshalloc::message::Capacity;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Answer, Block, Change, Configuration, Controller, Error, Grid, Happened, JobId, Machine,
-    Memory, Outcome, Query, Request, SchedulerKind, StrategyKind, Ticks,
+    Answer, AnyScheduler, AnyStrategy, Block, Change, Configuration, ConfigureError, Controller,
+    Error, Grid, Happened, JobId, Machine, Memory, Outcome, Query, Request, SchedulerKind,
+    ServedScheduler, ServedStrategy, StrategyKind, Ticks,
 };
 
 use super::stopwatch::Stopwatch;
@@ -55,10 +56,30 @@ const DOUBLINGS: usize = 24;
 #[derive(Debug, Default)]
 pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 
+/// How controllers of these types are made and used.
+#[derive(Debug)]
+pub(super) struct Make<'m, S, D> {
+    /// The memory for this number of jobs.
+    pub(super) storage: fn(&Configuration, Option<&Machine>, usize) -> HeapStorage,
+    /// An empty controller in larger memory, with the policies of this one.
+    pub(super) again: fn(&Controller<'m, S, D>, Memory<'m>) -> Made<'m, S, D>,
+    /// The largest slice that could be placed; `None` if that is not known.
+    pub(super) largest: Option<Largest<'m, S, D>>,
+    /// Whether the scheduler is first come, first served of core.
+    pub(super) is_in_order: bool,
+}
+
+/// Answers [`Query::Largest`].
+pub(super) type Largest<'m, S, D> = fn(&mut Controller<'m, S, D>) -> Result<Answer, Error>;
+
+/// A controller, or why its configuration is not served.
+pub(super) type Made<'m, S, D> = Result<Controller<'m, S, D>, ConfigureError>;
+
 /// A [`Controller`] in this process.
 #[derive(Debug)]
-pub struct InProcess<'m> {
-    controller: Controller<'m>,
+pub struct InProcess<'m, S = AnyStrategy<'m>, D = AnyScheduler> {
+    controller: Controller<'m, S, D>,
+    make: Make<'m, S, D>,
     blocks: Vec<Block>,
     /// Places for the memories that are still to come, if the table may grow.
     larger: IterMut<'m, Option<HeapStorage>>,
@@ -70,8 +91,10 @@ pub struct InProcess<'m> {
 impl<'m> InProcess<'m> {
     /// A controller in this memory; an error when it does not take the configuration.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, BackendError> {
+        let controller = Controller::new(memory, configuration);
         Ok(InProcess {
-            controller: controller(memory, configuration)?,
+            controller: controller.map_err(refused(configuration))?,
+            make: of_core(configuration),
             blocks: Vec::new(),
             larger: IterMut::default(),
             description: None,
@@ -91,32 +114,66 @@ impl<'m> InProcess<'m> {
         configuration: Configuration,
         description: Option<&'m Machine>,
     ) -> Result<Self, BackendError> {
+        let make = of_core(configuration);
+        Self::begin(storage, jobs, configuration, description, make, |memory| {
+            Controller::new(memory, configuration)
+        })
+    }
+}
+
+fn of_core<'m>(configuration: Configuration) -> Make<'m, AnyStrategy<'m>, AnyScheduler> {
+    Make {
+        storage: |configuration, description, jobs| {
+            let Configuration {
+                machine, strategy, ..
+            } = *configuration;
+            heap_storage(machine, description, strategy, jobs)
+        },
+        again: |old, memory| Controller::new(memory, old.configuration()),
+        largest: Some(|controller| controller.answer(&Query::Largest, None)),
+        is_in_order: configuration.scheduler == SchedulerKind::Fcfs,
+    }
+}
+
+fn refused(configuration: Configuration) -> impl Fn(ConfigureError) -> BackendError {
+    move |reason| BackendError::Configure {
+        configuration,
+        reason,
+    }
+}
+
+impl<'m, S: ServedStrategy, D: ServedScheduler> InProcess<'m, S, D> {
+    /// A controller whose table grows.
+    ///
+    /// # Errors
+    ///
+    /// When it does not take the configuration.
+    pub(super) fn begin(
+        storage: &'m mut GrowingStorage,
+        jobs: usize,
+        configuration: Configuration,
+        description: Option<&'m Machine>,
+        make: Make<'m, S, D>,
+        controller: impl FnOnce(Memory<'m>) -> Made<'m, S, D>,
+    ) -> Result<Self, BackendError> {
         let [first, larger @ ..] = &mut storage.0;
-        let Configuration {
-            machine, strategy, ..
-        } = configuration;
-        let first = first.insert(heap_storage(machine, description, strategy, jobs));
+        let first = first.insert((make.storage)(&configuration, description, jobs));
+        let controller = controller(memory(first, description));
         Ok(InProcess {
-            controller: controller(memory(first, description), configuration)?,
+            controller: controller.map_err(refused(configuration))?,
+            make,
             blocks: Vec::new(),
             larger: larger.iter_mut(),
             description,
             latest_seconds: None,
         })
     }
-}
 
-fn controller(
-    memory: Memory<'_>,
-    configuration: Configuration,
-) -> Result<Controller<'_>, BackendError> {
-    Controller::new(memory, configuration).map_err(|reason| BackendError::Configure {
-        configuration,
-        reason,
-    })
-}
+    /// Whether a strategy of your own has made a proposal that is not legal. The run ends then.
+    fn is_illegal(&self) -> bool {
+        S::IS_CHECKED && self.controller.illegal_proposal().is_some()
+    }
 
-impl InProcess<'_> {
     /// Passes on the events after this one.
     #[inline]
     fn pass_on(&mut self, known: &mut u64, on_event: OnEvent<'_>) {
@@ -139,14 +196,14 @@ impl InProcess<'_> {
     #[inline]
     fn carry_out<T>(
         &mut self,
-        begin: impl FnOnce(&mut Controller<'_>) -> Result<T, Error>,
+        begin: impl FnOnce(&mut Controller<'m, S, D>) -> Result<T, Error>,
         on_event: OnEvent<'_>,
-    ) -> Result<T, Error> {
+    ) -> Result<Result<T, Error>, BackendError> {
         let mut watch = self.latest_seconds.map(|_| Stopwatch::start());
         let mut known = self.controller.events();
         let outcome = begin(&mut self.controller);
         loop {
-            while self.controller.advance(None) {}
+            while !self.is_illegal() && self.controller.advance(None) {}
             let mut pass_on = || self.pass_on(&mut known, on_event);
             match &mut watch {
                 None => pass_on(),
@@ -161,11 +218,16 @@ impl InProcess<'_> {
             debug_assert!(ended.is_ok(), "the lease has ended");
         }
         self.latest_seconds = watch.map(Stopwatch::seconds);
-        outcome
+        match self.controller.illegal_proposal() {
+            Some(illegal) if S::IS_CHECKED => Err(BackendError::Illegal {
+                reason: illegal.to_string(),
+            }),
+            _ => Ok(outcome),
+        }
     }
 }
 
-impl Backend for InProcess<'_> {
+impl<S: ServedStrategy, D: ServedScheduler> Backend for InProcess<'_, S, D> {
     #[inline]
     fn call(
         &mut self,
@@ -173,10 +235,10 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<Outcome, Error>, BackendError> {
-        Ok(self.carry_out(
+        self.carry_out(
             |controller| controller.begin(change, now, None, None),
             on_event,
-        ))
+        )
     }
 
     fn requeue(
@@ -185,7 +247,7 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_event: OnEvent<'_>,
     ) -> Result<Result<(), Error>, BackendError> {
-        Ok(self.carry_out(|controller| controller.requeue(jobs, now), on_event))
+        self.carry_out(|controller| controller.requeue(jobs, now), on_event)
     }
 
     fn fits(&mut self, request: &Request) -> bool {
@@ -193,15 +255,15 @@ impl Backend for InProcess<'_> {
     }
 
     fn requested(&self, request: &Request) -> u32 {
-        self.controller
-            .configuration()
-            .strategy
-            .holds()
-            .requested(request)
+        self.controller.requested(request)
     }
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        Ok(self.controller.answer(query, None))
+        match (query, self.make.largest) {
+            (Query::Largest, None) => Err(BackendError::NoLargest),
+            (Query::Largest, Some(largest)) => Ok(largest(&mut self.controller)),
+            _ => Ok(self.controller.view().answer(query)),
+        }
     }
 
     fn capacity(&self) -> Capacity {
@@ -209,7 +271,7 @@ impl Backend for InProcess<'_> {
     }
 
     fn is_in_order(&self) -> bool {
-        self.controller.configuration().scheduler == SchedulerKind::Fcfs
+        self.make.is_in_order
     }
 
     /// Restores a checkpoint of the controller in twice the memory.
@@ -219,12 +281,10 @@ impl Backend for InProcess<'_> {
             return false;
         };
         let configuration = self.controller.configuration();
-        let Configuration {
-            machine, strategy, ..
-        } = configuration;
         let description = self.description;
-        let storage = heap_storage(machine, description, strategy, 2 * jobs as usize);
-        let larger = controller(memory(place.insert(storage), description), configuration);
+        let storage = (self.make.storage)(&configuration, description, 2 * jobs as usize);
+        let larger =
+            (self.make.again)(&self.controller, memory(place.insert(storage), description));
         let mut larger = larger.expect("a larger memory suffices, too");
         let mut restoring = larger.restore();
         self.controller

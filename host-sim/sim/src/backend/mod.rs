@@ -13,7 +13,7 @@ mod stopwatch;
 
 pub use around::Around;
 pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage, needs};
-pub use own::{OwnBackends, Policy, PolicyBackends, Waiting};
+pub use own::{OwnBackends, Policy, PolicyBackends, StrategyBackends, Waiting};
 
 /// Takes an event, with the blocks of a job that was granted.
 pub type OnEvent<'a> = &'a mut dyn FnMut(&Event, &[Block]);
@@ -148,12 +148,6 @@ pub enum BackendError {
     Illegal {
         /// Why not.
         reason: String,
-    },
-    /// The controller takes no changes of this kind.
-    #[error("this controller does not carry out {change}")]
-    Unsupported {
-        /// The change.
-        change: String,
     },
     /// Interrupted jobs cannot return to their places in the controller's queue.
     #[error(

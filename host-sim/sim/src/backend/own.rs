@@ -1,17 +1,17 @@
-//! A controller with a strategy and a scheduler of your own.
+//! Strategies and schedulers of your own in a controller.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
-use meshalloc::message::{Capacity, LargestReport};
+use meshalloc::jobs::Slot;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    AllocateError, Allocation, Allocator, Answer, Block, Change, Configuration, ConfigureError,
-    Error, Event, FaultReport, Grid, Happened, Holds, JobId, Machine, Outcome, Query, Refusal,
-    Request, Strategy, StrategyKind, Ticks,
+    AnyScheduler, Attempt, Configuration, ConfigureError, Controller, Grid, JobId, Machine, Query,
+    Request, Scheduler, SchedulerKind, ServedScheduler, ServedStrategy, Strategy, StrategyKind,
+    Ticks, Trigger, Try, World,
 };
 
-use super::{Backend, BackendError, Backends, OnEvent};
-use crate::workload::JOBS_MAX;
+use super::in_process::{InProcess, Make};
+use super::{Backend, BackendError, Backends, GrowingStorage, heap_storage};
 
 /// A job that waits.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,6 @@ pub struct Waiting {
     /// Whether an attempt for it has failed since processors last became free or a waiting job was
     /// released.
     pub has_failed: bool,
-    attempts: u32,
-    misses: u32,
 }
 
 /// A scheduler of your own: it chooses which waiting job may try.
@@ -48,325 +46,162 @@ pub fn first_come(queue: &[Waiting], _: Ticks) -> Option<usize> {
     queue.first().map(|_| 0)
 }
 
-/// Jobs, waiting and running, for which a controller has room at first.
-const ROOM: u32 = 1 << 12;
-
-#[derive(Debug)]
-struct Running {
-    /// The job as it waited.
-    job: Waiting,
-    /// The number of its grant.
-    event: u64,
-    allocation: Allocation,
-}
-
-/// What is known of a strategy of core.
-#[derive(Clone, Copy, Debug)]
-struct OfCore<'m, S> {
-    holds: Holds,
-    largest: fn(&mut Allocator<'m, S>) -> LargestReport,
-}
-
-/// A controller whose strategy and scheduler are not of the [`meshalloc`] crate.
-#[derive(Debug)]
-struct Own<'m, S, P> {
-    allocator: Allocator<'m, S>,
+/// A [`Policy`] as a scheduler of core: it keeps the queue as a slice, and knows which jobs failed.
+///
+/// ```text
+///   arrival    the job joins the end of `queue`
+///   grant      the job leaves it
+///   departure  all may try again: `queue` is made anew, without failures
+/// ```
+#[derive(Clone, Debug)]
+pub struct Queued<P> {
     policy: P,
     queue: Vec<Waiting>,
-    running: HashMap<JobId, Running>,
-    /// `None`: the strategy is not of core.
-    of_core: Option<OfCore<'m, S>>,
-    events: u64,
-    room: u32,
-    blocks: Vec<Block>,
+    /// Where core has these jobs.
+    slots: Vec<Slot>,
+    /// Those that failed. A controller that moves to larger memory makes `queue` anew, but keeps
+    /// this.
+    failed: HashSet<JobId>,
 }
 
-impl<S: Strategy, P: Policy> Own<'_, S, P> {
-    fn submit(&mut self, job: JobId, request: Request, now: Ticks) -> Result<(), Refusal> {
-        self.allocator.demand(&request)?;
-        if self.queue.len() + self.running.len() >= self.room as usize {
-            return Err(Refusal::TableFull);
+impl<P: Policy> Queued<P> {
+    /// The scheduler of this policy.
+    pub fn new(policy: P) -> Self {
+        Queued {
+            policy,
+            queue: Vec::new(),
+            slots: Vec::new(),
+            failed: HashSet::new(),
         }
-        self.queue.push(Waiting {
-            job,
-            request,
-            since: now,
-            has_failed: false,
-            attempts: 0,
-            misses: 0,
-        });
-        Ok(())
     }
 
-    /// The processors of a job that is released.
-    fn release(&mut self, job: JobId) -> Option<u32> {
-        if let Some(place) = self.queue.iter().position(|waiting| waiting.job == job) {
+    fn choose(&mut self, now: Ticks) -> Option<Try> {
+        let place = self.policy.next(&self.queue, now)?;
+        let waiting = self.queue.get(place)?;
+        (!waiting.has_failed).then_some(Try::Freely(self.slots[place]))
+    }
+
+    fn read<S: Strategy>(&mut self, world: &World<'_, '_, S>) {
+        let queue = world.queue();
+        self.slots.clear();
+        self.slots.extend(queue.slots());
+        self.queue.clear();
+        self.queue.extend(self.slots.iter().map(|&slot| {
+            let job = queue.get(slot);
+            Waiting {
+                job: job.id(),
+                request: *job.request(),
+                since: job.submitted(),
+                has_failed: self.failed.contains(&job.id()),
+            }
+        }));
+    }
+}
+
+impl<P: Policy> Scheduler for Queued<P> {
+    fn first<S: Strategy>(
+        &mut self,
+        world: &mut World<'_, '_, S>,
+        trigger: Trigger,
+    ) -> Option<Try> {
+        match trigger {
+            Trigger::Arrival(slot) => {
+                let job = world.queue().get(slot);
+                self.failed.remove(&job.id());
+                if self.queue.len() as u32 + 1 == world.queue().len() {
+                    self.slots.push(slot);
+                    self.queue.push(Waiting {
+                        job: job.id(),
+                        request: *job.request(),
+                        since: job.submitted(),
+                        has_failed: false,
+                    });
+                } else {
+                    self.read(world);
+                }
+            }
+            Trigger::Departure => {
+                self.failed.clear();
+                self.read(world);
+            }
+        }
+        self.choose(world.now())
+    }
+
+    fn next<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, attempt: Attempt) -> Option<Try> {
+        let place = self.slots.iter().position(|&slot| slot == attempt.job)?;
+        if attempt.outcome.is_ok() {
+            self.slots.remove(place);
             self.queue.remove(place);
-            return Some(0);
+        } else {
+            self.queue[place].has_failed = true;
+            self.failed.insert(self.queue[place].job);
         }
-        let running = self.running.remove(&job)?;
-        self.allocator.release(running.allocation).ok()
+        self.choose(world.now())
     }
 
-    fn set_faulty(&mut self, block: Block, is_faulty: bool) -> FaultReport {
-        let grid = *self.allocator.occupancy().grid();
-        let before = self.allocator.occupancy().free();
-        let changed = match is_faulty {
-            true => self.allocator.mark_faulty(block),
-            false => self.allocator.clear_faulty(block),
-        };
-        if self.allocator.occupancy().free() > before {
-            self.forget_failures();
-        }
-        let is_on = |running: &&Running| {
-            let mut held = self
-                .allocator
-                .blocks(&running.allocation)
-                .into_iter()
-                .flatten();
-            held.any(|held| grid.overlap(held, block))
-        };
-        let on = || self.running.values().filter(is_on);
-        let first = on().min_by_key(|running| running.event);
-        FaultReport {
-            changed,
-            jobs: on().count() as u32,
-            first: first.map(|running| running.job.job),
-        }
-    }
-
-    /// Jobs that failed may try again.
-    fn forget_failures(&mut self) {
-        for waiting in &mut self.queue {
-            waiting.has_failed = false;
-        }
-    }
-
-    fn pass(&mut self, now: Ticks, on_event: OnEvent<'_>) -> Result<(), BackendError> {
-        while let Some(place) = self.policy.next(&self.queue, now)
-            && let Some(waiting) = self.queue.get_mut(place)
-            && !waiting.has_failed
-        {
-            waiting.attempts += 1;
-            let request = waiting.request;
-            let wants = requested(self.of_core.as_ref(), &self.allocator, &request);
-            let is_valid = self.allocator.occupancy().free() >= wants;
-            match self.allocator.allocate_checked(&request) {
-                Ok(allocation) => {
-                    let waiting = self.queue.remove(place);
-                    self.grant(waiting, allocation, now, on_event);
-                }
-                Err(AllocateError::Refused(_)) => {
-                    waiting.has_failed = true;
-                    waiting.misses += u32::from(is_valid);
-                }
-                Err(reason) => {
-                    let reason = reason.to_string();
-                    return Err(BackendError::Illegal { reason });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn grant(
-        &mut self,
-        waiting: Waiting,
-        allocation: Allocation,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) {
-        self.blocks.clear();
-        let blocks = self.allocator.blocks(&allocation);
-        self.blocks.extend(blocks.into_iter().flatten());
-        let processors = self.allocator.processors(&allocation);
-        self.events += 1;
-        let running = Running {
-            job: waiting,
-            event: self.events,
-            allocation,
-        };
-        self.running.insert(waiting.job, running);
-        let event = Event {
-            number: self.events,
-            job: waiting.job,
-            at: now,
-            processors: processors.unwrap_or_default(),
-            what: Happened::Granted {
-                attempts: waiting.attempts,
-                misses: waiting.misses,
-                blocks_total: self.blocks.len() as u32,
-                block: self.blocks[0],
-            },
-        };
-        on_event(&event, &self.blocks);
+    /// Any job in the queue may be the next.
+    fn left(&self, queue: meshalloc::jobs::Queue<'_>, _: Slot) -> u32 {
+        queue.len()
     }
 }
 
-impl<S: Strategy, P: Policy> Backend for Own<'_, S, P> {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
-        let outcome = match *change {
-            Change::Submit {
-                job,
-                request,
-                lease: None,
-            } => match self.submit(job, request, now) {
-                Ok(()) => Outcome::Done,
-                Err(refusal) => return Ok(Err(Error::Refused(refusal))),
-            },
-            Change::Release { job } => match self.release(job) {
-                Some(processors) => {
-                    self.forget_failures();
-                    Outcome::Released { processors }
-                }
-                None => return Ok(Err(Error::UnknownJob)),
-            },
-            Change::MarkFaulty { block } => Outcome::Faults(self.set_faulty(block, true)),
-            Change::ClearFaulty { block } => Outcome::Faults(self.set_faulty(block, false)),
-            _ => {
-                let change = format!("{change:?}");
-                return Err(BackendError::Unsupported { change });
-            }
-        };
-        self.pass(now, on_event)?;
-        Ok(Ok(outcome))
-    }
-
-    fn requeue(
-        &mut self,
-        jobs: &[JobId],
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<(), Error>, BackendError> {
-        if !jobs.iter().all(|job| self.running.contains_key(job)) {
-            return Ok(Err(Error::UnknownJob));
-        }
-        for job in jobs {
-            let Some(Running {
-                job, allocation, ..
-            }) = self.running.remove(job)
-            else {
-                continue;
-            };
-            let released = self.allocator.release(allocation);
-            debug_assert!(released.is_ok(), "the allocation is the allocator's own");
-            let key = |waiting: &Waiting| (waiting.since, waiting.job);
-            let later = self.queue.iter().position(|other| key(other) > key(&job));
-            self.queue.insert(later.unwrap_or(self.queue.len()), job);
-        }
-        self.forget_failures();
-        self.pass(now, on_event)?;
-        Ok(Ok(()))
-    }
-
-    fn fits(&mut self, request: &Request) -> bool {
-        self.allocator.fits(request)
-    }
-
-    fn requested(&self, request: &Request) -> u32 {
-        requested(self.of_core.as_ref(), &self.allocator, request)
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        match (query, &self.of_core) {
-            (Query::Largest, Some(of_core)) => {
-                Ok(Ok(Answer::Largest((of_core.largest)(&mut self.allocator))))
-            }
-            (Query::Largest, None) => Err(BackendError::NoLargest),
-            _ => Err(BackendError::NoQueries),
-        }
-    }
-
-    fn capacity(&self) -> Capacity {
-        let grid = self.allocator.occupancy().grid();
-        let needs = needs(*grid);
-        Capacity {
-            words: needs.words as u32,
-            word_bits: usize::BITS as u8,
-            jobs: self.room,
-            blocks: needs.blocks as u32,
-            list: 0,
-        }
-    }
-
-    fn is_in_order(&self) -> bool {
-        false
-    }
-
-    fn make_room(&mut self) -> bool {
-        let has_more = self.room < JOBS_MAX;
-        self.room = self.room.saturating_mul(2).min(JOBS_MAX);
-        has_more
+impl<P: Policy + Clone> ServedScheduler for Queued<P> {
+    fn anew(&self, _: SchedulerKind) -> Result<Self, ConfigureError> {
+        Ok(Queued {
+            policy: self.policy.clone(),
+            queue: Vec::new(),
+            slots: Vec::new(),
+            failed: self.failed.clone(),
+        })
     }
 }
 
-/// The processors that must be free for an attempt to be valid. For a strategy that is not of core
-/// these are the sides of the request, or fewer if the strategy takes fewer.
-fn requested<S: Strategy>(
-    of_core: Option<&OfCore<'_, S>>,
-    allocator: &Allocator<'_, S>,
-    request: &Request,
-) -> u32 {
-    match of_core {
-        Some(of_core) => of_core.holds.requested(request),
-        None => {
-            let named = Holds::OneBlock.requested(request);
-            allocator
-                .demand(request)
-                .map_or(named, |demand| demand.min(named))
-        }
-    }
-}
+/// Jobs, waiting and running, for which a controller has room at first, beyond one for each
+/// processor.
+const ROOM: usize = 1 << 12;
 
-/// What an allocator needs whose strategy brings its own memory.
-fn needs(machine: Grid) -> Needs {
-    Needs {
+/// The memory of a controller whose strategy brings its own.
+fn storage(configuration: &Configuration, _: Option<&Machine>, jobs: usize) -> HeapStorage {
+    let machine = configuration.machine;
+    let needs = Needs {
         scratch: 0,
         list: 0,
         blocks: machine.nodes() as usize,
         ..Needs::of(StrategyKind::FirstFit, &machine, 1)
-    }
+    };
+    HeapStorage::new(needs, jobs)
 }
 
 /// Calls `body` with a controller of this strategy and scheduler, as a [`Backends`] does that has
-/// made them itself; an error when the machine of the configuration is not served.
-pub fn lend<S: Strategy, P: Policy>(
+/// made them itself. The scheduler is a [`Queued`] policy, or one of core
+/// ([`AnyScheduler::new`]).
+///
+/// # Errors
+///
+/// When the machine of the configuration is not served.
+pub fn lend<S: ServedStrategy + Clone, D: ServedScheduler>(
     configuration: Configuration,
     strategy: S,
-    policy: P,
+    scheduler: D,
     body: &mut dyn FnMut(&mut dyn Backend),
 ) -> Result<(), BackendError> {
-    let machine = configuration.machine;
-    let mut storage = HeapStorage::new(needs(machine), 0);
-    let allocator = Allocator::with_strategy(storage.allocator_memory(), machine, strategy);
-    lend_allocator(configuration, None, allocator, policy, body)
-}
-
-fn lend_allocator<'m, S: Strategy, P: Policy>(
-    configuration: Configuration,
-    of_core: Option<OfCore<'m, S>>,
-    allocator: Result<Allocator<'m, S>, ConfigureError>,
-    policy: P,
-    body: &mut dyn FnMut(&mut dyn Backend),
-) -> Result<(), BackendError> {
-    body(&mut Own {
-        allocator: allocator.map_err(|reason| BackendError::Configure {
-            configuration,
-            reason,
-        })?,
-        policy,
-        queue: Vec::new(),
-        running: HashMap::new(),
-        of_core,
-        events: 0,
-        room: configuration.machine.nodes() + ROOM,
-        blocks: Vec::new(),
-    });
+    let mut memory = GrowingStorage::default();
+    let jobs = configuration.machine.nodes() as usize + ROOM;
+    let make = Make {
+        storage,
+        again: |old: &Controller<'_, S, D>, memory| {
+            let (strategy, scheduler) = (old.strategy().clone(), old.scheduler().clone());
+            Controller::with_own(memory, old.configuration(), strategy, scheduler)
+        },
+        largest: None,
+        is_in_order: false,
+    };
+    let mut controller =
+        InProcess::begin(&mut memory, jobs, configuration, None, make, |memory| {
+            Controller::with_own(memory, configuration, strategy, scheduler)
+        })?;
+    body(&mut controller);
     Ok(())
 }
 
@@ -384,7 +219,13 @@ pub struct OwnBackends<F, G> {
     pub policy: G,
 }
 
-impl<S: Strategy, P: Policy, F: FnMut(Grid) -> S, G: FnMut() -> P> Backends for OwnBackends<F, G> {
+impl<S, P, F, G> Backends for OwnBackends<F, G>
+where
+    S: ServedStrategy + Clone,
+    P: Policy + Clone,
+    F: FnMut(Grid) -> S,
+    G: FnMut() -> P,
+{
     fn with(
         &mut self,
         configuration: Configuration,
@@ -392,44 +233,77 @@ impl<S: Strategy, P: Policy, F: FnMut(Grid) -> S, G: FnMut() -> P> Backends for 
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let strategy = (self.strategy)(configuration.machine);
-        lend(configuration, strategy, (self.policy)(), body)
+        lend(configuration, strategy, Queued::new((self.policy)()), body)
+    }
+}
+
+/// Makes controllers with a strategy of your own, which `strategy` makes for a machine, and the
+/// scheduler that a configuration names.
+#[derive(Clone, Copy, Debug)]
+pub struct StrategyBackends<F> {
+    /// Makes the strategy.
+    pub strategy: F,
+}
+
+impl<S: ServedStrategy + Clone, F: FnMut(Grid) -> S> Backends for StrategyBackends<F> {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        _: Option<&Machine>,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        let scheduler = AnyScheduler::new(configuration.scheduler);
+        let scheduler = scheduler.map_err(|reason| BackendError::Configure {
+            configuration,
+            reason,
+        })?;
+        let strategy = (self.strategy)(configuration.machine);
+        lend(configuration, strategy, scheduler, body)
     }
 }
 
 /// Makes controllers with the strategy that a configuration names and a scheduler of your own,
-/// which `policy` makes. Strategies that look ahead see no estimates of running jobs.
+/// which `policy` makes.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyBackends<G> {
     /// Makes the scheduler.
     pub policy: G,
 }
 
-impl<P: Policy, G: FnMut() -> P> Backends for PolicyBackends<G> {
+impl<P: Policy + Clone, G: FnMut() -> P> Backends for PolicyBackends<G> {
     fn with(
         &mut self,
         configuration: Configuration,
         description: Option<&Machine>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        let Configuration {
-            machine, strategy, ..
-        } = configuration;
-        // A job that runs has a processor at least.
-        let jobs = machine.nodes() as usize;
-        let needs = match description {
-            None => Needs::of(strategy, &machine, jobs),
-            Some(machine) => Needs::described(strategy, machine, jobs),
+        let mut memory = GrowingStorage::default();
+        let jobs = configuration.machine.nodes() as usize + ROOM;
+        let make = Make {
+            storage: |configuration, description, jobs| {
+                heap_storage(
+                    configuration.machine,
+                    description,
+                    configuration.strategy,
+                    jobs,
+                )
+            },
+            again: |old: &Controller<'_, _, Queued<P>>, memory| {
+                Controller::with_scheduler(memory, old.configuration(), old.scheduler().clone())
+            },
+            largest: Some(|controller| controller.answer(&Query::Largest, None)),
+            is_in_order: false,
         };
-        let mut storage = HeapStorage::new(needs, 0);
-        let mut memory = storage.allocator_memory();
-        if let Some(machine) = description {
-            memory = memory.describing(machine);
-        }
-        let allocator = Allocator::new(memory, machine, strategy);
-        let of_core = Some(OfCore {
-            holds: strategy.holds(),
-            largest: Allocator::largest,
-        });
-        lend_allocator(configuration, of_core, allocator, (self.policy)(), body)
+        let scheduler = Queued::new((self.policy)());
+        let mut controller = InProcess::begin(
+            &mut memory,
+            jobs,
+            configuration,
+            description,
+            make,
+            |memory| Controller::with_scheduler(memory, configuration, scheduler),
+        )?;
+        body(&mut controller);
+        Ok(())
     }
 }

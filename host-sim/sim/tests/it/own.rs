@@ -1,16 +1,19 @@
 //! Controllers with a strategy and a scheduler of one's own, against those of core.
 
 use meshalloc::{
-    Block, Change, Draft, Grid, JobId, Mesh, Occupancy, Refusal, Request, Shape, Strategy,
-    StrategyKind, Submesh, Ticks,
+    Block, Change, Configuration, Draft, Error, Flags, Grid, JobId, Mesh, Occupancy, Refusal,
+    Request, SchedulerKind, ServedStrategy, Shape, Sides, Strategy, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_sim::backend::own::{OwnBackends, Waiting, first_come};
-use meshalloc_sim::backend::{BackendError, Backends, PolicyBackends};
+use meshalloc_sim::backend::{BackendError, Backends, PolicyBackends, StrategyBackends};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::scenario::{Scenario, StrategyChoice};
 
 /// The first base node in row-major order, for the request as it is, then turned.
+#[derive(Clone)]
 struct NaiveScan(Mesh);
+
+impl ServedStrategy for NaiveScan {}
 
 fn naive(machine: Grid) -> NaiveScan {
     NaiveScan(Mesh::new(machine.sides()[0], machine.sides()[1]).unwrap())
@@ -51,6 +54,11 @@ impl Strategy for NaiveScan {
             }
         }
         false
+    }
+
+    /// A reservation then is a corner of a free submesh.
+    fn recognizes(&self, _: &Request, _: Sides) -> bool {
+        true
     }
 }
 
@@ -183,7 +191,10 @@ fn the_largest_slice_is_known_of_strategies_of_core() {
 }
 
 /// It proposes the same processors again and again.
+#[derive(Clone)]
 struct Stubborn;
+
+impl ServedStrategy for Stubborn {}
 
 impl Strategy for Stubborn {
     fn demand(&self, _: &Request) -> Result<u32, Refusal> {
@@ -198,10 +209,10 @@ impl Strategy for Stubborn {
 
 #[test]
 fn what_cannot_be_granted_ends_the_run() {
-    let configuration = meshalloc::Configuration {
+    let configuration = Configuration {
         machine: Mesh::new(4, 4).unwrap().grid(),
         strategy: StrategyKind::FirstFit,
-        scheduler: meshalloc::SchedulerKind::Fcfs,
+        scheduler: SchedulerKind::Fcfs,
     };
     let mut backends = OwnBackends {
         strategy: |_| Stubborn,
@@ -216,10 +227,110 @@ fn what_cannot_be_granted_ends_the_run() {
         };
         assert!(matches!(submit(0), Ok(Ok(_))));
         assert!(matches!(submit(1), Err(BackendError::Illegal { .. })));
-        let reset = backend.call(&Change::Reset, 0, &mut |_, _| {});
-        assert!(matches!(reset, Err(BackendError::Unsupported { .. })));
-        let unknown = backend.call(&Change::Release { job: JobId(9) }, 0, &mut |_, _| {});
-        assert!(matches!(unknown, Ok(Err(meshalloc::Error::UnknownJob))));
     });
     assert!(made.is_ok() && is_called);
+}
+
+/// Queue, reservations and backfilling are those of core for every strategy.
+#[test]
+fn a_strategy_of_ones_own_decides_as_that_of_core_under_each_scheduler() {
+    for scheduler in ["fcfs", "easy", "conservative", "sjf", "bypass-queue:100"] {
+        let mut scenario = Scenario {
+            mesh: Some(Shape::sides(12, 7)),
+            strategy: Some(vec![StrategyChoice::One(StrategyKind::AdaptiveScan)]),
+            load: Some(0.7),
+            jobs: Some(300),
+            replications: Some(2),
+            ..Scenario::default()
+        };
+        scenario.set("scheduler", scheduler).unwrap();
+        let resolved = scenario.resolve().unwrap();
+        let own = || StrategyBackends { strategy: naive };
+        let (core, own) = (resolved.run().unwrap(), resolved.run_on(&own, &()).unwrap());
+        let [core, own] = [&core, &own].map(|results| &results.strategies[0]);
+        assert_eq!(own.runs, core.runs, "{scheduler}");
+        assert_eq!(own.decision_hash, core.decision_hash, "{scheduler}");
+        assert!(own.decisions > 500, "{scheduler}");
+    }
+}
+
+/// What a controller promises holds with policies of one's own.
+#[test]
+fn changes_have_the_outcomes_of_core() {
+    let configuration = Configuration {
+        machine: Mesh::new(4, 4).unwrap().grid(),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut backends = OwnBackends {
+        strategy: naive,
+        policy: || first_come,
+    };
+    let made = backends.with(configuration, None, &mut |backend| {
+        let mut call = |change: Change| {
+            let outcome = backend.call(&change, 0, &mut |_, _| {});
+            outcome.unwrap()
+        };
+        let submit = |job, w, h| Change::submit(JobId(job), Request::submesh(w, h));
+        assert!(call(submit(1, 4, 3)).is_ok());
+        let again = call(submit(1, 1, 1));
+        assert_eq!(again, Err(Error::Refused(Refusal::DuplicateJob)));
+        let mut at_once = Request::submesh(4, 2);
+        at_once.flags |= Flags::NO_WAIT;
+        let refused = call(Change::submit(JobId(2), at_once));
+        assert_eq!(refused, Err(Error::Refused(Refusal::TooFewFree)));
+        let block = Submesh::new(3, 3, 2, 1).into();
+        let outside = call(Change::MarkFaulty { block });
+        assert!(
+            matches!(outside, Err(Error::NoSuchBlock { .. })),
+            "{outside:?}"
+        );
+        assert!(call(submit(3, 4, 4)).is_ok());
+        let released = call(Change::Release { job: JobId(1) });
+        assert_eq!(
+            released,
+            Ok(meshalloc::Outcome::Released { processors: 12 })
+        );
+        let released = call(Change::Release { job: JobId(3) });
+        assert_eq!(
+            released,
+            Ok(meshalloc::Outcome::Released { processors: 16 })
+        );
+        assert_eq!(call(Change::Reset), Ok(meshalloc::Outcome::Done));
+    });
+    assert!(made.is_ok());
+}
+
+/// The table of jobs grows while jobs wait that have failed.
+#[test]
+fn a_controller_with_policies_of_ones_own_grows() {
+    let configuration = Configuration {
+        machine: Mesh::new(4, 4).unwrap().grid(),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut backends = OwnBackends {
+        strategy: naive,
+        policy: || first_come,
+    };
+    let made = backends.with(configuration, None, &mut |backend| {
+        let room = backend.capacity().jobs;
+        for job in 0..room {
+            let change = Change::submit(JobId(job), Request::submesh(4, 4));
+            assert_eq!(
+                backend.call(&change, 0, &mut |_, _| {}).unwrap().err(),
+                None
+            );
+        }
+        assert!(backend.make_room());
+        assert_eq!(backend.capacity().jobs, 2 * room);
+        let mut granted = Vec::new();
+        for job in 0..3 {
+            let release = Change::Release { job: JobId(job) };
+            let outcome = backend.call(&release, 9, &mut |event, _| granted.push(event.job));
+            assert!(outcome.unwrap().is_ok());
+        }
+        assert_eq!(granted, [1, 2, 3].map(JobId));
+    });
+    assert!(made.is_ok());
 }
