@@ -21,7 +21,6 @@
 //!
 //! # Complexity and memory
 //!
-//! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else
 //! O(H * ceil(W / word) * (log a + log b)). On any other grid of N processors
 //! O(N / word * log area), and O(dimensions) for each free place. A release takes nothing. Scratch:
 //! as many words as the occupancy, on any other grid twice as many.
@@ -84,7 +83,6 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::contact::{Bound, Contacts};
-use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
 use crate::search::steps::Rule;
 #[cfg(feature = "any-grid")]
@@ -103,10 +101,6 @@ impl Strategy for BestFit<'_> {
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         sides == request.sides()
-    }
-
-    fn blocks_unmarked(&self) -> usize {
-        blocks_for_best(&self.grid)
     }
 
     fn propose(
@@ -134,20 +128,6 @@ fn best(
     scratch: &mut [Word],
 ) -> Option<Submesh> {
     let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
-    if steps.is_none()
-        && let Some(blocks) = FewBlocks::of(occupancy)
-    {
-        let mesh = occupancy.grid();
-        let (w, h) = (mesh.side(0), mesh.side(1));
-        return blocks.best(sides, |place, near| {
-            let Coord { x, y } = place.base;
-            let is_busy = |node: Coord| near.iter().any(|block| block.contains(node));
-            u32::from(x == 0 || is_busy(Coord::new(x - 1, y)))
-                + u32::from(y == 0 || is_busy(Coord::new(x, y - 1)))
-                + u32::from(x + 1 == w || is_busy(Coord::new(x + 1, y)))
-                + u32::from(y + 1 == h || is_busy(Coord::new(x, y + 1)))
-        });
-    }
     let stride = occupancy.stride();
     let busy = Contacts::with_busy(occupancy.busy_rows(), stride);
     let bases = all_bases(occupancy, sides, scratch);

@@ -27,10 +27,7 @@
 //!
 //! # Complexity and memory
 //!
-//! While few blocks are busy, O(blocks^3) on any mesh: only places whose sides are in line with
-//! those of blocks are looked at (`search/few.rs`).
-//!
-//! Else O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(b + ceil(a / word))
+//! O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(b + ceil(a / word))
 //! for each whose boundary value can be larger than the best so far. Nothing is busy between two
 //! free places side by side or one above the other. So the free places around a place show which of
 //! its sides touch anything, for a word of places at once (`search/contact.rs`).
@@ -96,7 +93,6 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::contact::{Bound, Contacts};
-use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
 use crate::search::steps::Rule;
 #[cfg(feature = "any-grid")]
@@ -115,10 +111,6 @@ impl Strategy for BusyList<'_> {
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         request.allows(sides)
-    }
-
-    fn blocks_unmarked(&self) -> usize {
-        blocks_for_best(&self.grid)
     }
 
     fn propose(
@@ -152,15 +144,6 @@ fn best(
     draft: &mut Draft<'_, '_>,
 ) -> Option<Submesh> {
     let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
-    if steps.is_none()
-        && let Some(blocks) = FewBlocks::of(occupancy)
-    {
-        let mesh = occupancy.grid();
-        let (w, h) = (mesh.side(0), mesh.side(1));
-        return blocks.best(sides, |place, near| {
-            boundary_value(place, near, Sides::new(w, h))
-        });
-    }
     let stride = occupancy.stride();
     let bases = all_bases(occupancy, sides, scratch);
     let contacts = Contacts::of_places(bases, stride);
@@ -239,25 +222,4 @@ fn boundary_value_in_rows(
         value += row(Some(y + h));
     }
     value
-}
-
-/// The boundary value of a free submesh that touches no other blocks.
-fn boundary_value(place: Submesh, blocks: &[Submesh], mesh: Sides) -> u32 {
-    let Submesh { base, sides } = place;
-    let (right, top) = (base.x + sides.w, base.y + sides.h);
-    let beside = u32::from(base.x == 0) + u32::from(right == mesh.w);
-    let across = u32::from(base.y == 0) + u32::from(top == mesh.h);
-    let border = beside * u32::from(sides.h) + across * u32::from(sides.w);
-    let contacts = blocks.iter().map(|block| {
-        let (block_right, block_top) = (block.base.x + block.sides.w, block.base.y + block.sides.h);
-        // Neither is negative, as they touch. Exactly one is 0 if they share more than a corner.
-        let columns = right
-            .min(block_right)
-            .saturating_sub(base.x.max(block.base.x));
-        let rows = top.min(block_top).saturating_sub(base.y.max(block.base.y));
-        let meets_beside = block_right == base.x || right == block.base.x;
-        let meets_across = block_top == base.y || top == block.base.y;
-        u32::from(rows) * u32::from(meets_beside) + u32::from(columns) * u32::from(meets_across)
-    });
-    border + contacts.sum::<u32>()
 }
