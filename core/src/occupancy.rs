@@ -199,6 +199,11 @@ impl<'m> Occupancy<'m> {
         busy.map_or(to, |busy| (busy - before).min(to)) - from
     }
 
+    /// The busy bits of this row and of those above it, without those of pending blocks.
+    pub(crate) fn marked_rows_from(&self, row: usize) -> impl Iterator<Item = &[Word]> {
+        self.busy[row * self.stride()..self.words()].chunks_exact(self.stride())
+    }
+
     fn marked_row(&self, row: usize) -> &[Word] {
         &self.busy[row * self.stride()..(row + 1) * self.stride()]
     }

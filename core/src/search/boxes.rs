@@ -4,6 +4,7 @@
 //! left if it and those that follow it along a dimension are free. A dimension of extent e takes
 //! log2(e) steps, each the AND of the bitmap with itself, turned along that dimension.
 
+use super::columns::Scratch;
 use super::orders::next_order;
 use super::rectangles::{self, all_bases};
 use super::steps::Rule;
@@ -40,7 +41,7 @@ pub(crate) fn first_box(
     occupancy: &Occupancy<'_>,
     request: &Request,
     rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
+    scratch: Scratch<'_>,
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     match occupancy.layout().is_plane() && rule.is_none() {
@@ -55,7 +56,7 @@ fn first_named(
     occupancy: &Occupancy<'_>,
     request: &Request,
     rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
+    scratch: Scratch<'_>,
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     let extents = padded(occupancy.grid(), request.shape);
@@ -79,17 +80,19 @@ pub(crate) fn first_in_any_order(
     occupancy: &Occupancy<'_>,
     request: &Request,
     rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
+    mut scratch: Scratch<'_>,
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     if !occupancy.layout().is_plane() {
-        return first_of_assignments(occupancy, request, rule, scratch, draft);
+        return first_of_assignments(occupancy, request, rule, scratch.words(), draft);
     }
     let mut orientations = request.orientations();
     match rule {
-        None => orientations.find_map(|sides| first_rectangle(occupancy, sides, scratch, draft)),
-        Some(_) => orientations
-            .find_map(|Sides { w, h }| first_of_sides(occupancy, &[w, h], rule, scratch, draft)),
+        None => orientations
+            .find_map(|sides| first_rectangle(occupancy, sides, scratch.reborrow(), draft)),
+        Some(_) => orientations.find_map(|Sides { w, h }| {
+            first_of_sides(occupancy, &[w, h], rule, scratch.reborrow(), draft)
+        }),
     }
 }
 
@@ -133,7 +136,7 @@ fn first_of_assignments(
 pub(crate) fn first_rectangle(
     occupancy: &Occupancy<'_>,
     sides: Sides,
-    scratch: &mut [Word],
+    scratch: Scratch<'_>,
     draft: &Draft<'_, '_>,
 ) -> Option<Block> {
     let base = rectangles::first_fit(occupancy, sides, scratch, draft)?;
@@ -150,11 +153,11 @@ pub(crate) fn first_of_sides(
     occupancy: &Occupancy<'_>,
     sides: &[u16],
     rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
+    scratch: Scratch<'_>,
     draft: &Draft<'_, '_>,
 ) -> Option<Block> {
     if !occupancy.layout().is_plane() {
-        return along(occupancy, sides, rule, scratch, draft).ok();
+        return along(occupancy, sides, rule, scratch.words(), draft).ok();
     }
     let sides = Sides::new(sides[0], sides[1]);
     let Some(rule) = rule else {
@@ -166,7 +169,7 @@ pub(crate) fn first_of_sides(
     }
     let steps = rule.steps(&[sides.w, sides.h]);
     draft.spend_passes(2 + passes_along(sides.w) + passes_along(sides.h), grid);
-    let bases = all_bases(occupancy, sides, scratch);
+    let bases = all_bases(occupancy, sides, scratch.words());
     let stride = occupancy.stride();
     let mut words = bases.iter().enumerate();
     let base = words.find_map(|(at, &bases)| {

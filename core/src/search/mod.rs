@@ -4,6 +4,7 @@ pub(crate) mod aligned;
 #[cfg(feature = "any-grid")]
 pub(crate) mod arcs;
 pub(crate) mod boxes;
+pub(crate) mod columns;
 pub(crate) mod connected;
 pub(crate) mod contact;
 pub(crate) mod curve;

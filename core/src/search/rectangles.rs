@@ -1,5 +1,6 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
+use super::columns::{Scratch, first_fit_in_columns};
 use super::few::FewBlocks;
 use super::rows::first_fit_unrolled;
 use super::steps::{Rule, has_room};
@@ -14,7 +15,7 @@ use crate::word::{
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
-/// `scratch` has as many words as the occupancy.
+/// There are as many words of scratch as of occupancy.
 ///
 /// # Method
 ///
@@ -35,30 +36,58 @@ use crate::word::{
 ///
 /// - On a host, while few blocks are busy in rows of several words, [`FewBlocks::first_fit`] reads
 ///   no row at all.
-/// - On a host, rows of one or two words are searched by [`first_fit_unrolled`].
-/// - Otherwise by [`first_fit_in_words`], the only one of the three on a board.
+/// - On a host, rows of one or two words are searched by [`first_fit_unrolled`], longer ones by
+///   [`first_fit_in_columns`], which knows of most rows that they are too full.
+/// - On a board, by [`first_fit_in_words`].
 ///
 /// # Time complexity
 ///
 /// O(rows * words in a row * log w) in ordinary occupancies; when every window fails in its lowest
-/// row, O(rows * (h + log w) * words in a row), on hosts O(rows * h * log w) where a row has one or
-/// two words.
+/// row, O(rows * (h + log w) * words in a row), on hosts O(rows * h * log w * words in a row).
 #[cfg_attr(target_os = "none", inline)]
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn first_fit(
     occupancy: &Occupancy<'_>,
     sides: Sides,
-    scratch: &mut [Word],
+    scratch: Scratch<'_>,
     draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
-    if occupancy.stride() > 1 || !LONG_WORDS {
-        return first_fit_of_any_width(occupancy, sides, scratch, draft);
+    if !LONG_WORDS {
+        return first_fit_of_any_width(occupancy, sides, scratch.words(), draft);
+    }
+    if occupancy.stride() > 1 {
+        return first_fit_of_several_words(occupancy, sides, scratch, draft);
     }
     if sides.w > occupancy.grid().side(0) {
         return None;
     }
     // At most 1,024 words on a host: not worth a pause.
     first_fit_unrolled::<1>(occupancy.busy_rows(), sides.w, sides.h.into())
+}
+
+// A function of its own, so that the search of rows of one word stays short.
+#[inline(never)]
+fn first_fit_of_several_words(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    scratch: Scratch<'_>,
+    draft: &Draft<'_, '_>,
+) -> Option<Coord> {
+    draft.spend_passes(1, occupancy.grid());
+    if let Some(blocks) = FewBlocks::of(occupancy) {
+        return blocks.first_fit(sides);
+    }
+    if !sides.fits_in(Sides::new(
+        occupancy.grid().side(0),
+        occupancy.grid().side(1),
+    )) {
+        return None;
+    }
+    // The last step of the longest run is a whole word.
+    if occupancy.stride() == 2 && u32::from(sides.w) < 2 * WORD_BITS {
+        return first_fit_unrolled::<2>(occupancy.busy_rows(), sides.w, sides.h.into());
+    }
+    first_fit_in_columns(occupancy, sides, scratch)
 }
 
 // A function of its own, so that the search of rows of one word stays short.
@@ -71,20 +100,10 @@ fn first_fit_of_any_width(
 ) -> Option<Coord> {
     draft.spend_passes(1, occupancy.grid());
     let stride = occupancy.stride();
-    if LONG_WORDS
-        && stride > 1
-        && let Some(blocks) = FewBlocks::of(occupancy)
-    {
-        return blocks.first_fit(sides);
-    }
     let busy = occupancy.busy_rows();
     let window = usize::from(sides.h);
     if sides.w > occupancy.grid().side(0) || window * stride > busy.len() {
         return None;
-    }
-    // The last step of the longest run is a whole word.
-    if LONG_WORDS && stride == 2 && u32::from(sides.w) < 2 * WORD_BITS {
-        return first_fit_unrolled::<2>(busy, sides.w, window);
     }
     let starts = &mut scratch[..busy.len()];
     let runs = Doubling::new(sides.w);

@@ -13,6 +13,7 @@
 //! that is wider and as tall are ruled out without a look.
 
 use super::boxes::first_rectangle;
+use super::columns::Scratch;
 use super::rectangles::{keep_taller, keep_wider, wide_bases};
 use crate::blocks::Draft;
 use crate::grid::{Block, Grid, MESH_SIDE_MAX};
@@ -234,7 +235,7 @@ pub(crate) fn first_of_all_shapes(
 ) -> Option<Block> {
     let requested = request.sides();
     if requested.fits_in(mesh) {
-        let found = first_rectangle(occupancy, requested, scratch, draft);
+        let found = first_rectangle(occupancy, requested, Scratch::Blank(scratch), draft);
         if found.is_some() || !request.may_rotate() {
             return found;
         }
@@ -256,7 +257,7 @@ pub(crate) fn first_of_all_shapes(
             first = Some(sides);
         }
     }
-    first_rectangle(occupancy, first?, scratch, draft)
+    first_rectangle(occupancy, first?, Scratch::Blank(scratch), draft)
 }
 
 #[cfg(test)]

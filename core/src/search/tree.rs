@@ -4,6 +4,7 @@ use super::boxes::{
     NoneLeft, Nothing, check_sides, first_node, first_rectangle, free_nodes, leave_starts,
     passes_along,
 };
+use super::columns::Scratch;
 use super::failed::Failed;
 use super::orders::{Orders, next_order};
 use super::turned::{keep_below, keep_least};
@@ -164,7 +165,7 @@ pub(crate) fn first_along(
         && let &[h, w] = radices
     {
         // The lowest row, then the lowest column: first fit.
-        let found = first_rectangle(occupancy, Sides::new(w, h), scratch, draft);
+        let found = first_rectangle(occupancy, Sides::new(w, h), Scratch::Blank(scratch), draft);
         return found.ok_or(NoneLeft { dimensions: 2 });
     }
     let (bases, spare) = free_nodes(occupancy, scratch);

@@ -13,6 +13,8 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 #[cfg(feature = "machine")]
 use crate::search::boxes::first_of_sides;
+#[cfg(feature = "machine")]
+use crate::search::columns::Scratch;
 use crate::search::orders::Orders;
 use crate::search::tree::radices;
 
@@ -47,6 +49,35 @@ macro_rules! simple_strategy {
                 let $field = simple_strategy!(@$type grid);
                 Ok($name { $field, $($parameter,)* workspace })
             }
+        }
+    };
+}
+
+/// Defines what a strategy does to keep bounds in its workspace ([`Scratch::Kept`]).
+///
+/// [`Scratch::Kept`]: crate::search::columns::Scratch::Kept
+macro_rules! keep_bounds {
+    () => {
+        fn released(
+            &mut self,
+            occupancy: &Occupancy<'_>,
+            block: crate::grid::Block,
+            _spend: &dyn Fn(u32),
+        ) {
+            crate::search::columns::raise(occupancy, self.workspace.words, block);
+        }
+
+        fn repaired(
+            &mut self,
+            occupancy: &Occupancy<'_>,
+            block: crate::grid::Block,
+            _spend: &dyn Fn(u32),
+        ) {
+            crate::search::columns::raise(occupancy, self.workspace.words, block);
+        }
+
+        fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
+            crate::search::columns::forget(occupancy, self.workspace.words);
         }
     };
 }
@@ -142,7 +173,8 @@ pub(super) fn propose_box(
     let found = trials.find_map(|trial| {
         draft.spend(2000);
         let sides = &trial.sides[..grid.dimensions()];
-        first_of_sides(occupancy, sides, rule, workspace.words, draft)
+        let scratch = Scratch::Blank(workspace.words);
+        first_of_sides(occupancy, sides, rule, scratch, draft)
     });
     found.map(|block| draft.push(block)).is_some()
 }

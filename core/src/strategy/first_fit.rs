@@ -26,11 +26,13 @@
 //!
 //! A search for `a x b` takes O(H * ceil(W / word) * log a) in ordinary occupancies, whatever `b`
 //! is, and O(H * ceil(W / word) * (log a + b)) in the worst case, when every window of `b` rows
-//! fails in its lowest one (`b * log a` in place of the sum on hosts where a row has one or two
-//! words); on any other grid of N processors O(N / word * log area). First fit makes one search,
+//! fails in its lowest one (`b * log a` in place of the sum on hosts); on any other grid of N
+//! processors O(N / word * log area). First fit makes one search,
 //! adaptive scan up to two; on any other grid one for each assignment that does not begin like one
-//! for which no node was left. A release takes nothing. Scratch: as many words as the occupancy, on
-//! any other grid twice as many.
+//! for which no node was left. On hosts, where a row has more than two words, bounds of the free
+//! runs of each row are kept, so that full rows are not read again (`search/columns.rs`); a release
+//! of `a x b` raises them in O(b) where little is free. Else a release takes nothing. Scratch: as
+//! many words as the occupancy, on any other grid twice as many.
 //!
 //! # Recognition
 //!
@@ -95,6 +97,7 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::{first_box, first_in_any_order};
 use crate::search::few::blocks_for_first_fit;
+use crate::search::columns::Scratch;
 
 /// Defines strategies by their demand, their search, and the sides that they surely find.
 macro_rules! scans {
@@ -131,9 +134,12 @@ macro_rules! scans {
                 draft: &mut Draft<'_, '_>,
             ) -> bool {
                 let rule = self.workspace.rule();
-                let found = $first(occupancy, request, rule, self.workspace.words, draft);
+                let scratch = Scratch::Kept(self.workspace.words);
+                let found = $first(occupancy, request, rule, scratch, draft);
                 found.map(|block| draft.push(block)).is_some()
             }
+
+            keep_bounds!();
         }
     )* };
 }

@@ -92,6 +92,7 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_rectangle;
+use crate::search::columns::Scratch;
 use crate::search::rectangles::all_bases;
 use crate::search::shapes::folded;
 use crate::search::staircase::{Growing, Staircase};
@@ -296,7 +297,10 @@ impl Strategy for LShape<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let rectangle = rectangles(request)
-            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words, draft));
+            .find_map(|sides| {
+                let scratch = Scratch::Blank(self.workspace.words);
+                first_rectangle(occupancy, sides, scratch, draft)
+            });
         if let Some(block) = rectangle {
             draft.push(block);
             return true;

@@ -36,8 +36,8 @@
 //! A search of first fit for each shape: one for fixed orientation, up to four for FlexFold, and
 //! for all shapes at most two for each divisor of `a * b` up to its square root. A search for
 //! `a x b` takes O(H * ceil(W / word) * log a) in ordinary occupancies and
-//! O(H * ceil(W / word) * (log a + b)) in the worst case. A release takes nothing. Scratch: as many
-//! words as the occupancy.
+//! O(H * ceil(W / word) * (log a + b)) in the worst case. Bounds are kept, and a release takes as
+//! long, as in first fit. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -114,6 +114,7 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_of_sides;
 use crate::search::few::blocks_for_first_fit;
+use crate::search::columns::Scratch;
 use crate::search::shapes::{all_shapes, folds};
 
 /// Defines strategies by the shapes that they try, and the sides that they surely find.
@@ -153,12 +154,14 @@ macro_rules! shape_strategies {
                 draft: &mut Draft<'_, '_>,
             ) -> bool {
                 let mut shapes = $shapes(request, self.mesh.sides());
-                let (rule, scratch) = (self.workspace.rule(), &mut *self.workspace.words);
+                let (rule, words) = (self.workspace.rule(), &mut *self.workspace.words);
                 let found = shapes.find_map(|Sides { w, h }| {
-                    first_of_sides(occupancy, &[w, h], rule, scratch, draft)
+                    first_of_sides(occupancy, &[w, h], rule, Scratch::Kept(words), draft)
                 });
                 found.map(|block| draft.push(block)).is_some()
             }
+
+            keep_bounds!();
         }
     )* };
 }

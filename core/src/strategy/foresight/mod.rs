@@ -28,6 +28,7 @@ use crate::outlook::Outlook;
 use crate::request::Flags;
 use crate::request::{Request, Ticks};
 use crate::search::boxes::first_in_any_order;
+use crate::search::columns::Scratch;
 #[cfg(feature = "any-grid")]
 use crate::search::maximal::{Planes, words_for_boxes};
 use crate::search::steps::Rule;
@@ -332,7 +333,8 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
     ) -> bool {
         let rule = self.workspace.rule();
         let parts = Parts::new(self.workspace.words, self.division);
-        first_in_any_order(supposed, request, rule, parts.space, draft).is_some()
+        let scratch = Scratch::Blank(parts.space);
+        first_in_any_order(supposed, request, rule, scratch, draft).is_some()
     }
 
     fn arrived(&mut self, request: &Request) {

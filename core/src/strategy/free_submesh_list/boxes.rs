@@ -8,6 +8,7 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, left_without};
 use crate::search::boxes::{first_in_any_order, padded};
+use crate::search::columns::Scratch;
 use crate::search::maximal::Planes;
 use crate::search::orders::each_order;
 use crate::search::steps::Rule;
@@ -71,7 +72,10 @@ impl BoxList {
         best.find(request.may_rotate(), draft);
         match best.found {
             Some(found) => Some(block_of(&self.grid, best.arcs(&found.place))),
-            None => first_in_any_order(occupancy, request, rule, workspace.words, draft),
+            None => {
+                let scratch = Scratch::Blank(workspace.words);
+                first_in_any_order(occupancy, request, rule, scratch, draft)
+            }
         }
     }
 }

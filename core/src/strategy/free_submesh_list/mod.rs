@@ -148,6 +148,8 @@ use crate::request::Request;
 use crate::search::boxes::first_in_any_order;
 use crate::search::rectangles::{fits_somewhere, for_each_maximal};
 use crate::search::steps::{Rule, has_room};
+#[cfg(feature = "any-grid")]
+use crate::search::columns::Scratch;
 use crate::word::runs;
 
 #[cfg(feature = "any-grid")]
@@ -408,7 +410,8 @@ impl Strategy for FreeSubmeshList<'_> {
             }
             #[cfg(feature = "any-grid")]
             Form::Boxes(_) => {
-                first_in_any_order(occupancy, request, rule, self.workspace.words, draft).is_some()
+                let scratch = Scratch::Blank(self.workspace.words);
+                first_in_any_order(occupancy, request, rule, scratch, draft).is_some()
             }
         }
     }
