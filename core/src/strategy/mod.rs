@@ -53,11 +53,11 @@ pub use any::AnyStrategy;
 pub use foresight::Candidate;
 pub(crate) use gather::Gather;
 pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
-pub(crate) use memory::scratch_and_list;
 #[cfg(all(feature = "machine", feature = "restore"))]
 pub(crate) use memory::Cubes as MachineCubes;
 #[cfg(feature = "machine")]
 pub(crate) use memory::list_of_cubes;
+pub(crate) use memory::scratch_and_list;
 pub use serves::Serves;
 pub use text::StrategyTextError;
 pub(crate) use workspace::Workspace;
