@@ -16,7 +16,7 @@
 //! | strategy | its data that do not follow from the above ([`Strategy::save`]) |
 //! | scheduler | its data ([`Scheduler::save`]) |
 //! | leases | a job and the end of its lease; or the number and content of a remembered lease end |
-//! | end | the number of items before it |
+//! | end | the number of items before it, and the [checksum](crate::checksum) of all bytes before it |
 //!
 //! An item of blocks has up to 16 numbers. A single processor is one number, twice its node. Any
 //! other block is two numbers: twice its first node plus 1, then its last node.
@@ -32,6 +32,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checksum::Crc32;
 use crate::error::ConfigureError;
 use crate::texts::texts;
 
@@ -40,10 +41,11 @@ pub const PART_MAX: usize = 232;
 
 /// The number of the format, with which every checkpoint begins. It changes whenever the format
 /// changes.
-pub(crate) const FORMAT: u32 = 0x6d63_7007;
+pub(crate) const FORMAT: u32 = 0x6d63_7008;
 
-/// The greatest count that is restored. Counting on from it cannot overflow in practice.
-pub(crate) const COUNT_MAX: u64 = u64::MAX >> 1;
+/// The greatest count and the greatest number of an event that are restored. A running job
+/// remembers 48 bits of the number of its grant: as many again can be counted.
+pub(crate) const COUNT_MAX: u64 = (1 << 47) - 1;
 
 /// The maximum number of numbers in one item.
 pub(crate) const NUMBERS_MAX: usize = 16;
@@ -73,6 +75,8 @@ pub struct Writer<'a> {
     len: usize,
     kind: ItemKind,
     items: u32,
+    /// Of the parts that were emitted.
+    checksum: Crc32,
     emit: &'a mut dyn FnMut(&[u8]),
 }
 
@@ -83,6 +87,7 @@ impl<'a> Writer<'a> {
             len: 0,
             kind: ItemKind::Head,
             items: 0,
+            checksum: Crc32::new(),
             emit,
         }
     }
@@ -111,7 +116,9 @@ impl<'a> Writer<'a> {
 
     /// Emits the part, which is not empty.
     fn flush(&mut self) {
-        (self.emit)(&self.part[..self.len]);
+        let part = &self.part[..self.len];
+        self.checksum.update(part);
+        (self.emit)(part);
         self.len = 0;
     }
 
@@ -133,8 +140,10 @@ impl<'a> Writer<'a> {
     /// Writes the last item and the last part.
     pub(crate) fn finish(mut self) {
         self.begin(ItemKind::End);
-        let items = self.items;
-        self.put(&items);
+        let checksum = self.checksum.with(&self.part[..self.len]);
+        // Always as long, so that the length of a checkpoint follows from its items.
+        let end = (self.items, checksum.to_le_bytes());
+        self.put(&end);
         self.flush();
     }
 }
@@ -170,8 +179,9 @@ impl<'a> Reader<'a> {
         Reader { bytes: part }
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+    /// The number of bytes that were not read.
+    pub(crate) const fn left(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Reads the value of an item.
@@ -227,6 +237,8 @@ pub enum RestoreError {
     /// It contradicts itself: for example blocks overlap, two jobs have one name, or a processor
     /// does not exist.
     Inconsistent,
+    /// Its checksum is not that of its bytes: some have changed since it was saved.
+    Damaged,
 }
 
 texts! { RestoreError: {
@@ -237,6 +249,7 @@ texts! { RestoreError: {
         "this build does not serve the configuration of the checkpoint: {error}";
     RestoreError::NoRoom => "the checkpoint has more jobs or blocks than this build has room for";
     RestoreError::Inconsistent => "the checkpoint contradicts itself";
+    RestoreError::Damaged => "the checksum of the checkpoint is wrong";
 } }
 
 /// `Inconsistent` unless the condition holds.

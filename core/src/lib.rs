@@ -12,6 +12,7 @@ mod allocator;
 mod blocks;
 #[cfg(feature = "restore")]
 mod checkpoint;
+pub mod checksum;
 pub mod controller;
 mod cube;
 mod delegate;

@@ -409,14 +409,31 @@ pub struct Counts {
     pub valid_attempts: u64,
     /// Valid attempts that failed: the papers' allocation misses.
     pub misses: u64,
+    /// Leases that have ended. Only the latest
+    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are reported as events: a reader that
+    /// has seen fewer has missed the others. 0 in a build without leases.
+    pub lease_ends: u64,
 }
 
 impl Counts {
     /// The largest of them.
     #[cfg(feature = "restore")]
     pub(crate) fn largest(&self) -> u64 {
-        let jobs = self.submitted.max(self.granted).max(self.released);
-        let tries = self.attempts.max(self.valid_attempts).max(self.misses);
-        jobs.max(self.refused).max(tries)
+        // The others are parts of these.
+        let jobs = self.submitted.max(self.released);
+        jobs.max(self.granted)
+            .max(self.refused)
+            .max(self.attempts)
+            .max(self.valid_attempts)
+    }
+
+    /// Whether a controller with this number of jobs and of events can have counted so.
+    #[cfg(feature = "restore")]
+    pub(crate) fn are_of(&self, jobs: u32, events: u64) -> bool {
+        self.submitted.checked_sub(self.released) == Some(jobs.into())
+            && self.valid_attempts.checked_sub(self.misses) == Some(self.granted)
+            && self.valid_attempts <= self.attempts
+            && self.lease_ends <= self.released
+            && self.granted.saturating_add(self.lease_ends) <= events
     }
 }

@@ -22,10 +22,10 @@
 
 use cobs::{DecodeResult, DecoderState};
 use heapless::Vec;
+use meshalloc::checksum::Crc32;
 use serde::Serialize;
 
 use crate::body;
-use crate::checksum::{Crc32, crc32};
 use crate::protocol::{CLIENT_BODY_MAX, PROTOCOL_VERSION, SERVER_BODY_MAX};
 
 /// The number of bytes before the body.
@@ -130,7 +130,7 @@ impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
         let body_len = body::encode(message, rest).map_err(|_| MessageTooLong)?;
         let (covered, rest) = content.split_at_mut(HEADER_LEN + body_len);
         let crc = rest.first_chunk_mut::<CRC_LEN>().ok_or(MessageTooLong)?;
-        *crc = crc32(covered).to_le_bytes();
+        *crc = Crc32::new().with(covered).to_le_bytes();
         let len = BEFORE + covered.len() + CRC_LEN;
         let len = stuff(&mut self.frame, len).ok_or(MessageTooLong)?;
         Ok(&self.frame[..len])

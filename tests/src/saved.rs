@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::num::NonZeroU64;
 
+use meshalloc::checksum::Crc32;
 use meshalloc::{
     Block, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, RestoreError,
     Shape, Submesh, Ticks,
@@ -41,6 +42,35 @@ pub fn restore(controller: &mut Controller<'_>, parts: &[Vec<u8>]) -> Result<(),
         restoring.part(part)?;
     }
     restoring.finish()
+}
+
+/// Writes anew the checksum with which a checkpoint ends, whatever the bytes before it are now.
+/// `end_len` is the number of bytes of the last item ([`end_len`]).
+pub fn seal(parts: &mut Parts, end_len: usize) {
+    let checksum = checksum_before_end(parts, end_len).to_le_bytes();
+    if let Some(last) = parts.last_mut()
+        && let Some(at) = last.len().checked_sub(checksum.len())
+    {
+        last[at..].copy_from_slice(&checksum);
+    }
+}
+
+/// The bytes of the last item of a checkpoint: its kind, the number of items, and the checksum.
+///
+/// # Panics
+///
+/// When the checkpoint is not whole.
+pub fn end_len(parts: &Parts) -> usize {
+    let is_end = |&len: &usize| {
+        let checksum = checksum_before_end(parts, len).to_le_bytes();
+        parts.last().is_some_and(|last| last.ends_with(&checksum))
+    };
+    (6..=10).find(is_end).expect("it ends with its checksum")
+}
+
+fn checksum_before_end(parts: &Parts, end_len: usize) -> u32 {
+    let bytes = parts.concat();
+    Crc32::new().with(&bytes[..bytes.len().saturating_sub(end_len)])
 }
 
 /// A stream of random changes, many of which are refused.

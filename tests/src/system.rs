@@ -443,6 +443,7 @@ impl System {
                     at: self.clock,
                     processors: job.processors(self.grid()),
                 });
+                self.counts.lease_ends += 1;
                 self.release(id, grants)
             }
             _ => Err(Error::LeaseRuns),

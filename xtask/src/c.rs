@@ -5,6 +5,7 @@
 //!     include/meshalloc.h
 //!     lib/libmeshalloc.a, lib/cmake/meshalloc/, lib/pkgconfig/
 //!     zephyr/          a module for Zephyr
+//!     examples/
 //!     README.md, LICENSE-APACHE, LICENSE-MIT, LICENSE-CRATES
 //! ```
 
@@ -111,7 +112,8 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
     }
     let library = folder.join(target).join(profile).join("libmeshalloc_c.a");
     sh.copy_file(library, archive.join("lib/libmeshalloc.a"))?;
-    let parts = ["include", "zephyr", "README.md"].map(|part| format!("{PACKAGE}/{part}"));
+    let parts =
+        ["include", "zephyr", "examples", "README.md"].map(|part| format!("{PACKAGE}/{part}"));
     run!("cp -r {parts...} LICENSE-APACHE LICENSE-MIT {archive}")?;
     let crates = licences::text("meshalloc-c", target, &features)?;
     sh.write_file(archive.join(licences::FILE), crates)?;
@@ -121,10 +123,11 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
         ("meshalloc.pc", "lib/pkgconfig"),
     ] {
         let text = sh.read_file(format!("{PACKAGE}/cmake/{file}"))?;
-        sh.write_file(
-            archive.join(to).join(file),
-            text.replace("@VERSION@", version),
-        )?;
+        let text = text
+            .replace("@VERSION@", version)
+            .replace("@TARGET@", target)
+            .replace("@PROCESSORS@", processors(target));
+        sh.write_file(archive.join(to).join(file), text)?;
     }
     run!(
         "tar --create --gzip --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0
@@ -132,6 +135,21 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
     )?;
     println!("archive: {}.tar.gz", archive.display());
     Ok(archive)
+}
+
+/// What CMake may call the processors of a target, as a regular expression.
+fn processors(target: &str) -> &'static str {
+    match target.split('-').next() {
+        Some("x86_64") => "^(x86_64|amd64|AMD64)$",
+        Some("aarch64") => "^(aarch64|arm64|ARM64)$",
+        Some(name) if name.starts_with("thumb") || name.starts_with("arm") => {
+            "^(arm|ARM|thumb|cortex|Cortex)"
+        }
+        Some(name) if name.starts_with("riscv32") => "^(riscv|rv32)",
+        Some(name) if name.starts_with("riscv64") => "^(riscv|rv64)",
+        // Unknown ones are not checked.
+        _ => "",
+    }
 }
 
 /// Configures and builds an example with CMake. Returns the folder with its programs.
@@ -160,6 +178,19 @@ fn host_examples(archive: &Path) -> Result<()> {
     for program in [build.join("host"), by_pkg_config] {
         compare("host/expected.txt", &cmd!("{program}").read()?)?;
     }
+    // Without a compiler for it, nothing is built: the archive is refused before.
+    let other = build.with_file_name("host-of-another-processor");
+    let refused = cmd!(
+        "cmake -S {PACKAGE}/examples/host -B {other} -DCMAKE_PREFIX_PATH={archive}
+         -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_SYSTEM_PROCESSOR=mips
+         -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY"
+    );
+    let printed = refused.ignore_status().read_stderr()?;
+    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    ensure!(
+        printed.contains("not for a processor called mips"),
+        "CMake takes the archive of another processor: {printed}"
+    );
     Ok(())
 }
 

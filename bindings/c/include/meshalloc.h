@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** The version of this header. */
+#define MESHALLOC_VERSION "0.1.0"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -144,15 +147,11 @@ enum meshalloc_error
    */
   MESHALLOC_ERROR_BUSY = -7,
   /**
-   * The job has no lease, or one that has not ended.
-   */
-  MESHALLOC_ERROR_LEASE_RUNS = -8,
-  /**
    * Enough processors are free, but no place has the rings that the request demands.
    */
-  MESHALLOC_ERROR_RING_BUSY = -9,
+  MESHALLOC_ERROR_RING_BUSY = -8,
   /**
-   * An extent or the number of processors is zero.
+   * An extent, the number of extents, or the number of processors is zero.
    */
   MESHALLOC_ERROR_EMPTY_REQUEST = -100,
   /**
@@ -249,6 +248,10 @@ enum meshalloc_error
    */
   MESHALLOC_ERROR_MACHINES_NOT_BUILT = -213,
   /**
+   * The checksum of the checkpoint is wrong: its bytes have changed since it was saved.
+   */
+  MESHALLOC_ERROR_CHECKPOINT_DAMAGED = -214,
+  /**
    * A pointer is NULL.
    */
   MESHALLOC_ERROR_NULL_POINTER = -300,
@@ -261,29 +264,25 @@ enum meshalloc_error
    */
   MESHALLOC_ERROR_NOT_INITIALIZED = -302,
   /**
-   * The memory holds an object already: deinitialise it first.
-   */
-  MESHALLOC_ERROR_ALREADY_INITIALIZED = -303,
-  /**
    * Another allocator made this allocation.
    */
-  MESHALLOC_ERROR_FOREIGN_ALLOCATION = -304,
+  MESHALLOC_ERROR_FOREIGN_ALLOCATION = -303,
   /**
    * This allocation was released before, or was never made.
    */
-  MESHALLOC_ERROR_STALE_ALLOCATION = -305,
+  MESHALLOC_ERROR_STALE_ALLOCATION = -304,
   /**
    * A callback has called a function with the object that called it.
    */
-  MESHALLOC_ERROR_REENTERED = -306,
+  MESHALLOC_ERROR_REENTERED = -305,
   /**
    * A callback has returned a number other than 0, or more bytes than there are.
    */
-  MESHALLOC_ERROR_CALLBACK_FAILED = -307,
+  MESHALLOC_ERROR_CALLBACK_FAILED = -306,
   /**
    * A number in a structure is out of its range: more than 16 dimensions, or an unknown flag.
    */
-  MESHALLOC_ERROR_BAD_ARGUMENT = -308,
+  MESHALLOC_ERROR_BAD_ARGUMENT = -307,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -356,7 +355,7 @@ typedef struct meshalloc_request {
    */
   uint16_t extents[MESHALLOC_DIMENSIONS_MAX];
   /**
-   * The number of extents, at most that of the machine's dimensions.
+   * The number of extents, 1 to that of the machine's dimensions.
    */
   uint8_t dimensions;
   /**
@@ -619,6 +618,10 @@ typedef struct meshalloc_statistics {
    */
   uint64_t misses;
   /**
+   * Leases that have ended. Only the latest 16 are events.
+   */
+  uint64_t lease_ends;
+  /**
    * Processors of the machine.
    */
   uint32_t processors;
@@ -660,8 +663,8 @@ int32_t meshalloc_allocator_size(const struct meshalloc_machine *machine,
  * Returns 0 or an error.
  *
  * The memory is aligned to MESHALLOC_ALIGNMENT bytes. The allocator owns it until
- * meshalloc_allocator_deinit. Its first contents do not matter, but memory that holds an object is
- * refused.
+ * meshalloc_allocator_deinit. Its first contents do not matter: an object that was left there is
+ * gone.
  */
 int32_t meshalloc_allocator_init(void *memory,
                                  size_t size,
@@ -782,8 +785,8 @@ int32_t meshalloc_controller_size(const struct meshalloc_configuration *configur
  * it to `controller`. It has room for `jobs` jobs that wait or run. Returns 0 or an error.
  *
  * The memory is aligned to MESHALLOC_ALIGNMENT bytes. The controller owns it until
- * meshalloc_controller_deinit. Its first contents do not matter, but memory that holds an object
- * is refused.
+ * meshalloc_controller_deinit. Its first contents do not matter: an object that was left there is
+ * gone.
  */
 int32_t meshalloc_controller_init(void *memory,
                                   size_t size,
@@ -1185,7 +1188,7 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_BLOCKS_FREE_SUBMESH_LIST(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_FREE_SUBMESH_LIST 1
 #define MESHALLOC_MESH_SCRATCH_FREE_SUBMESH_LIST 0
-#define MESHALLOC_BLOCKS_NAIVE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_NAIVE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_NAIVE 0
 #define MESHALLOC_MESH_SCRATCH_NAIVE 0
 #define MESHALLOC_GRID_SCRATCH_NAIVE 0
@@ -1198,9 +1201,11 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_BLOCKS_BEST_FIT(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_BEST_FIT 0
 #define MESHALLOC_MESH_SCRATCH_BEST_FIT 1
+#define MESHALLOC_GRID_SCRATCH_BEST_FIT 2
 #define MESHALLOC_BLOCKS_BUSY_LIST(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_BUSY_LIST 0
 #define MESHALLOC_MESH_SCRATCH_BUSY_LIST 1
+#define MESHALLOC_GRID_SCRATCH_BUSY_LIST 2
 #define MESHALLOC_BLOCKS_FIXED_ORIENTATION(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_FIXED_ORIENTATION 0
 #define MESHALLOC_MESH_SCRATCH_FIXED_ORIENTATION 1
@@ -1230,57 +1235,57 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_LIST_PARTNER 0
 #define MESHALLOC_MESH_SCRATCH_PARTNER 2
 #define MESHALLOC_GRID_SCRATCH_PARTNER 2
-#define MESHALLOC_BLOCKS_RANDOM(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_RANDOM(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_RANDOM 0
 #define MESHALLOC_MESH_SCRATCH_RANDOM 0
 #define MESHALLOC_GRID_SCRATCH_RANDOM 0
-#define MESHALLOC_BLOCKS_L_SHAPE(processors, jobs) MESHALLOC_LESS_(processors, 2 * (size_t)(jobs))
+#define MESHALLOC_BLOCKS_L_SHAPE(processors, jobs) MESHALLOC_LESS_(processors, 2 * MESHALLOC_SIZE_(jobs))
 #define MESHALLOC_LIST_L_SHAPE 0
 #define MESHALLOC_MESH_SCRATCH_L_SHAPE 2
-#define MESHALLOC_BLOCKS_NEIGHBOR(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_NEIGHBOR(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_NEIGHBOR 0
 #define MESHALLOC_MESH_SCRATCH_NEIGHBOR 2
-#define MESHALLOC_BLOCKS_MULTIPLE_BUDDY(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_MULTIPLE_BUDDY(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_MULTIPLE_BUDDY 0
 #define MESHALLOC_MESH_SCRATCH_MULTIPLE_BUDDY 2
-#define MESHALLOC_BLOCKS_PAGING(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_PAGING(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_PAGING 0
 #define MESHALLOC_MESH_SCRATCH_PAGING 1
 #define MESHALLOC_GRID_SCRATCH_PAGING 2
-#define MESHALLOC_BLOCKS_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_BINARY_TREE 1
-#define MESHALLOC_BLOCKS_STATIC_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_STATIC_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_STATIC_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_STATIC_BINARY_TREE 1
-#define MESHALLOC_BLOCKS_DYNAMIC_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_DYNAMIC_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_DYNAMIC_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_DYNAMIC_BINARY_TREE 1
-#define MESHALLOC_BLOCKS_INDEPENDENT_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_INDEPENDENT_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_INDEPENDENT_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_INDEPENDENT_BINARY_TREE 2
-#define MESHALLOC_BLOCKS_INDEPENDENT_STATIC_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_INDEPENDENT_STATIC_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_INDEPENDENT_STATIC_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_INDEPENDENT_STATIC_BINARY_TREE 2
-#define MESHALLOC_BLOCKS_INDEPENDENT_DYNAMIC_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_INDEPENDENT_DYNAMIC_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_INDEPENDENT_DYNAMIC_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_INDEPENDENT_DYNAMIC_BINARY_TREE 2
-#define MESHALLOC_BLOCKS_DEPENDENT_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_DEPENDENT_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_DEPENDENT_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_DEPENDENT_BINARY_TREE 2
-#define MESHALLOC_BLOCKS_DEPENDENT_STATIC_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_DEPENDENT_STATIC_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_DEPENDENT_STATIC_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_DEPENDENT_STATIC_BINARY_TREE 2
-#define MESHALLOC_BLOCKS_DEPENDENT_DYNAMIC_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_DEPENDENT_DYNAMIC_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_DEPENDENT_DYNAMIC_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_DEPENDENT_DYNAMIC_BINARY_TREE 2
-#define MESHALLOC_BLOCKS_COMPACT_BINARY_TREE(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_COMPACT_BINARY_TREE(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_COMPACT_BINARY_TREE 0
 #define MESHALLOC_MESH_SCRATCH_COMPACT_BINARY_TREE 1
-#define MESHALLOC_BLOCKS_PARALLEL_LAYOUT(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_PARALLEL_LAYOUT(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_PARALLEL_LAYOUT 0
 #define MESHALLOC_MESH_SCRATCH_PARALLEL_LAYOUT 1
-#define MESHALLOC_BLOCKS_CUBES(processors, jobs) (size_t)(processors)
+#define MESHALLOC_BLOCKS_CUBES(processors, jobs) MESHALLOC_SIZE_(processors)
 #define MESHALLOC_LIST_CUBES 0
 #define MESHALLOC_MESH_SCRATCH_CUBES 0
 #define MESHALLOC_BLOCKS_FOLDING(processors, jobs) MESHALLOC_LESS_(processors, jobs)
@@ -1292,30 +1297,35 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_MESH_SCRATCH_TORUS3D 0
 /* There is no constant for the following; ask meshalloc_allocator_size or
  * meshalloc_controller_size:
+ *   FREE_SUBMESH_LIST, except on two-dimensional meshes
  *   CURVE
  *   LEAST_EXPECTED_BLOCKING
  *   LEB_ESTIMATES
  */
 
-#define MESHALLOC_ROW_WORDS_(n) (((size_t)(n) + 8 * MESHALLOC_WORD_ - 1) / (8 * MESHALLOC_WORD_))
-#define MESHALLOC_LESS_(a, b) ((size_t)(a) < (size_t)(b) ? (size_t)(a) : (size_t)(b))
+/* A number as a size_t, without a cast: compilers of C++ warn of those. */
+#define MESHALLOC_SIZE_(n) (sizeof(char) * (n))
+#define MESHALLOC_ROW_WORDS_(n) \
+  ((MESHALLOC_SIZE_(n) + 8 * MESHALLOC_WORD_ - 1) / (8 * MESHALLOC_WORD_))
+#define MESHALLOC_LESS_(a, b) \
+  (MESHALLOC_SIZE_(a) < MESHALLOC_SIZE_(b) ? MESHALLOC_SIZE_(a) : MESHALLOC_SIZE_(b))
 #define MESHALLOC_ROUND_(bytes) (((bytes) + 15) / 8 * 8)
 #define MESHALLOC_PARTS_(words, scratch, blocks, block, list, processors) \
   ((words) * (3 + (scratch)) * MESHALLOC_WORD_ + (blocks) * (block) \
-   + (size_t)(processors) * 8 * (list))
+   + MESHALLOC_SIZE_(processors) * 8 * (list))
 #define MESHALLOC_ALLOCATOR_SIZE_(parts) MESHALLOC_ROUND_(MESHALLOC_ALLOCATOR_ + (parts))
 #define MESHALLOC_CONTROLLER_SIZE_(parts, jobs) \
-  MESHALLOC_ROUND_(MESHALLOC_CONTROLLER_ + (parts) + (size_t)(jobs) * MESHALLOC_JOB_)
+  MESHALLOC_ROUND_(MESHALLOC_CONTROLLER_ + (parts) + MESHALLOC_SIZE_(jobs) * MESHALLOC_JOB_)
 
 /**
  * Bytes of the memory of an allocator on a two-dimensional mesh without wrapping. `strategy` is the
  * name behind MESHALLOC_STRATEGY_, for instance FIRST_FIT.
  */
 #define MESHALLOC_MESH_ALLOCATOR_SIZE(strategy, w, h, allocations) \
-  MESHALLOC_ALLOCATOR_SIZE_(MESHALLOC_PARTS_((size_t)(h) * MESHALLOC_ROW_WORDS_(w), \
+  MESHALLOC_ALLOCATOR_SIZE_(MESHALLOC_PARTS_(MESHALLOC_SIZE_(h) * MESHALLOC_ROW_WORDS_(w), \
     MESHALLOC_MESH_SCRATCH_##strategy, \
-    MESHALLOC_BLOCKS_##strategy((size_t)(w) * (h), allocations), MESHALLOC_BLOCK_ + 4, \
-    MESHALLOC_LIST_##strategy, (size_t)(w) * (h)))
+    MESHALLOC_BLOCKS_##strategy(MESHALLOC_SIZE_(w) * (h), allocations), MESHALLOC_BLOCK_ + 4, \
+    MESHALLOC_LIST_##strategy, MESHALLOC_SIZE_(w) * (h)))
 /** Bytes of the memory of an allocator on any other machine of this number of processors. */
 #define MESHALLOC_GRID_ALLOCATOR_SIZE(strategy, processors, allocations) \
   MESHALLOC_ALLOCATOR_SIZE_(MESHALLOC_PARTS_(MESHALLOC_ROW_WORDS_(processors), \
@@ -1324,10 +1334,10 @@ const char *meshalloc_error_text(int32_t error);
     MESHALLOC_LIST_##strategy, processors))
 /** Bytes of the memory of a controller on a two-dimensional mesh without wrapping. */
 #define MESHALLOC_MESH_CONTROLLER_SIZE(strategy, w, h, jobs) \
-  MESHALLOC_CONTROLLER_SIZE_(MESHALLOC_PARTS_((size_t)(h) * MESHALLOC_ROW_WORDS_(w), \
+  MESHALLOC_CONTROLLER_SIZE_(MESHALLOC_PARTS_(MESHALLOC_SIZE_(h) * MESHALLOC_ROW_WORDS_(w), \
     MESHALLOC_MESH_SCRATCH_##strategy, \
-    MESHALLOC_BLOCKS_##strategy((size_t)(w) * (h), jobs), MESHALLOC_BLOCK_, \
-    MESHALLOC_LIST_##strategy, (size_t)(w) * (h)), jobs)
+    MESHALLOC_BLOCKS_##strategy(MESHALLOC_SIZE_(w) * (h), jobs), MESHALLOC_BLOCK_, \
+    MESHALLOC_LIST_##strategy, MESHALLOC_SIZE_(w) * (h)), jobs)
 /** Bytes of the memory of a controller on any other machine of this number of processors. */
 #define MESHALLOC_GRID_CONTROLLER_SIZE(strategy, processors, jobs) \
   MESHALLOC_CONTROLLER_SIZE_(MESHALLOC_PARTS_(MESHALLOC_ROW_WORDS_(processors), \

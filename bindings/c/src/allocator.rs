@@ -157,8 +157,8 @@ pub unsafe extern "C" fn meshalloc_allocator_size(
 /// Returns 0 or an error.
 ///
 /// The memory is aligned to MESHALLOC_ALIGNMENT bytes. The allocator owns it until
-/// meshalloc_allocator_deinit. Its first contents do not matter, but memory that holds an object is
-/// refused.
+/// meshalloc_allocator_deinit. Its first contents do not matter: an object that was left there is
+/// gone.
 ///
 /// # Safety
 ///

@@ -41,6 +41,7 @@ impl From<RestoreError> for Error {
             RestoreError::Incomplete => Error::CheckpointIncomplete,
             RestoreError::Configure(error) => error.into(),
             RestoreError::NoRoom => Error::CheckpointNoRoom,
+            RestoreError::Damaged => Error::CheckpointDamaged,
             _ => Error::CheckpointInconsistent,
         }
     }

@@ -99,8 +99,8 @@ pub unsafe extern "C" fn meshalloc_controller_size(
 /// it to `controller`. It has room for `jobs` jobs that wait or run. Returns 0 or an error.
 ///
 /// The memory is aligned to MESHALLOC_ALIGNMENT bytes. The controller owns it until
-/// meshalloc_controller_deinit. Its first contents do not matter, but memory that holds an object
-/// is refused.
+/// meshalloc_controller_deinit. Its first contents do not matter: an object that was left there is
+/// gone.
 ///
 /// # Safety
 ///

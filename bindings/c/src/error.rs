@@ -47,12 +47,10 @@ pub enum Error {
     /// Attempts that follow from an earlier call are left: call meshalloc_controller_advance until
     /// it returns 0.
     Busy = -7,
-    /// The job has no lease, or one that has not ended.
-    LeaseRuns = -8,
     /// Enough processors are free, but no place has the rings that the request demands.
-    RingBusy = -9,
+    RingBusy = -8,
 
-    /// An extent or the number of processors is zero.
+    /// An extent, the number of extents, or the number of processors is zero.
     EmptyRequest = -100,
     /// The request has more processors than its shape.
     MalformedRequest = -101,
@@ -102,6 +100,8 @@ pub enum Error {
     CheckpointInconsistent = -212,
     /// This build of the library has no descriptions of machines.
     MachinesNotBuilt = -213,
+    /// The checksum of the checkpoint is wrong: its bytes have changed since it was saved.
+    CheckpointDamaged = -214,
 
     /// A pointer is NULL.
     NullPointer = -300,
@@ -109,18 +109,16 @@ pub enum Error {
     Misaligned = -301,
     /// The pointer is not that of an initialised object of this type.
     NotInitialized = -302,
-    /// The memory holds an object already: deinitialise it first.
-    AlreadyInitialized = -303,
     /// Another allocator made this allocation.
-    ForeignAllocation = -304,
+    ForeignAllocation = -303,
     /// This allocation was released before, or was never made.
-    StaleAllocation = -305,
+    StaleAllocation = -304,
     /// A callback has called a function with the object that called it.
-    Reentered = -306,
+    Reentered = -305,
     /// A callback has returned a number other than 0, or more bytes than there are.
-    CallbackFailed = -307,
+    CallbackFailed = -306,
     /// A number in a structure is out of its range: more than 16 dimensions, or an unknown flag.
-    BadArgument = -308,
+    BadArgument = -307,
 }
 
 errors! {
@@ -131,7 +129,6 @@ errors! {
     DuplicateJob, c"a job with this name waits or runs already";
     Reserved, c"fits only into processors that are reserved for earlier jobs";
     Busy, c"busy with an earlier command";
-    LeaseRuns, c"the job has no lease, or one that has not ended";
     RingBusy, c"enough free processors, but no free place with the rings that it demands";
     EmptyRequest, c"empty request: sides and processors must be at least 1";
     MalformedRequest, c"the request has more processors than its shape";
@@ -160,10 +157,10 @@ errors! {
     CheckpointNoRoom, c"the checkpoint has more jobs or blocks than this build has room for";
     CheckpointInconsistent, c"the checkpoint contradicts itself";
     MachinesNotBuilt, c"this build has no machine descriptions";
+    CheckpointDamaged, c"the checksum of the checkpoint is wrong";
     NullPointer, c"a pointer is NULL";
     Misaligned, c"a pointer is not aligned";
     NotInitialized, c"not an initialised object of this type";
-    AlreadyInitialized, c"the memory holds an object already: deinitialise it first";
     ForeignAllocation, c"another allocator made this allocation";
     StaleAllocation, c"this allocation was released before, or was never made";
     Reentered, c"a callback has called a function with the object that called it";
@@ -214,9 +211,9 @@ impl From<CoreError> for Error {
             CoreError::UnknownNode(_) => Error::NoSuchProcessor,
             CoreError::NoSuchBlock { .. } => Error::NoSuchBlock,
             CoreError::Busy { .. } => Error::Busy,
-            CoreError::LeaseRuns => Error::LeaseRuns,
             CoreError::MachinesNotBuilt => Error::MachinesNotBuilt,
-            // The others: this package always has leases, and asks for no block beyond the last.
+            // The others: this package always has leases, ends only those that have ended, and asks
+            // for no block beyond the last.
             _ => error.refusal().map_or(Error::UnknownJob, Error::from),
         }
     }
@@ -291,7 +288,6 @@ mod tests {
             CoreError::UnknownJob,
             CoreError::NoSuchBlock { dimension: 1 },
             CoreError::Busy { left: 2 },
-            CoreError::LeaseRuns,
             CoreError::MachinesNotBuilt,
             CoreError::Refused(Refusal::NotLegal),
         ] {

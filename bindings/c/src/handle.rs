@@ -106,19 +106,16 @@ pub(crate) struct Handle<T> {
 
 /// What handles can hold.
 pub(crate) trait Object {
-    /// One of [`MARKS`], which no other type has.
+    /// No other type has it.
     const MARK: usize;
 }
 
-/// The marks of all types of objects.
-const MARKS: [usize; 2] = [0xa110_ca70, 0xc047_7011];
-
 impl Object for meshalloc::Allocator<'static> {
-    const MARK: usize = MARKS[0];
+    const MARK: usize = 0xa110_ca70;
 }
 
 impl Object for meshalloc::Controller<'static> {
-    const MARK: usize = MARKS[1];
+    const MARK: usize = 0xc047_7011;
 }
 
 impl<T: Object> Handle<T> {
@@ -167,12 +164,9 @@ impl<T: Object> Handle<T> {
         let room = size.checked_sub(size_of::<Self>());
         let room = room.ok_or(Error::MemoryTooSmall)?;
         let handle = memory.cast::<Self>();
-        // SAFETY: the memory is aligned and long enough; every handle begins with its mark. A
-        // volatile read, since C need not have written anything there.
-        let found = unsafe { (&raw const (*handle).mark).read_volatile() };
-        if MARKS.contains(&(found ^ handle.addr().rotate_left(7))) {
-            return Err(Error::AlreadyInitialized);
-        }
+        // If a handle was left here, it is none from now on.
+        // SAFETY: the memory is aligned and long enough.
+        unsafe { (&raw mut (*handle).mark).write(0) };
         // SAFETY: `room` bytes follow the handle within the memory.
         let mut rest = unsafe { Rest::new(memory.add(size_of::<Self>()), room) };
         let object = make(&mut rest)?;

@@ -194,7 +194,7 @@ pub struct Request {
     /// How many processors it asks for along each dimension. Those beyond the dimensions do not
     /// matter.
     pub extents: [u16; DIMENSIONS_MAX],
-    /// The number of extents, at most that of the machine's dimensions.
+    /// The number of extents, 1 to that of the machine's dimensions.
     pub dimensions: u8,
     /// MESHALLOC_NO_WAIT, MESHALLOC_FIXED_ORIENTATION, other flags, their sum, or 0.
     pub flags: u8,
@@ -211,6 +211,8 @@ impl Request {
         let flags = Flags::from_bits(self.flags).ok_or(Error::BadArgument)?;
         let request = match flags.contains(Flags::CHIPS) {
             true => CoreRequest::chips(0),
+            // In core no extents are one processor; in C they are a request that nobody filled in.
+            false if extents.is_empty() => return Err(Error::EmptyRequest),
             false => CoreRequest::new(Shape::new(extents)?),
         };
         Ok(CoreRequest {
@@ -490,6 +492,8 @@ pub struct Statistics {
     pub valid_attempts: u64,
     /// Valid attempts that failed.
     pub misses: u64,
+    /// Leases that have ended. Only the latest 16 are events.
+    pub lease_ends: u64,
     /// Processors of the machine.
     pub processors: u32,
     /// Processors neither held nor faulty.
@@ -513,6 +517,7 @@ impl Statistics {
             attempts: counts.attempts,
             valid_attempts: counts.valid_attempts,
             misses: counts.misses,
+            lease_ends: counts.lease_ends,
             processors: statistics.nodes,
             free: statistics.free,
             faulty: statistics.faulty,

@@ -168,5 +168,6 @@ pub(crate) fn statistics(now: &Statistics) -> BTreeMap<&'static str, u64> {
         ("attempts", counts.attempts),
         ("valid_attempts", counts.valid_attempts),
         ("misses", counts.misses),
+        ("lease_ends", counts.lease_ends),
     ])
 }

@@ -2,9 +2,9 @@
 
 use super::Controller;
 #[cfg(feature = "reservations")]
-use crate::grid::Block;
-#[cfg(feature = "reservations")]
 use crate::jobs::JobSlot;
+#[cfg(feature = "reservations")]
+use crate::request::JobId;
 use crate::scheduler::ServedScheduler;
 use crate::strategy::ServedStrategy;
 
@@ -20,40 +20,51 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             blocks += job.blocks_len();
         }
         #[cfg(feature = "reservations")]
-        self.check_reservations();
+        {
+            assert_eq!(self.overlapping_reservations(), None, "reserved for both");
+            let reserved = self.jobs.reserved();
+            let kept: u32 = reserved.map(|job| job.reserved_chain().len()).sum();
+            let (_, pool) = self.allocator.parts();
+            assert_eq!(pool.reserved_len(), kept, "blocks that are reserved");
+        }
         self.allocator.check_holding(Some(&self.jobs), blocks);
     }
 
-    /// Asserts that reservations lie within the machine and are disjoint, in space or in time, but
-    /// for those of the whole machine, for whose blocks there may have been no room, and of
-    /// strategies that need more than a place ([`Strategy::kept_free`]).
+    /// Two waiting jobs whose reservations overlap in space and in time, or one whose reservation
+    /// is outside the machine, twice. Left out are reservations of the whole machine, for whose
+    /// blocks there may have been no room, and those of strategies that need more than a place
+    /// ([`Strategy::kept_free`]).
+    ///
+    /// # Time complexity
+    ///
+    /// O(R^2) for R reserved blocks.
     #[cfg(feature = "reservations")]
-    fn check_reservations(&self) {
+    pub(super) fn overlapping_reservations(&self) -> Option<[JobId; 2]> {
         let grid = self.machine();
-        let mut kept = 0;
+        let is_whole = |job: &JobSlot| job.reserved_block() == Some(grid.whole());
+        let is_over = |job: &JobSlot, other: &JobSlot| {
+            job.ends(0)
+                .is_some_and(|end| Some(end) <= other.reserved_from())
+        };
         for (at, job) in self.jobs.reserved().enumerate() {
-            kept += job.reserved_chain().len();
-            for block in self.reserved_blocks(job) {
-                assert!(grid.contains(block), "reserved for job {}", job.id());
-                for other in self.jobs.reserved().skip(at + 1) {
-                    let overlaps = |other: Block| grid.overlap(block, other);
-                    let is_whole = [job, other].map(JobSlot::reserved_block);
-                    if is_whole.contains(&Some(grid.whole()))
-                        || !self.strategy().is_monotone()
-                        || !self.reserved_blocks(other).any(overlaps)
-                    {
-                        continue;
-                    }
-                    let is_over = |job: &JobSlot, other: &JobSlot| {
-                        job.ends(0)
-                            .is_some_and(|end| Some(end) <= other.reserved_from())
-                    };
-                    let apart = is_over(job, other) || is_over(other, job);
-                    assert!(apart, "reserved for jobs {} and {}", job.id(), other.id());
+            if self.reserved_blocks(job).any(|block| !grid.contains(block)) {
+                return Some([job.id(); 2]);
+            }
+            for other in self.jobs.reserved().skip(at + 1) {
+                let may_overlap = is_whole(job)
+                    || is_whole(other)
+                    || is_over(job, other)
+                    || is_over(other, job)
+                    || !self.strategy().is_monotone();
+                let is_on = |block| {
+                    self.reserved_blocks(other)
+                        .any(|it| grid.overlap(block, it))
+                };
+                if !may_overlap && self.reserved_blocks(job).any(is_on) {
+                    return Some([job.id(), other.id()]);
                 }
             }
         }
-        let (_, pool) = self.allocator.parts();
-        assert_eq!(pool.reserved_len(), kept, "blocks that are reserved");
+        None
     }
 }

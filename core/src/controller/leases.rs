@@ -84,6 +84,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let job = self.jobs.get(self.jobs.in_cell(cell)).id();
         let processors = self.release(cell, now, pauses);
         self.events += 1;
+        self.counts.lease_ends += 1;
         let ended = LeaseEnded {
             job,
             at: self.clock,
@@ -174,15 +175,41 @@ mod tests {
     use super::*;
     use crate::{Change, Configuration, Mesh, Request, SchedulerKind, Storage, StrategyKind};
 
-    #[test]
-    fn a_lease_is_restored_once_and_with_an_end() {
-        let mut storage = Storage::<8, 4>::new();
-        let configuration = Configuration {
+    fn configuration() -> Configuration {
+        Configuration {
             machine: Mesh::new(8, 8).unwrap().into(),
             strategy: StrategyKind::FirstFit,
             scheduler: SchedulerKind::Fcfs,
-        };
-        let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+        }
+    }
+
+    #[test]
+    fn ends_that_are_not_remembered_are_counted() {
+        let mut storage = Storage::<8, 20>::new();
+        let mut controller = Controller::new(storage.memory(), configuration()).unwrap();
+        for job in (0..20).map(JobId) {
+            let submit = Change::Submit {
+                job,
+                request: Request::submesh(1, 1),
+                lease: Some(NonZeroU64::MIN),
+            };
+            assert!(controller.handle(&submit, 0).is_ok());
+        }
+        let submit = Change::submit(JobId(20), Request::submesh(1, 1));
+        assert!(controller.handle(&submit, 1).is_err(), "the table is full");
+        let release = Change::Release { job: JobId(0) };
+        assert!(controller.handle(&release, 1).is_ok());
+        let events = controller.view();
+        let events = events.events_since(0);
+        let ends = events.filter(|event| event.what == crate::Happened::LeaseEnded);
+        assert_eq!(ends.count(), crate::jobs::LEASES_ENDED_MAX);
+        assert_eq!(controller.statistics().counts.lease_ends, 19);
+    }
+
+    #[test]
+    fn a_lease_is_restored_once_and_with_an_end() {
+        let mut storage = Storage::<8, 4>::new();
+        let mut controller = Controller::new(storage.memory(), configuration()).unwrap();
         let job = JobId(1);
         let submit = Change::submit(job, Request::submesh(2, 2));
         assert!(controller.handle(&submit, 0).is_ok());

@@ -7,8 +7,9 @@ use super::Controller;
 use crate::checkpoint::{
     COUNT_MAX, FORMAT, ItemKind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
 };
+use crate::checksum::Crc32;
 use crate::grid::{Block, Grid};
-use crate::jobs::{GRANT_NUMBER_MAX, JobSlot, Reserved, SavedJob, Slot};
+use crate::jobs::{JobSlot, Reserved, SavedJob, Slot};
 use crate::message::{Configuration, Counts};
 use crate::node::NodeId;
 use crate::pool::{Chain, Link, NONE};
@@ -259,6 +260,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
             open: None,
             last_free: None,
             free: 0,
+            checksum: Crc32::new(),
             outcome: Ok(()),
             is_finished: false,
         }
@@ -270,6 +272,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
 struct Open {
     slot: Slot,
     blocks: (Chain, Link),
+    /// Those of the blocks.
+    processors: u32,
     purpose: Purpose,
 }
 
@@ -277,11 +281,7 @@ struct Open {
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
     /// It holds them.
-    Running {
-        since: Ticks,
-        number: u64,
-        processors: u32,
-    },
+    Running { since: Ticks, number: u64 },
     /// They are reserved for it.
     #[cfg(feature = "reservations")]
     Reserved { from: Ticks },
@@ -315,6 +315,8 @@ where
     open: Option<Open>,
     last_free: Option<Slot>,
     free: u32,
+    /// Of the parts that were taken.
+    checksum: Crc32,
     outcome: Result<(), RestoreError>,
     is_finished: bool,
 }
@@ -332,9 +334,11 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
     /// with an occupancy.
     pub fn part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
         let mut reader = Reader::new(part);
-        while self.outcome.is_ok() && !reader.is_empty() {
-            self.outcome = self.item(&mut reader);
+        while self.outcome.is_ok() && reader.left() > 0 {
+            let before = &part[..part.len() - reader.left()];
+            self.outcome = self.item(&mut reader, before);
         }
+        self.checksum.update(part);
         self.outcome
     }
 
@@ -342,12 +346,16 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
     ///
     /// # Errors
     ///
-    /// That of an earlier part; `Incomplete` if something is missing.
+    /// That of an earlier part; `Incomplete` if something is missing; `Inconsistent` if the
+    /// statistics do not belong to these jobs.
     pub fn finish(mut self) -> Result<(), RestoreError> {
         self.outcome?;
         if self.stage != Some(ItemKind::End) {
             return Err(RestoreError::Incomplete);
         }
+        let jobs = &self.controller.jobs;
+        let jobs = jobs.waiting_len() + jobs.running_len();
+        consistent(self.counts.are_of(jobs, self.events))?;
         self.controller.clock = self.clock;
         self.controller.events = self.events;
         self.controller.counts = self.counts;
@@ -355,7 +363,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
         Ok(())
     }
 
-    fn item(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+    /// Takes the next item; `before` is what is before it in its part.
+    fn item(&mut self, from: &mut Reader<'_>, before: &[u8]) -> Result<(), RestoreError> {
         let Some(stage) = self.stage else {
             return self.head(from);
         };
@@ -378,6 +387,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
         }
         if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
             consistent(self.controller.jobs.is_restored(self.free))?;
+            #[cfg(feature = "reservations")]
+            consistent(self.controller.overlapping_reservations().is_none())?;
             self.controller.allocator.end_restoring();
         }
         match kind {
@@ -409,8 +420,12 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             #[cfg(not(feature = "leases"))]
             ItemKind::Leases => return Err(RestoreError::Format),
             ItemKind::Head | ItemKind::End => {
-                if from.take::<u32>()? != self.items {
+                let (items, checksum) = from.take::<(u32, [u8; 4])>()?;
+                if items != self.items {
                     return Err(RestoreError::Incomplete);
+                }
+                if checksum != self.checksum.with(before).to_le_bytes() {
+                    return Err(RestoreError::Damaged);
                 }
             }
         }
@@ -429,7 +444,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             events,
             counts,
         } = from.take()?;
-        consistent(events <= GRANT_NUMBER_MAX && counts.largest() <= COUNT_MAX)?;
+        consistent(events.max(counts.largest()) <= COUNT_MAX)?;
         let scheduler = self.controller.checked(&configuration);
         scheduler
             .map(|scheduler| self.controller.configure(configuration, scheduler, 0))
@@ -460,10 +475,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
         self.open = Some(Open {
             slot: self.job(&saved.job, (0, Reserved::Nothing), false)?,
             blocks: (Chain::EMPTY, NONE),
+            processors: 0,
             purpose: Purpose::Running {
                 since: before(self.clock, saved.age)?,
                 number,
-                processors: 0,
             },
         });
         Ok(())
@@ -474,11 +489,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
         let grid = *self.controller.machine();
         let allocator = &mut self.controller.allocator;
         each_block(&grid, numbers, &mut |block| {
-            open.blocks = match &mut open.purpose {
-                Purpose::Running { processors, .. } => {
-                    *processors += grid.area(block);
-                    allocator.restore_block(open.blocks, block)?
-                }
+            open.processors = open.processors.saturating_add(grid.area(block));
+            open.blocks = match open.purpose {
+                Purpose::Running { .. } => allocator.restore_block(open.blocks, block)?,
                 #[cfg(feature = "reservations")]
                 Purpose::Reserved { .. } => allocator.restore_chain(open.blocks, block)?,
             };
@@ -491,18 +504,16 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
         let Some(Open {
             slot,
             blocks: (blocks, _),
+            processors,
             purpose,
         }) = self.open.take()
         else {
             return Ok(());
         };
         let jobs = &mut self.controller.jobs;
+        consistent(processors >= jobs.get(slot).request().processors)?;
         match purpose {
-            Purpose::Running {
-                since,
-                number,
-                processors,
-            } => {
+            Purpose::Running { since, number } => {
                 consistent(blocks.len() > 0)?;
                 jobs.grant(slot, blocks, processors, since, number);
             }
@@ -529,15 +540,26 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
                 (later(from), Reserved::Block(block))
             }
         };
+        let takes_any = self.controller.strategy().takes_any();
+        consistent(match saved.reserved {
+            SavedReserved::Processors { .. } => takes_any,
+            SavedReserved::Block { .. } | SavedReserved::Blocks { .. } => !takes_any,
+            SavedReserved::Nothing | SavedReserved::HasRun => true,
+        })?;
         let has_run = matches!(saved.reserved, SavedReserved::HasRun);
         #[cfg_attr(not(feature = "reservations"), expect(unused_variables))]
         let slot = self.job(&saved.job, reserved, has_run)?;
+        if let Reserved::Block(block) = reserved.1 {
+            let processors = self.controller.jobs.get(slot).request().processors;
+            consistent(self.controller.machine().area(block) >= processors)?;
+        }
         match saved.reserved {
             #[cfg(feature = "reservations")]
             SavedReserved::Blocks { from } => {
                 self.open = Some(Open {
                     slot,
                     blocks: (Chain::EMPTY, NONE),
+                    processors: 0,
                     purpose: Purpose::Reserved { from: later(from) },
                 });
                 Ok(())
@@ -582,9 +604,10 @@ mod tests {
     use crate::storage::{HeapStorage, Needs};
     use crate::strategy::StrategyKind;
 
-    /// A running job remembers 48 bits of the number of its grant.
+    /// A running job remembers 48 bits of the number of its grant; half of the numbers are left to
+    /// count on.
     #[test]
-    fn more_events_than_a_job_can_count_are_refused() {
+    fn numbers_that_leave_no_headroom_are_refused() {
         let machine = Grid::mesh(&[4, 4]).expect("a mesh");
         let configuration = Configuration {
             machine,
@@ -594,7 +617,7 @@ mod tests {
         let mut storage = HeapStorage::new(Needs::of(configuration.strategy, &machine, 2), 2);
         let controller = Controller::new(storage.memory(), configuration);
         let mut controller = controller.expect("it is served");
-        let mut restore = |events| {
+        let mut restore = |events, counts| {
             let mut outcome = Ok(());
             let mut restoring = controller.restore();
             let mut emit = |part: &[u8]| outcome = outcome.and_then(|()| restoring.part(part));
@@ -603,13 +626,85 @@ mod tests {
                 configuration,
                 clock: 7,
                 events,
-                counts: Counts::default(),
+                counts,
             };
             to.put(&(FORMAT, head));
             to.finish();
             outcome.and_then(|()| restoring.finish())
         };
-        assert_eq!(restore((1 << 48) - 1), Ok(()));
-        assert_eq!(restore(1 << 48), Err(RestoreError::Inconsistent));
+        let most = (1 << 47) - 1;
+        let nothing = Counts::default();
+        assert_eq!(restore(most, nothing), Ok(()));
+        for refused in [0, most] {
+            let counts = Counts { refused, ..nothing };
+            assert_eq!(restore(most, counts), Ok(()));
+        }
+        let illegal = Err(RestoreError::Inconsistent);
+        for events in [most + 1, (1 << 48) - 1, 1 << 48, u64::MAX] {
+            assert_eq!(restore(events, nothing), illegal, "{events}");
+            let refused = events;
+            assert_eq!(
+                restore(0, Counts { refused, ..nothing }),
+                illegal,
+                "{events}"
+            );
+        }
+        // There are no jobs.
+        for counts in [
+            Counts {
+                submitted: 1,
+                ..nothing
+            },
+            Counts {
+                released: 1,
+                ..nothing
+            },
+            Counts {
+                granted: 1,
+                ..nothing
+            },
+            Counts {
+                misses: 1,
+                ..nothing
+            },
+            Counts {
+                valid_attempts: 1,
+                ..nothing
+            },
+            Counts {
+                attempts: 1,
+                valid_attempts: 1,
+                granted: 1,
+                ..nothing
+            },
+            Counts {
+                lease_ends: 1,
+                submitted: 1,
+                released: 1,
+                ..nothing
+            },
+        ] {
+            assert_eq!(restore(0, counts), illegal, "{counts:?}");
+        }
+        let attempted = Counts {
+            attempts: 9,
+            valid_attempts: 5,
+            misses: 3,
+            granted: 2,
+            ..nothing
+        };
+        let counts = Counts {
+            submitted: 4,
+            released: 4,
+            refused: 7,
+            lease_ends: 1,
+            ..attempted
+        };
+        assert_eq!(restore(3, counts), Ok(()));
+        assert_eq!(
+            restore(2, counts),
+            illegal,
+            "two grants and an end of a lease"
+        );
     }
 }

@@ -9,7 +9,7 @@ use heapless::Deque;
 use super::{JobSlot, JobTable, Slot};
 use crate::request::{JobId, Ticks};
 
-/// The number of lease ends that are remembered.
+/// The number of lease ends that are remembered. [`Counts`](crate::Counts) has how many there were.
 pub const LEASES_ENDED_MAX: usize = 16;
 
 /// The end of a lease. It releases the job.

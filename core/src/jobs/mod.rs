@@ -32,8 +32,6 @@ use crate::pool::Link;
 pub use leases::LEASES_ENDED_MAX;
 #[cfg(feature = "leases")]
 pub(crate) use leases::LeaseEnded;
-#[cfg(feature = "restore")]
-pub(crate) use slot::GRANT_NUMBER_MAX;
 pub use slot::JobSlot;
 pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};

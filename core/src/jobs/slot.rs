@@ -26,10 +26,6 @@ pub(crate) enum Reserved {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GrantNumber([u16; 3]);
 
-/// The greatest number of a grant.
-#[cfg(feature = "restore")]
-pub(crate) const GRANT_NUMBER_MAX: u64 = (1 << 48) - 1;
-
 impl GrantNumber {
     #[allow(clippy::cast_possible_truncation, reason = "takes the number apart")]
     pub(super) const fn new(number: u64) -> Self {

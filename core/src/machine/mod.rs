@@ -239,7 +239,7 @@ impl Machine {
             shapes_len: 0,
             multiple: None,
             align: [1; DESCRIBED_MAX],
-            chips_max: u32::MAX,
+            chips_max: grid.nodes(),
             placements: [Placement::UNUSED; PLACEMENTS_MAX],
             placements_len: 0,
         })
@@ -298,6 +298,8 @@ impl Machine {
         if shapes.len() > SHAPES_MAX {
             return Err(MachineError::TooManyShapes);
         }
+        // Of an earlier list nothing is left, so that equal descriptions have equal fields.
+        self.shapes = [Shape::UNUSED; SHAPES_MAX];
         let mut at = 0;
         while at < shapes.len() {
             if shapes[at].len() > self.grid.dimensions() {
@@ -342,7 +344,8 @@ impl Machine {
     /// The same machine, whose slices have at most this number of processors.
     #[must_use]
     pub const fn with_chips_max(mut self, chips: u32) -> Machine {
-        self.chips_max = chips;
+        let nodes = self.grid.nodes();
+        self.chips_max = if chips < nodes { chips } else { nodes };
         self
     }
 
@@ -360,6 +363,7 @@ impl Machine {
         if placements.len() > PLACEMENTS_MAX {
             return Err(MachineError::TooManyPlacements);
         }
+        self.placements = [Placement::UNUSED; PLACEMENTS_MAX];
         let mut len = 0;
         while len < placements.len() {
             let placement = placements[len];
@@ -424,8 +428,8 @@ impl Machine {
     }
 
     /// The most processors of a slice.
-    pub fn chips_max(&self) -> u32 {
-        self.chips_max.min(self.grid.nodes())
+    pub const fn chips_max(&self) -> u32 {
+        self.chips_max
     }
 
     /// The places of [`StrategyKind::Torus3d`](crate::StrategyKind::Torus3d), those with the fewest
@@ -482,6 +486,8 @@ impl Machine {
                 hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
             }
         };
+        // Before each list its length, so that no list goes on with the numbers of the next.
+        add(self.grid.dimensions() as u32);
         for at in 0..self.grid.dimensions() {
             add(u32::from(self.grid.side(at)) << 1 | u32::from(self.grid.wraps(at)));
         }
@@ -497,6 +503,7 @@ impl Machine {
                 .flatten()
                 .for_each(|&side| add(side.into()));
         }
+        add(self.shapes_len.into());
         for shape in self.shapes() {
             add(shape.len() as u32);
             shape
@@ -504,7 +511,8 @@ impl Machine {
                 .iter()
                 .for_each(|&extent| add(extent.into()));
         }
-        add(self.chips_max());
+        add(self.chips_max);
+        add(self.placements_len.into());
         for placement in self.placements() {
             let Placement {
                 dims,

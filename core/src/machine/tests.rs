@@ -222,6 +222,37 @@ fn digests_of_presets_differ() {
     assert_eq!(digests.len(), Machine::PRESETS.len() - 1);
 }
 
+/// A list that was longer before leaves nothing.
+#[test]
+fn descriptions_that_say_the_same_are_equal() {
+    let machine = Machine::new(Grid::torus(&[8, 8]).unwrap()).unwrap();
+    let [small, large] = [[2, 2], [4, 4]].map(|sides| Shape::new(&sides).unwrap());
+    let both = machine.with_shapes(&[small, large]).unwrap();
+    let one = machine.with_shapes(&[small]).unwrap();
+    assert_ne!(both, one);
+    assert_eq!(both.with_shapes(&[small]).unwrap(), one);
+    let [small, large] = [[2, 2], [4, 4]].map(|dims| Placement::new(&dims, &[], &[]).unwrap());
+    let both = machine.with_placements(&[small, large]).unwrap();
+    let one = machine.with_placements(&[small]).unwrap();
+    assert_ne!(both, one);
+    assert_eq!(both.with_placements(&[small]).unwrap(), one);
+    assert_eq!(machine.with_chips_max(64), machine);
+    assert_eq!(machine.with_chips_max(1000), machine);
+    assert_ne!(machine.with_chips_max(63), machine);
+}
+
+/// The same numbers in the same order, divided among the lists in two ways.
+#[test]
+fn a_digest_knows_where_a_list_ends() {
+    let machine = Machine::new(Grid::torus(&[4, 4, 4, 4]).unwrap()).unwrap();
+    let line = Shape::new(&[2]).unwrap();
+    let shapes = machine.with_shapes(&[line; 6]).unwrap();
+    let place = Placement::new(&[2, 1, 2, 1], &[2, 1, 2, 1], &[2, 1, 2, 2]).unwrap();
+    let places = machine.with_placements(&[place]).unwrap();
+    let digests = [shapes.with_chips_max(2), places.with_chips_max(1)].map(|it| it.digest());
+    assert_ne!(digests[0], digests[1]);
+}
+
 /// An allocator for a described machine, with memory for it.
 fn with_allocator(machine: &Machine, strategy: StrategyKind, test: impl FnOnce(&mut Allocator)) {
     let mut storage = HeapStorage::new(Needs::described(strategy, machine, 8), 0);

@@ -386,6 +386,9 @@ fn statistics(statistics: &Statistics, capacity: &Capacity) -> Check {
         && counts.misses <= counts.valid_attempts;
     expect(holds, || {
         "grants and misses among the attempts that were valid".to_owned()
+    })?;
+    expect(counts.lease_ends <= counts.released, || {
+        "ends of leases among the releases".to_owned()
     })
 }
 

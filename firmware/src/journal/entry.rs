@@ -17,9 +17,9 @@
 
 use embedded_storage::nor_flash::NorFlash;
 use heapless::Vec;
+use meshalloc::checksum::Crc32;
 
 use super::region::{Region, UNIT_MAX, WORD};
-use crate::checksum::Crc32;
 
 /// The maximum length of a record or of a chunk of a checkpoint, in bytes.
 pub const PAYLOAD_MAX: usize = 240;

@@ -121,6 +121,7 @@ const NO_STATISTICS: Answer = Answer::Statistics(Statistics {
         attempts: 0,
         valid_attempts: 0,
         misses: 0,
+        lease_ends: 0,
     },
 });
 
@@ -179,7 +180,7 @@ fn no_lie_is_believed() {
         (
             hello,
             lie!(Says::Hello(it) => it.protocol = 9),
-            "expected protocol 7",
+            "expected protocol 8",
         ),
         (
             hello,

@@ -253,6 +253,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
                     attempts: u64::MAX,
                     valid_attempts: u64::MAX,
                     misses: u64::MAX,
+                    lease_ends: u64::MAX,
                 },
             })),
             Err(Error::UnknownNode(node)),

@@ -625,6 +625,7 @@ fn statistics() -> Statistics {
             attempts: 8,
             valid_attempts: 9,
             misses: 10,
+            lease_ends: 11,
         },
     }
 }

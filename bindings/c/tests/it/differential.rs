@@ -537,6 +537,7 @@ impl World<'_> {
             counts.attempts,
             counts.valid_attempts,
             counts.misses,
+            counts.lease_ends,
         ];
         let short = [all.nodes, all.free, all.faulty, all.waiting, all.running];
         let numbers = long.into_iter().chain(short.map(u64::from));

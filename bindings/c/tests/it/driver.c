@@ -247,9 +247,9 @@ static void print_statistics(void) {
   meshalloc_statistics s;
   if (print(meshalloc_controller_statistics(controller, &s))) {
     printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-           " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32,
+           " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32,
            s.submitted, s.granted, s.released, s.refused, s.attempts, s.valid_attempts, s.misses,
-           s.processors, s.free, s.faulty, s.waiting, s.running);
+           s.lease_ends, s.processors, s.free, s.faulty, s.waiting, s.running);
   }
 }
 

@@ -64,6 +64,9 @@ const HEAD: &str = "\
 #define MESHALLOC_H";
 
 const HOOK: &str = r"
+/** The version of this header. */
+#define MESHALLOC_VERSION VERSION
+
 #ifdef __cplusplus
 extern C_LINKAGE {
 #endif
@@ -106,25 +109,29 @@ const INITIALISERS: &str = r"
 ";
 
 const SIZE_MACROS: &str = r"
-#define MESHALLOC_ROW_WORDS_(n) (((size_t)(n) + 8 * MESHALLOC_WORD_ - 1) / (8 * MESHALLOC_WORD_))
-#define MESHALLOC_LESS_(a, b) ((size_t)(a) < (size_t)(b) ? (size_t)(a) : (size_t)(b))
+/* A number as a size_t, without a cast: compilers of C++ warn of those. */
+#define MESHALLOC_SIZE_(n) (sizeof(char) * (n))
+#define MESHALLOC_ROW_WORDS_(n) \
+  ((MESHALLOC_SIZE_(n) + 8 * MESHALLOC_WORD_ - 1) / (8 * MESHALLOC_WORD_))
+#define MESHALLOC_LESS_(a, b) \
+  (MESHALLOC_SIZE_(a) < MESHALLOC_SIZE_(b) ? MESHALLOC_SIZE_(a) : MESHALLOC_SIZE_(b))
 #define MESHALLOC_ROUND_(bytes) (((bytes) + 15) / 8 * 8)
 #define MESHALLOC_PARTS_(words, scratch, blocks, block, list, processors) \
   ((words) * (3 + (scratch)) * MESHALLOC_WORD_ + (blocks) * (block) \
-   + (size_t)(processors) * 8 * (list))
+   + MESHALLOC_SIZE_(processors) * 8 * (list))
 #define MESHALLOC_ALLOCATOR_SIZE_(parts) MESHALLOC_ROUND_(MESHALLOC_ALLOCATOR_ + (parts))
 #define MESHALLOC_CONTROLLER_SIZE_(parts, jobs) \
-  MESHALLOC_ROUND_(MESHALLOC_CONTROLLER_ + (parts) + (size_t)(jobs) * MESHALLOC_JOB_)
+  MESHALLOC_ROUND_(MESHALLOC_CONTROLLER_ + (parts) + MESHALLOC_SIZE_(jobs) * MESHALLOC_JOB_)
 
 /**
  * Bytes of the memory of an allocator on a two-dimensional mesh without wrapping. `strategy` is the
  * name behind MESHALLOC_STRATEGY_, for instance FIRST_FIT.
  */
 #define MESHALLOC_MESH_ALLOCATOR_SIZE(strategy, w, h, allocations) \
-  MESHALLOC_ALLOCATOR_SIZE_(MESHALLOC_PARTS_((size_t)(h) * MESHALLOC_ROW_WORDS_(w), \
+  MESHALLOC_ALLOCATOR_SIZE_(MESHALLOC_PARTS_(MESHALLOC_SIZE_(h) * MESHALLOC_ROW_WORDS_(w), \
     MESHALLOC_MESH_SCRATCH_##strategy, \
-    MESHALLOC_BLOCKS_##strategy((size_t)(w) * (h), allocations), MESHALLOC_BLOCK_ + 4, \
-    MESHALLOC_LIST_##strategy, (size_t)(w) * (h)))
+    MESHALLOC_BLOCKS_##strategy(MESHALLOC_SIZE_(w) * (h), allocations), MESHALLOC_BLOCK_ + 4, \
+    MESHALLOC_LIST_##strategy, MESHALLOC_SIZE_(w) * (h)))
 /** Bytes of the memory of an allocator on any other machine of this number of processors. */
 #define MESHALLOC_GRID_ALLOCATOR_SIZE(strategy, processors, allocations) \
   MESHALLOC_ALLOCATOR_SIZE_(MESHALLOC_PARTS_(MESHALLOC_ROW_WORDS_(processors), \
@@ -133,10 +140,10 @@ const SIZE_MACROS: &str = r"
     MESHALLOC_LIST_##strategy, processors))
 /** Bytes of the memory of a controller on a two-dimensional mesh without wrapping. */
 #define MESHALLOC_MESH_CONTROLLER_SIZE(strategy, w, h, jobs) \
-  MESHALLOC_CONTROLLER_SIZE_(MESHALLOC_PARTS_((size_t)(h) * MESHALLOC_ROW_WORDS_(w), \
+  MESHALLOC_CONTROLLER_SIZE_(MESHALLOC_PARTS_(MESHALLOC_SIZE_(h) * MESHALLOC_ROW_WORDS_(w), \
     MESHALLOC_MESH_SCRATCH_##strategy, \
-    MESHALLOC_BLOCKS_##strategy((size_t)(w) * (h), jobs), MESHALLOC_BLOCK_, \
-    MESHALLOC_LIST_##strategy, (size_t)(w) * (h)), jobs)
+    MESHALLOC_BLOCKS_##strategy(MESHALLOC_SIZE_(w) * (h), jobs), MESHALLOC_BLOCK_, \
+    MESHALLOC_LIST_##strategy, MESHALLOC_SIZE_(w) * (h)), jobs)
 /** Bytes of the memory of a controller on any other machine of this number of processors. */
 #define MESHALLOC_GRID_CONTROLLER_SIZE(strategy, processors, jobs) \
   MESHALLOC_CONTROLLER_SIZE_(MESHALLOC_PARTS_(MESHALLOC_ROW_WORDS_(processors), \
@@ -357,10 +364,10 @@ fn blocks(kind: StrategyKind) -> Option<&'static str> {
             processors.min(jobs)
         }),
         (
-            "MESHALLOC_LESS_(processors, 2 * (size_t)(jobs))",
+            "MESHALLOC_LESS_(processors, 2 * MESHALLOC_SIZE_(jobs))",
             |processors, jobs| processors.min(2 * jobs),
         ),
-        ("(size_t)(processors)", |processors, _| processors),
+        ("MESHALLOC_SIZE_(processors)", |processors, _| processors),
     ];
     let machine = Mesh::new(16, 16).unwrap().grid();
     let fits = |rule: &BlockRule| {
@@ -410,10 +417,15 @@ fn needs() -> String {
             on_meshes.0
         )
         .unwrap();
-        let serves_others = grids.iter().any(|grid| kind.serves().includes(grid));
-        if let Some((scratch, list)) = multiples(*kind, &grids).filter(|_| serves_others) {
-            assert_eq!(list, on_meshes.1, "{name}");
-            writeln!(text, "#define MESHALLOC_GRID_SCRATCH_{name} {scratch}").unwrap();
+        if !grids.iter().any(|grid| kind.serves().includes(grid)) {
+            continue;
+        }
+        match multiples(*kind, &grids) {
+            Some((scratch, list)) => {
+                assert_eq!(list, on_meshes.1, "{name}");
+                writeln!(text, "#define MESHALLOC_GRID_SCRATCH_{name} {scratch}").unwrap();
+            }
+            None => others.push(format!("{name}, except on two-dimensional meshes")),
         }
     }
     writeln!(
@@ -488,7 +500,10 @@ fn generate() -> String {
         no_includes: true,
         sys_includes: vec!["stddef.h".to_owned(), "stdint.h".to_owned()],
         header: Some(HEAD.to_owned()),
-        after_includes: Some(HOOK.replace("C_LINKAGE", "\"C\"")),
+        after_includes: Some(HOOK.replace("C_LINKAGE", "\"C\"").replace(
+            " VERSION\n",
+            concat!(" \"", env!("CARGO_PKG_VERSION"), "\"\n"),
+        )),
         trailer: Some(trailer.concat()),
         documentation: true,
         usize_is_size_t: true,

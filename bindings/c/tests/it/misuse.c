@@ -54,8 +54,6 @@ static void memory_of_objects(void) {
   EXPECT(MESHALLOC_ERROR_MEMORY_TOO_SMALL,
          meshalloc_allocator_init(memory, size - 16, &machine, &first_fit, 4, &allocator));
   EXPECT(0, meshalloc_allocator_init(memory, size, &machine, &first_fit, 4, &allocator));
-  EXPECT(MESHALLOC_ERROR_ALREADY_INITIALIZED,
-         meshalloc_allocator_init(memory, size, &machine, &first_fit, 4, &allocator));
   EXPECT(64, meshalloc_allocator_free_processors(allocator));
   EXPECT(0, meshalloc_allocator_deinit(allocator));
   EXPECT(MESHALLOC_ERROR_NOT_INITIALIZED, meshalloc_allocator_deinit(allocator));
@@ -63,6 +61,35 @@ static void memory_of_objects(void) {
   EXPECT(MESHALLOC_ERROR_NULL_POINTER, meshalloc_allocator_free_processors(NULL));
   EXPECT(MESHALLOC_ERROR_MISALIGNED,
          meshalloc_allocator_free_processors((meshalloc_allocator *)(void *)(bytes + 1)));
+}
+
+/* Memory that was freed, or left as it was by a warm reset, may hold what is still an object. */
+static void memory_that_was_left(void) {
+  meshalloc_allocator *allocator = NULL;
+  meshalloc_controller *controller = NULL;
+  meshalloc_allocation allocation;
+  const meshalloc_configuration configuration = {
+      MESHALLOC_MESH(8, 8), MESHALLOC_STRATEGY_FIRST_FIT, MESHALLOC_SCHEDULER_FCFS};
+  size_t size = 0;
+  int round;
+  EXPECT(0, meshalloc_allocator_size(&machine, &first_fit, 4, &size));
+  for (round = 0; round < 3; round++) {
+    void *heap = malloc(size);
+    EXPECT(0, meshalloc_allocator_init(heap, size, &machine, &first_fit, 4, &allocator));
+    EXPECT(6, meshalloc_allocator_allocate(allocator, &request, &allocation));
+    free(heap);
+  }
+  for (round = 0; round < 3; round++) {
+    EXPECT(0, meshalloc_allocator_init(third, sizeof third, &machine, &first_fit, 4, &allocator));
+    EXPECT(6, meshalloc_allocator_allocate(allocator, &request, &allocation));
+    EXPECT(0, meshalloc_controller_init(third, sizeof third, &configuration, 4, &controller));
+    EXPECT(MESHALLOC_ERROR_NOT_INITIALIZED, meshalloc_allocator_free_processors(allocator));
+    EXPECT(0, meshalloc_controller_submit(controller, 1, &request, 0, 0));
+  }
+  /* If the new object cannot be made, the old one is gone too. */
+  EXPECT(MESHALLOC_ERROR_MEMORY_TOO_SMALL,
+         meshalloc_allocator_init(third, size - 16, &machine, &first_fit, 4, &allocator));
+  EXPECT(MESHALLOC_ERROR_NOT_INITIALIZED, meshalloc_controller_deinit(controller));
 }
 
 static void configurations(void) {
@@ -73,7 +100,7 @@ static void configurations(void) {
                           galaxy = MESHALLOC_MACHINE_GALAXY, tpu_v4 = MESHALLOC_MACHINE_TPU_V4;
   const meshalloc_machine *const wrong[] = {&none,  &wide, &empty,         &wraps,
                                             &many, &unknown_rules, &other_rules};
-  const meshalloc_strategy unknown = {4000, {0, 0}}, fsl = MESHALLOC_STRATEGY_FREE_SUBMESH_LIST,
+  const meshalloc_strategy unknown = {4000, {0, 0}}, buddy = MESHALLOC_STRATEGY_BUDDY,
                            page = {20, {7, 0}}, cubes = MESHALLOC_STRATEGY_CUBES,
                            small = MESHALLOC_STRATEGY_LEAST_EXPECTED_BLOCKING_BUDGET(3),
                            ratio = MESHALLOC_STRATEGY_DYNAMIC_BINARY_TREE_RATIO(5000000);
@@ -89,7 +116,7 @@ static void configurations(void) {
   EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &page, 4, &size));
   EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &small, 4, &size));
   EXPECT(MESHALLOC_ERROR_NO_SUCH_STRATEGY, meshalloc_allocator_size(&machine, &ratio, 4, &size));
-  EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&torus, &fsl, 4, &size));
+  EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&torus, &buddy, 4, &size));
   EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&galaxy, &cubes, 4, &size));
   EXPECT(MESHALLOC_ERROR_MACHINE_UNSUITABLE, meshalloc_allocator_size(&torus, &cubes, 4, &size));
   EXPECT(0, meshalloc_allocator_size(&tpu_v4, &cubes, 4, &size));
@@ -103,11 +130,13 @@ static void configurations(void) {
 static void requests(meshalloc_allocator *allocator) {
   meshalloc_request wrong = MESHALLOC_REQUEST(3, 2);
   const meshalloc_request empty = MESHALLOC_REQUEST(0, 2), deep = MESHALLOC_REQUEST_3D(2, 2, 2),
-                          wide = MESHALLOC_REQUEST(9, 1);
+                          wide = MESHALLOC_REQUEST(9, 1), cleared = {{0}, 0, 0, 0, 0};
   const meshalloc_block outside = {{7, 7}, {2, 1}};
   meshalloc_allocation allocation = {0, 0, 0};
   EXPECT(MESHALLOC_ERROR_EMPTY_REQUEST,
          meshalloc_allocator_allocate(allocator, &empty, &allocation));
+  EXPECT(MESHALLOC_ERROR_EMPTY_REQUEST,
+         meshalloc_allocator_allocate(allocator, &cleared, &allocation));
   EXPECT(MESHALLOC_ERROR_TOO_MANY_EXTENTS,
          meshalloc_allocator_allocate(allocator, &deep, &allocation));
   EXPECT(MESHALLOC_ERROR_NEVER_FITS, meshalloc_allocator_allocate(allocator, &wide, &allocation));
@@ -200,11 +229,6 @@ static void controllers(void) {
   /* The object is of another type. */
   mistaken = (meshalloc_allocator *)(void *)controller;
   EXPECT(MESHALLOC_ERROR_NOT_INITIALIZED, meshalloc_allocator_free_processors(mistaken));
-  /* Nor is another one made where an object of any type is. */
-  EXPECT(MESHALLOC_ERROR_ALREADY_INITIALIZED,
-         meshalloc_controller_init(third, sizeof third, &configuration, 4, &controller));
-  EXPECT(MESHALLOC_ERROR_ALREADY_INITIALIZED,
-         meshalloc_allocator_init(third, sizeof third, &machine, &first_fit, 4, &mistaken));
   EXPECT(0, meshalloc_controller_submit(controller, 1, &request, 0, 0));
   EXPECT(MESHALLOC_ERROR_BUSY, meshalloc_controller_submit(controller, 2, &request, 0, 0));
   EXPECT(MESHALLOC_ERROR_BUSY,
@@ -229,8 +253,6 @@ static void controllers(void) {
   EXPECT(0, meshalloc_controller_deinit(controller));
   /* Now the memory is free for an object of the other type. */
   EXPECT(0, meshalloc_allocator_init(third, sizeof third, &machine, &first_fit, 4, &mistaken));
-  EXPECT(MESHALLOC_ERROR_ALREADY_INITIALIZED,
-         meshalloc_controller_init(third, sizeof third, &configuration, 4, &controller));
   EXPECT(64, meshalloc_allocator_free_processors(mistaken));
   EXPECT(0, meshalloc_allocator_deinit(mistaken));
 }
@@ -254,6 +276,7 @@ static void overwritten(meshalloc_allocator *allocator) {
 int main(void) {
   meshalloc_allocator *allocator = NULL, *another = NULL;
   memory_of_objects();
+  memory_that_was_left();
   configurations();
   EXPECT(0, meshalloc_allocator_init(memory, sizeof memory, &machine, &first_fit, 4, &allocator));
   EXPECT(0, meshalloc_allocator_init(other, sizeof other, &machine, &first_fit, 4, &another));

@@ -48,6 +48,9 @@ fn constants_are_as_large_as_the_functions_say_and_hardly_larger() {
                 continue;
             }
             let of = if is_mesh { "MESH" } else { "GRID" };
+            if !header.contains(&format!("#define MESHALLOC_{of}_SCRATCH_{name} ")) {
+                continue;
+            }
             for jobs in JOBS {
                 expected += 1;
                 writeln!(
@@ -92,6 +95,79 @@ fn constants_are_as_large_as_the_functions_say_and_hardly_larger() {
         assert!(a >= a_needs && a <= a_needs + SLACK, "{line}");
         assert!(b >= b_needs && b <= b_needs + SLACK, "{line}");
     }
+}
+
+/// Every initialiser and each rule of sizes, under the warnings of compilers of C++.
+#[test]
+fn macros_give_no_warning_in_cpp() {
+    let header = fs::read_to_string(crate::library::package().join("include/meshalloc.h")).unwrap();
+    let mut source = "#include <meshalloc.h>\n".to_owned();
+    let mut count = 0;
+    for line in header.lines() {
+        let Some((name, value)) = line
+            .strip_prefix("#define MESHALLOC_")
+            .and_then(|line| line.split_once(' '))
+        else {
+            continue;
+        };
+        let Some((kind, _)) = ["strategy", "scheduler", "machine"]
+            .map(|kind| (kind, format!("{}_", kind.to_ascii_uppercase())))
+            .into_iter()
+            .find(|(_, prefix)| name.starts_with(prefix) && value.starts_with('{'))
+        else {
+            continue;
+        };
+        let call = name.replace("(value)", "(7)");
+        writeln!(
+            source,
+            "extern const meshalloc_{kind} v{count};\n\
+             const meshalloc_{kind} v{count} = MESHALLOC_{call};"
+        )
+        .unwrap();
+        count += 1;
+    }
+    assert!(count > 60, "{count} initialisers");
+    for name in [
+        "FIRST_FIT",
+        "BEST_FIT",
+        "FREE_SUBMESH_LIST",
+        "L_SHAPE",
+        "NAIVE",
+    ] {
+        for of in ["ALLOCATOR", "CONTROLLER"] {
+            writeln!(
+                source,
+                "extern MESHALLOC_MEMORY(v{count}, MESHALLOC_MESH_{of}_SIZE({name}, 16, 8, 5));\n\
+                 MESHALLOC_MEMORY(v{count}, MESHALLOC_MESH_{of}_SIZE({name}, 16, 8, 5));"
+            )
+            .unwrap();
+            count += 1;
+        }
+    }
+    let grid = "MESHALLOC_GRID_ALLOCATOR_SIZE(BEST_FIT, 64, 5)";
+    writeln!(source, "static_assert({grid} > 0, MESHALLOC_VERSION);").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("macros.cpp");
+    fs::write(&path, source).unwrap();
+    output(
+        Command::new("c++")
+            .args([
+                "-std=c++17",
+                "-fsyntax-only",
+                "-Wall",
+                "-Wextra",
+                "-pedantic",
+            ])
+            .args([
+                "-Wconversion",
+                "-Wold-style-cast",
+                "-Wuseless-cast",
+                "-Werror",
+            ])
+            .arg("-I")
+            .arg(crate::library::package().join("include"))
+            .arg(path),
+    );
 }
 
 /// Neither heap nor unwinding nor formatting.

@@ -1,4 +1,5 @@
-//! CRC-32/ISO-HDLC, the checksum of Ethernet, gzip and PNG: [`Crc32`].
+//! CRC-32/ISO-HDLC, the checksum of Ethernet, gzip and PNG: [`Crc32`]. Checkpoints end with it, and
+//! frames and records of the firmware.
 //!
 //! It takes four bits at a time, with a table of 64 bytes and 11 instructions per byte. The crate
 //! `crc` offers a table of 1 KB, too large for the smallest image, or single bits, with 40
@@ -35,16 +36,16 @@ const RESIDUE: u32 = 0x2144_DF1C;
 
 /// A checksum under way, of bytes that arrive one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Crc32(u32);
+pub struct Crc32(u32);
 
 impl Crc32 {
     /// Starts a checksum, with no bytes so far.
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Crc32(!0)
     }
 
     /// Adds bytes.
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
+    pub fn update(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.take(byte);
         }
@@ -53,7 +54,7 @@ impl Crc32 {
     /// Adds a byte.
     // Out of line, and with a loop over the two halves, it would take half as much time again.
     #[inline(always)]
-    pub(crate) fn take(&mut self, byte: u8) {
+    pub fn take(&mut self, byte: u8) {
         let remainder = |rest: u32| REMAINDERS[rest as usize % REMAINDERS.len()];
         self.0 ^= u32::from(byte);
         self.0 = self.0 >> 4 ^ remainder(self.0);
@@ -61,12 +62,21 @@ impl Crc32 {
     }
 
     /// Whether the last four bytes are the checksum of those before them.
-    pub(crate) const fn ends_with_itself(self) -> bool {
+    pub const fn ends_with_itself(self) -> bool {
         self.finish() == RESIDUE
     }
 
+    /// The checksum of the bytes so far and of these.
+    // Inlining it takes more flash.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[must_use]
+    pub fn with(mut self, bytes: &[u8]) -> u32 {
+        self.update(bytes);
+        self.finish()
+    }
+
     /// The checksum.
-    pub(crate) const fn finish(self) -> u32 {
+    pub const fn finish(self) -> u32 {
         !self.0
     }
 }
@@ -77,15 +87,6 @@ impl Default for Crc32 {
     }
 }
 
-/// The checksum of these bytes.
-// Inlining it takes more flash.
-#[inline(never)]
-pub(crate) fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = Crc32::new();
-    crc.update(bytes);
-    crc.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use crc::{CRC_32_ISO_HDLC, Crc};
@@ -94,7 +95,7 @@ mod tests {
 
     #[test]
     fn it_is_the_checksum_of_the_catalogue() {
-        assert_eq!(crc32(b"123456789"), CRC_32_ISO_HDLC.check);
+        assert_eq!(Crc32::new().with(b"123456789"), CRC_32_ISO_HDLC.check);
         let independent = Crc::<u32>::new(&CRC_32_ISO_HDLC);
         let bytes: [u8; 300] = core::array::from_fn(|at| (at * at * 7 % 251) as u8);
         for end in 0..=bytes.len() {
