@@ -125,8 +125,8 @@ pub(crate) fn columns() -> Columns {
 }
 
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    // Given, so that it replaces the load of a file.
-    let given = args.settings.clone().or("backlog", BACKLOG_DEFAULT);
+    let given = args.settings.clone();
+    let given = given.about("saturation", "backlog", BACKLOG_DEFAULT);
     let (mut settings, origin) = given.over(args.file.path())?;
     settings.strategy.get_or_insert(vec![StrategyChoice::All]);
     let resolved = settings.resolve_of(origin)?;

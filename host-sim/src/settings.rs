@@ -15,8 +15,8 @@ use crate::failure;
 use meshalloc_firmware::client::Endpoint;
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{
-    self, BackendChoice, Entry, Foreign, Form, Origin, Resolved, SETTINGS, Scenario, Setting,
-    SettingError, contradiction,
+    self, BackendChoice, Entry, Foreign, Form, Origin, Place, Resolved, SETTINGS, Scenario,
+    Setting, SettingError, contradiction,
 };
 
 /// A command that takes settings of a scenario.
@@ -107,14 +107,15 @@ impl<T> Given<T> {
         Some(values)
     }
 
-    /// As if this were given, unless the setting is.
-    pub(crate) fn or(mut self, key: &str, value: &str) -> Self {
+    /// The same; this command is about this setting, which has this value unless it is given on the
+    /// command line or in a file.
+    pub(crate) fn about(mut self, command: &'static str, key: &str, value: &str) -> Self {
         let is_given = self.entries.iter().any(|entry| entry.setting.key == key);
         if let (false, Some(setting)) = (is_given, Setting::of(key)) {
             self.entries.push(Entry {
                 setting,
                 value: value.into(),
-                line: None,
+                place: Place::Command(command),
             });
         }
         self
@@ -128,19 +129,19 @@ impl<T> Given<T> {
 
 impl<T: Takes + Args> Given<T> {
     /// These settings over those of a scenario file, and where they were given. A setting of the
-    /// file that the command neither takes nor ignores, and none of these replaces, is an error.
-    /// Notes go to standard error.
+    /// file that the command neither takes nor ignores, and none of these replaces, is an error, and
+    /// so is one that contradicts them. Notes go to standard error.
     pub(crate) fn over(&self, file: Option<&Path>) -> Result<(Scenario, Origin), String> {
         let command = command_of::<T>();
         let is_known = |setting| takes::<T>(setting) || T::IGNORED.contains(&setting.key);
-        let is_replaced = |setting| {
-            self.entries
-                .iter()
-                .any(|it| it.setting.contradicts(setting))
+        // It is replaced, or an error that names both.
+        let is_contradicted = |setting| {
+            let mut over = self.entries.iter();
+            over.any(|over| over.setting.contradicts(setting))
         };
         let useless = SETTINGS
             .iter()
-            .filter(|it| !is_known(it) && !is_replaced(it));
+            .filter(|it| !is_known(it) && !is_contradicted(it));
         let useless: Vec<_> = useless
             .map(|setting| (setting.key, "the command has no such option"))
             .collect();
@@ -159,8 +160,9 @@ impl<T: Takes + Args> Given<T> {
 /// The option of a scenario file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FileArgs {
-    /// A TOML file whose keys are options; an option on the command line replaces its key, and the
-    /// keys that contradict it
+    /// A TOML file whose keys are options. An option on the command line replaces its key, and a key
+    /// of the same choice (machine, sizes of jobs, arrivals or log, replications). Any other
+    /// contradiction is an error
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 }
@@ -226,7 +228,7 @@ impl<T: Takes> FromArgMatches for Given<T> {
             Some(Entry {
                 setting,
                 value: values.join(OsStr::new(",")),
-                line: None,
+                place: Place::CommandLine,
             })
         };
         let entries: Vec<_> = SETTINGS.iter().filter_map(entry).collect();

@@ -53,9 +53,17 @@ impl SettingError {
 
     /// The same text as on the command line: dashes before the keys of settings.
     pub fn on_command_line(&self) -> String {
+        self.with(|key| format!("--{key}"))
+    }
+
+    /// The text with the keys of settings as `shown` has them.
+    pub(crate) fn with(&self, shown: impl Fn(&str) -> String) -> String {
         let parts = self.reason.split('`').enumerate();
         // Every second part was in backquotes.
-        let parts = parts.flat_map(|(place, part)| [["", "--"][place % 2], part]);
+        let parts = parts.map(|(place, part)| match place % 2 {
+            0 => part.to_owned(),
+            _ => shown(part),
+        });
         parts.collect()
     }
 

@@ -34,7 +34,7 @@ pub use crate::error::SettingError;
 pub use file::Foreign;
 pub use grid::{GridPoint, grid, grid_of, of_keys};
 pub use merge::read;
-pub use origin::{FileOrigin, Origin, label_text};
+pub use origin::{FileOrigin, Origin, Place, label_text};
 pub use resolve::*;
 pub use run::{Results, RunError};
 pub use table::{

@@ -68,7 +68,7 @@ fn a_scenario_file_has_what_the_command_line_does_not() {
         assert_eq!(shown, run(&format!("{of_line} {file} {line}")).good());
     }
     let shown = run("saturation --scenario s.toml --strategy ff");
-    let note = "note: s.toml: not used with --backlog: `load` (line 4)\n";
+    let note = "note: s.toml: the backlog of `saturation` replaces `load` (line 4)\n";
     assert_eq!((shown.code, &*shown.stderr), (Some(0), note));
     let expected = run("saturation --mesh 8x8 --jobs 300 --replications 3 --strategy ff").good();
     assert_eq!(shown.stdout, expected);

@@ -328,10 +328,10 @@ fn a_scenario_file_is_the_command_line() {
     let json = host_sim_in(folder.path(), line).json();
     assert_eq!(json["scenario"]["cube"], "k=4,n=2");
     assert_eq!(json["scenario"]["service"], "uniform:10,15");
-    // An option replaces those of the file that contradict it.
+    // An option replaces those of the same choice.
     let load = format!("{line} --load .3 --jobs 500");
     let mut ended = host_sim_in(folder.path(), &load);
-    let note = "note: s.toml: not used with --load, --jobs: `batch` (line 4)\n";
+    let note = "note: s.toml: --load on the command line replaces `batch` (line 4)\n";
     assert_eq!(std::mem::take(&mut ended.stderr), note);
     let json = ended.json();
     assert_eq!(json["scenario"]["batch"], Value::Null);

@@ -375,7 +375,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --swf large.swf --replications 2",
-            &["--replications with a log requires --resample weeks"],
+            &["--replications with --swf requires --resample weeks"],
         ),
         (
             "run --swf missing.swf --replications 1",

@@ -294,7 +294,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         ),
         (
             "swf = \"log.swf\"\nreplications = 3\n",
-            "a.toml:2: `replications` with a log requires",
+            "a.toml:2: `replications` with `swf` requires",
         ),
         ("swf = \"-\"\n", "a.toml:1: `swf` is standard input"),
         (
@@ -333,7 +333,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     .unwrap();
     let error = fails("sweep a.toml --output out");
     assert!(
-        error.contains("a.toml:4: `replications` with a log requires"),
+        error.contains("a.toml:4: `replications` with `swf` requires"),
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --resample weeks --to 10d");
@@ -348,7 +348,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
     assert!(
-        error.contains("replications with a log requires"),
+        error.contains("replications with --swf requires"),
         "{error}"
     );
 }

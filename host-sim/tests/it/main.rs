@@ -10,6 +10,7 @@ mod failures;
 mod grid;
 mod io;
 mod jobs;
+mod layers;
 mod lies;
 mod line;
 mod list;

@@ -350,7 +350,7 @@ fn the_command_line_overrides_a_scenario() {
     assert_eq!(plain["replications"], 2);
     let overridden = run(
         "--mesh 4x4 --traffic-ratio 1.5 --strategy as,naive",
-        "note: s.toml: not used with --traffic-ratio: `load` (line 3)\n",
+        "note: s.toml: --traffic-ratio on the command line replaces `load` (line 3)\n",
     );
     assert_eq!(overridden["mesh"], "4x4");
     assert_eq!(overridden["traffic_ratio"], 1.5);
@@ -360,39 +360,6 @@ fn the_command_line_overrides_a_scenario() {
         serde_json::json!(["adaptive-scan", "naive"])
     );
     assert_eq!(overridden["jobs"], 200);
-}
-
-#[test]
-fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.toml");
-    let run = |text: &str, options: &str, note: &str| {
-        fs::write(&path, text).unwrap();
-        let small = "--jobs 50 --replications 1 --format json";
-        let line = format!("run --scenario s.toml {small} {options}");
-        let mut ended = host_sim_in(folder.path(), &line);
-        assert_eq!(std::mem::take(&mut ended.stderr), note, "{options}");
-        ended.json()["scenario"].clone()
-    };
-    let ring = "mesh = \"8x8\"\nflits = 4\npattern = \"ring\"\narrival-rate = 0.001\n";
-    let note = "note: s.toml: not used with --load: `flits` (line 2, needs `pattern`), `pattern` (line 3), `arrival-rate` (line 4)\n";
-    let loaded = run(ring, "--load .5", note);
-    assert_eq!((&loaded["load"], loaded.get("flits")), (&0.5.into(), None));
-    let log =
-        "swf = \"a.swf\"\nfrom = 7\nshape = \"near-square\"\nmesh = \"8x8\"\nestimates = \"log\"\n";
-    let note = "note: s.toml: not used with --load: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `shape` (line 3, needs `swf`, `jobs-file`, `processors` or `model`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
-    run(log, "--load .5", note);
-    let note = "note: s.toml: not used with --processors: `swf` (line 1), `from` (line 2, needs `swf` or `jobs-file`), `estimates` (line 5, needs `swf` or `jobs-file`)\n";
-    run(log, "--processors exponential:4", note);
-    // What the file lacks itself is an error, as without an option.
-    fs::write(&path, "mesh = \"8x8\"\nflits = 4\nbatch = 3\n").unwrap();
-    let line = "run --scenario s.toml --load .5";
-    let ended = host_sim_in(folder.path(), line);
-    let part = "s.toml:2: `flits` requires `pattern`";
-    assert!(
-        ended.code == Some(2) && ended.stderr.contains(part),
-        "{ended}"
-    );
 }
 
 #[test]

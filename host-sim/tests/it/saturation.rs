@@ -73,7 +73,7 @@ fn pictures_that_need_times_of_arrival_refuse_a_backlog() {
         (
             "view --mesh 8x8 --strategy ff,as",
             "expected one --strategy",
-            "expected one `strategy`",
+            "expected one --strategy",
         ),
         (
             "run --mesh 8x8 --plot map --plot-output m.svg",

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::origin::Lines;
+use super::origin::Place;
 use super::table::{Entry, Form, SETTINGS, Setting, contradiction, unknown_key};
 use crate::input;
 use crate::wording::Number;
@@ -24,10 +25,14 @@ pub struct Foreign<'f> {
     pub useless: &'f [(&'f str, &'f str)],
 }
 
-pub(super) fn read(path: &Path, foreign: Foreign<'_>) -> Result<Vec<Entry>, String> {
-    let name = path.display();
+pub(super) fn read(
+    path: &Path,
+    name: &Arc<str>,
+    foreign: Foreign<'_>,
+) -> Result<Vec<Entry>, String> {
     let text = text(path)?;
-    parse(&text, foreign, &|file| beside(path, file))
+    let locate = |file: &str| beside(path, file);
+    parse(&Reader::new(name, &text, foreign, &locate))
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))
 }
 
@@ -51,12 +56,7 @@ pub(super) fn beside(scenario: &Path, file: &str) -> PathBuf {
 }
 
 /// The entries in the order of the file.
-fn parse(
-    text: &str,
-    foreign: Foreign<'_>,
-    locate: &dyn Fn(&str) -> PathBuf,
-) -> Result<Vec<Entry>, Wrong> {
-    let reader = Reader::new(text, foreign, locate);
+fn parse(reader: &Reader<'_>) -> Result<Vec<Entry>, Wrong> {
     let mut entries = Vec::new();
     let mut keys = Vec::new();
     for (line, key, value) in reader.in_order(&reader.table()?) {
@@ -70,6 +70,7 @@ fn parse(
 
 /// What the values of a scenario file are read with.
 pub(super) struct Reader<'r> {
+    name: &'r Arc<str>,
     text: &'r str,
     /// Where lines begin, but for the first.
     lines: Vec<usize>,
@@ -78,14 +79,16 @@ pub(super) struct Reader<'r> {
 }
 
 impl<'r> Reader<'r> {
-    /// Of a file with this text; files that it names are found by `locate`.
+    /// Of a file of this name with this text; files that it names are found by `locate`.
     pub(super) fn new(
+        name: &'r Arc<str>,
         text: &'r str,
         foreign: Foreign<'r>,
         locate: &'r dyn Fn(&str) -> PathBuf,
     ) -> Self {
         let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
         Reader {
+            name,
             text,
             lines: ends.map(|(at, _)| at + 1).collect(),
             foreign,
@@ -104,6 +107,10 @@ impl<'r> Reader<'r> {
     /// The number of the line, from 1, in which the byte `at` is.
     fn line(&self, at: usize) -> usize {
         1 + self.lines.partition_point(|&begin| begin <= at)
+    }
+
+    fn place(&self, line: usize) -> Place {
+        Place::File(self.name.clone(), line)
     }
 
     /// The line in which a value begins.
@@ -146,7 +153,7 @@ impl<'r> Reader<'r> {
                 Ok(Entry {
                     setting,
                     value: values.join(std::ffi::OsStr::new(",")),
-                    line: Some(line),
+                    place: self.place(line),
                 })
             }
             _ => self.single(setting, value),
@@ -212,7 +219,7 @@ impl<'r> Reader<'r> {
         Ok(Entry {
             setting,
             value,
-            line: Some(line),
+            place: self.place(line),
         })
     }
 }
@@ -220,12 +227,6 @@ impl<'r> Reader<'r> {
 /// The message about a key whose list is empty.
 pub(super) fn no_values(key: &str) -> String {
     format!("`{key}` has no values (expected at least one)")
-}
-
-/// The lines of those entries that stand in a file.
-pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Lines {
-    let line = |entry: &Entry| Some((entry.setting.key, entry.line?));
-    entries.into_iter().filter_map(line).collect()
 }
 
 /// Whether these settings, each with its line, go together.
@@ -274,7 +275,9 @@ mod tests {
             command_line: &["search-time", "threads"],
             useless: &[],
         };
-        let entries = parse(text, foreign, &|file| Path::new("folder").join(file))?;
+        let locate = |file: &str| Path::new("folder").join(file);
+        let name = "s.toml".into();
+        let entries = parse(&Reader::new(&name, text, foreign, &locate))?;
         Ok(entries
             .into_iter()
             .map(|entry| {

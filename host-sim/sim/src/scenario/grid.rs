@@ -13,15 +13,15 @@
 //! the two strategies share the jobs of each point.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Resolved;
-use super::file::{self, Foreign, GRID, Reader, Wrong, lines};
-use super::origin::{Origin, ScenarioFile};
+use super::file::{self, Foreign, GRID, Reader, Wrong};
+use super::origin::Origin;
 use super::table::{Entry, Form, Scenario, Setting};
 use crate::error::SettingError;
 
@@ -57,17 +57,14 @@ pub fn grid_of(
     foreign: Foreign<'_>,
     points_max: usize,
 ) -> Result<Vec<GridPoint>, String> {
-    let name = path.display();
-    let grid = Grid::parse(text, points_max, foreign, &|file| file::beside(path, file))
+    let name: Arc<str> = path.display().to_string().into();
+    let locate = |file: &str| file::beside(path, file);
+    let grid = Grid::parse(&Reader::new(&name, text, foreign, &locate), points_max)
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))?;
-    let file = Arc::new(ScenarioFile {
-        name: name.to_string(),
-        lines: lines(&grid.fixed),
-        given: Vec::new(),
-    });
     let points = grid.points().into_iter().map(|choice| {
         let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
-        let origin = Origin::of_point(&file, lines(choice.iter().copied()), &label);
+        let entries = grid.fixed.iter().chain(choice.iter().copied());
+        let origin = Origin::of_file(&name, entries, &label);
         let scenario = grid.scenario(&choice, origin)?;
         Ok(GridPoint { label, scenario })
     });
@@ -86,13 +83,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn parse(
-        text: &str,
-        points_max: usize,
-        foreign: Foreign<'_>,
-        locate: &dyn Fn(&str) -> PathBuf,
-    ) -> Result<Self, Wrong> {
-        let reader = Reader::new(text, foreign, locate);
+    fn parse(reader: &Reader<'_>, points_max: usize) -> Result<Self, Wrong> {
         let mut grid = Grid {
             fixed: Vec::new(),
             axes: Vec::new(),
@@ -131,7 +122,7 @@ impl Grid {
                     format!("`{key}` stands in line {other} too (expected only one of them)");
                 return Err(wrong(reason));
             }
-            let mut values = values(key, line, value, &reader)?;
+            let mut values = values(key, line, value, reader)?;
             let setting = values[0].setting;
             lines.push((line, setting));
             file::agree(&lines)?;
@@ -231,9 +222,9 @@ mod tests {
             command_line: &["threads"],
             useless: &[("backend", "a sweep runs in the process that is started")],
         };
-        Grid::parse(text, POINTS_MAX, foreign, &|file| {
-            Path::new("folder").join(file)
-        })
+        let locate = |file: &str| Path::new("folder").join(file);
+        let name = "s.toml".into();
+        Grid::parse(&Reader::new(&name, text, foreign, &locate), POINTS_MAX)
     }
 
     fn labels(text: &str) -> Vec<String> {

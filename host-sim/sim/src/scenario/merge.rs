@@ -1,18 +1,54 @@
-//! A scenario file under options of the command line. An option replaces the same key of the file,
-//! and the keys that contradict it. What needs a replaced key is not used either. Keys that are not
-//! used, and have no option of their name beside them, are named in a note.
+//! Layers of settings: those of a command, of a scenario file, of the command line. Settings of one
+//! choice, such as when jobs arrive, replace those of the layers below that contradict them. Any
+//! other contradiction between layers is an error that names both places.
 
-use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::file::{self, Foreign};
-use super::needs::{self, Need};
-use super::origin::{Origin, ScenarioFile};
+use super::origin::{Origin, Place};
 use super::table::{Entry, Scenario, Setting};
 
-/// The settings `given` on the command line and, if there is one, those of a file, and where they
-/// were given. The text is a note about keys of the file that are not used; an error is one line,
-/// with its place in the file.
+/// Choices: a later setting of one replaces the earlier ones that contradict it.
+const CHOICES: &[&[&str]] = &[
+    &["mesh", "wrap", "torus", "cube", "machine"],
+    &["side-lengths", "side-range", "processors", "mix"],
+    &[
+        "load",
+        "traffic-ratio",
+        "arrival-rate",
+        "batch",
+        "backlog",
+        "interarrival",
+        "swf",
+        "jobs-file",
+    ],
+    &["service-mean", "service"],
+    &["iterations", "iteration-seconds"],
+    &[
+        "replications",
+        "until-rel-error",
+        "until-abs-error",
+        "max-replications",
+    ],
+];
+
+/// Whether `later` takes the place of `earlier`. Random jobs do not take the place of a log: what
+/// they would be drawn from was not chosen.
+fn replaces(later: &Setting, earlier: &Setting) -> bool {
+    let is_log = |setting: &Setting| ["swf", "jobs-file"].contains(&setting.key);
+    let has = |choice: &&&[&str], setting: &Setting| choice.contains(&setting.key);
+    let is_one_choice = || {
+        let mut choices = CHOICES.iter();
+        choices.any(|choice| has(&choice, later) && has(&choice, earlier))
+    };
+    later.key == earlier.key
+        || later.contradicts(earlier) && is_one_choice() && (is_log(later) || !is_log(earlier))
+}
+
+/// The settings `given` on the command line, or by the command itself, over those of a file, if
+/// there is one, and where they were given. The text is a note about keys of the file that others
+/// replace; an error is one line with the places.
 pub fn read(
     given: &[Entry],
     path: Option<&Path>,
@@ -22,107 +58,91 @@ pub fn read(
         let scenario = Scenario::of(given).map_err(|error| error.on_command_line())?;
         return Ok((scenario, Origin::CommandLine, None));
     };
-    let entries = file::read(path, foreign)?;
-    let over: Vec<_> = given.iter().map(|entry| entry.setting).collect();
-    let (mut entries, unused) = replaced(&over, entries);
-    let note = (!unused.is_empty()).then(|| format!("note: {}: {unused}", path.display()));
-    let origin = Origin::of_file(ScenarioFile {
-        name: path.display().to_string(),
-        lines: file::lines(&entries),
-        given: over.iter().map(|setting| setting.key).collect(),
-    });
-    entries.extend_from_slice(given);
+    let name: Arc<str> = path.display().to_string().into();
+    let (entries, note) = stacked(given, file::read(path, &name, foreign)?)?;
+    let origin = Origin::of_file(&name, &entries, &[]);
     let scenario = Scenario::of(&entries).map_err(|error| origin.place(&error))?;
+    let note = note.map(|note| format!("note: {name}: {note}"));
     Ok((scenario, origin, note))
 }
 
-/// The entries of a file that settings `given` on the command line leave, and the keys that are not
-/// used though none of these settings has their name.
-fn replaced(given: &[&'static Setting], mut entries: Vec<Entry>) -> (Vec<Entry>, Unused) {
-    let mut unused = Unused::default();
-    entries.retain(|entry| {
-        if given.iter().any(|over| over.key == entry.setting.key) {
-            return false;
-        }
-        let beside = given.iter().filter(|over| over.contradicts(entry.setting));
-        let beside: Vec<_> = beside.map(|over| over.key).collect();
-        if beside.is_empty() {
-            return true;
-        }
-        unused.keys.push((entry.clone(), None));
-        let new = beside
-            .into_iter()
-            .filter(|key| !unused.beside.contains(key));
-        let new: Vec<_> = new.collect();
-        unused.beside.extend(new);
-        false
-    });
-    // What needs one of them is not used either, nor what needs that.
-    while let Some((at, need)) = entries
-        .iter()
-        .enumerate()
-        .find_map(|(at, entry)| Some((at, unmet(entry, given, &entries, &unused)?)))
-    {
-        unused.keys.push((entries.remove(at), Some(need)));
-    }
-    unused.keys.sort_by_key(|(entry, _)| entry.line);
-    (entries, unused)
-}
-
-/// What the entry needs and does not have any more.
-fn unmet(
-    entry: &Entry,
-    given: &[&'static Setting],
-    entries: &[Entry],
-    unused: &Unused,
-) -> Option<Need> {
-    let mut there: Vec<_> = given.iter().map(|over| over.key).collect();
-    there.extend(entries.iter().map(|other| other.setting.key));
-    let is_there = |key: &str| there.contains(&key);
-    let is_unused = |key: &str| {
-        unused
-            .keys
-            .iter()
-            .any(|(other, _)| other.setting.key == key)
+/// What holds of the entries of a file and those that are given over it, and a note about those of
+/// the file that others replace.
+fn stacked(given: &[Entry], below: Vec<Entry>) -> Result<(Vec<Entry>, Option<String>), String> {
+    // What the command itself is about is no more than a default.
+    let is_default = |over: &Entry| matches!(over.place, Place::Command(_));
+    let in_file = |key: &str| below.iter().any(|entry| entry.setting.key == key);
+    let given = given.iter();
+    let given = given.filter(|over| !(is_default(over) && in_file(over.setting.key)));
+    let given: Vec<_> = given.cloned().collect();
+    let replacing = |entry: &Entry| {
+        let mut over = given.iter();
+        over.find(|over| replaces(over.setting, entry.setting))
     };
-    needs::needs(entry.setting, &entry.value).find(|need| {
-        let mut others = need.iter();
-        !others.clone().any(|key| is_there(key)) && others.any(|key| is_unused(key))
-    })
+    let (replaced, kept): (Vec<_>, Vec<_>) = below
+        .into_iter()
+        .partition(|entry| replacing(entry).is_some());
+    for entry in &kept {
+        let mut over = given.iter();
+        if let Some(over) = over.find(|over| over.setting.contradicts(entry.setting)) {
+            return Err(contradiction(entry, over));
+        }
+        let all = given.iter().chain(&kept);
+        let keys: Vec<_> = all.map(|entry| entry.setting.key).collect();
+        for need in entry.setting.needs {
+            let is_one = |other: &&Entry| need.contains(&other.setting.key);
+            if !need.iter().any(|key| keys.contains(key))
+                && let Some(needed) = replaced.iter().find(is_one)
+                && let Some(over) = replacing(needed)
+            {
+                return Err(unmet(entry, needed, over));
+            }
+        }
+    }
+    let others = replaced.iter().filter_map(|entry| {
+        let over = replacing(entry)?;
+        let (Setting { key, .. }, Place::File(_, line)) = (entry.setting, &entry.place) else {
+            return None;
+        };
+        let by = over.place.of(over.setting.key);
+        (over.setting.key != *key).then(|| format!("{by} replaces `{key}` (line {line})"))
+    });
+    let others: Vec<_> = others.collect();
+    let note = (!others.is_empty()).then(|| others.join(", "));
+    Ok((kept.into_iter().chain(given).collect(), note))
 }
 
-/// Keys of a file that are not used beside options of the command line.
-#[derive(Default)]
-struct Unused {
-    /// The options that contradict some of them.
-    beside: Vec<&'static str>,
-    /// The keys in the order of the file; those that contradict none with what they need.
-    keys: Vec<(Entry, Option<Need>)>,
+/// The error about a key of a file that contradicts what is given over it.
+fn contradiction(entry: &Entry, over: &Entry) -> String {
+    let (key, other) = (entry.setting.key, over.setting.key);
+    let hint = match (key, other) {
+        ("swf" | "jobs-file", "load") => "; --log-load sets the load of a log",
+        _ => "",
+    };
+    let (begin, by, way_out) = (begin(entry), over.place.of(other), way_out(entry, over));
+    format!("{begin} contradicts {by} (expected {way_out}{hint})")
 }
 
-impl Unused {
-    fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+/// The error about a key of a file that needs another one, which is replaced.
+fn unmet(entry: &Entry, needed: &Entry, over: &Entry) -> String {
+    let (begin, needed) = (begin(entry), needed.setting.key);
+    let (by, way_out) = (over.place.of(over.setting.key), way_out(entry, over));
+    format!("{begin} requires `{needed}`, which {by} replaces (expected {way_out})")
+}
+
+/// How an error about an entry of a file begins.
+fn begin(entry: &Entry) -> String {
+    let key = entry.setting.key;
+    match &entry.place {
+        Place::File(file, line) => format!("{file}:{line}: `{key}`"),
+        other => other.of(key),
     }
 }
 
-impl fmt::Display for Unused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let options: Vec<_> = self.beside.iter().map(|key| format!("--{key}")).collect();
-        write!(f, "not used with {}:", options.join(", "))?;
-        for (place, (entry, need)) in self.keys.iter().enumerate() {
-            let comma = if place == 0 { "" } else { "," };
-            write!(
-                f,
-                "{comma} `{}` (line {}",
-                entry.setting.key,
-                entry.line.unwrap_or(1)
-            )?;
-            if let Some(need) = need {
-                write!(f, ", needs {}", needs::words(need))?;
-            }
-            f.write_str(")")?;
-        }
-        Ok(())
+fn way_out(entry: &Entry, over: &Entry) -> String {
+    let of_file = format!("no `{}` in the file", entry.setting.key);
+    match over.place {
+        Place::Command(_) => of_file,
+        _ => format!("no --{}, or {of_file}", over.setting.key),
     }
 }

@@ -1,22 +1,11 @@
 //! Settings that have no effect without another one.
 
-use std::ffi::OsStr;
-
 use super::table::{SETTINGS, Scenario, Setting};
 use crate::error::SettingError;
 use crate::wording::any_of;
 
 /// The keys of settings of which one is required.
 pub(super) type Need = &'static [&'static str];
-
-/// What this setting requires with this value.
-pub(super) fn needs(setting: &Setting, value: &OsStr) -> impl Iterator<Item = Need> {
-    let of_value: &[Need] = match setting.key {
-        "estimates" if value == "log" => &[&["swf", "jobs-file"]],
-        _ => &[],
-    };
-    setting.needs.iter().chain(of_value).copied()
-}
 
 /// A need as a sentence has it.
 pub(super) fn words(need: Need) -> String {
@@ -71,8 +60,5 @@ mod tests {
         scenario.set("estimates", "log").unwrap();
         let error = scenario.resolve().unwrap_err().to_string();
         assert!(error.contains("(`estimates`) is log"), "{error}");
-        let setting = Setting::of("estimates").unwrap();
-        assert!(needs(setting, "log".as_ref()).eq([&["swf", "jobs-file"][..]]));
-        assert_eq!(needs(setting, "perfect".as_ref()).count(), 0);
     }
 }

@@ -1,9 +1,31 @@
 //! Where settings were given, and so where something is wrong with them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::table::Entry;
 use crate::error::SettingError;
+
+/// Where a setting was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// By a command that is about it, of this name.
+    Command(&'static str),
+    /// In this file, in this line: that of its value, or of the first of several.
+    File(Arc<str>, usize),
+    /// On the command line.
+    CommandLine,
+}
+
+impl Place {
+    /// As a sentence has a setting that was given here.
+    pub(super) fn of(&self, key: &str) -> String {
+        match self {
+            Place::Command(name) => format!("the {key} of `{name}`"),
+            Place::File(file, line) => format!("`{key}` in {file}:{line}"),
+            Place::CommandLine => format!("--{key} on the command line"),
+        }
+    }
+}
 
 /// Where the settings of a scenario were given, which errors about them name.
 #[derive(Clone, Debug, Default)]
@@ -13,29 +35,16 @@ pub enum Origin {
     Program,
     /// On the command line.
     CommandLine,
-    /// In a file, or at a point of its grid.
+    /// In a file, or at a point of its grid, and perhaps on the command line.
     File(Arc<FileOrigin>),
-}
-
-/// The keys and the lines they are in.
-pub(super) type Lines = BTreeMap<&'static str, usize>;
-
-/// A scenario file; settings of the command line replace its settings.
-#[derive(Debug)]
-pub(super) struct ScenarioFile {
-    /// What errors call it.
-    pub(super) name: String,
-    /// The keys that it gives, but for those of a grid.
-    pub(super) lines: Lines,
-    /// The keys that the command line gives.
-    pub(super) given: Vec<&'static str>,
 }
 
 /// A scenario file, or a point of its grid.
 #[derive(Debug)]
 pub struct FileOrigin {
-    file: Arc<ScenarioFile>,
-    of_point: Lines,
+    /// What errors call the file.
+    file: Arc<str>,
+    places: Vec<(&'static str, Place)>,
     /// Which point it is; empty if there is no grid.
     label: String,
 }
@@ -47,50 +56,62 @@ pub fn label_text(label: &[(String, String)]) -> String {
 }
 
 impl Origin {
-    /// That of a scenario of which a file gives settings.
-    pub(super) fn of_file(file: ScenarioFile) -> Self {
-        Origin::of_point(&Arc::new(file), Lines::new(), &[])
-    }
-
-    /// That of a point of a file's grid.
-    pub(super) fn of_point(
-        file: &Arc<ScenarioFile>,
-        of_point: Lines,
+    /// That of these settings, of which this file gives some; `label` is empty without a grid.
+    pub(super) fn of_file<'e>(
+        file: &Arc<str>,
+        entries: impl IntoIterator<Item = &'e Entry>,
         label: &[(String, String)],
     ) -> Self {
+        let place = |entry: &Entry| (entry.setting.key, entry.place.clone());
         Origin::File(Arc::new(FileOrigin {
             file: file.clone(),
-            of_point,
+            places: entries.into_iter().map(place).collect(),
             label: label_text(label),
         }))
     }
 
-    /// The error with the file and line of the first of its settings that stands in the file.
+    /// The error with the file and line of the first of its settings that stands in the file. Those
+    /// that were given on the command line have their dashes.
     pub fn place(&self, error: &SettingError) -> String {
         let origin = match self {
             Origin::Program => return error.to_string(),
             Origin::CommandLine => return error.on_command_line(),
             Origin::File(origin) => origin,
         };
-        let ScenarioFile { name, lines, given } = &*origin.file;
-        let line = |key: &str| origin.of_point.get(key).or_else(|| lines.get(key));
-        let label = match &*origin.label {
+        let FileOrigin {
+            file,
+            places,
+            label,
+        } = &**origin;
+        let of = |key: &str| places.iter().find(|(given, _)| *given == key);
+        let line = |key: &&str| match of(key) {
+            Some((_, Place::File(_, line))) => Some(*line),
+            _ => None,
+        };
+        let is_on_command_line = |key: &str| matches!(of(key), Some((_, Place::CommandLine)));
+        let mut settings = error.settings().iter();
+        let label = match &**label {
             "" => String::new(),
             label => format!(" ({label})"),
         };
-        let mut settings = error.settings().iter();
-        match settings.clone().find_map(|&key| line(key)) {
-            Some(line) => format!("{name}:{line}: {error}{label}"),
-            None if settings.any(|key| given.contains(key)) => {
-                format!("{}{label}", error.on_command_line())
-            }
-            None => format!("{name}: {error}{label}"),
+        let line = settings.clone().find_map(line);
+        if line.is_none() && settings.any(|key| is_on_command_line(key)) {
+            return format!("{}{label}", error.on_command_line());
+        }
+        let error = error.with(|key| match is_on_command_line(key) {
+            true => format!("--{key}"),
+            false => format!("`{key}`"),
+        });
+        match line {
+            Some(line) => format!("{file}:{line}: {error}{label}"),
+            None => format!("{file}: {error}{label}"),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::Setting;
     use super::*;
 
     #[test]
@@ -99,43 +120,42 @@ mod tests {
         let dashes = "--from requires --swf";
         assert_eq!(Origin::default().place(&error), error.to_string());
         assert_eq!(Origin::CommandLine.place(&error), dashes);
-        let origin = |lines: &[(&'static str, usize)],
-                      of_point: &[(&'static str, usize)],
-                      given: &[&'static str],
-                      label: &[(String, String)]| {
-            let file = ScenarioFile {
-                name: "s.toml".to_owned(),
-                lines: lines.iter().copied().collect(),
-                given: given.to_vec(),
+        let origin = |lines: &[(&str, usize)], given: &[&str], label: &[(String, String)]| {
+            let file: Arc<str> = "s.toml".into();
+            let entry = |key: &str, place| Entry {
+                setting: Setting::of(key).unwrap(),
+                value: "7".into(),
+                place,
             };
-            Origin::of_point(&Arc::new(file), of_point.iter().copied().collect(), label)
+            let lines = lines.iter();
+            let entries = lines.map(|&(key, line)| entry(key, Place::File(file.clone(), line)));
+            let given = given.iter().map(|key| entry(key, Place::CommandLine));
+            let entries: Vec<_> = entries.chain(given).collect();
+            Origin::of_file(&file, &entries, label)
         };
         let seed = [("seed".to_owned(), "1".to_owned())];
         let reason = "`from` requires `swf`";
         for (origin, placed) in [
             (
-                origin(&[("swf", 4), ("from", 7)], &[], &[], &[]),
+                origin(&[("swf", 4), ("from", 7)], &[], &[]),
                 format!("s.toml:7: {reason}"),
             ),
             (
-                origin(&[("swf", 4)], &[], &["from"], &[]),
-                format!("s.toml:4: {reason}"),
+                origin(&[("swf", 4)], &["from"], &[]),
+                "s.toml:4: --from requires `swf`".to_owned(),
             ),
+            (origin(&[("load", 1)], &["from"], &[]), dashes.to_owned()),
             (
-                origin(&[("load", 1)], &[], &["from"], &[]),
-                dashes.to_owned(),
-            ),
-            (
-                origin(&[("load", 1)], &[], &[], &[]),
+                origin(&[("load", 1)], &[], &[]),
                 format!("s.toml: {reason}"),
             ),
             (
-                origin(&[("from", 2)], &[], &[], &seed),
+                origin(&[("from", 2)], &[], &seed),
                 format!("s.toml:2: {reason} (seed = 1)"),
             ),
             (
-                origin(&[("swf", 4)], &[("from", 9)], &[], &seed),
-                format!("s.toml:9: {reason} (seed = 1)"),
+                origin(&[("swf", 4)], &[], &seed),
+                format!("s.toml:4: {reason} (seed = 1)"),
             ),
         ] {
             assert_eq!(origin.place(&error), placed);

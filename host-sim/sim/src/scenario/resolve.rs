@@ -382,9 +382,10 @@ impl Scenario {
         ] {
             if given {
                 let reason = format!(
-                    "`{key}` requires independent replications: {NOT_NARROWED} (expected `replications` and `resample` weeks instead)"
+                    "`{key}` requires independent replications, which `{option}` does not have: {NOT_NARROWED} \
+                     (expected `replications` and `resample` weeks instead)"
                 );
-                return Err(SettingError::new(&[key], reason));
+                return Err(SettingError::new(&[key, option], reason));
             }
         }
         if self.replications.is_some() && self.resample.is_none() {
@@ -395,10 +396,8 @@ impl Scenario {
                 let reason = format!("{}: {error}", file.display());
                 return Err(SettingError::unquoted(&[option], &reason));
             }
-            return Err(SettingError::new(
-                &["replications"],
-                "`replications` with a log requires `resample` weeks",
-            ));
+            let reason = format!("`replications` with `{option}` requires `resample` weeks");
+            return Err(SettingError::new(&["replications", option], reason));
         }
         Ok(())
     }
@@ -715,7 +714,7 @@ impl Scenario {
             }),
             (Measured::Departures, None) => Ok(Measure::Departures),
             (Measured::Departures, Some(_)) => Err(SettingError::new(
-                &["warmup"],
+                &["warmup", "measure"],
                 "`warmup` requires `measure` arrivals",
             )),
         }

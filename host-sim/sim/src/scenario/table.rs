@@ -13,6 +13,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::origin::Place;
 use crate::error::SettingError;
 use crate::failures::{Checkpoint, FailureSource, Restart};
 use crate::io::{IoJobs, IoSide};
@@ -103,8 +104,8 @@ pub struct Entry {
     pub setting: &'static Setting,
     /// Its value; several are separated by commas.
     pub value: OsString,
-    /// The line of the value in its file, or of the first of several.
-    pub line: Option<usize>,
+    /// Where it was given.
+    pub place: Place,
 }
 
 /// The message about a key that is none of those that are known.
