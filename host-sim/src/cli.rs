@@ -16,8 +16,9 @@ use clap_complete::Shell;
 use meshalloc::{Configuration, Grid};
 
 use crate::compare::{self, CompareArgs};
+use crate::completion::{self, known, values};
 use crate::failure::{self, Failure};
-use crate::file;
+use crate::file::{self, Product, ReplaceArgs};
 use crate::identity::{PROGRAM, REVISION};
 use crate::line::LineBackends;
 use crate::list;
@@ -79,7 +80,7 @@ enum Command {
     /// queues a lost or killed task again, and it continues from its last complete point. All nodes
     /// must see this program, FILE and DIR under the same paths.
     Slurm(SlurmArgs),
-    /// Compare strategies over several loads: a table, and a picture (SVG)
+    /// Compare strategies over several loads: tables, and with --output a picture (SVG)
     ///
     /// Without options it takes about ten seconds on two processors. It uses all processors.
     Compare(Box<CompareArgs>),
@@ -117,6 +118,9 @@ enum Command {
         /// The folder for the pages; it is made if it does not exist
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         folder: PathBuf,
+
+        #[command(flatten)]
+        replace: ReplaceArgs,
     },
 }
 
@@ -129,7 +133,7 @@ Examples:
   host-sim run --scenario paper.toml --seed 7
 
 A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
---format, --threads, --search-time, --jobs-output, --plot and --plot-output:
+--format, --threads, --search-time, --jobs-output, --plot, --plot-output and --replace:
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
   load = 0.47";
@@ -139,9 +143,9 @@ Examples:
   host-sim view --mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 4000
   host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html
 
-A scenario file is TOML; its keys are the options above without the dashes, except --scenario and
---output. A file for run works, too. These keys are ignored: replications, until-rel-error,
-until-abs-error, max-replications and slowdown-threshold.";
+A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
+--output and --replace. A file for run works, too. These keys are ignored: replications,
+until-rel-error, until-abs-error, max-replications and slowdown-threshold.";
 
 const SWEEP_FORMAT: &str = "\
 A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
@@ -209,6 +213,9 @@ struct ReplayArgs {
 
     #[command(flatten, next_help_heading = "Map")]
     picture: PictureArgs,
+
+    #[command(flatten)]
+    replace: ReplaceArgs,
 }
 
 impl Takes for ReplayArgs {
@@ -225,10 +232,9 @@ impl Takes for ReplayArgs {
         ];
         let arg = only(&keys, arg)?;
         Some(match arg.get_long()? {
-            "strategy" => arg
+            "strategy" => known(arg, names::strategy, values("strategy"))
                 .value_name("NAME")
                 .value_delimiter(None)
-                .value_parser(names::strategy)
                 .action(ArgAction::Set)
                 .help(
                     "Allocation strategy; `host-sim list` shows them [default: first-fit; on a cube: \
@@ -284,12 +290,15 @@ fn explain(mut error: clap::Error) -> ExitCode {
     }
 }
 
-/// What was probably meant: an option of another command, the option of a file without one, or the
-/// load of a log.
+/// What was probably meant: an option of another command, the option of a file without one, the
+/// load of a log, or values separated by commas.
 fn tip(error: &clap::Error) -> Option<String> {
     let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else {
         return None;
     };
+    if let Some(tip) = commas(error, argument) {
+        return Some(tip);
+    }
     if error.kind() == ErrorKind::ArgumentConflict {
         let given = [argument, &error.get(ContextKind::PriorArg)?.to_string()];
         let is_given = |name| given.iter().any(|given| given.starts_with(name));
@@ -317,6 +326,72 @@ fn tip(error: &clap::Error) -> Option<String> {
     let takers = command.get_subcommands().filter(takes);
     let takers: Vec<_> = takers.map(clap::Command::get_name).collect();
     (!takers.is_empty()).then(|| format!("{option} is an option of {}", any_of(takers)))
+}
+
+/// What is said of values of an option that are not separated as they should be: by blanks, or by
+/// commas where the command takes one.
+fn commas(error: &clap::Error, argument: &str) -> Option<String> {
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    let (key, values) = match error.kind() {
+        // `--load .3 .4`
+        ErrorKind::UnknownArgument => {
+            let at = words.iter().position(|word| word == argument)?;
+            let before = words[..at]
+                .iter()
+                .rposition(|word| word.starts_with("--"))?;
+            let key = words[before].strip_prefix("--")?;
+            let (key, first) = key
+                .split_once('=')
+                .map_or((key, None), |(key, it)| (key, Some(it)));
+            let behind = words[before + 1..]
+                .iter()
+                .take_while(|word| !word.starts_with("--"));
+            let values = first.into_iter().chain(behind.map(String::as_str));
+            (
+                key.to_owned(),
+                values
+                    .map(|value| value.trim_matches(','))
+                    .collect::<Vec<_>>(),
+            )
+        }
+        // `--load .3,.4` of `run`, and what `ff, fsl` begins with
+        ErrorKind::ValueValidation => {
+            let key = argument.strip_prefix("--")?.split(' ').next()?;
+            let ContextValue::String(value) = error.get(ContextKind::InvalidValue)? else {
+                return None;
+            };
+            let is_list = value.is_empty() || value.contains(',');
+            is_list.then(|| {
+                (
+                    key.to_owned(),
+                    value.split(',').filter(|it| !it.is_empty()).collect(),
+                )
+            })?
+        }
+        _ => return None,
+    };
+    let command = Cli::command();
+    let takes_several = |command: &&clap::Command| {
+        let mut arguments = command.get_arguments();
+        arguments.any(|arg| arg.get_long() == Some(&*key) && arg.get_value_delimiter().is_some())
+    };
+    let takers = command.get_subcommands().filter(takes_several);
+    let takers: Vec<_> = takers.map(clap::Command::get_name).collect();
+    let own = words.first().is_some_and(|name| takers.contains(&&**name));
+    let example = format!("--{key} {}", values.join(","));
+    match own {
+        true if error.kind() == ErrorKind::UnknownArgument => Some(format!(
+            "several values are separated by commas, without blanks: {example}"
+        )),
+        true if values.is_empty() => Some(format!(
+            "several values of --{key} are separated by commas, without blanks"
+        )),
+        false if !takers.is_empty() && values.len() > 1 => Some(format!(
+            "{} takes several values: {example}",
+            any_of(takers)
+        )),
+        _ => None,
+    }
 }
 
 fn ended(outcome: Result<(), Failure>) -> ExitCode {
@@ -351,21 +426,29 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
         Command::List(args) => Ok(list::list(args.what, args.format.get(), output)?),
         Command::Schema(args) => Ok(schema::schema(args, output)?),
         Command::Reference(args) => reference::reference(args, Cli::command(), output),
-        Command::Completions { shell } => Ok(completions(*shell, output)?),
-        Command::Man { folder } => man(folder, output),
+        Command::Completions { shell } => {
+            let script = completion::script(*shell, &mut Cli::command());
+            Ok(output.write_all(script.as_bytes())?)
+        }
+        Command::Man { folder, replace } => man(folder, *replace, output),
     }
 }
 
-/// In a vector first: the generator does not expect that its output is closed.
-fn completions(shell: Shell, output: &mut impl Write) -> io::Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), PROGRAM, &mut script);
-    output.write_all(&script)
-}
-
-fn man(folder: &Path, output: &mut impl Write) -> Result<(), Failure> {
+fn man(folder: &Path, replace: ReplaceArgs, output: &mut impl Write) -> Result<(), Failure> {
     let made = fs::create_dir_all(folder);
-    let made = made.and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
+    made.map_err(|error| format!("{}: cannot write the pages: {error}", folder.display()))?;
+    let command = Cli::command();
+    let commands = command.get_subcommands().map(clap::Command::get_name);
+    let names = commands.map(|name| format!("{PROGRAM}-{name}.1"));
+    let mut pages = names
+        .chain([format!("{PROGRAM}.1")])
+        .map(|name| folder.join(name));
+    let checked = pages.try_for_each(|page| {
+        let checked = file::check(&page, Product::Manual, replace);
+        checked.map_err(|error| format!("{}: cannot write the page: {error}", page.display()))
+    });
+    checked?;
+    let made = clap_mangen::generate_to(command.clone(), folder);
     made.map_err(|error| format!("{}: cannot write the pages: {error}", folder.display()))?;
     writeln!(output, "{}", folder.display())?;
     Ok(())
@@ -389,7 +472,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         ("OPS", Some(&args.operations)),
         ("--plot-output", picture.as_deref()),
     ])?;
-    let show = args.picture.show(plot, for_people)?;
+    let show = args.picture.show(plot, for_people, args.replace)?;
     let (name, mut input) = open(&args.operations, machine)?;
     let configuration = Configuration {
         machine,

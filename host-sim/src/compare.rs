@@ -1,7 +1,6 @@
 //! `compare`: several strategies under several schedulers on one workload over several loads, as
 //! tables and a picture.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::columns::Columns;
+use crate::completion::{Known, metrics};
 use crate::failure::{Failure, Incomplete};
-use crate::file;
+use crate::file::{self, ReplaceArgs};
 use crate::map::PictureFile;
 use crate::plot::{Layout, Picture, Point, Scale, Series};
 use crate::progress::Bar;
@@ -44,18 +44,16 @@ pub struct CompareArgs {
     #[command(flatten)]
     format: FormatArgs,
 
-    /// The file of the picture; its folder is made if it does not exist [default with several
-    /// loads: out/compare.svg; with one load there is no picture]
+    /// Also draw a metric over the load (SVG); the folder is made if it does not exist
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
     /// The metric that the picture shows over the load; `host-sim list metrics` lists them
-    #[arg(long, value_name = "METRIC", value_parser = names::metric, default_value = Metric::WaitingDelay.name(), conflicts_with = "no_picture")]
+    #[arg(long, value_name = "METRIC", value_parser = Known { parser: names::metric, values: metrics() }, hide_possible_values = true, default_value = Metric::WaitingDelay.name())]
     draw: Metric,
 
-    /// Draw no picture
-    #[arg(long, conflicts_with = "output")]
-    no_picture: bool,
+    #[command(flatten)]
+    replace: ReplaceArgs,
 
     /// Compare at the loads 0.25, 0.30, ..., 0.55; takes more than twice as long
     #[arg(long, conflicts_with_all = ["load", "swf", "jobs-file"])]
@@ -98,8 +96,6 @@ impl Takes for CompareArgs {
         })
     }
 }
-
-const OUTPUT_DEFAULT: &str = "out/compare.svg";
 
 /// What `compare` adds to a document.
 #[derive(Serialize, JsonSchema)]
@@ -175,29 +171,37 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     compared.check_drawn(args.draw)?;
     let files = [
         ("--scenario", args.file.path()),
-        ("--output", compared.picture_path()),
+        ("--output", args.output.as_deref()),
     ];
     file::spare(&compared.settings.files(), &files)?;
     // Before the runs, so that an error comes at once.
-    let file = compared.picture_path().map(PictureFile::open);
+    let file = args.output.as_deref();
+    let file = file.map(|path| PictureFile::open(path, args.replace));
     let file = file.transpose()?;
     let (rows, incomplete) = measure(&compared)?;
-    let format = args.format.get();
-    match format {
-        Format::Table => tables::write_tables(&compared, &rows, incomplete.as_ref(), output)?,
-        Format::Json => write_json(&compared, &rows, incomplete.as_ref(), output)?,
+    // Before the results, which name it only if it is there.
+    let drawn = file.as_ref().filter(|_| incomplete.is_none());
+    let drawn = drawn.map(|file| file.draw(&picture(&compared, &rows)).map(|()| file));
+    let drawn = drawn.transpose();
+    let shown = drawn.as_ref().ok().copied().flatten();
+    match args.format.get() {
+        Format::Table => {
+            tables::write_tables(&compared, &rows, incomplete.as_ref(), output)?;
+            if let Some(file) = shown {
+                writeln!(output, "{}", file.line("picture"))?;
+            }
+        }
+        Format::Json => {
+            let picture = args.output.as_deref().filter(|_| shown.is_some());
+            write_json(&compared, &rows, picture, incomplete.as_ref(), output)?;
+        }
         Format::Csv => write_csv(&compared, &rows, output)?,
     }
     if let Some(incomplete) = incomplete {
         return Err(Failure::Incomplete(incomplete));
     }
-    let Some(file) = file else { return Ok(()) };
-    let drawn = file.draw(&picture(&compared, &rows));
-    drawn.map_err(|failure| failure.after_results(&"--output"))?;
-    if let (Format::Table, Some(path)) = (format, compared.picture_path()) {
-        writeln!(output, "picture: {}", path.display())?;
-    }
-    Ok(())
+    let drawn = drawn.map_err(|failure| failure.after_results(&"--output"));
+    drawn.map(|_| ())
 }
 
 fn split(texts: &str) -> Vec<String> {
@@ -233,7 +237,7 @@ impl<'a> Comparison<'a> {
             (None, Some(of_file)) => vec![of_file],
             (given, _) => {
                 let texts = given.unwrap_or(default);
-                let loads = texts.iter().map(|text| names::positive(text));
+                let loads = texts.iter().map(|text| names::load(text));
                 names::each_once(loads.collect::<Result<Vec<f64>, _>>()?)
             }
         };
@@ -285,14 +289,6 @@ impl<'a> Comparison<'a> {
 
     fn replications(&self) -> u32 {
         self.settings.replications.unwrap_or(1)
-    }
-
-    fn picture_path(&self) -> Option<&Path> {
-        match &self.args.output {
-            _ if self.args.no_picture => None,
-            None => (self.loads.len() > 1).then_some(Path::new(OUTPUT_DEFAULT)),
-            given => given.as_deref(),
-        }
     }
 
     fn scheduler_names(&self) -> Vec<String> {
@@ -471,6 +467,7 @@ fn write_csv(
 fn write_json(
     compared: &Comparison<'_>,
     rows: &[Row],
+    picture: Option<&Path>,
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -485,10 +482,8 @@ fn write_json(
         }
     }
     scenario["scheduler"] = compared.scheduler_names().into();
-    let picture = compared.picture_path().filter(|_| incomplete.is_none());
-    let picture = picture.map(Path::to_string_lossy);
     let content = CompareContent {
-        picture: picture.map(Cow::into_owned),
+        picture: picture.map(|path| path.to_string_lossy().into_owned()),
         points: points.collect(),
         log: compared.any().workload.log().map(LogJson::new),
     };

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::signals::exit_interrupted;
 use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::experiment::{ExperimentError, Failed, StrategyResult};
 use meshalloc_sim::scenario::SettingError;
@@ -15,9 +16,6 @@ const EXIT_FAILURE: u8 = 2;
 /// Exit code of incomplete results, or of results whose picture or file of jobs failed.
 const EXIT_INCOMPLETE: u8 = 1;
 
-/// Exit code after Ctrl-C: 128 and the number of SIGINT.
-pub(crate) const EXIT_INTERRUPTED: u8 = 130;
-
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or standard output was closed by its reader
@@ -25,9 +23,9 @@ Exit codes:
        lost, or a run failed: complete replications are written, marked INCOMPLETE
   2    an invalid option or file, no run could be completed, or results cannot be written; standard
        error says why. `replay -` has carried out the operations before an invalid line
-  130  after Ctrl-C or SIGTERM: complete replications are written, marked INCOMPLETE (traffic:
-       complete rates; view: no page). sweep and reproduce keep complete points, and standard error
-       names the command that continues";
+  130  after Ctrl-C: complete replications are written, marked INCOMPLETE (traffic: complete rates;
+       view: no page). sweep and reproduce keep complete points, and standard error names the
+       command that continues. After SIGTERM the same with 143, after SIGHUP with 129";
 
 /// Writes a line to standard error, as far as it can be written: a reader that has closed it
 /// changes neither what is done nor the exit code.
@@ -86,7 +84,7 @@ pub(crate) fn complete(
 fn code(reason: &ExperimentError) -> u8 {
     match reason {
         ExperimentError::Interrupted | ExperimentError::Backend(BackendError::Interrupted) => {
-            EXIT_INTERRUPTED
+            exit_interrupted()
         }
         ExperimentError::Backend(BackendError::Line { .. }) => EXIT_INCOMPLETE,
         ExperimentError::Run { reason, .. } => match **reason {
@@ -133,7 +131,7 @@ impl From<SimulationError> for Failure {
 pub(crate) fn interrupted() -> Incomplete {
     Incomplete {
         reason: ExperimentError::Interrupted.to_string(),
-        code: EXIT_INTERRUPTED,
+        code: exit_interrupted(),
     }
 }
 
@@ -147,7 +145,7 @@ pub(crate) fn goes_on(kept: &Path, without: &[&str]) -> Failure {
     let (kept, interrupted) = (kept.display(), ExperimentError::Interrupted);
     Failure::Incomplete(Incomplete {
         reason: format!("{interrupted}; {kept} keeps what is complete, and `{command}` goes on"),
-        code: EXIT_INTERRUPTED,
+        code: exit_interrupted(),
     })
 }
 
@@ -230,9 +228,6 @@ mod tests {
         }
         let other = Failure::from(SimulationError::NoRoom);
         assert_eq!(other.ending().0, EXIT_FAILURE);
-        assert_eq!(
-            Failure::from(ExperimentError::Interrupted).ending().0,
-            EXIT_INTERRUPTED
-        );
+        assert_eq!(Failure::from(ExperimentError::Interrupted).ending().0, 130);
     }
 }

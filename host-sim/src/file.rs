@@ -2,11 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use clap::Args;
 use meshalloc_sim::wording::any_of;
 use tempfile::NamedTempFile;
+
+use crate::html;
 
 /// Puts a file in the place of another, by way of a temporary one in the same folder, and brings
 /// both the file and its name to the disk; what is no regular file (a pipe, a terminal, a symbolic
@@ -25,6 +29,8 @@ pub(crate) fn write_with(
         return fill(&mut File::create(path)?);
     }
     let mut file = temporary(path)?;
+    // Files without a lock are those of commands that were killed. Not every folder has locks.
+    let _ = file.as_file().try_lock();
     fill(&mut file)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
@@ -39,12 +45,115 @@ pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A file for what will become a part of `path`; in the same folder, if that is a regular file.
-pub(crate) fn part(path: &Path) -> io::Result<NamedTempFile> {
-    match is_special(path) {
-        true => NamedTempFile::new(),
-        false => temporary(path),
+/// A file for what will become a part of `path`; on the same disk, if that is a regular file. It
+/// has no name, so nothing is left of it even if the process is killed.
+pub(crate) fn part(path: &Path) -> io::Result<File> {
+    if is_special(path) {
+        tempfile::tempfile()
+    } else {
+        tempfile::tempfile_in(folder_of(path))
     }
+}
+
+/// How the names of temporary files begin.
+const TEMPORARY: &str = ".host-sim-";
+/// A temporary file that was not changed for this long, and has no lock, is abandoned.
+const ABANDONED: Duration = Duration::from_secs(60);
+
+/// Removes the temporary files of commands that were killed.
+pub(crate) fn remove_abandoned(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+            continue;
+        }
+        let changed = entry.metadata().and_then(|known| known.modified());
+        let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+        let file = OpenOptions::new().append(true).open(entry.path());
+        if age.is_some_and(|age| age > ABANDONED) && file.is_ok_and(|file| file.try_lock().is_ok())
+        {
+            // Another command may have removed it.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// An error about a file that is there and that the program did not write, unless such files are to
+/// be replaced.
+pub(crate) fn check_own(path: &Path, product: Product, replace: ReplaceArgs) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(known) if known.is_file() && !replace.foreign && !product.is_in(path)? => {
+            Err(io::Error::new(ErrorKind::AlreadyExists, FOREIGN))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is said of a file that is there and that the program did not write.
+const FOREIGN: &str =
+    "it is there, and host-sim did not write it (expected another file, or --replace)";
+
+/// What the program writes, by which it knows a file of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Product {
+    /// A picture (SVG).
+    Picture,
+    /// A page (HTML).
+    Page,
+    /// Single jobs: a table, or a log.
+    Jobs,
+    /// The table of a sweep.
+    Table,
+    /// A JSON document.
+    Document,
+    /// A script for Slurm.
+    Script,
+    /// A man page.
+    Manual,
+    /// A page of the reference.
+    Reference,
+}
+
+impl Product {
+    /// Bytes of a file in which its marks are.
+    const HEAD: u64 = 1 << 14;
+
+    /// Texts of which one is at the beginning of every such file, and of no other.
+    const fn marks(self) -> &'static [&'static str] {
+        match self {
+            Product::Picture => {
+                &["0\" xmlns=\"http://www.w3.org/2000/svg\">\n<rect x=\"0\" y=\"0\" "]
+            }
+            Product::Page => &[html::GENERATOR],
+            Product::Jobs => &[
+                ",requested_extents,held,blocks,",
+                "; Installation: host-sim ",
+            ],
+            Product::Table => &["mesh,wrap,torus,cube,machine,"],
+            Product::Document => &["\"program\": \"host-sim\""],
+            Product::Script => &[
+                "# Runs the points of one shard",
+                "# Writes the results of the points",
+            ],
+            Product::Manual => &[".TH host-sim"],
+            Product::Reference => &["*`cargo xtask docs` writes this page"],
+        }
+    }
+
+    /// Whether the program wrote this file; an empty one has nothing to lose.
+    fn is_in(self, path: &Path) -> io::Result<bool> {
+        let mut head = Vec::new();
+        File::open(path)?.take(Self::HEAD).read_to_end(&mut head)?;
+        let head = String::from_utf8_lossy(&head);
+        Ok(head.is_empty() || self.marks().iter().any(|mark| head.contains(mark)))
+    }
+}
+
+/// The option about files of others.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct ReplaceArgs {
+    /// Replace files that host-sim did not write
+    #[arg(long = "replace", help_heading = "Where and how")]
+    pub(crate) foreign: bool,
 }
 
 fn is_special(path: &Path) -> bool {
@@ -52,19 +161,25 @@ fn is_special(path: &Path) -> bool {
 }
 
 /// Whether [`write`] can be expected to succeed, asked before the work; makes the folder. A file of
-/// the name `-` is taken for a mistake.
-pub(crate) fn check(path: &Path) -> io::Result<()> {
+/// the name `-` is taken for a mistake. One that the program did not write stays, unless such files
+/// are to be replaced.
+pub(crate) fn check(path: &Path, product: Product, replace: ReplaceArgs) -> io::Result<()> {
     if path == Path::new("-") {
         return Err(io::Error::new(
             ErrorKind::InvalidInput,
             "it does not stand for standard output here (expected the name of a file)",
         ));
     }
+    check_own(path, product, replace)?;
     match fs::metadata(path) {
         Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(known) if !known.is_file() => Ok(()),
         Ok(_) if path.is_symlink() => OpenOptions::new().append(true).open(path).map(drop),
-        _ => temporary(path).map(drop),
+        _ => {
+            temporary(path)?;
+            remove_abandoned(folder_of(path));
+            Ok(())
+        }
     }
 }
 
@@ -145,7 +260,7 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".host-sim-");
+    builder.prefix(TEMPORARY);
     #[cfg(unix)]
     {
         use std::fs::Permissions;
@@ -158,19 +273,21 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     #[test]
     fn a_file_is_replaced_whole_and_nothing_else_is_left() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b.txt");
-        check(&path).unwrap();
+        check(&path, Product::Page, ReplaceArgs::default()).unwrap();
         assert!(!path.exists());
         write(&path, b"long content").unwrap();
         write(&path, b"short").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"short");
         assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
-        assert!(check(folder.path()).is_err());
+        assert!(check(folder.path(), Product::Page, ReplaceArgs::default()).is_err());
         assert!(write(&path.join("c"), b"").is_err());
     }
 
@@ -199,6 +316,47 @@ mod tests {
         }
     }
 
+    #[test]
+    fn temporary_files_of_killed_commands_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let make = |name: &str, age: u64| {
+            let file = File::create(path(name)).unwrap();
+            let changed = SystemTime::now() - Duration::from_secs(age);
+            file.set_modified(changed).unwrap();
+            file
+        };
+        make(".host-sim-killed", 120);
+        make(".host-sim-new", 10);
+        make("results.csv", 120);
+        let used = make(".host-sim-used", 120);
+        used.lock().unwrap();
+        check(&path("jobs.csv"), Product::Jobs, ReplaceArgs::default()).unwrap();
+        let names = fs::read_dir(folder.path()).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        assert_eq!(names, [".host-sim-new", ".host-sim-used", "results.csv"]);
+    }
+
+    #[test]
+    fn files_of_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.svg");
+        let [keep, replace] = [false, true].map(|foreign| ReplaceArgs { foreign });
+        for (content, is_own) in [
+            ("", true),
+            ("<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>", false),
+            ("notes about host-sim", false),
+        ] {
+            fs::write(&path, content).unwrap();
+            let checked = check(&path, Product::Picture, keep);
+            assert_eq!(checked.is_ok(), is_own, "{content:?}");
+            check(&path, Product::Picture, replace).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_link_is_followed() {
@@ -206,14 +364,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [target, link] = ["target", "link"].map(|name| folder.path().join(name));
         symlink("target", &link).unwrap();
+        let replace = ReplaceArgs { foreign: true };
         for content in ["to no file yet", "short"] {
-            check(&link).unwrap();
+            check(&link, Product::Page, replace).unwrap();
             write(&link, content.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&target).unwrap(), content);
             assert!(link.is_symlink() && !target.is_symlink());
         }
         let to_folder = folder.path().join("to-folder");
         symlink(".", &to_folder).unwrap();
-        assert!(check(&to_folder).is_err());
+        assert!(check(&to_folder, Product::Page, replace).is_err());
     }
 }

@@ -3,6 +3,9 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+/// What a page says of the program that wrote it.
+pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"host-sim\">";
+
 pub(crate) fn page(title: &str, style: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -10,6 +13,7 @@ pub(crate) fn page(title: &str, style: &str, body: &Markup) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                (PreEscaped(GENERATOR))
                 title { (title) }
                 // Otherwise a browser asks for one.
                 link rel="icon" href="data:,";

@@ -14,6 +14,7 @@
 pub mod cli;
 mod columns;
 pub mod compare;
+mod completion;
 pub mod failure;
 mod file;
 mod html;
@@ -33,6 +34,7 @@ mod run;
 mod saturation;
 pub mod schema;
 mod settings;
+mod signals;
 mod slurm;
 mod svg;
 pub mod sweep;

@@ -1,7 +1,6 @@
 //! A controller at the end of a line: a board on a serial port, or one in an emulator behind a
 //! socket.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use meshalloc::{Change, Configuration, Error, Machine, Outcome, StrategyKind};
@@ -9,7 +8,7 @@ use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 
 use crate::failure;
-use crate::progress::INTERRUPTED;
+use crate::signals::is_interrupted;
 use meshalloc_sim::backend::{Backend, BackendError, Backends};
 use meshalloc_sim::statistics::Delays;
 
@@ -61,7 +60,7 @@ impl LineBackends {
         let baud = endpoint.baud();
         let options = Options {
             baud,
-            interrupted: Some(|| INTERRUPTED.load(Ordering::Relaxed)),
+            interrupted: Some(is_interrupted),
             ..Options::default()
         };
         let client = Client::connect(line, options);
@@ -149,7 +148,7 @@ impl Drop for LineBackends {
         if self.is_lost {
             return;
         }
-        let (timeout, tries, patience) = match INTERRUPTED.load(Ordering::Relaxed) {
+        let (timeout, tries, patience) = match is_interrupted() {
             true => LEAVE_INTERRUPTED,
             false => LEAVE,
         };

@@ -1,20 +1,17 @@
-//! Progress on standard error, and Ctrl-C.
+//! Progress on standard error.
 
-use std::process;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use meshalloc::StrategyKind;
 
-use crate::failure::{self, EXIT_INTERRUPTED};
+use crate::failure;
 use crate::records::JobsFile;
+use crate::signals;
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::simulation::Observer;
-
-/// Whether the command is to end: after the first Ctrl-C, SIGTERM or SIGHUP.
-pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Seconds between lines of progress where standard error is no terminal.
 const LINE_EVERY: u64 = 30;
@@ -46,12 +43,7 @@ impl<'j> Bar<'j> {
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
-        ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Ordering::Relaxed) {
-                process::exit(EXIT_INTERRUPTED.into());
-            }
-        })
-        .map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
+        signals::handle().map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
         Ok(Bar {
             bar,
             jobs: None,
@@ -104,7 +96,7 @@ impl Progress for Bar<'_> {
     }
 
     fn is_interrupted(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        signals::is_interrupted()
     }
 }
 

@@ -6,20 +6,20 @@
 //! JSSPP), which evalys reads, and some more. With the ending `.swf` it is a log in the Standard
 //! Workload Format of a single run; other endings are refused.
 //!
-//! A run writes its jobs into a part of its own while it goes on: a job waits in memory only for
-//! earlier ones that have not left. The parts are put together when all runs have ended.
+//! A run writes its jobs into a file of its own while it goes on: a job waits in memory only for
+//! earlier ones that have not left. When it ends, its part joins those of other runs in one file.
+//! The parts are put in order when all runs have ended.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IntoInnerError, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use meshalloc::{StrategyKind, Ticks};
-use tempfile::TempPath;
 
-use crate::file;
+use crate::file::{self, Product, ReplaceArgs};
 use meshalloc_sim::experiment::{Experiment, Replications, StrategyResult};
 use meshalloc_sim::simulation::{JobRecord, Observer, Seen};
 use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
@@ -37,18 +37,33 @@ pub(crate) struct JobsFile<'e> {
     path: PathBuf,
     form: Form,
     experiment: &'e Experiment,
-    /// By the place of the strategy and replication.
-    parts: Mutex<BTreeMap<(usize, u32), io::Result<Part>>>,
+    parts: Mutex<Parts>,
 }
 
+/// The runs that have ended.
+#[derive(Default)]
+struct Parts {
+    /// All of them behind each other.
+    file: Option<File>,
+    bytes: u64,
+    /// By the place of the strategy and replication.
+    of_runs: BTreeMap<(usize, u32), io::Result<Part>>,
+}
+
+/// Where a run is among all parts.
 struct Part {
-    file: TempPath,
+    from: u64,
+    bytes: u64,
     jobs: u64,
 }
 
 impl<'e> JobsFile<'e> {
     /// Looks at the path before the runs begin; makes the folder if need be.
-    pub(crate) fn open(path: &Path, experiment: &'e Experiment) -> Result<Self, String> {
+    pub(crate) fn open(
+        path: &Path,
+        replace: ReplaceArgs,
+        experiment: &'e Experiment,
+    ) -> Result<Self, String> {
         let what = "the jobs are written as a table (CSV) or a log (SWF)";
         file::check_ending(path, what, &["csv", "swf"])?;
         let ending = path.extension().and_then(|ending| ending.to_str());
@@ -64,7 +79,8 @@ impl<'e> JobsFile<'e> {
                  --replications 1, or a table, with the ending .csv)"
             ));
         }
-        file::check(path).map_err(|error| failed(path, error))?;
+        let checked = file::check(path, Product::Jobs, replace);
+        checked.map_err(|error| failed(path, error))?;
         Ok(JobsFile {
             path: path.to_owned(),
             form,
@@ -74,12 +90,6 @@ impl<'e> JobsFile<'e> {
     }
 
     pub(crate) fn recorder(&self, strategy: StrategyKind, replication: u32) -> Recorder<'_> {
-        let mut writer = None;
-        let opened = file::part(&self.path).map(|part| {
-            let (file, path) = part.into_parts();
-            writer = Some(BufWriter::new(file));
-            path
-        });
         let mut place = self.experiment.strategies.iter();
         Recorder {
             file: self,
@@ -89,25 +99,40 @@ impl<'e> JobsFile<'e> {
                 replication,
             },
             place: place.position(|&other| other == strategy).unwrap_or(0),
-            part: Some(opened.map(|file| Part { file, jobs: 0 })),
-            writer,
+            writer: Some(file::part(&self.path).map(BufWriter::new)),
+            jobs: 0,
             first: 0,
             ahead: VecDeque::new(),
         }
     }
 
-    fn parts(&self) -> MutexGuard<'_, BTreeMap<(usize, u32), io::Result<Part>>> {
+    fn parts(&self) -> MutexGuard<'_, Parts> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a run that has ended behind the others.
+    fn keep(&self, run: BufWriter<File>, jobs: u64) -> io::Result<Part> {
+        let mut run = run.into_inner().map_err(IntoInnerError::into_error)?;
+        run.rewind()?;
+        let parts = &mut *self.parts();
+        let file = match &mut parts.file {
+            Some(file) => file,
+            none => none.insert(file::part(&self.path)?),
+        };
+        let from = parts.bytes;
+        file.seek(SeekFrom::Start(from))?;
+        let bytes = io::copy(&mut run, file)?;
+        parts.bytes += bytes;
+        Ok(Part { from, bytes, jobs })
     }
 
     /// Puts the runs together that the results are about.
     pub(crate) fn finish(&self, results: &[StrategyResult]) -> Result<(), String> {
-        // Parts of runs that are not needed are deleted when this returns.
         let mut parts = std::mem::take(&mut *self.parts());
         let mut needed = Vec::new();
         for (place, result) in results.iter().enumerate() {
             for replication in 0..result.runs.len() as u32 {
-                let part = parts.remove(&(place, replication));
+                let part = parts.of_runs.remove(&(place, replication));
                 let part = part.expect("a run that ended has a part");
                 needed.push(part.map_err(|error| failed(&self.path, error))?);
             }
@@ -119,7 +144,10 @@ impl<'e> JobsFile<'e> {
                 Form::Log => output.write_all(log::header(self.experiment, jobs).as_bytes())?,
             }
             for part in &needed {
-                io::copy(&mut File::open(&part.file)?, output)?;
+                if let Some(file) = &mut parts.file {
+                    file.seek(SeekFrom::Start(part.from))?;
+                    io::copy(&mut file.take(part.bytes), output)?;
+                }
             }
             Ok(())
         });
@@ -164,8 +192,8 @@ pub(crate) struct Recorder<'f> {
     run: RunOf<'f>,
     place: usize,
     /// Until the run has ended.
-    part: Option<io::Result<Part>>,
-    writer: Option<BufWriter<File>>,
+    writer: Option<io::Result<BufWriter<File>>>,
+    jobs: u64,
     /// The first job that has not left; `ahead[0]` is its place.
     first: u32,
     /// Lines of jobs that left before it; empty lines of jobs that are not measured.
@@ -180,12 +208,11 @@ impl Recorder<'_> {
     }
 
     fn write(&mut self, line: &[u8]) {
-        let (Some(Ok(part)), Some(writer)) = (&mut self.part, &mut self.writer) else {
-            return;
-        };
-        part.jobs += u64::from(!line.is_empty());
-        if let Err(error) = writer.write_all(line) {
-            self.part = Some(Err(error));
+        self.jobs += u64::from(!line.is_empty());
+        if let Some(Ok(writer)) = &mut self.writer
+            && let Err(error) = writer.write_all(line)
+        {
+            self.writer = Some(Err(error));
         }
     }
 }
@@ -226,15 +253,10 @@ impl Recorder<'_> {
     }
 
     fn end(&mut self) {
-        if let Some(writer) = &mut self.writer
-            && let Err(error) = writer.flush()
-        {
-            self.part = Some(Err(error));
-        }
-        self.writer = None;
-        if let Some(part) = self.part.take() {
+        if let Some(writer) = self.writer.take() {
             let place = (self.place, self.run.replication);
-            self.file.parts().insert(place, part);
+            let part = writer.and_then(|writer| self.file.keep(writer, self.jobs));
+            self.file.parts().of_runs.insert(place, part);
         }
     }
 }
@@ -286,18 +308,23 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_runs_that_are_not_needed_are_deleted_when_the_file_is_written() {
+    fn parts_of_runs_have_no_names_that_a_killed_command_would_leave() {
         let text = "mesh = \"8x8\"\nstrategy = \"naive\"\njobs = 20\nreplications = 2\n";
         let points = scenario::grid_of(text, Path::new("s.toml"), Foreign::default(), 1).unwrap();
         let experiment = points[0].scenario.experiment(&SharedLogs::default());
         let experiment = experiment.unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let jobs = JobsFile::open(&folder.path().join("jobs.csv"), &experiment).unwrap();
+        let jobs = JobsFile::open(
+            &folder.path().join("jobs.csv"),
+            ReplaceArgs::default(),
+            &experiment,
+        )
+        .unwrap();
         let jobs = Recording(jobs);
         let results = experiment::run(&experiment, &mut InProcessBackends::default(), &jobs);
         let mut results = results.unwrap();
         let files = || fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(files(), 2);
+        assert_eq!(files(), 0);
         results[0].runs.truncate(1);
         jobs.0.finish(&results).unwrap();
         assert_eq!(files(), 1);

@@ -12,6 +12,7 @@ use clap::{Arg, ArgAction, Args, Command, ValueEnum};
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::failure::{self, Failure};
+use crate::file::{self, Product, ReplaceArgs};
 use crate::list::{self, strategy_parameters};
 use crate::schema;
 use crate::settings;
@@ -23,6 +24,9 @@ pub(crate) struct ReferenceArgs {
     /// The folder for the pages; it is made if it does not exist
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
+
+    #[command(flatten)]
+    replace: ReplaceArgs,
 }
 
 type Page = fn(&Command, &mut dyn Write) -> io::Result<()>;
@@ -45,7 +49,11 @@ pub(crate) fn reference(
     command.build();
     let folder = &args.folder;
     let cannot = |path: &Path, error| format!("{}: cannot write the page: {error}", path.display());
-    fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    for (name, _) in PAGES {
+        let path = folder.join(name);
+        let checked = file::check(&path, Product::Reference, args.replace);
+        checked.map_err(|error| cannot(&path, error))?;
+    }
     for (name, page) in PAGES {
         let mut text = Vec::new();
         page(&command, &mut text)?;
@@ -204,7 +212,7 @@ fn meaning(arg: &Arg) -> String {
         text.push_str(&format!(" Default: `{}`.", defaults.join(",")));
     }
     let values = arg.get_possible_values();
-    if takes_value && !values.is_empty() {
+    if takes_value && !values.is_empty() && !arg.is_hide_possible_values_set() {
         let values: Vec<_> = values
             .iter()
             .map(|value| format!("`{}`", value.get_name()))

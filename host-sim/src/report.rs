@@ -22,7 +22,7 @@ use meshalloc_sim::parameters::{
 use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
 use meshalloc_sim::scenario::Resolved;
 use meshalloc_sim::simulation::PASSING_MAX;
-use meshalloc_sim::statistics::{Delays, Estimate, Interval};
+use meshalloc_sim::statistics::{Delays, Estimate, Interval, Sampling};
 use meshalloc_sim::wording::{alone, counted, number};
 use meshalloc_sim::workload::{Log, TimeUnit, Workload};
 
@@ -349,9 +349,7 @@ impl Report<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Some(result) = self.results.iter().find(|result| result.runs.len() > 1) {
-            notes.push(result.sampling.interval_meaning().to_owned());
-        }
+        notes.extend(interval_note(self.results).map(str::to_owned));
         notes.extend(legend(self.results.iter()));
         notes.extend(identical_text(self.results));
         notes.extend(misses_text(self.scenario.plan.scheduler).map(str::to_owned));
@@ -435,6 +433,25 @@ pub(crate) fn refused_texts(result: &StrategyResult) -> impl Iterator<Item = Str
         let (name, count) = (result.strategy, counted(count, "job"));
         format!("{name}: {count} refused: {}.", reason.name())
     })
+}
+
+/// What is said where there is one run at each rate.
+pub(crate) const ONE_REPLICATION: &str =
+    "One replication has no interval: --replications 2 or more give one.";
+
+/// What stands behind the means of these results, or why nothing does.
+pub(crate) fn interval_note<'r>(
+    results: impl IntoIterator<Item = &'r StrategyResult>,
+) -> Option<&'static str> {
+    let longest = results.into_iter().max_by_key(|result| result.runs.len())?;
+    match (longest.runs.len(), longest.sampling) {
+        (0, _) => None,
+        (1, Sampling::Independent) if longest.is_of_log => {
+            Some("One run of a log has no interval: --resample weeks gives one.")
+        }
+        (1, _) => Some(ONE_REPLICATION),
+        (_, sampling) => Some(sampling.interval_meaning()),
+    }
 }
 
 /// The line that marks incomplete results; `count` is how many replications there are.

@@ -107,7 +107,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
-    /// Replace the results of another command in that folder
+    /// Replace the results of another command in that folder, and files that host-sim did not write
     #[arg(long)]
     replace: bool,
 
@@ -284,7 +284,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
 
     let command = args.command(&numbers);
     let record = folder.join(format!("{}.command", paper_file.name));
-    let known = check_folder(&folder, &record, &paper.figures, &command);
+    let page_name = format!("{}.html", paper_file.name);
+    let stems = paper.figures.iter().map(Figure::file_stem);
+    let files = stems.flat_map(|stem| [format!("{stem}.csv"), format!("{stem}.svg")]);
+    let files: Vec<String> = files.chain([page_name.clone()]).collect();
+    let known = check_folder(&folder, &record, &files, &command);
     if !args.replace {
         known.as_ref().map_err(Clone::clone)?;
     }
@@ -308,7 +312,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let measurements = measurements?.ok_or_else(goes_on)?;
     let claims = paper.judge(&measurements);
     // Another command may have written there since.
-    let known = check_folder(&folder, &record, &paper.figures, &command);
+    let known = check_folder(&folder, &record, &files, &command);
     match known {
         _ if args.replace => remove_recorded(&folder, &record)?,
         Ok(()) => {}
@@ -317,10 +321,6 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
             return Err(format!("{reason}; another command wrote it while this command measured. With --replace it goes on from {kept}").into());
         }
     }
-    let page_name = format!("{}.html", paper_file.name);
-    let stems = paper.figures.iter().map(Figure::file_stem);
-    let files = stems.flat_map(|stem| [format!("{stem}.csv"), format!("{stem}.svg")]);
-    let files: Vec<String> = files.chain([page_name.clone()]).collect();
     write(&record, &format!("{command}\n{}\n", files.join("\n")))?;
     for figure in &paper.figures {
         let stem = figure.file_stem();
@@ -445,11 +445,12 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("{}: cannot write: {error}", path.display()))
 }
 
-/// Whether the folder has results of another command, perhaps longer, or unknown tables.
+/// Whether the folder has results of another command, perhaps longer, or unknown files of these
+/// names.
 fn check_folder(
     folder: &Path,
     record: &Path,
-    figures: &[Figure],
+    files: &[String],
     command: &str,
 ) -> Result<(), String> {
     match input::text(record) {
@@ -461,14 +462,11 @@ fn check_folder(
             )),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let tables = figures
-                .iter()
-                .map(|figure| folder.join(format!("{}.csv", figure.file_stem())));
-            let mut tables = tables.filter(|table| table.exists());
-            match tables.next() {
-                Some(table) => Err(format!(
+            let mut files = files.iter().map(|name| folder.join(name));
+            match files.find(|file| file.is_file()) {
+                Some(file) => Err(format!(
                     "{}: is there, and no record of the command that wrote it (expected another --output, or --replace)",
-                    table.display()
+                    file.display()
                 )),
                 None => Ok(()),
             }

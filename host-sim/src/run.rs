@@ -11,8 +11,9 @@ use clap::builder::ValueHint;
 use clap::{Arg, Args};
 use meshalloc::{Configuration, Machine, StrategyKind};
 
+use crate::completion::Known;
 use crate::failure::{self, Failure};
-use crate::file;
+use crate::file::{self, ReplaceArgs};
 use crate::line::LineBackends;
 use crate::map::{self, LinkMap, PictureArgs, Plot, Show};
 use crate::plot::over_time;
@@ -65,11 +66,14 @@ pub(crate) struct RunArgs {
     /// last measured job arrives; map:SECONDS: at that time (cycles where jobs send messages);
     /// map:jobs=N: when N jobs have been granted. links: the traffic on each link, for jobs that
     /// send messages. timeline: processors in use and fragmented, and jobs that wait, over time
-    #[arg(long, value_name = "map[:WHEN]|links|timeline", value_parser = Plot::from_str, help_heading = "Picture")]
+    #[arg(long, value_name = "map[:WHEN]|links|timeline", value_parser = Known { parser: Plot::from_str, values: vec!["map", "links", "timeline"] }, hide_possible_values = true, help_heading = "Picture")]
     plot: Option<Plot>,
 
     #[command(flatten, next_help_heading = "Picture")]
     picture: PictureArgs,
+
+    #[command(flatten)]
+    replace: ReplaceArgs,
 }
 
 impl Takes for RunArgs {
@@ -102,11 +106,12 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         check_plot(plot, scenario, &experiment)?;
     }
     let format = args.format.get();
-    let show = args.picture.show(kind, format == Format::Table)?;
+    let on_terminal = format == Format::Table;
+    let show = args.picture.show(kind, on_terminal, args.replace)?;
     let line = endpoint.map(|endpoint| LineBackends::open(&endpoint));
     let mut line = line.transpose().map_err(|error| error.to_string())?;
     let jobs = args.jobs_output.as_deref();
-    let jobs = jobs.map(|path| JobsFile::open(path, &experiment));
+    let jobs = jobs.map(|path| JobsFile::open(path, args.replace, &experiment));
     let jobs = jobs.transpose()?;
     let clock = Clock::default();
     let bar = Bar::interruptible()?.recording(jobs.as_ref());
@@ -173,6 +178,9 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     }
     let recorded = recorded.map_err(Failure::from);
     recorded.map_err(|failure| failure.after_results(&"--jobs-output"))?;
+    if let (true, Some(path)) = (on_terminal, &args.jobs_output) {
+        writeln!(output, "\njobs: {}", path.display())?;
+    }
     let Some((plot, show)) = args.plot.zip(show) else {
         return Ok(());
     };

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
-use crate::file;
+use crate::file::{self, ReplaceArgs};
 use crate::map::PictureFile;
 use crate::plot::{Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
@@ -27,7 +27,6 @@ use meshalloc_sim::names;
 use meshalloc_sim::parameters;
 use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::scenario::StrategyChoice;
-use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{
     EstimateModel, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
@@ -54,6 +53,9 @@ pub(crate) struct SaturationArgs {
     /// Also draw the utilization of each strategy (SVG); the folder is made if it does not exist
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    replace: ReplaceArgs,
 }
 
 /// Jobs of distributions, with service times.
@@ -136,7 +138,9 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
         ("--output", args.output.as_deref()),
     ];
     file::spare(&settings.files(), &files)?;
-    let file = args.output.as_deref().map(PictureFile::open).transpose()?;
+    let file = args.output.as_deref();
+    let file = file.map(|path| PictureFile::open(path, args.replace));
+    let file = file.transpose()?;
     let plan = resolved.experiment(&SharedLogs::default())?;
     let bar = Bar::interruptible()?;
     let threads = args.threads.count;
@@ -144,9 +148,15 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
     bar.clear();
     let (mut results, incomplete) = ran?;
     let results = results.remove(0);
+    let drawn = file.as_ref().filter(|_| incomplete.is_none());
+    let drawn = drawn.map(|file| file.draw(&picture(&plan, &results)).map(|()| file));
+    let drawn = drawn.transpose();
     match args.format.get() {
         Format::Table => {
             write_table(&plan, &results, output)?;
+            if let Ok(Some(file)) = &drawn {
+                writeln!(output, "{}", file.line("picture"))?;
+            }
             if let Some(incomplete) = &incomplete {
                 let count = results.first().map_or(0, |result| result.runs.len());
                 let line = report::incomplete_line(incomplete, &count.to_string());
@@ -165,13 +175,11 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
             columns().runs(rows, &mut *output)?;
         }
     }
-    match (incomplete, file) {
-        (Some(incomplete), _) => Err(Failure::Incomplete(incomplete)),
-        (None, None) => Ok(()),
-        (None, Some(file)) => file
-            .draw(&picture(&plan, &results))
-            .map_err(|failure| failure.after_results(&"--output")),
+    if let Some(incomplete) = incomplete {
+        return Err(Failure::Incomplete(incomplete));
     }
+    let drawn = drawn.map_err(|failure| failure.after_results(&"--output"));
+    drawn.map(|_| ())
 }
 
 fn parameters(plan: &Experiment) -> String {
@@ -260,8 +268,8 @@ fn write_table(
         ]);
     }
     writeln!(output, "{}", trimmed(&table))?;
-    if results.iter().any(|result| result.runs.len() > 1) {
-        writeln!(output, "{}", Sampling::Independent.interval_meaning())?;
+    if let Some(note) = report::interval_note(results) {
+        writeln!(output, "{note}")?;
     }
     for line in report::legend(results.iter()) {
         writeln!(output, "{line}")?;

@@ -10,7 +10,9 @@ use clap::builder::ValueHint;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
+use meshalloc::Shape;
 
+use crate::completion::{Known, known, values};
 use crate::failure;
 use meshalloc_firmware::client::Endpoint;
 use meshalloc_sim::names;
@@ -66,9 +68,9 @@ fn option(setting: &'static Setting) -> Arg {
         .action(ArgAction::Set);
     let read = |text: &str| setting.check(text.as_ref()).map(|()| text.to_owned());
     match setting.form {
-        Form::Text | Form::Number | Form::NameOrFile => arg.value_parser(read),
+        Form::Text | Form::Number | Form::NameOrFile => known(arg, read, values(setting.key)),
         Form::List => {
-            let arg = arg.value_parser(read).value_delimiter(',');
+            let arg = known(arg, read, values(setting.key)).value_delimiter(',');
             arg.action(ArgAction::Append)
         }
         Form::File => arg
@@ -123,7 +125,9 @@ impl<T> Given<T> {
 
     pub(crate) fn scenario(&self) -> Scenario {
         let scenario = Scenario::of(&self.entries);
-        scenario.expect("the command has read each value with the same parser")
+        let scenario = scenario.expect("the command has read each value with the same parser");
+        say_lines(&scenario);
+        scenario
     }
 }
 
@@ -153,7 +157,23 @@ impl<T: Takes + Args> Given<T> {
         if let Some(note) = note {
             failure::to_stderr(&note);
         }
+        say_lines(&scenario);
         Ok((scenario, origin))
+    }
+}
+
+/// Says on standard error that a machine of one side is no square.
+fn say_lines(scenario: &Scenario) {
+    let machines = [
+        ("mesh", "line", scenario.mesh),
+        ("torus", "ring", scenario.torus),
+    ];
+    for (key, kind, sides) in machines {
+        if let Some(&[side]) = sides.map(Shape::extents).as_deref() {
+            failure::to_stderr(&format_args!(
+                "note: {key} {side} is a {kind} of {side} processors (a square is {side}x{side})"
+            ));
+        }
     }
 }
 
@@ -293,7 +313,7 @@ pub enum Format {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FormatArgs {
     /// How results are written: table, json or csv [default: table]
-    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Where and how")]
+    #[arg(long, value_name = "FORMAT", value_parser = Known { parser: format, values: vec!["table", "json", "csv"] }, hide_possible_values = true, help_heading = "Where and how")]
     format: Option<Format>,
 }
 

@@ -15,7 +15,7 @@ use clap::builder::ValueHint;
 use clap::{ArgGroup, Args};
 
 use crate::failure::Failure;
-use crate::file;
+use crate::file::{self, Product, ReplaceArgs};
 use crate::reproduce;
 use crate::sweep::command as sweep;
 use meshalloc_sim::names;
@@ -49,6 +49,9 @@ pub(crate) struct SlurmArgs {
     /// may be given several times
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
+
+    #[command(flatten)]
+    replace: ReplaceArgs,
 }
 
 /// A task whose process is killed requeues itself as often as this.
@@ -58,14 +61,16 @@ pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Fail
     let job = Job::new(args)?;
     let made = fs::create_dir_all(&job.folder);
     made.map_err(|error| format!("{}: cannot make the folder: {error}", job.folder.display()))?;
-    let scripts = [("array", job.array()?), ("merge", job.merge()?)];
-    let [array, merge] = scripts.map(|(name, script)| {
-        let path = job.folder.join(format!("slurm-{name}.sh"));
-        let written = file::write(&path, script.as_bytes());
-        written.map_err(|error| format!("{}: cannot write: {error}", path.display()))?;
-        Ok::<_, String>(path)
-    });
-    let (array, merge) = (array?, merge?);
+    let [array, merge] = ["array", "merge"].map(|name| job.folder.join(format!("slurm-{name}.sh")));
+    let cannot = |path: &Path, error| format!("{}: cannot write: {error}", path.display());
+    for path in [&array, &merge] {
+        let checked = file::check(path, Product::Script, args.replace);
+        checked.map_err(|error| cannot(path, error))?;
+    }
+    for (path, script) in [(&array, job.array()?), (&merge, job.merge()?)] {
+        let written = file::write(path, script.as_bytes());
+        written.map_err(|error| cannot(path, error))?;
+    }
     writeln!(output, "{}\n{}", array.display(), merge.display())?;
     let [array, merge] = [&array, &merge].map(|path| quoted(&path.display().to_string()));
     writeln!(output, "submit them with:")?;

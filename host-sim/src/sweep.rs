@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 use std::{fs, io};
 
 use crate::failure::{self, Failure, Incomplete};
+use crate::file;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use meshalloc_sim::scenario::label_text;
@@ -136,6 +137,7 @@ pub fn run_points(
         shard,
     } = options;
     let store = Store::new(points, folder);
+    file::remove_abandoned(folder);
     let chosen: Vec<usize> = match shard {
         Some(shard) => shard.places(points),
         None => (0..points.len()).collect(),

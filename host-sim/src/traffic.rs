@@ -13,9 +13,10 @@ use serde_json::Value;
 
 use crate::columns::Columns;
 use crate::failure::{self, Failure, Incomplete};
+use crate::file::ReplaceArgs;
 use crate::map::{LinkMap, PictureArgs, Show};
 use crate::progress::Bar;
-use crate::report::{Document, table, trimmed};
+use crate::report::{self, Document, table, trimmed};
 use crate::settings::{self, Format, FormatArgs, Given, Takes, ThreadsArgs, only};
 use meshalloc_sim::experiment::{self, Progress};
 use meshalloc_sim::metrics::Metric;
@@ -62,6 +63,9 @@ pub(crate) struct TrafficArgs {
 
     #[command(flatten)]
     picture: PictureArgs,
+
+    #[command(flatten)]
+    replace: ReplaceArgs,
 }
 
 impl Takes for TrafficArgs {
@@ -331,7 +335,8 @@ impl<'a> Traffic<'a> {
         if kind.is_some() {
             LinkMap::check(self.grid)?;
         }
-        self.args.picture.show(kind, self.format == Format::Table)
+        let on_terminal = self.format == Format::Table;
+        self.args.picture.show(kind, on_terminal, self.args.replace)
     }
 
     fn parameters_text(&self) -> String {
@@ -403,9 +408,11 @@ impl<'a> Traffic<'a> {
                 "too short: the run ends before the longest route is crossed; use more --cycles."
             )?;
         }
-        if self.replications > 1 {
-            writeln!(output, "{}", Sampling::Independent.interval_meaning())?;
-        }
+        let note = match self.replications {
+            1 => report::ONE_REPLICATION,
+            _ => Sampling::Independent.interval_meaning(),
+        };
+        writeln!(output, "{note}")?;
         if let Some(Incomplete { reason, .. }) = incomplete {
             let (complete, all) = (results.len(), self.rates.len());
             writeln!(

@@ -11,7 +11,7 @@ use clap::{Arg, Args};
 use maud::{Markup, PreEscaped, html};
 
 use crate::failure::Failure;
-use crate::file;
+use crate::file::{self, Product, ReplaceArgs};
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::line::LineBackends;
@@ -52,6 +52,9 @@ pub(crate) struct ViewArgs {
     /// The file of the page (HTML); its folder is made if it does not exist
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, help_heading = "Where and how")]
     output: PathBuf,
+
+    #[command(flatten)]
+    replace: ReplaceArgs,
 }
 
 impl Takes for ViewArgs {
@@ -76,7 +79,7 @@ pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failur
     file::spare(&scenario.files(), &files)?;
     file::check_ending(path, "the page is written as HTML", &["html", "htm"])?;
     let failed = |error| format!("{}: cannot write the page: {error}", path.display());
-    file::check(path).map_err(failed)?;
+    file::check(path, Product::Page, args.replace).map_err(failed)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;
     if experiment.backlog.is_some() && experiment.strategies.len() > 1 {
         let reason = "`backlog`: jobs arrive at other times under each strategy (expected one \

@@ -15,7 +15,7 @@ use crate::wording::any_of;
 mod numbers;
 
 use numbers::whole;
-pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, positive, replications, threads};
+pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, load, positive, replications, threads};
 pub use numbers::{number, value};
 
 /// Gives the values of a type without fields their names: `ALL`, `name`, `FromStr` and `Display`.

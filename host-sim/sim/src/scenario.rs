@@ -26,6 +26,7 @@ mod grid;
 mod merge;
 mod needs;
 mod origin;
+mod place;
 mod resolve;
 mod run;
 mod table;
@@ -34,7 +35,8 @@ pub use crate::error::SettingError;
 pub use file::Foreign;
 pub use grid::{GridPoint, grid, grid_of, of_keys};
 pub use merge::read;
-pub use origin::{FileOrigin, Origin, Place, label_text};
+pub use origin::{FileOrigin, Origin, label_text};
+pub use place::Place;
 pub use resolve::*;
 pub use run::{Results, RunError};
 pub use table::{

@@ -29,11 +29,17 @@ pub(super) fn write_tables(
     for metric in metrics {
         let title = report::title(&metric.label(TimeUnit::Second));
         for (under, scheduler) in compared.scheduler_names().iter().enumerate() {
+            // Not those that an interruption left without runs.
+            let has_runs = |row: &&Row| row.results[under].iter().any(|it| !it.runs.is_empty());
+            let rows: Vec<_> = rows.iter().filter(has_runs).collect();
+            if rows.is_empty() {
+                continue;
+            }
             // Of the strategies in these columns.
             let of = |names: &[String], columns: Range<usize>| {
                 let names = names[columns.clone()].iter().cloned();
                 let mut table = table(std::iter::once("load".to_owned()).chain(names));
-                for row in rows {
+                for row in &rows {
                     let results = row.results[under][columns.clone()].iter();
                     let cells = results.map(|result| {
                         let refused = report::refused_percent(result);
@@ -76,13 +82,8 @@ pub(super) fn write_tables(
             writeln!(output, "\n{title}, {scheduler}\n{shown}")?;
         }
     }
-    let sampling = rows
-        .iter()
-        .flat_map(Row::all)
-        .next()
-        .map(|result| result.sampling);
-    if let (Some(sampling), true) = (sampling, compared.replications() > 1) {
-        writeln!(output, "{}", sampling.interval_meaning())?;
+    if let Some(note) = report::interval_note(rows.iter().flat_map(Row::all)) {
+        writeln!(output, "{note}")?;
     }
     let misses = compared.schedulers.iter();
     if let Some(note) = misses.copied().find_map(parameters::misses_text) {

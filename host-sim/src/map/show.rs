@@ -8,7 +8,7 @@ use clap::builder::ValueHint;
 
 use super::{LinkMap, Map, svg, terminal};
 use crate::failure::Failure;
-use crate::file;
+use crate::file::{self, Product, ReplaceArgs};
 use crate::plot::{self, Picture};
 
 /// A file for a picture, looked at before the work that it shows and written after it.
@@ -17,9 +17,9 @@ pub(crate) struct PictureFile(PathBuf);
 
 impl PictureFile {
     /// Whether the file can be written; makes its folder if need be.
-    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+    pub(crate) fn open(path: &Path, replace: ReplaceArgs) -> Result<Self, String> {
         file::check_ending(path, "the picture is written as SVG", &["svg"])?;
-        match file::check(path) {
+        match file::check(path, Product::Picture, replace) {
             Ok(()) => Ok(PictureFile(path.to_owned())),
             Err(error) => Err(failed(path, &error)),
         }
@@ -28,6 +28,11 @@ impl PictureFile {
     /// Draws into it what was measured.
     pub(crate) fn draw(&self, picture: &Picture) -> Result<(), Failure> {
         Ok(self.write(&plot::svg(picture)?.to_string())?)
+    }
+
+    /// The line about it below the results.
+    pub(crate) fn line(&self, kind: &str) -> String {
+        format!("{kind}: {}", self.0.display())
     }
 
     pub(crate) fn write(&self, svg: &str) -> Result<(), String> {
@@ -62,9 +67,11 @@ impl PictureArgs {
         &self,
         kind: Option<&str>,
         on_terminal: bool,
+        replace: ReplaceArgs,
     ) -> Result<Option<Show>, String> {
         let path = self.path(kind);
-        path.map(|path| Show::open(&path, on_terminal)).transpose()
+        let file = path.map(|path| PictureFile::open(&path, replace));
+        Ok(file.transpose()?.map(|file| Show { file, on_terminal }))
     }
 }
 
@@ -72,6 +79,7 @@ impl PictureArgs {
 pub(crate) const NO_LINKS: &str =
     "--plot links requires jobs that send messages (expected run with --pattern, or traffic)";
 
+/// A file for a picture. The terminal gets one too if `on_terminal`.
 #[derive(Debug)]
 pub(crate) struct Show {
     file: PictureFile,
@@ -79,12 +87,6 @@ pub(crate) struct Show {
 }
 
 impl Show {
-    /// Opens the file of the picture. The terminal gets one too if `on_terminal`.
-    fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
-        let file = PictureFile::open(path)?;
-        Ok(Show { file, on_terminal })
-    }
-
     /// Draws the maps; `subtitle` has the parameters that all of them share.
     pub(crate) fn maps(
         self,
@@ -92,12 +94,11 @@ impl Show {
         subtitle: &str,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let path = &self.file.0;
         self.file.write(&svg::svg(maps, subtitle)?)?;
         if self.on_terminal {
             writeln!(output)?;
             terminal::draw(maps, terminal::Look::of_stdout(), output)?;
-            writeln!(output, "map: {}", path.display())?;
+            writeln!(output, "{}", self.file.line("map"))?;
         }
         Ok(())
     }
@@ -110,7 +111,7 @@ impl Show {
     ) -> Result<(), Failure> {
         self.file.write(svg)?;
         if self.on_terminal {
-            writeln!(output, "\n{kind}: {}", self.file.0.display())?;
+            writeln!(output, "\n{}", self.file.line(kind))?;
         }
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! An input that an interruption ends.
 
 use std::io::{self, Read};
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::progress::INTERRUPTED;
+use crate::signals::is_interrupted;
 
 /// How often the interruption is looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -51,7 +50,7 @@ impl Read for Interruptible {
             if len > 0 {
                 return Ok(len);
             }
-            if INTERRUPTED.load(Ordering::Relaxed) {
+            if is_interrupted() {
                 return Err(io::Error::other("interrupted"));
             }
             match self.chunks.recv_timeout(LOOK) {

@@ -10,7 +10,7 @@ use clap::builder::ValueHint;
 use super::part::Part;
 use super::{Point, results};
 use crate::failure::{self, Failure};
-use crate::file;
+use crate::file::{self, Product, ReplaceArgs};
 use crate::progress::Bar;
 use crate::settings::{self, ThreadsArgs};
 use meshalloc_sim::scenario::{self, Foreign, GridPoint};
@@ -37,6 +37,9 @@ pub(crate) struct SweepArgs {
 
     #[command(flatten)]
     part: Part,
+
+    #[command(flatten)]
+    replace: ReplaceArgs,
 }
 
 /// Settings that have no use in the file of a sweep, and why.
@@ -45,8 +48,10 @@ const USELESS: &[(&str, &str)] = &[
     ("format", "a sweep writes results.csv and results.json"),
 ];
 
+/// Named after the file; of `...toml` no folder above `out/sweep` would be meant.
 pub(crate) fn default_folder(file: &Path) -> PathBuf {
-    Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
+    let stem = file.file_stem().filter(|stem| *stem != "..");
+    Path::new("out/sweep").join(stem.or(file.file_name()).unwrap_or_default())
 }
 
 /// The points of a file, and their scenarios. Each log is read once for the same options and
@@ -88,8 +93,15 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
     let kept = folder.join("points");
     let results = ["results.csv", "results.json"].map(|name| folder.join(name));
     distinct(&args.file, &grid, [&results[0], &results[1]])?;
-    let bar = Bar::interruptible()?;
     let part = args.part;
+    let cannot =
+        |path: &Path, error| format!("{}: cannot write the results: {error}", path.display());
+    if part.is_whole() {
+        for (path, product) in results.iter().zip([Product::Table, Product::Document]) {
+            file::check_own(path, product, args.replace).map_err(|error| cannot(path, error))?;
+        }
+    }
+    let bar = Bar::interruptible()?;
     let finished = part.carry_out(&points, &kept, args.threads.count, args.anew, &bar);
     let finished = finished.map_err(|error| match error.is_interrupted() {
         true => failure::goes_on(&kept, &["--anew"]),
@@ -104,9 +116,8 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
         results::json(&grid, &points, &finished),
     ];
     for (path, content) in results.iter().zip(contents) {
-        content
-            .and_then(|content| file::write(path, &content))
-            .map_err(|error| format!("{}: cannot write the results: {error}", path.display()))?;
+        let written = content.and_then(|content| file::write(path, &content));
+        written.map_err(|error| cannot(path, error))?;
         writeln!(output, "{}", path.display())?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! points/3f0c5a9e71d2b846.json
-//!        +- hash of the experiment, of the log's jobs, and of the program's revision
+//!        +- hash of the experiment, of the log's jobs, and of the program's sources
 //! ```
 //!
 //! A file is put in place whole, so several processes may work in one folder: for one point they
@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use super::Point;
 use crate::file;
-use crate::identity::{PROGRAM, REVISION, hash};
+use crate::identity::{PROGRAM, SOURCES, hash};
 use meshalloc_sim::experiment::{Stop, StrategyResult};
 use meshalloc_sim::input::FILE_BYTES_MAX;
 use meshalloc_sim::simulation::{Fnv1a, RunResult};
@@ -42,7 +42,7 @@ const END: &str = "\"}\n";
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 struct Identity {
     program: String,
-    revision: String,
+    sources: String,
     experiment: Value,
     jobs: Option<String>,
 }
@@ -87,7 +87,7 @@ impl<'p> Store<'p> {
         };
         let identity = |point: &Point| Identity {
             program: PROGRAM.to_owned(),
-            revision: REVISION.to_owned(),
+            sources: SOURCES.to_owned(),
             experiment: serde_json::to_value(&point.experiment)
                 .expect("an experiment is made of numbers, texts and lists"),
             jobs: jobs_of(&point.experiment.workload),

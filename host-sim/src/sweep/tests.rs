@@ -132,7 +132,7 @@ fn files_without_cells_or_runs_and_files_of_others_are_damaged() {
         }),
         resealed(&|content| content["strategies"][1]["strategy"] = "native".into()),
         resealed(&|content| content["experiment"]["seed"] = 2.into()),
-        resealed(&|content| content["revision"] = "0.0.1".into()),
+        resealed(&|content| content["sources"] = "0123456789abcdef".into()),
         resealed(&|content| content["program"] = "host-sin".into()),
     ] {
         fs::write(store.path(0), &wrong).unwrap();

@@ -7,8 +7,9 @@ const SMALL: &str = "compare --mesh 8x8 --jobs 300 --replications 3";
 #[test]
 fn a_table_and_a_picture_come_out() {
     let folder = tempfile::tempdir().unwrap();
-    let shown = host_sim_in(folder.path(), &format!("{SMALL} --load 0.5,0.2,0.5")).good();
-    assert!(shown.ends_with("picture: out/compare.svg\n"), "{shown}");
+    let line = format!("{SMALL} --load 0.5,0.2,0.5 --output out/c.svg");
+    let shown = host_sim_in(folder.path(), &line).good();
+    assert!(shown.ends_with("picture: out/c.svg\n"), "{shown}");
     for part in [
         "Mean waiting delay (s), fcfs\nload",
         "Mean waiting delay (s), easy\nload",
@@ -36,7 +37,7 @@ fn a_table_and_a_picture_come_out() {
         assert_eq!(with_it.count(), 8, "{strategy}: {shown}");
     }
 
-    let svg = fs::read_to_string(folder.path().join("out/compare.svg")).unwrap();
+    let svg = fs::read_to_string(folder.path().join("out/c.svg")).unwrap();
     assert!(
         svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"),
         "{svg}"
@@ -57,8 +58,8 @@ fn a_scenario_file_has_what_the_command_line_does_not() {
     };
     write("");
     let run = |line: &str| host_sim_in(folder.path(), line);
-    let of_file = "compare --no-picture --scenario s.toml";
-    let of_line = "compare --no-picture --mesh 8x8 --jobs 300 --replications 3";
+    let of_file = "compare --scenario s.toml";
+    let of_line = "compare --mesh 8x8 --jobs 300 --replications 3";
     for (file, line) in [
         ("", "--load 0.3"),
         ("--load 0.2,0.5 --scheduler fcfs", ""),
@@ -83,7 +84,7 @@ fn a_scenario_file_has_what_the_command_line_does_not() {
     assert_eq!((ended.code, &*ended.stderr), (Some(2), error));
 
     fs::write(folder.path().join("log.toml"), "swf = \"l.swf\"\n").unwrap();
-    let ended = run("compare --no-picture --scenario log.toml --full");
+    let ended = run("compare --scenario log.toml --full");
     let error = "error: log.toml:1: a log cannot be used with --full\n";
     assert_eq!((ended.code, &*ended.stderr), (Some(2), error));
 }
@@ -201,8 +202,11 @@ fn the_picture_shows_long_times_in_days() {
 fn a_picture_that_was_there_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.svg");
-    fs::write(&path, "x".repeat(1_000_000)).unwrap();
-    host_sim_in(folder.path(), &format!("{SMALL} --load .4 --output p.svg")).good();
+    let line = format!("{SMALL} --load .4 --output p.svg");
+    host_sim_in(folder.path(), &line).good();
+    let longer = fs::read_to_string(&path).unwrap() + &"x".repeat(1_000_000);
+    fs::write(&path, longer).unwrap();
+    host_sim_in(folder.path(), &line).good();
     let svg = fs::read_to_string(path).unwrap();
     assert!(svg.starts_with("<svg") && !svg.contains("xxx"), "{svg}");
 }
@@ -302,8 +306,7 @@ fn csv_and_json_have_the_same_loads() {
         "--swf log.swf --log-load .25,.5",
         "--load .25,.5 --jobs 30",
     ] {
-        let line =
-            format!("compare --mesh 4x4 {options} --strategy ff --scheduler fcfs --no-picture");
+        let line = format!("compare --mesh 4x4 {options} --strategy ff --scheduler fcfs");
         let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
         let csv = host_sim_in(folder.path(), &format!("{line} --format csv")).good();
         let mut reader = csv::Reader::from_reader(csv.as_bytes());

@@ -362,7 +362,7 @@ fn compare_and_saturation_take_the_strategies_of_the_machine() {
         "free-list",
         "sniffing",
     ];
-    let line = "compare --cube k=4,n=2 --load .2,.4 --jobs 300 --replications 2";
+    let line = "compare --cube k=4,n=2 --load .2,.4 --jobs 300 --replications 2 --output out/c.svg";
     let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
     assert_eq!(json["scenario"]["cube"], "k=4,n=2");
     assert_eq!(json["scenario"]["dims"], "uniform");
@@ -371,7 +371,7 @@ fn compare_and_saturation_take_the_strategies_of_the_machine() {
         names(&json["points"][1]["results"]),
         [paper, paper].concat()
     );
-    let svg = fs::read_to_string(folder.path().join("out/compare.svg")).unwrap();
+    let svg = fs::read_to_string(folder.path().join("out/c.svg")).unwrap();
     assert!(svg.contains("4-ary 2-cube"), "{svg}");
 
     // Where k is no power of two, free-list is not among them.

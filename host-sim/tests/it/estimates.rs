@@ -127,7 +127,7 @@ fn who_reserves_without_estimates_is_told_and_passing_without_end_is_saturation(
     );
     let shown = host_sim(line).good();
     assert!(!shown.contains("without"), "{shown}");
-    let line = "compare --mesh 8x8 --strategy ff --load .3 --jobs 100 --replications 1 --scheduler fcfs,easy --no-picture";
+    let line = "compare --mesh 8x8 --strategy ff --load .3 --jobs 100 --replications 1 --scheduler fcfs,easy";
     let told = |line: &str| host_sim(line).good().matches("without estimates").count();
     assert_eq!(
         (told(&format!("{line} --estimates none")), told(line)),

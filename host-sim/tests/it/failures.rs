@@ -82,6 +82,24 @@ fn a_file_of_failures_is_found_beside_its_scenario() {
     assert_eq!(failed.code, Some(2), "{failed}");
     let expected = "events.csv:2: which is \"64\": expected a number from 0 to 63";
     assert!(failed.stderr.contains(expected), "{failed}");
+    for (what, expected) in [
+        (
+            "nod",
+            "unknown unit of failures \"nod\"; did you mean \"node\"?",
+        ),
+        (
+            "zzz",
+            "unknown unit of failures \"zzz\" (known: node, link, cube, ",
+        ),
+    ] {
+        write(
+            "events.csv",
+            &format!("time,what,which,state\n100,{what},1,down\n"),
+        );
+        let failed = host_sim_in(folder.path(), "run --scenario scenario.toml");
+        let expected = format!("events.csv:2: what is {what:?}: {expected}");
+        assert!(failed.stderr.contains(&expected), "{failed}");
+    }
 }
 
 #[test]
@@ -146,7 +164,8 @@ fn by_hand(folder: &Path, line: &str) {
     fs::write(folder.join("jobs.csv"), "submit,run,processors\n0,100,2\n").unwrap();
     let events = "time,what,which,state\n40,node,0,down\n60,node,0,up\n";
     fs::write(folder.join("events.csv"), events).unwrap();
-    let line = format!("{line} --mesh 4 --strategy ff --jobs-file jobs.csv --failures events.csv");
+    let line =
+        format!("{line} --mesh 4x1 --strategy ff --jobs-file jobs.csv --failures events.csv");
     host_sim_in(folder, &line).good();
 }
 

@@ -24,6 +24,7 @@ mod options;
 mod over_time;
 mod page;
 mod placed;
+mod products;
 mod program;
 mod reference;
 mod replay;

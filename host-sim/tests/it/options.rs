@@ -66,7 +66,7 @@ fn a_value_that_is_repeated_counts_once_in_every_command() {
     let of = |line: &str| host_sim_in(folder.path(), line).json()["scenario"].clone();
     let small = "--mesh 8x8 --jobs 40 --replications 1 --strategy ff --format json";
     let compare = of(&format!(
-        "compare {small} --no-picture --load .3,.2,.30 --scheduler fcfs,easy,fcfs"
+        "compare {small} --load .3,.2,.30 --scheduler fcfs,easy,fcfs"
     ));
     assert_eq!(compare["load"], json!([0.2, 0.3]));
     assert_eq!(compare["scheduler"], json!(["fcfs", "easy"]));
@@ -145,27 +145,18 @@ fn ranges_of_sides_and_threads_are_options_of_all_that_draw_jobs() {
     assert!((used - 1.0).abs() < 1e-9, "{units}");
 }
 
-/// A chart of one load would be one of single points, and would take the place of a chart of
-/// several.
+/// A picture is drawn where one is asked for, also of one load.
 #[test]
-fn a_comparison_at_one_load_leaves_the_chart_of_another_alone() {
+fn a_comparison_writes_no_file_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let small =
         "compare --mesh 8x8 --jobs 100 --replications 2 --strategy ff,naive --scheduler fcfs";
-    let chart = folder.path().join("out/compare.svg");
-    host_sim_in(folder.path(), &format!("{small} --load .2,.4")).good();
-    let before = fs::read(&chart).unwrap();
-    let line = format!("{small} --load .3");
-    let shown = host_sim_in(folder.path(), &line).good();
+    let shown = host_sim_in(folder.path(), &format!("{small} --load .2,.4")).good();
     assert!(!shown.contains("picture: "), "{shown}");
-    assert_eq!(fs::read(&chart).unwrap(), before);
-    let line = format!("{small} --load .2,.3 --no-picture --format json");
-    let document = host_sim_in(folder.path(), &line).json();
-    assert!(document["picture"].is_null(), "{document}");
-    assert_eq!(fs::read(&chart).unwrap(), before);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     let line = format!("{small} --load .3 --output one.svg");
     let shown = host_sim_in(folder.path(), &line).good();
-    assert!(shown.contains("picture: one.svg"), "{shown}");
+    assert!(shown.ends_with("picture: one.svg\n"), "{shown}");
 }
 
 #[test]
@@ -188,11 +179,7 @@ fn external_fragmentation_stands_in_the_table() {
 #[test]
 fn service_times_are_options_of_all_that_have_them() {
     let folder = tempfile::tempdir().unwrap();
-    for command in [
-        "run",
-        "saturation",
-        "compare --no-picture --scheduler fcfs --load .3",
-    ] {
+    for command in ["run", "saturation", "compare --scheduler fcfs --load .3"] {
         let line =
             format!("{command} --mesh 8x8 --jobs 100 --replications 1 --strategy ff --format json");
         let of = |more: &str| host_sim_in(folder.path(), &format!("{line} {more}")).json();
@@ -283,7 +270,7 @@ fn options_that_do_nothing_are_not_offered() {
         "--threads,",
         "--search-time,",
         "--jobs-output,",
-        "--plot and --plot-output",
+        "--plot-output and --replace",
     ] {
         assert!(io.contains(option), "{option}: {io}");
     }

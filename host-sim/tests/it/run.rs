@@ -144,7 +144,7 @@ fn a_saturated_system_has_no_mean_delay() {
 #[test]
 fn a_load_far_above_saturation_ends() {
     // A thousand times as many jobs arrive as are measured; only some of them are ever in memory.
-    let line = "run --mesh 8x8 --jobs 2000 --replications 1 --load 1000 --format json";
+    let line = "run --mesh 8x8 --jobs 2000 --replications 1 --traffic-ratio 3000 --format json";
     let result = &host_sim(line).json()["results"][0];
     assert_eq!(result["saturated"], true);
     let waiting = &result["metrics"]["waiting_at_last_arrival"]["mean"];

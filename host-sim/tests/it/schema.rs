@@ -266,7 +266,7 @@ fn tables_have_the_columns_that_are_described() {
     );
     for line in [
         "run --mesh 8x8 --jobs 50 --replications 1",
-        "compare --mesh 8x8 --jobs 50 --replications 1 --no-picture",
+        "compare --mesh 8x8 --jobs 50 --replications 1",
         "saturation --mesh 8x8 --strategy ff --jobs 50 --replications 1",
         "traffic --mesh 4x4 --rate .01 --cycles 100 --replications 1",
         "list",

@@ -168,7 +168,11 @@ fn torn_files_and_half_written_results_do_not_show() {
     let bytes = fs::read(&path).unwrap();
     for missing in [1, 2, 100, bytes.len() / 2, bytes.len() - 10, bytes.len()] {
         fs::write(&path, &bytes[..bytes.len() - missing]).unwrap();
-        fs::write(folder.path().join("out/results.csv"), "mesh,str").unwrap();
+        fs::write(
+            folder.path().join("out/results.csv"),
+            "mesh,wrap,torus,cube,machine,si",
+        )
+        .unwrap();
         fs::remove_file(folder.path().join("out/results.json")).unwrap();
         let ended = host_sim_in(folder.path(), "sweep grid.toml --output out");
         assert!(
@@ -279,6 +283,23 @@ fn the_folder_is_named_after_the_file() {
         "{said}"
     );
     files(&folder.path().join(out));
+}
+
+/// Its stem is a folder above.
+#[test]
+fn a_file_of_dots_has_its_results_below_out_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "mesh = \"8x8\"\njobs = 30\nreplications = 1\n";
+    fs::write(folder.path().join("...toml"), text).unwrap();
+    host_sim_in(folder.path(), "sweep ...toml").good();
+    assert!(
+        folder
+            .path()
+            .join("out/sweep/...toml/results.csv")
+            .is_file()
+    );
+    let names = fs::read_dir(folder.path().join("out")).unwrap();
+    assert_eq!(names.count(), 1);
 }
 
 #[test]

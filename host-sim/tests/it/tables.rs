@@ -126,7 +126,7 @@ fn csv_has_what_json_has() {
 #[test]
 fn compare_has_a_row_for_each_load_scheduler_and_strategy() {
     let line = "compare --mesh 8x8 --jobs 200 --replications 2 --load .3,.6 --strategy ff,naive \
-                --scheduler fcfs,sjf --no-picture --format";
+                --scheduler fcfs,sjf --format";
     let json = host_sim(&format!("{line} json")).json();
     let rows = rows(Path::new("."), &format!("{line} csv"));
     let points = json["points"].as_array().unwrap();

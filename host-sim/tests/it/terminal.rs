@@ -50,8 +50,7 @@ fn on_terminal(columns: usize, line: &str) -> String {
 fn tables_use_the_width_of_the_terminal() {
     for line in [
         "run --mesh 8x8 --jobs 40 --replications 2 --load .3 --strategy ff,naive",
-        "compare --mesh 8x8 --jobs 40 --replications 1 --load .3 --scheduler fcfs --strategy all \
-         --no-picture",
+        "compare --mesh 8x8 --jobs 40 --replications 1 --load .3 --scheduler fcfs --strategy all",
         "list strategies",
     ] {
         let longest = |shown: &str| shown.lines().map(|line| line.chars().count()).max();

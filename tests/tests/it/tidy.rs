@@ -52,12 +52,12 @@ const OF_COMMAND_LINE: &[&str] = &[
     "clap",
     "comfy-table",
     "console",
-    "ctrlc",
     "indicatif",
     "maud",
     "meshalloc-host-sim",
     "plotters",
     "serialport",
+    "signal-hook",
 ];
 
 #[test]

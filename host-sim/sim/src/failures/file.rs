@@ -140,7 +140,7 @@ impl Reader<'_> {
     fn kind(&mut self, what: &str) -> Result<usize, String> {
         let unit: Unit = what
             .parse()
-            .map_err(|expected: String| bad("what", what, &expected["expected ".len()..]))?;
+            .map_err(|error: String| format!("what is {what:?}: {error}"))?;
         if let Some(place) = self.kinds.iter().position(|kind| kind.0 == unit) {
             return Ok(place);
         }

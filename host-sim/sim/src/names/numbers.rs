@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::str::FromStr;
 
 use crate::time::JOBS_MAX;
+use crate::wording::Number;
 
 /// Reads decimal digits and nothing else.
 pub(super) fn whole<N: FromStr>(text: &str) -> Option<N> {
@@ -75,6 +76,21 @@ pub fn number(
 pub fn positive(text: &str) -> Result<f64, String> {
     let is_good = |number: &f64| number.is_finite() && *number > 0.0;
     value(text, "a number over 0", is_good)
+}
+
+/// Loads of this and more are taken for percents.
+const LOAD_MAX: f64 = 10.0;
+
+/// Reads an offered load, a number over 0 and below 10; anything else is an error.
+pub fn load(text: &str) -> Result<f64, String> {
+    match positive(text)? {
+        load if load < LOAD_MAX => Ok(load),
+        load => Err(format!(
+            "expected a fraction of the machine, over 0 and below {LOAD_MAX} ({} % is {})",
+            Number(load),
+            Number(load / 100.0)
+        )),
+    }
 }
 
 /// Reads a number between 0 and 1, both left out; anything else is an error.

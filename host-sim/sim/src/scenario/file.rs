@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::origin::Place;
+use super::place::Place;
 use super::table::{Entry, Form, SETTINGS, Setting, contradiction, unknown_key};
 use crate::input;
 use crate::wording::Number;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::file::{self, Foreign};
-use super::origin::{Origin, Place};
+use super::origin::Origin;
+use super::place::Place;
 use super::table::{Entry, Scenario, Setting};
 
 /// Choices: a later setting of one replaces the earlier ones that contradict it.

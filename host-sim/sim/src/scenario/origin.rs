@@ -2,30 +2,9 @@
 
 use std::sync::Arc;
 
+use super::place::Place;
 use super::table::Entry;
 use crate::error::SettingError;
-
-/// Where a setting was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// By a command that is about it, of this name.
-    Command(&'static str),
-    /// In this file, in this line: that of its value, or of the first of several.
-    File(Arc<str>, usize),
-    /// On the command line.
-    CommandLine,
-}
-
-impl Place {
-    /// As a sentence has a setting that was given here.
-    pub(super) fn of(&self, key: &str) -> String {
-        match self {
-            Place::Command(name) => format!("the {key} of `{name}`"),
-            Place::File(file, line) => format!("`{key}` in {file}:{line}"),
-            Place::CommandLine => format!("--{key} on the command line"),
-        }
-    }
-}
 
 /// Where the settings of a scenario were given, which errors about them name.
 #[derive(Clone, Debug, Default)]

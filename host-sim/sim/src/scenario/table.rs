@@ -13,7 +13,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::origin::Place;
+use super::place::Place;
 use crate::error::SettingError;
 use crate::failures::{Checkpoint, FailureSource, Restart};
 use crate::io::{IoJobs, IoSide};
@@ -291,7 +291,7 @@ settings! {
 
     /// Offered load: processor seconds requested per processor second of the machine [default on a
     /// mesh: 0.4]
-    load: number f64 = "FRACTION", SYNTHETIC, read = names::positive, not = ["traffic-ratio"];
+    load: number f64 = "FRACTION", SYNTHETIC, read = names::load, not = ["traffic-ratio"];
 
     /// Jobs that arrive in a mean service time, in place of a load
     traffic_ratio: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["swf", "jobs-file"];
@@ -446,7 +446,7 @@ settings! {
 
     /// Stretch the log's submit times until it offers this load to the machine [default: they stay
     /// as they are]
-    log_load: number f64 = "FRACTION", LOG, read = names::positive, not = ["pattern"],
+    log_load: number f64 = "FRACTION", LOG, read = names::load, not = ["pattern"],
         needs = [["swf", "jobs-file"]];
 
     /// Run-time estimates of jobs: perfect, log (the requested time, at most 71 years),
