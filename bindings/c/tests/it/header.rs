@@ -117,7 +117,7 @@ const SIZE_MACROS: &str = r"
   (MESHALLOC_SIZE_(a) < MESHALLOC_SIZE_(b) ? MESHALLOC_SIZE_(a) : MESHALLOC_SIZE_(b))
 #define MESHALLOC_ROUND_(bytes) (((bytes) + 15) / 8 * 8)
 #define MESHALLOC_PARTS_(words, scratch, blocks, block, list, processors) \
-  ((words) * (3 + (scratch)) * MESHALLOC_WORD_ + (blocks) * (block) \
+  ((words) * (3 + (scratch)) * MESHALLOC_WORD_ + MESHALLOC_SIZE_(blocks) * (block) \
    + MESHALLOC_SIZE_(processors) * 8 * (list))
 #define MESHALLOC_ALLOCATOR_SIZE_(parts) MESHALLOC_ROUND_(MESHALLOC_ALLOCATOR_ + (parts))
 #define MESHALLOC_CONTROLLER_SIZE_(parts, jobs) \
@@ -364,10 +364,10 @@ fn blocks(kind: StrategyKind) -> Option<&'static str> {
             processors.min(jobs)
         }),
         (
-            "MESHALLOC_LESS_(processors, 2 * MESHALLOC_SIZE_(jobs))",
+            "MESHALLOC_LESS_(processors, 2 * (jobs))",
             |processors, jobs| processors.min(2 * jobs),
         ),
-        ("MESHALLOC_SIZE_(processors)", |processors, _| processors),
+        ("(processors)", |processors, _| processors),
     ];
     let machine = Mesh::new(16, 16).unwrap().grid();
     let fits = |rule: &BlockRule| {
