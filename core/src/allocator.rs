@@ -737,7 +737,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 ///
 /// The first of these: `BadParameter`; `MachineTooLarge` if there are too few words;
 /// `StrategyNotBuilt`; `OtherMachine` if the workspace has the description of another machine;
-/// `MachineUnsuitable`; `StrategyMemory` if there are too few blocks, or the workspace is too small.
+/// `MachineUnsuitable`; `StrategyMemory` if there are too few blocks, or the workspace is too
+/// small.
 pub(crate) fn check(
     room: Room,
     workspace: &Workspace<'_>,

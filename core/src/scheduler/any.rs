@@ -5,8 +5,8 @@ use core::convert::Infallible;
 use super::*;
 use crate::delegate::delegate;
 
-/// Defines [`Chosen`], how it is made, and the macro `with_chosen`, which evaluates an expression for
-/// the scheduler that was chosen.
+/// Defines [`Chosen`], how it is made, and the macro `with_chosen`, which evaluates an expression
+/// for the scheduler that was chosen.
 macro_rules! schedulers {
     (($number:ident, $second:ident, $d:tt) $(
         $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt {
