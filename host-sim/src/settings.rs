@@ -133,8 +133,8 @@ impl<T> Given<T> {
 
 impl<T: Takes + Args> Given<T> {
     /// These settings over those of a scenario file, and where they were given. A setting of the
-    /// file that the command neither takes nor ignores, and none of these replaces, is an error, and
-    /// so is one that contradicts them. Notes go to standard error.
+    /// file that the command neither takes nor ignores, and none of these replaces, is an error. So
+    /// is one that contradicts them. Notes go to standard error.
     pub(crate) fn over(&self, file: Option<&Path>) -> Result<(Scenario, Origin), String> {
         let command = command_of::<T>();
         let is_known = |setting| takes::<T>(setting) || T::IGNORED.contains(&setting.key);
@@ -180,8 +180,8 @@ fn say_lines(scenario: &Scenario) {
 /// The option of a scenario file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FileArgs {
-    /// A TOML file whose keys are options. An option on the command line replaces its key, and a key
-    /// of the same choice (machine, sizes of jobs, arrivals or log, replications). Any other
+    /// A TOML file whose keys are options. An option on the command line replaces its key, and a
+    /// key of the same choice (machine, sizes of jobs, arrivals or log, replications). Any other
     /// contradiction is an error
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
